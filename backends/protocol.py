@@ -1,0 +1,89 @@
+"""The small protocol every solver backend speaks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from gpusched_dsl.ir.answer import Answer
+from gpusched_dsl.ir.problem import Floats, Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What a backend accepts; the pipeline reformulates the rest or says that it cannot."""
+
+    integers: bool = True
+    warm_start: bool = True
+    duals: bool = True
+    time_limit: bool = True
+    in_place_update: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SolveOptions:
+    """`time_limit` in seconds; `gap` relative: |objective - bound| / |objective|; `extra` are the solver's own options."""
+
+    time_limit: float | None = None
+    gap: float = 1e-4
+    threads: int | None = None
+    seed: int = 0
+    extra: Mapping[str, bool | int | float | str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """A look at a running solve; objective and bound are None while unknown."""
+
+    seconds: float
+    objective: float | None
+    bound: float | None
+    nodes: int = 0
+
+
+class Monitor(Protocol):
+    """Hears of progress; a backend stops and returns its best when `stop_requested` is true."""
+
+    def progress(self, progress: Progress) -> None: ...
+
+    @property
+    def stop_requested(self) -> bool: ...
+
+
+class Silent:
+    """The monitor that neither shows nor stops anything."""
+
+    def progress(self, progress: Progress) -> None:
+        pass
+
+    @property
+    def stop_requested(self) -> bool:
+        return False
+
+
+class Session(Protocol):
+    """One problem loaded into one solver."""
+
+    def solve(self, options: SolveOptions, start: Floats | None = None, monitor: Monitor | None = None) -> Answer:
+        """Solve; `start` is a full point to begin from. Ctrl-C stops the solver and returns the best point found."""
+        ...
+
+    def update(self, problem: Problem) -> None:
+        """Take over costs, bounds, sides and coefficients of a problem of the same structure (in_place_update only)."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class Backend(Protocol):
+    """A solver. A problem given to `open` has at most one objective."""
+
+    name: str
+    capabilities: Capabilities
+
+    def versions(self) -> dict[str, str]:
+        """Name and version of the solver and of its Python package."""
+        ...
+
+    def open(self, problem: Problem) -> Session: ...

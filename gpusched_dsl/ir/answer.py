@@ -1,0 +1,36 @@
+"""What a backend answers to a `Problem`: status, point, bound, duals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from gpusched_dsl.ir.problem import Floats
+
+
+class Status(StrEnum):
+    OPTIMAL = "optimal"  # proved within the gap asked for
+    INFEASIBLE = "infeasible"
+    UNBOUNDED = "unbounded"
+    INFEASIBLE_OR_UNBOUNDED = "infeasible_or_unbounded"
+    LIMIT = "limit"  # stopped before a proof, with or without an incumbent; `reason` says by what
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """`values` is None when there is no point. `bound` is the dual bound, in the sense of the objective.
+
+    `row_duals` and `reduced_costs` exist for linear problems solved to optimality: the change of the objective per
+    unit of the row's side or of the column's value, as `d objective / d rhs` whatever the sense.
+    `reason` of a LIMIT is `time`, `interrupt`, `nodes` or `memory`.
+    """
+
+    status: Status
+    values: Floats | None = None
+    objective: float | None = None
+    bound: float | None = None
+    row_duals: Floats | None = None
+    reduced_costs: Floats | None = None
+    reason: str = ""
+    solve_seconds: float = 0.0
+    statistics: dict[str, float] = field(default_factory=dict)

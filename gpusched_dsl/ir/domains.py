@@ -1,0 +1,263 @@
+"""Index domains: the index tuples of a set, a parameter, a family of variables or rows, as code columns.
+
+An index component is a column of int64 codes. For a component of a nominal root set the code is the element's place
+in the root's `Universe`; for an integer component it is the integer itself. A domain turns code columns into
+positions (`locate`) and positions into code columns (`columns`), always for whole arrays.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+Codes = NDArray[np.int64]
+Scalar = str | int
+
+
+@dataclass(frozen=True, eq=False)
+class Universe:
+    """The elements of a nominal root set, in order. Labels are all strings or all integers."""
+
+    name: str
+    labels: tuple[Scalar, ...]
+
+    @cached_property
+    def code_of(self) -> dict[Scalar, int]:
+        return {label: code for code, label in enumerate(self.labels)}
+
+    @cached_property
+    def label_array(self) -> NDArray[np.object_]:
+        return np.array(self.labels, dtype=object)
+
+    @cached_property
+    def integer_labels(self) -> Codes | None:
+        """The labels as integers when all of them are, else None."""
+        if all(isinstance(label, int) for label in self.labels):
+            return np.array(self.labels, dtype=np.int64)
+        return None
+
+
+Component = Universe | None  # None: an integer component
+
+
+class Domain(ABC):
+    """An ordered set of distinct index tuples of one arity."""
+
+    components: tuple[Component, ...]
+
+    @property
+    def arity(self) -> int:
+        return len(self.components)
+
+    @property
+    @abstractmethod
+    def size(self) -> int: ...
+
+    @abstractmethod
+    def columns(self) -> tuple[Codes, ...]:
+        """One code column per component, each of length `size`, in the order of the domain."""
+
+    @abstractmethod
+    def locate(self, columns: Sequence[Codes]) -> Codes:
+        """The position of each tuple, -1 where it is not in the domain."""
+
+    def tuple_at(self, position: int) -> tuple[Scalar, ...]:
+        """The labels of the tuple at a position."""
+        return decode(self.components, [c[position : position + 1] for c in self.columns()])[0]
+
+    def label_columns(self) -> list[list[Scalar]]:
+        """The labels of every tuple, a list per component."""
+        return [decode_column(u, c) for u, c in zip(self.components, self.columns(), strict=True)]
+
+
+def decode_column(component: Component, codes: Codes) -> list[Scalar]:
+    if component is None:
+        return [int(c) for c in codes.tolist()]
+    labels: list[Scalar] = component.label_array[codes].tolist()
+    return labels
+
+
+def decode(components: Sequence[Component], columns: Sequence[Codes]) -> list[tuple[Scalar, ...]]:
+    """The label tuples of some code columns."""
+    if not components:
+        return [()]
+    return list(zip(*(decode_column(u, c) for u, c in zip(components, columns, strict=True)), strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class Scalars(Domain):
+    """The domain without indices: one empty tuple."""
+
+    components: tuple[Component, ...] = ()
+
+    @property
+    def size(self) -> int:
+        return 1
+
+    def columns(self) -> tuple[Codes, ...]:
+        return ()
+
+    def locate(self, columns: Sequence[Codes]) -> Codes:
+        raise TypeError("a domain without indices has nothing to locate")
+
+
+@dataclass(frozen=True, eq=False)
+class Interval(Domain):
+    """`low, low + step, ..., ` up to `high`; empty when high < low. Of a root set: all of it (low 0, step 1)."""
+
+    low: int
+    high: int
+    step: int = 1
+    component: Component = None
+
+    @cached_property
+    def components(self) -> tuple[Component, ...]:  # type: ignore[override]
+        return (self.component,)
+
+    @property
+    def size(self) -> int:
+        return max(0, (self.high - self.low) // self.step + 1)
+
+    def columns(self) -> tuple[Codes, ...]:
+        return (self.low + self.step * np.arange(self.size, dtype=np.int64),)
+
+    def locate(self, columns: Sequence[Codes]) -> Codes:
+        offset = columns[0] - self.low
+        if self.step == 1:
+            return np.where((offset >= 0) & (offset < self.size), offset, -1)
+        place, rest = np.divmod(offset, self.step)
+        return np.where((rest == 0) & (place >= 0) & (place < self.size), place, -1)
+
+
+@dataclass(frozen=True, eq=False)
+class Tuples(Domain):
+    """Any distinct tuples, kept as columns; positions by a dense table when that is small, else by binary search."""
+
+    components: tuple[Component, ...]
+    codes: tuple[Codes, ...]
+
+    @property
+    def size(self) -> int:
+        return len(self.codes[0])
+
+    def columns(self) -> tuple[Codes, ...]:
+        return self.codes
+
+    @cached_property
+    def packing(self) -> Packing:
+        return Packing.of(self.codes)
+
+    @cached_property
+    def _sorted(self) -> tuple[Codes, Codes]:
+        keys = self.packing.keys(self.codes)
+        order = np.argsort(keys, kind="stable")
+        return keys[order], order
+
+    @cached_property
+    def _table(self) -> Codes | None:
+        if self.packing.span > max(4 * self.size, 1 << 20):
+            return None
+        table = np.full(self.packing.span + 1, -1, dtype=np.int64)
+        table[self.packing.keys(self.codes)] = np.arange(self.size)
+        return table
+
+    def locate(self, columns: Sequence[Codes]) -> Codes:
+        if self.size == 0:
+            return np.full(len(columns[0]), -1, dtype=np.int64)
+        keys = self.packing.keys(columns)
+        if self._table is not None:
+            found: Codes = self._table[keys]  # key -1 (outside) reads the last cell, which is -1
+            return found
+        known, order = self._sorted
+        place = np.minimum(np.searchsorted(known, keys), self.size - 1)
+        return np.where(known[place] == keys, order[place], -1)
+
+
+@dataclass(frozen=True, eq=False)
+class Product(Domain):
+    """All combinations of the factors, the last one varying fastest; nothing is stored."""
+
+    factors: tuple[Domain, ...]
+
+    @cached_property
+    def components(self) -> tuple[Component, ...]:  # type: ignore[override]
+        return tuple(u for f in self.factors for u in f.components)
+
+    @cached_property
+    def size(self) -> int:  # type: ignore[override]
+        size = 1
+        for factor in self.factors:
+            size *= factor.size
+        return size
+
+    def columns(self) -> tuple[Codes, ...]:
+        result: list[Codes] = []
+        before, after = 1, self.size
+        for factor in self.factors:
+            after //= max(factor.size, 1)
+            result.extend(np.tile(np.repeat(c, after), before) for c in factor.columns())
+            before *= factor.size
+        return tuple(result)
+
+    def locate(self, columns: Sequence[Codes]) -> Codes:
+        position: Codes | None = None
+        outside: NDArray[np.bool_] | None = None
+        at = 0
+        for factor in self.factors:
+            part = factor.locate(columns[at : at + factor.arity])
+            at += factor.arity
+            missing = part < 0
+            if missing.any():
+                outside = missing if outside is None else outside | missing
+            position = part if position is None else position * factor.size + part
+        assert position is not None
+        if outside is not None:
+            position = np.where(outside, -1, position)
+        return position
+
+    def tuple_at(self, position: int) -> tuple[Scalar, ...]:
+        parts: list[tuple[Scalar, ...]] = []
+        for factor in reversed(self.factors):
+            position, rest = divmod(position, factor.size)
+            parts.append(factor.tuple_at(rest))
+        return tuple(label for part in reversed(parts) for label in part)
+
+
+@dataclass(frozen=True)
+class Packing:
+    """Packs code tuples into one int64 key each, by mixed radix over the ranges seen; `span` keys are possible."""
+
+    lows: tuple[int, ...]
+    extents: tuple[int, ...]
+    span: int = field(default=0)
+
+    @staticmethod
+    def of(columns: Sequence[Codes]) -> Packing:
+        """The packing of these columns; raises OverflowError when their ranges do not fit into 63 bits."""
+        lows, extents, span = [], [], 1
+        for column in columns:
+            low = int(column.min()) if len(column) else 0
+            high = int(column.max()) if len(column) else 0
+            lows.append(low)
+            extents.append(high - low + 1)
+            span *= high - low + 1
+        if span >= 1 << 62:
+            raise OverflowError("index ranges too wide to pack")
+        return Packing(tuple(lows), tuple(extents), span)
+
+    def keys(self, columns: Sequence[Codes]) -> Codes:
+        """One key per tuple, -1 for a tuple outside the ranges."""
+        key: Codes = np.zeros(len(columns[0]), dtype=np.int64)
+        outside: NDArray[np.bool_] | None = None
+        for column, low, extent in zip(columns, self.lows, self.extents, strict=True):
+            digit = column - low
+            bad = (digit < 0) | (digit >= extent)
+            if bad.any():
+                outside = bad if outside is None else outside | bad
+            key = key * extent + digit
+        return key if outside is None else np.where(outside, -1, key)

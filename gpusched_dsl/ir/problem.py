@@ -1,0 +1,173 @@
+"""The grounded problem: column arrays, CSR rows, objectives; provenance as arrays, never as objects per entry."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpusched_dsl.ir.domains import Domain, Scalar
+from gpusched_dsl.language.source import Span
+
+Floats = NDArray[np.float64]
+Int32s = NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class Family:
+    """A run of columns or rows that one declaration made: `first .. first + size - 1`, in the order of `domain`.
+
+    `part` counts the row families of one chained constraint (`a <= x <= b` with two moving ends); 0 otherwise.
+    """
+
+    name: str
+    first: int
+    domain: Domain
+    span: Span | None = None
+    unit: str = ""
+    part: int = 0
+    doc: str | None = None
+
+    @property
+    def size(self) -> int:
+        return self.domain.size
+
+    @property
+    def stop(self) -> int:
+        return self.first + self.size
+
+    @property
+    def slice(self) -> slice:
+        return slice(self.first, self.stop)
+
+    def index_of(self, number: int) -> tuple[Scalar, ...]:
+        """The index tuple of column or row `number` of the problem."""
+        return self.domain.tuple_at(number - self.first)
+
+
+@dataclass(frozen=True, eq=False)
+class Matrix:
+    """Rows in compressed form: row i holds `columns[starts[i]:starts[i+1]]` with `values`, no column twice in a row."""
+
+    starts: NDArray[np.int64]
+    columns: Int32s
+    values: Floats
+
+    @property
+    def rows(self) -> int:
+        return len(self.starts) - 1
+
+    @property
+    def nonzeros(self) -> int:
+        return len(self.columns)
+
+    @cached_property
+    def row_of(self) -> Int32s:
+        """The row of each entry."""
+        return np.repeat(np.arange(self.rows, dtype=np.int32), np.diff(self.starts))
+
+    def activity(self, point: Floats) -> Floats:
+        """The value of every row at a point."""
+        return np.bincount(self.row_of, weights=self.values * point[self.columns], minlength=self.rows)
+
+
+@dataclass(frozen=True, eq=False)
+class Term:
+    """A named part of an objective: `constant + sum(coefficients * point[columns])`; columns are distinct."""
+
+    name: str | None
+    columns: Int32s
+    coefficients: Floats
+    constant: float = 0.0
+    span: Span | None = None
+
+    def value(self, point: Floats) -> float:
+        return float(self.constant + self.coefficients @ point[self.columns])
+
+
+@dataclass(frozen=True, eq=False)
+class Objective:
+    """`sense` is `minimize` or `maximize`; `unit` is how its value is printed."""
+
+    sense: str
+    terms: tuple[Term, ...]
+    name: str | None = None
+    unit: str = ""
+    span: Span | None = None
+
+    def costs(self, columns: int) -> Floats:
+        """The coefficient of every column, all terms together."""
+        costs = np.zeros(columns)
+        for term in self.terms:
+            costs[term.columns] += term.coefficients
+        return costs
+
+    @property
+    def offset(self) -> float:
+        return float(sum(t.constant for t in self.terms))
+
+    def value(self, point: Floats) -> float:
+        return float(sum(t.value(point) for t in self.terms))
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Minimise or maximise the objectives in order of priority over the points within bounds and rows.
+
+    `lower`, `upper`: column bounds (infinities allowed); `integer`: which columns must be whole;
+    `row_lower <= matrix @ point <= row_upper`. `objectives` may be empty (any feasible point will do).
+    Families cover the columns and the rows in order and without gaps.
+    """
+
+    name: str
+    variables: tuple[Family, ...]
+    lower: Floats
+    upper: Floats
+    integer: NDArray[np.bool_]
+    constraints: tuple[Family, ...]
+    matrix: Matrix
+    row_lower: Floats
+    row_upper: Floats
+    objectives: tuple[Objective, ...] = field(default=())
+
+    @property
+    def columns(self) -> int:
+        return len(self.lower)
+
+    @property
+    def rows(self) -> int:
+        return len(self.row_lower)
+
+    @cached_property
+    def is_mip(self) -> bool:
+        return bool(self.integer.any())
+
+    def variable(self, name: str) -> Family:
+        """The family of a variable; raises KeyError."""
+        return next_named(self.variables, name)[0]
+
+    def constraint(self, name: str) -> tuple[Family, ...]:
+        """The row families of a constraint (one, or one per part of a chain); raises KeyError."""
+        return next_named(self.constraints, name)
+
+    def column_family(self, column: int) -> Family:
+        return _family_of(self.variables, column)
+
+    def row_family(self, row: int) -> Family:
+        return _family_of(self.constraints, row)
+
+
+def next_named(families: tuple[Family, ...], name: str) -> tuple[Family, ...]:
+    found = tuple(f for f in families if f.name == name)
+    if not found:
+        raise KeyError(name)
+    return found
+
+
+def _family_of(families: tuple[Family, ...], number: int) -> Family:
+    for family in families:
+        if family.first <= number < family.stop:
+            return family
+    raise IndexError(number)

@@ -1,0 +1,432 @@
+"""The checked model: names resolved, types known, units erased. What grounding reads; no data, no solver.
+
+Expressions here are called cores. Units are gone: where two units of one dimension met, the checker has put an
+`Arithmetic("*", core, Constant(factor))`, so every core's number is in its own `type.unit`. A `let` is kept as a
+reference (`LetRef`) and evaluated like a function of its indices.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from gpusched_dsl.language import tree
+from gpusched_dsl.language.source import Span
+from gpusched_dsl.language.units import DIMENSIONLESS, Unit
+
+# --- types -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Numeric:
+    """A number in `unit`; `integer` when it can only be whole. Indices over integer ranges are Numeric too."""
+
+    integer: bool = False
+    unit: Unit = DIMENSIONLESS
+
+
+@dataclass(frozen=True, slots=True)
+class Logical:
+    """True or false; of a decision expression: a 0/1 value."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextType:
+    """A string from a `symbol` parameter."""
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """An element of the root set `root` or of a subset of it: the nominal index type."""
+
+    root: str
+
+
+ValueType: TypeAlias = Numeric | Logical | TextType | Element
+
+
+# --- index variables and sets ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class IndexVar:
+    """One bound index. Compared by identity: two `j` of different iterators are different variables."""
+
+    name: str
+    type: ValueType
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetCore:
+    """A set expression; `types` are the types of its components (its arity is their number)."""
+
+    span: Span
+    types: tuple[ValueType, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedSet(SetCore):
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IntegerRange(SetCore):
+    """`low..high by step`, both included. Bounds may depend on earlier indices of the same index list."""
+
+    low: Core
+    high: Core
+    step: Core | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiteralSet(SetCore):
+    """Each row is one element, a core per component."""
+
+    rows: tuple[tuple[Core, ...], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComprehensionSet(SetCore):
+    element: tuple[Core, ...]
+    indexing: IndexingCore
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetOperation(SetCore):
+    """`op` is `union`, `inter`, `diff` or `cross`."""
+
+    op: str
+    left: SetCore
+    right: SetCore
+
+
+@dataclass(frozen=True, slots=True)
+class Iterator:
+    """`(v, g) in Configs`: one variable per component of the set (made up where the author named none)."""
+
+    variables: tuple[IndexVar, ...]
+    domain: SetCore
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class IndexingCore:
+    """Iterators in order, later ones may use variables of earlier ones; `conditions` is the `where` split at `and`."""
+
+    iterators: tuple[Iterator, ...] = ()
+    conditions: tuple[Core, ...] = ()
+
+    @property
+    def variables(self) -> tuple[IndexVar, ...]:
+        return tuple(v for i in self.iterators for v in i.variables)
+
+
+# --- expressions -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Core:
+    """`decision` tells whether a variable occurs in it (so it is not a number before the solve)."""
+
+    span: Span
+    type: ValueType
+    decision: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Constant(Core):
+    """A number, or a truth value as 1.0 / 0.0."""
+
+    value: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Label(Core):
+    """A string literal: an element of `type.root` (Element) or a plain text (TextType)."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexRef(Core):
+    variable: IndexVar
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParamRef(Core):
+    """One subscript core per index position of the declaration; none for a scalar."""
+
+    name: str
+    subscripts: tuple[Core, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VariableRef(Core):
+    name: str
+    subscripts: tuple[Core, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LetRef(Core):
+    name: str
+    subscripts: tuple[Core, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fallback(Core):
+    """`(x[k, h-1] else was[k])`."""
+
+    reference: ParamRef | VariableRef | LetRef
+    fallback: Core
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shift(Core):
+    """The element `offset` places later (earlier when negative) in the ordered set `ordering`: `h - 1`, `next(h)`."""
+
+    operand: Core
+    offset: Core
+    ordering: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Negate(Core):
+    operand: Core
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arithmetic(Core):
+    """`op` is one of `+ - * / ^`."""
+
+    op: str
+    left: Core
+    right: Core
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison(Core):
+    """A chain of numbers, texts or elements, all already in the unit of the first operand. Ops: `== != <= >= < >`."""
+
+    operands: tuple[Core, ...]
+    ops: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Logic(Core):
+    """`op` is `and`, `or`, `not`, `=>` or `<=>`."""
+
+    op: str
+    operands: tuple[Core, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Membership(Core):
+    """`(v, g) in Configs`, `v not in Fast`."""
+
+    element: tuple[Core, ...]
+    domain: SetCore
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice(Core):
+    """`if condition then a else b`."""
+
+    condition: Core
+    then: Core
+    otherwise: Core
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Function(Core):
+    """`min max abs floor ceil round exp log sqrt` of scalar arguments."""
+
+    name: str
+    arguments: tuple[Core, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetFunction(Core):
+    """`count(S)`, `first(S)`, `last(S)`."""
+
+    name: str
+    domain: SetCore
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reduction(Core):
+    """`sum prod min max any all count` over `indexing`; `argmin argmax` give the element of the only iterator."""
+
+    op: str
+    indexing: IndexingCore
+    body: Core
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RandomRef(Core):
+    """A reference to a `random`; only inside `Expected`."""
+
+    name: str
+    subscripts: tuple[Core, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expected(Core):
+    """`E(body given condition)` or `P(condition given ...)`."""
+
+    op: str
+    body: Core
+    given: Core | None = None
+
+
+# --- declarations ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedBound:
+    """`op` is one of `<= >= < > ==`; `value` in the unit of the declaration, may use the declaration's indices."""
+
+    op: str
+    value: Core
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedSet:
+    """`root` is the nominal root of a one-dimensional set that has one (itself when it is the root), else None."""
+
+    name: str
+    span: Span
+    types: tuple[ValueType, ...]
+    root: str | None
+    ordered: bool = False
+    identical: bool = False
+    identical_by: str | None = None
+    within: SetCore | None = None
+    value: SetCore | None = None
+    doc: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedParam:
+    """`type` is Numeric (with the declared unit), Element or TextType. `kind`: real, integer, binary, symbol, element."""
+
+    name: str
+    span: Span
+    type: ValueType
+    kind: str
+    indexing: IndexingCore
+    bounds: tuple[CheckedBound, ...] = ()
+    within: SetCore | None = None
+    default: Core | None = None
+    value: Core | None = None
+    doc: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedLet:
+    name: str
+    span: Span
+    type: ValueType
+    indexing: IndexingCore
+    value: Core
+    doc: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedVariable:
+    name: str
+    span: Span
+    type: Numeric
+    kind: str
+    indexing: IndexingCore
+    bounds: tuple[CheckedBound, ...] = ()
+    doc: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedTerm:
+    """`name` is None for the only term of an unnamed objective; `value` in the unit of the objective."""
+
+    name: str | None
+    span: Span
+    value: Core
+    doc: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedObjective:
+    """Objectives stand in the order of their priority."""
+
+    name: str | None
+    span: Span
+    sense: str
+    unit: Unit
+    terms: tuple[CheckedTerm, ...]
+    doc: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedConstraint:
+    """`body` is a Comparison (a chain is kept) or a Logic."""
+
+    name: str
+    span: Span
+    indexing: IndexingCore
+    body: Core
+    doc: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedCheck:
+    span: Span
+    indexing: IndexingCore
+    condition: Core
+    message: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedPlacementItem:
+    role: str
+    span: Span
+    value: Core
+    of: Core | None = None
+    unit: Unit | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedPlacement:
+    """`indices` are the variables of the family's index positions, bound in the items."""
+
+    variable: str
+    span: Span
+    indices: tuple[IndexVar, ...]
+    items: tuple[CheckedPlacementItem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedModel:
+    """A model with its inheritance and its options resolved.
+
+    `data_order` names every set and parameter so that each comes after all that its definition reads.
+    `options` are the choices this model was checked with. `not_yet` lists what stands in the model that cannot run in
+    this version (such as `random`), each with its span.
+    """
+
+    name: str
+    span: Span
+    sets: dict[str, CheckedSet]
+    params: dict[str, CheckedParam]
+    lets: dict[str, CheckedLet]
+    variables: dict[str, CheckedVariable]
+    constraints: dict[str, CheckedConstraint]
+    objectives: tuple[CheckedObjective, ...]
+    checks: tuple[CheckedCheck, ...]
+    placement: CheckedPlacement | None
+    options: dict[str, str]
+    option_choices: dict[str, tuple[str, ...]]
+    data_order: tuple[str, ...]
+    randoms: dict[str, tree.RandomDecl] = field(default_factory=dict)
+    not_yet: tuple[tuple[str, Span], ...] = ()
+    doc: str | None = None

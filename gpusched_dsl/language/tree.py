@@ -1,0 +1,617 @@
+"""The syntax tree of a `.gsm` text: what the author wrote, with spans, before names and types are known.
+
+Every node is a frozen dataclass whose `span` covers its text. Nothing here is evaluated or resolved.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpusched_dsl.language.source import Source, Span
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identifier(Node):
+    """A name at a place where a name must stand."""
+
+    text: str
+
+
+# --- expressions ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnitFactor(Node):
+    """`h`, `h^2` (exponent 2), or the `h` of `$/h` (exponent -1). `1` as in `1/h` has no factor."""
+
+    symbol: str
+    exponent: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnitNode(Node):
+    """A unit as written, such as `$/(GPU*h)`; no factors means the unit `1`."""
+
+    factors: tuple[UnitFactor, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expr(Node):
+    """Any expression, numeric, logical, symbolic or a set."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Number(Expr):
+    value: float
+    is_integer: bool
+    unit: UnitNode | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Text(Expr):
+    """A quoted string; as an element label `"j1"` and, in scenario data, `j1` are the same."""
+
+    value: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Boolean(Expr):
+    value: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Name(Expr):
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subscript(Expr):
+    """`x[j, h-1]`."""
+
+    name: Identifier
+    subscripts: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Otherwise(Expr):
+    """`(x[k, h-1] else was[k])`: `fallback` where the subscript falls outside the declared index set."""
+
+    reference: Subscript
+    fallback: Expr
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unary(Expr):
+    """`op` is one of `-`, `+`, `not`."""
+
+    op: str
+    operand: Expr
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Binary(Expr):
+    """`op` is one of `+ - * / ^ and or => <=> in "not in" union inter diff cross`."""
+
+    op: str
+    left: Expr
+    right: Expr
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compare(Expr):
+    """A chain: `a <= x <= b` has operands (a, x, b) and ops ("<=", "<="). Ops: `== != <= >= < >`."""
+
+    operands: tuple[Expr, ...]
+    ops: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conditional(Expr):
+    """`if condition then a else b`."""
+
+    condition: Expr
+    then: Expr
+    otherwise: Expr
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedArgument(Node):
+    name: Identifier
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call(Expr):
+    """`max(a, b)`, `count(Jobs)`, `exponential(mean = 40[epoch])`. `sum` etc. called with `( )` on a list are Calls too."""
+
+    function: Identifier
+    arguments: tuple[Expr, ...] = ()
+    named: tuple[NamedArgument, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expectation(Expr):
+    """`E(body given condition)` or `P(...)`."""
+
+    op: str
+    body: Expr
+    given: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Index(Node):
+    """One iterator of an index list.
+
+    `j in Jobs` names ("j",); `(v, g) in Configs` names ("v", "g") with `is_tuple`; `Types` alone names nothing.
+    A name `_` ignores that component.
+    """
+
+    names: tuple[Identifier, ...]
+    is_tuple: bool
+    domain: Expr
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Indexing(Node):
+    """`[j in Jobs, (v, g) in Configs where condition]`, brackets included in the span when they are there."""
+
+    indices: tuple[Index, ...]
+    where: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Aggregate(Expr):
+    """`op` is one of `sum prod min max any all count argmin argmax`. `count[...]` may lack a body."""
+
+    op: str
+    indexing: Indexing
+    body: Expr | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TupleExpr(Expr):
+    """`(v, g)`, two or more items."""
+
+    items: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetLiteral(Expr):
+    """`{ n1, n2 }`, `{ ("a", 1), ("b", 2) }`, `{}`. In scenario data a bare Name item is an element label."""
+
+    items: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comprehension(Expr):
+    """`{ (v, g) : v in Types, g in 1..gpus[v] where c }`; a projection is a comprehension too."""
+
+    element: Expr
+    indexing: Indexing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Range(Expr):
+    """`low..high`, both included, or `low..high by step`."""
+
+    low: Expr
+    high: Expr
+    step: Expr | None = None
+
+
+# --- declarations of a model -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement(Node):
+    """Anything that stands in a block and ends in `;` (or `}`)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bound(Node):
+    """`>= 0`, `<= limit`, `> 0`, `== 3` after a declaration."""
+
+    op: str
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetDecl(Statement):
+    """`set Nodes "doc" identical by class within Machines ordered;` or `set Configs = {...};`."""
+
+    name: Identifier
+    doc: str | None = None
+    ordered: bool = False
+    identical: bool = False
+    identical_by: Identifier | None = None
+    within: Expr | None = None
+    value: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParamDecl(Statement):
+    """`kind` is `real`, `integer`, `binary` or `symbol`; `within S` makes an element-valued parameter."""
+
+    name: Identifier
+    indexing: Indexing | None = None
+    unit: UnitNode | None = None
+    kind: str = "real"
+    within: Expr | None = None
+    bounds: tuple[Bound, ...] = ()
+    default: Expr | None = None
+    value: Expr | None = None
+    doc: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LetDecl(Statement):
+    name: Identifier
+    value: Expr
+    indexing: Indexing | None = None
+    unit: UnitNode | None = None
+    doc: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VarDecl(Statement):
+    """`kind` is `real`, `integer` or `binary`."""
+
+    name: Identifier
+    indexing: Indexing | None = None
+    unit: UnitNode | None = None
+    kind: str = "real"
+    bounds: tuple[Bound, ...] = ()
+    doc: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RandomDecl(Statement):
+    """`random length in epoch "doc";` or `random W ~ exponential(mean = 3);`."""
+
+    name: Identifier
+    indexing: Indexing | None = None
+    unit: UnitNode | None = None
+    distribution: Call | None = None
+    doc: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Term(Node):
+    """A named term of an objective; `name` is None in the short form `minimize f(x);`."""
+
+    name: Identifier | None
+    value: Expr
+    override: bool = False
+    doc: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObjectiveDecl(Statement):
+    """`sense` is `minimize` or `maximize`; `then` marks a lower-priority objective."""
+
+    sense: str
+    terms: tuple[Term, ...]
+    name: Identifier | None = None
+    unit: UnitNode | None = None
+    then: bool = False
+    doc: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConstraintDecl(Statement):
+    name: Identifier
+    body: Expr
+    indexing: Indexing | None = None
+    override: bool = False
+    doc: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckDecl(Statement):
+    """`check [j in Jobs]: deadline[j] >= 0 "a deadline may not be negative";`."""
+
+    condition: Expr
+    indexing: Indexing | None = None
+    message: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OptionDecl(Statement):
+    """`option node_rule in { paper, force } default paper;`."""
+
+    name: Identifier
+    choices: tuple[Identifier, ...]
+    default: Identifier
+    doc: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class When(Statement):
+    """`when node_rule == force { ... }`; `op` is `==` or `!=`. `otherwise` is the `else { ... }` part."""
+
+    option: Identifier
+    op: str
+    choice: Identifier
+    body: tuple[Statement, ...]
+    otherwise: tuple[Statement, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drop(Statement):
+    """`drop capacity, rent;`: named constraints, terms or checks of the extended model."""
+
+    names: tuple[Identifier, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacementItem(Node):
+    """`job j;`, `uses g of gpus[v];`, `costs price[v] in $/h;`, `lasts exec_time[j, v, g];`."""
+
+    role: Identifier
+    value: Expr
+    of: Expr | None = None
+    unit: UnitNode | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacementDecl(Statement):
+    variable: Identifier
+    indices: tuple[Identifier, ...]
+    items: tuple[PlacementItem, ...]
+
+
+# --- blocks ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block(Node):
+    """A top-level block."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Import(Block):
+    path: Text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Model(Block):
+    name: Identifier
+    statements: tuple[Statement, ...]
+    extends: Identifier | None = None
+    doc: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assign(Statement):
+    """`period = 1[h];`, `Nodes = { n1, n2 };`, `weight["j1"] = 3[$/h];`, `node_rule = force;`."""
+
+    target: Identifier
+    value: Expr
+    subscripts: tuple[Expr, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableColumn(Node):
+    name: Identifier
+    unit: UnitNode | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableCell(Node):
+    """`value` is None for `.` (not given). A bare name or a string is text."""
+
+    value: float | str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table(Statement):
+    """`table Types: gpus price[$/h] = v1 4 0.2  v2 4 0.3;`: key sets, columns, cells row by row, keys first."""
+
+    keys: tuple[Identifier, ...]
+    columns: tuple[TableColumn, ...]
+    cells: tuple[TableCell, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataColumn(Node):
+    """A column of a file: `seconds[s]`, `"On-demand ($/h)"[$/h]`; `function` is an aggregate such as `mean`."""
+
+    name: str
+    unit: UnitNode | None = None
+    function: Identifier | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataKey(Node):
+    """A key column `job`, or a derived key `slot(time, 15[min])` (`function` and `arguments`)."""
+
+    column: str
+    function: Identifier | None = None
+    arguments: tuple[Expr, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataItem(Node):
+    """`exec_time[job, type] = seconds[s];` for a parameter; `Jobs = job;`, `F = (job, type);` for a set.
+
+    For a set `keys` is empty and `columns` names its component columns; `function` `distinct` allows repeats.
+    """
+
+    target: Identifier
+    keys: tuple[DataKey, ...]
+    columns: tuple[DataColumn, ...]
+    distinct: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Data(Statement):
+    """`data "file.csv" { ... }`, `data "jobs.sqlite" table "jobs" { ... }`."""
+
+    path: Text
+    items: tuple[DataItem, ...]
+    table: Text | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draw(Statement):
+    """`length ~ exponential(mean = 40[epoch]);`."""
+
+    target: Identifier
+    distribution: Call
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scenario(Block):
+    """`scenario B for M extends A { ... }`; with `extends`, `for M` may be left out."""
+
+    name: Identifier
+    statements: tuple[Statement, ...]
+    model: Identifier | None = None
+    extends: Identifier | None = None
+    doc: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Method(Node):
+    """`highs`, `scip (gap = 0.01)`, `Greedy`."""
+
+    name: Identifier
+    settings: tuple[NamedArgument, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Solve(Statement):
+    """`solve CP6 (node_rule = at_most, idle_penalty = 0.3[$]) with highs, scip (gap = 0);`."""
+
+    scenario: Identifier
+    settings: tuple[NamedArgument, ...] = ()
+    methods: tuple[Method, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expect(Statement):
+    """`expect total == 5.0 within 1e-6;` (`within`: absolute tolerance in the unit of the left side)."""
+
+    condition: Expr
+    tolerance: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Test(Block):
+    """Each `solve` is followed by the `expect`s that its answers must meet."""
+
+    name: Identifier
+    statements: tuple[Statement, ...]
+    doc: str | None = None
+
+
+# --- policies and online: parsed and name-checked; run by later stages -------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Key(Node):
+    value: Expr
+    descending: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule(Node):
+    """A rule by name with its modifiers: `best_fit`, `new_node exclusive`, `swap_tardy(5)`, `grow by speedup`."""
+
+    words: tuple[Identifier, ...]
+    arguments: tuple[Expr, ...] = ()
+    by: Identifier | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyRule(Statement):
+    """One line of a policy.
+
+    `verb` is `order`, `choose`, `otherwise`, `place`, `finish`, `keep`, `randomise`, `repeat` or `improve`.
+    order/choose/otherwise fill `indexing` and `keys`; place/finish/keep/improve fill `rules`;
+    randomise has `target` (`order`, `choose`, `place`), `count` (`from 3`) or `probability`, and `by` words;
+    repeat has `count` and `rules` (what is kept); improve has `count` and `rules`.
+    """
+
+    verb: str
+    indexing: Indexing | None = None
+    keys: tuple[Key, ...] = ()
+    rules: tuple[Rule, ...] = ()
+    target: Identifier | None = None
+    count: Expr | None = None
+    probability: Expr | None = None
+    by: tuple[Identifier, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy(Block):
+    """Statements are `LetDecl` and `PolicyRule`."""
+
+    name: Identifier
+    statements: tuple[Statement, ...]
+    model: Identifier | None = None
+    extends: Identifier | None = None
+    doc: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window(Statement):
+    """`window h in Slots lookahead 96 commit 4;`."""
+
+    index: Index
+    lookahead: Expr
+    commit: Expr
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrive(Statement):
+    """`arrive j in Jobs at submitted[j];`."""
+
+    index: Index
+    at: Expr
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trigger(Node):
+    """`arrival`, `completion`, or `every period` / `every 4 slots` (`every` set, `unit` the word behind it)."""
+
+    event: Identifier | None = None
+    every: Expr | None = None
+    unit: Identifier | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replan(Statement):
+    """`replan on arrival, completion, every period;`."""
+
+    triggers: tuple[Trigger, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Carry(Statement):
+    """`carry deadline[j] = deadline[j] - now;`."""
+
+    target: Identifier
+    indices: tuple[Identifier, ...]
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Online(Block):
+    name: Identifier
+    statements: tuple[Statement, ...]
+    model: Identifier
+    doc: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """One parsed text."""
+
+    source: Source
+    blocks: tuple[Block, ...]
