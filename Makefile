@@ -1,0 +1,54 @@
+# make demo | test | lint | slow | bench | clean
+# Everything lives in one virtual environment; stamps inside it remember which sets of packages it holds.
+
+VENV   ?= .venv
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
+	"$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && command -v "$$p" && break; done)
+BIN    := $(VENV)/bin
+DEMO   ?= models/scenarios/philly40.gsm
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test slow lint bench clean
+
+help:
+	@echo "make demo   solve the scenario drawn from a public trace and print its schedule"
+	@echo "make test   run the tests (make slow: the long ones too)"
+	@echo "make lint   ruff and mypy"
+	@echo "make bench  run the benchmarks and print their tables"
+	@echo "make clean  remove the virtual environment, caches and build leftovers"
+
+demo: $(VENV)/.has-run
+	$(BIN)/gsdsl solve $(DEMO)
+
+test: $(VENV)/.has-dev
+	$(BIN)/python -m pytest -n 2 -q
+
+slow: $(VENV)/.has-dev
+	$(BIN)/python -m pytest -n 2 -q -m slow
+
+lint: $(VENV)/.has-dev
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+bench: $(VENV)/.has-bench
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis benchmarks/results
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/bin/python:
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed; say which with: make PYTHON=/path/to/python3"; exit 1; }
+	"$(PYTHON)" -m venv $(VENV)
+
+$(VENV)/.has-run: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install -q -e .
+	@touch $@
+
+$(VENV)/.has-dev: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install -q -e ".[dev]"
+	@touch $@ $(VENV)/.has-run
+
+$(VENV)/.has-bench: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install -q -e ".[bench]"
+	@touch $@ $(VENV)/.has-run

@@ -1,0 +1,77 @@
+"""The wheel holds every package and puts nothing but `gpusched_dsl` on the path."""
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import gpusched_dsl
+
+ROOT = Path(__file__).resolve().parent.parent
+PLACES = {
+    "gpusched_dsl": "gpusched_dsl",
+    "backends": "gpusched_dsl.backends",
+    "grammar": "gpusched_dsl.grammar",
+    "models": "gpusched_dsl.models",
+}
+
+
+def settings() -> dict:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def packages_on_disk() -> set[str]:
+    found = set()
+    for folder, package in PLACES.items():
+        for init in (ROOT / folder).glob("**/__init__.py"):
+            parts = init.parent.relative_to(ROOT / folder).parts
+            if folder != "gpusched_dsl" or parts[:1] not in {("backends",), ("grammar",), ("models",)}:
+                found.add(".".join((package, *parts)))
+    return found
+
+
+def test_every_package_is_listed() -> None:
+    assert packages_on_disk() == set(settings()["tool"]["setuptools"]["packages"])
+
+
+def test_every_folder_with_python_files_is_a_package() -> None:
+    for folder in PLACES:
+        for file in (ROOT / folder).glob("**/*.py"):
+            assert (file.parent / "__init__.py").is_file(), f"{file.parent} has no __init__.py"
+
+
+def test_every_shipped_file_of_models_and_grammar_matches_package_data() -> None:
+    patterns = settings()["tool"]["setuptools"]["package-data"]
+    for folder in ("grammar", "models"):
+        shipped = {file for pattern in patterns[PLACES[folder]] for file in (ROOT / folder).glob(pattern)}
+        tracked = subprocess.run(
+            ["git", "ls-files", "-z", folder], cwd=ROOT, capture_output=True, text=True, check=True
+        ).stdout.split("\0")
+        for name in filter(None, tracked):
+            if not name.endswith(".py"):
+                assert ROOT / name in shipped, f"{name} would be missing from the wheel"
+
+
+def test_no_global_names(tmp_path: Path) -> None:
+    code = "from importlib.util import find_spec as f; print([m for m in ('backends', 'grammar', 'models') if f(m)])"
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_backends_refuses_to_be_a_top_level_package() -> None:
+    code = "import sys; sys.path.insert(0, '.'); import backends"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert "gpusched_dsl.backends" in done.stderr
+
+
+def test_version_is_stated_once() -> None:
+    assert settings()["project"]["version"] == gpusched_dsl.__version__
+
+
+def test_backend_entry_points_name_files_that_exist() -> None:
+    for target in settings()["project"]["entry-points"]["gpusched_dsl.backends"].values():
+        module, _, attribute = target.partition(":")
+        file = ROOT / "backends" / (module.rpartition(".")[2] + ".py")
+        assert file.is_file(), f"{target}: {file} is missing"
+        assert f"class {attribute}" in file.read_text(encoding="utf-8")

@@ -1,0 +1,63 @@
+"""What a command imports decides how fast it starts: `--help` and `check` load no library they do not need."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SOLVERS = {"highspy", "pyscipopt", "cvxpy", "scipy"}
+HEAVY = SOLVERS | {"numpy", "polars", "networkx", "jinja2", "numba", "rich", "pandas"}
+
+PROBE = """
+import sys
+from gpusched_dsl.cli import main
+try:
+    code = main(sys.argv[1:])
+except SystemExit as exit:
+    code = exit.code
+print("exit", code or 0, *sorted(name for name in sys.modules if "." not in name), file=sys.stderr)
+"""
+
+MODEL = """
+model Small {
+  set Jobs;
+  param hours[Jobs] in h >= 0;
+  var late[Jobs] in h >= 0;
+  minimize total in h: sum[j in Jobs] late[j];
+  constraint enough[j in Jobs]: late[j] >= hours[j] - 1[h];
+}
+"""
+
+
+def modules_after(*arguments: str, cwd: Path) -> tuple[int, set[str]]:
+    """Exit code of a command and the top-level modules it has imported."""
+    done = subprocess.run(
+        [sys.executable, "-c", PROBE, *arguments], cwd=cwd, capture_output=True, text=True, check=True, timeout=60
+    )
+    word, code, *modules = done.stderr.splitlines()[-1].split()
+    assert word == "exit", done.stderr
+    return int(code), set(modules)
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["solve", "--help"], ["check", "--help"]])
+def test_help_and_version_import_nothing_heavy(arguments: list[str], tmp_path: Path) -> None:
+    code, modules = modules_after(*arguments, cwd=tmp_path)
+    assert code == 0
+    assert not modules & HEAVY
+
+
+def test_check_of_a_model_imports_no_solver(tmp_path: Path) -> None:
+    (tmp_path / "small.gsm").write_text(MODEL, encoding="utf-8")
+    code, modules = modules_after("check", "small.gsm", cwd=tmp_path)
+    assert code == 0
+    assert "lark" in modules
+    assert not modules & SOLVERS
+
+
+def test_the_front_end_imports_no_number_library(tmp_path: Path) -> None:
+    code = "import sys, pkgutil, importlib, gpusched_dsl.language as l\n"
+    code += "for m in pkgutil.walk_packages(l.__path__, l.__name__ + '.'): importlib.import_module(m.name)\n"
+    code += "print(*(name for name in sys.modules if '.' not in name))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert not set(done.stdout.split()) & HEAVY
