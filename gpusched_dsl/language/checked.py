@@ -272,6 +272,17 @@ class RandomRef(Core):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class KnownValue(Core):
+    """A name that is no declaration of the model but given by the place it stands in.
+
+    In an `expect`: an objective, a term, `status`, `bound`, `gap`; in an online block `now` or `remaining[j]`.
+    """
+
+    name: str
+    subscripts: tuple[Core, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Expected(Core):
     """`E(body given condition)` or `P(condition given ...)`."""
 
@@ -342,6 +353,18 @@ class CheckedVariable:
     kind: str
     indexing: IndexingCore
     bounds: tuple[CheckedBound, ...] = ()
+    doc: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedRandom:
+    """`distribution` is None when the scenario gives it."""
+
+    name: str
+    span: Span
+    type: Numeric
+    indexing: IndexingCore
+    distribution: tree.Call | None = None
     doc: str | None = None
 
 
@@ -427,6 +450,6 @@ class CheckedModel:
     options: dict[str, str]
     option_choices: dict[str, tuple[str, ...]]
     data_order: tuple[str, ...]
-    randoms: dict[str, tree.RandomDecl] = field(default_factory=dict)
+    randoms: dict[str, CheckedRandom] = field(default_factory=dict)
     not_yet: tuple[tuple[str, Span], ...] = ()
     doc: str | None = None
