@@ -1,0 +1,49 @@
+"""One measured run of one arm, in a process of its own: `python -m benchmarks.child MODULE FOLDER [ARGUMENT ...]`.
+
+The arm's module is imported first (its imports are timed as `import`), then its `run(folder, lap, *arguments)` is
+called. `lap("name")` ends a phase. `run` returns the loaded HiGHS model, a dictionary of facts, or None; the peak of
+resident memory is read before that result is looked at. The last line printed is one JSON object.
+"""
+
+import importlib
+import json
+import resource
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+Lap = Callable[[str], None]
+
+
+def peak_megabytes() -> float:
+    """The highest resident memory so far of this process or of any child it has waited for."""
+    return max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)) / 1024
+
+
+def main(module: str, folder: str, *arguments: str) -> None:
+    phases: dict[str, float] = {}
+    last = time.perf_counter()
+
+    def lap(name: str) -> None:
+        nonlocal last
+        now = time.perf_counter()
+        phases[name] = phases.get(name, 0.0) + now - last
+        last = now
+
+    arm = importlib.import_module(module)
+    lap("import")
+    loaded = arm.run(Path(folder), lap, *arguments)
+    peak = peak_megabytes()
+    cpu = time.process_time()
+    if loaded is None or isinstance(loaded, dict):
+        facts = loaded or {}
+    else:
+        from benchmarks.fingerprint import fingerprint
+
+        facts = fingerprint(loaded)
+    print(json.dumps({"phases": phases, "peak_mb": peak, "cpu": cpu, "facts": facts}))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
