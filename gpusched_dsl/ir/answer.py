@@ -16,13 +16,23 @@ class Status(StrEnum):
     LIMIT = "limit"  # stopped before a proof, with or without an incumbent; `reason` says by what
 
 
+GAP_FLOOR = 1e-9
+
+
+def relative_gap(objective: float, bound: float) -> float:
+    """`|objective - bound| / max(|objective|, 1e-9)`: how far the objective may be from the best possible."""
+    return abs(objective - bound) / max(abs(objective), GAP_FLOOR)
+
+
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """`values` is None when there is no point. `bound` is the dual bound, in the sense of the objective.
+    """`values` is None when there is no point. `bound` is the dual bound, in the sense of the objective, None when
+    the solver has none; of a linear problem solved to optimality it is the objective.
 
     `row_duals` and `reduced_costs` exist for linear problems solved to optimality: the change of the objective per
     unit of the row's side or of the column's value, as `d objective / d rhs` whatever the sense.
-    `reason` of a LIMIT is `time`, `interrupt`, `nodes` or `memory`.
+    `reason` of a LIMIT is `time`, `interrupt`, `nodes`, `iterations`, `solutions`, `objective` or `memory`.
+    `statistics` are the solver's own counts, such as `nodes` and `iterations`.
     """
 
     status: Status

@@ -189,7 +189,7 @@ class Product(Domain):
         return tuple(u for f in self.factors for u in f.components)
 
     @cached_property
-    def size(self) -> int:  # type: ignore[override]
+    def size(self) -> int:
         size = 1
         for factor in self.factors:
             size *= factor.size

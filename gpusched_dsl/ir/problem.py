@@ -70,7 +70,8 @@ class Matrix:
 
     def activity(self, point: Floats) -> Floats:
         """The value of every row at a point."""
-        return np.bincount(self.row_of, weights=self.values * point[self.columns], minlength=self.rows)
+        products = self.values * point[self.columns]
+        return np.bincount(self.row_of, weights=products, minlength=self.rows).astype(np.float64, copy=False)
 
 
 @dataclass(frozen=True, eq=False)

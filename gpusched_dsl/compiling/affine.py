@@ -1,0 +1,157 @@
+"""Columnar affine expressions: one per frame row, as a constant array and blocks of (row, column, coefficient)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.problem import Floats, Int32s
+from gpusched_dsl.language.checked import IndexVar
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Entries of one reference to one variable family.
+
+    `rows` is non-decreasing; None means one entry in every row. `coefficients` has one value per entry or shape ().
+    `keys` are the frame variables that stand as plain subscripts, so that entries that differ in one of them are in
+    different columns; `distinct` says that no row holds a column twice.
+    """
+
+    rows: Codes | None
+    columns: Codes
+    coefficients: Floats
+    family: str
+    keys: frozenset[IndexVar]
+    distinct: bool = True
+
+    def gathered(self, values: Floats) -> Floats:
+        """A value per frame row (or one for all), as a value per entry."""
+        return values if values.ndim == 0 or self.rows is None else values[self.rows]
+
+
+@dataclass(frozen=True, eq=False)
+class Affine:
+    """`size` affine expressions; `constant` has shape () or (size,)."""
+
+    size: int
+    constant: Floats
+    blocks: tuple[Block, ...] = ()
+
+    def __add__(self, other: Affine) -> Affine:
+        return Affine(self.size, self.constant + other.constant, self.blocks + other.blocks)
+
+    def __neg__(self) -> Affine:
+        return self.scaled(np.float64(-1.0))
+
+    def scaled(self, factor: Floats | np.float64) -> Affine:
+        """Every row times a number, or times a number of its own."""
+        factor = np.asarray(factor, dtype=np.float64)
+        blocks = tuple(replace(b, coefficients=b.coefficients * b.gathered(factor)) for b in self.blocks)
+        return Affine(self.size, self.constant * factor, blocks)
+
+    def divided(self, divisor: Floats) -> Affine:
+        blocks = tuple(replace(b, coefficients=b.coefficients / b.gathered(divisor)) for b in self.blocks)
+        return Affine(self.size, self.constant / divisor, blocks)
+
+    def summed(self, parent: Codes | None, size: int, over: frozenset[IndexVar]) -> Affine:
+        """The sum of the rows that share a parent, for a frame that was grown by the variables `over`."""
+        if parent is None:
+            return self
+        blocks = tuple(
+            replace(
+                b,
+                rows=parent if b.rows is None else parent[b.rows],
+                distinct=b.distinct and over <= b.keys,
+            )
+            for b in self.blocks
+        )
+        if self.constant.ndim == 0 and self.constant == 0.0:
+            return Affine(size, self.constant, blocks)
+        weights = np.broadcast_to(self.constant, (self.size,))
+        total: Floats = np.bincount(parent, weights=weights, minlength=size).astype(np.float64, copy=False)
+        return Affine(size, total, blocks)
+
+    def spread(self, rows: Codes, size: int) -> Affine:
+        """These expressions as the rows `rows` of a larger frame; zero elsewhere."""
+        constant = np.zeros(size)
+        constant[rows] = self.constant
+        blocks = tuple(replace(b, rows=rows if b.rows is None else rows[b.rows]) for b in self.blocks)
+        return Affine(size, constant, blocks)
+
+    def rekeyed(self, keys: dict[IndexVar, IndexVar]) -> Affine:
+        """The same with the key variables of a called `let` replaced by the caller's."""
+        return Affine(
+            self.size,
+            self.constant,
+            tuple(replace(b, keys=frozenset(keys[k] for k in b.keys if k in keys)) for b in self.blocks),
+        )
+
+
+def constant(size: int, values: Floats) -> Affine:
+    return Affine(size, values)
+
+
+def assemble(size: int, blocks: Sequence[Block]) -> tuple[Codes, Int32s, Floats]:
+    """CSR starts, columns and values of the rows; a column that occurs twice in a row is summed, zeros go."""
+    counts = np.zeros(size, dtype=np.int64)
+    per_block: list[Codes | int] = []
+    for block in blocks:
+        count = 1 if block.rows is None else np.bincount(block.rows, minlength=size)
+        per_block.append(count)
+        counts += count
+    starts = np.zeros(size + 1, dtype=np.int64)
+    np.cumsum(counts, out=starts[1:])
+    columns = np.empty(starts[-1], dtype=np.int32)
+    values = np.empty(starts[-1], dtype=np.float64)
+    free = starts[:-1].copy()
+    for block, count in zip(blocks, per_block, strict=True):
+        if block.rows is None:
+            place = free
+            columns[place], values[place] = block.columns, block.coefficients
+            free = free + 1
+        else:
+            assert not isinstance(count, int)
+            shift = free - (np.cumsum(count) - count)
+            place = np.arange(len(block.rows), dtype=np.int64) + shift[block.rows]
+            columns[place], values[place] = block.columns, block.coefficients
+            free = free + count
+    if not _surely_distinct(blocks):
+        starts, columns, values = _merge_repeats(size, starts, columns, values)
+    if np.count_nonzero(values) < len(values):
+        starts, columns, values = _drop_zeros(size, starts, columns, values)
+    return starts, columns, values
+
+
+def _surely_distinct(blocks: Sequence[Block]) -> bool:
+    families = [b.family for b in blocks]
+    return len(set(families)) == len(families) and all(b.distinct for b in blocks)
+
+
+def _merge_repeats(size: int, starts: Codes, columns: Int32s, values: Floats) -> tuple[Codes, Int32s, Floats]:
+    rows = np.repeat(np.arange(size, dtype=np.int64), np.diff(starts))
+    width = int(columns.max()) + 1 if len(columns) else 1
+    keys = rows * width + columns
+    order = np.argsort(keys, kind="stable")
+    keys = keys[order]
+    first = np.flatnonzero(np.diff(keys, prepend=-1))
+    if len(first) == len(keys):
+        return starts, columns, values
+    merged = np.add.reduceat(values[order], first)
+    rows = keys[first] // width
+    return _starts_of(rows, size), (keys[first] % width).astype(np.int32), merged
+
+
+def _drop_zeros(size: int, starts: Codes, columns: Int32s, values: Floats) -> tuple[Codes, Int32s, Floats]:
+    keep = values != 0.0
+    rows = np.repeat(np.arange(size, dtype=np.int64), np.diff(starts))[keep]
+    return _starts_of(rows, size), columns[keep], values[keep]
+
+
+def _starts_of(rows: Codes, size: int) -> Codes:
+    starts = np.zeros(size + 1, dtype=np.int64)
+    np.cumsum(np.bincount(rows, minlength=size), out=starts[1:])
+    return starts

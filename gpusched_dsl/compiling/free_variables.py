@@ -1,0 +1,42 @@
+"""Which index variables an expression needs from its surroundings; the planner of joins lives on it."""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import singledispatch
+
+from gpusched_dsl.language.checked import Core, IndexingCore, IndexRef, IndexVar, Iterator, SetCore
+
+Variables = frozenset[IndexVar]
+NONE: Variables = frozenset()
+
+
+@singledispatch
+def free_variables(node: object) -> Variables:
+    """The variables that occur in `node` and are not bound inside it."""
+    if isinstance(node, tuple):
+        return frozenset().union(*map(free_variables, node)) if node else NONE
+    if isinstance(node, Core | SetCore):
+        indexing = getattr(node, "indexing", None)
+        parts = tuple(getattr(node, f.name) for f in dataclasses.fields(node) if f.name not in _NO_PARTS)
+        found = free_variables(parts)
+        return found - frozenset(indexing.variables) if isinstance(indexing, IndexingCore) else found
+    return NONE
+
+
+_NO_PARTS = {"span", "type", "types", "decision", "name", "op", "ops", "text", "value", "ordering", "negated"}
+
+
+@free_variables.register
+def _(node: IndexRef) -> Variables:
+    return frozenset((node.variable,))
+
+
+@free_variables.register
+def _(node: IndexingCore) -> Variables:
+    return (free_variables(node.iterators) | free_variables(node.conditions)) - frozenset(node.variables)
+
+
+@free_variables.register
+def _(node: Iterator) -> Variables:
+    return free_variables(node.domain)

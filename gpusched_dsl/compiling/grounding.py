@@ -1,0 +1,312 @@
+"""Grounding: the declarations of a checked model over the arrays of a store, as one `Problem`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator as Iterates
+from collections.abc import Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpusched_dsl.compiling.affine import Affine, assemble
+from gpusched_dsl.compiling.evaluate import Evaluator
+from gpusched_dsl.compiling.frames import EMPTY_FRAME, Frame
+from gpusched_dsl.compiling.limits import Limits
+from gpusched_dsl.compiling.linear import Linearizer
+from gpusched_dsl.compiling.store import Columns, Store
+from gpusched_dsl.ir.domains import Codes, Domain, Tuples
+from gpusched_dsl.ir.problem import Family, Floats, Int32s, Matrix, Objective, Problem, Term
+from gpusched_dsl.language.checked import (
+    CheckedConstraint,
+    CheckedModel,
+    CheckedObjective,
+    CheckedTerm,
+    CheckedVariable,
+    Comparison,
+    Core,
+    Logic,
+    Numeric,
+    ValueType,
+)
+from gpusched_dsl.language.diagnostics import DiagnosticError, Diagnostics
+from gpusched_dsl.language.source import Span
+
+INFINITY = float("inf")
+
+
+def ground(model: CheckedModel, store: Store, limits: Limits | None = None) -> Problem:
+    """The problem of a model and its data. `store` holds every set and parameter and gets the variables' places.
+
+    Raises DiagnosticError with everything found: subscripts outside their sets, terms that are not linear, numbers
+    that are not finite (GSM30xx), families too large for `limits` (GSM3001).
+    """
+    return _Grounding(model, store, limits or Limits()).run()
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """The rows of one part of a constraint."""
+
+    family: Family
+    starts: Codes
+    columns: Int32s
+    values: Floats
+    lower: Floats
+    upper: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class _Sides:
+    """`lower <= expression - its constant <= upper`."""
+
+    expression: Affine
+    lower: Floats
+    upper: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class _Bounds:
+    lower: Floats
+    upper: Floats
+    integer: NDArray[np.bool_]
+
+
+class _Grounding:
+    def __init__(self, model: CheckedModel, store: Store, limits: Limits) -> None:
+        self.model = model
+        self.store = store
+        self.limits = limits
+        self.ev = Evaluator(model, store, limits)
+        self.linear = Linearizer(self.ev)
+        self.found = Diagnostics()
+        self.next_row = 0
+
+    def run(self) -> Problem:
+        # All index sets first: what is too large is refused before any row is made.
+        families = self._variable_families()
+        domains: dict[str, Domain] = {}
+        for constraint in self.model.constraints.values():
+            with self._collecting():
+                domains[constraint.name] = self._domain(constraint)
+        self.found.raise_if_errors()
+
+        bounds: list[_Bounds] = []
+        for variable in self.model.variables.values():
+            with self._collecting():
+                bounds.append(self._bounds(variable))
+        rows: list[_Rows] = []
+        for constraint in self.model.constraints.values():
+            with self._collecting():
+                rows.extend(self._constraint(constraint, domains[constraint.name]))
+        objectives: list[Objective] = []
+        for objective in self.model.objectives:
+            with self._collecting():
+                objectives.append(self._objective(objective))
+        self.found.raise_if_errors()
+        return Problem(
+            name=self.model.name,
+            variables=families,
+            lower=_joined([b.lower for b in bounds], np.float64),
+            upper=_joined([b.upper for b in bounds], np.float64),
+            integer=_joined([b.integer for b in bounds], np.bool_),
+            constraints=tuple(r.family for r in rows),
+            matrix=_stacked(rows),
+            row_lower=_joined([r.lower for r in rows], np.float64),
+            row_upper=_joined([r.upper for r in rows], np.float64),
+            objectives=tuple(objectives),
+        )
+
+    @contextmanager
+    def _collecting(self) -> Iterates[None]:
+        """Go on with the next declaration after an error, so that one run reports many."""
+        try:
+            yield
+        except DiagnosticError as error:
+            self.found.extend(error.diagnostics)
+
+    def _domain(self, declared: CheckedVariable | CheckedConstraint) -> Domain:
+        kind = "variable" if isinstance(declared, CheckedVariable) else "constraint"
+        domain = self.ev.index_domain(declared.indexing, declared.span)
+        self.limits.problem(domain.size, declared.span, f"{kind} `{declared.name}`")
+        return domain
+
+    # --- variables ---------------------------------------------------------------------------------------------------
+
+    def _variable_families(self) -> tuple[Family, ...]:
+        families: list[Family] = []
+        first = 0
+        for variable in self.model.variables.values():
+            with self._collecting():
+                domain = self._domain(variable)
+                indexed = domain
+                if variable.indexing.conditions:
+                    indexed = self.ev.index_domain(variable.indexing, variable.span, conditions=False)
+                self.store.variables[variable.name] = Columns(domain, first, indexed)
+                families.append(
+                    Family(variable.name, first, domain, variable.span, _unit(variable.type), doc=variable.doc)
+                )
+                first += domain.size
+        return tuple(families)
+
+    def _bounds(self, variable: CheckedVariable) -> _Bounds:
+        domain = self.store.variables[variable.name].domain
+        frame = self.ev.domain_frame(variable.indexing, domain)
+        whole = variable.kind in ("integer", "binary")
+        lower = np.full(domain.size, 0.0 if variable.kind == "binary" else -INFINITY)
+        upper = np.full(domain.size, 1.0 if variable.kind == "binary" else INFINITY)
+        for bound in variable.bounds:
+            value = self.ev.numbers(bound.value, frame)
+            self.ev.refuse_where(np.isnan(value), "GSM3004", "the bound is not a number", bound.value, frame, "NaN")
+            if bound.op in (">", "<"):
+                if not whole:
+                    raise self.ev.failure(
+                        "GSM3011",
+                        f"a strict bound on the real variable `{variable.name}` has no smallest value",
+                        bound.span,
+                        "strict",
+                        help=f"write `{bound.op}=`",
+                    )
+                value = np.floor(value) + 1 if bound.op == ">" else np.ceil(value) - 1
+            if bound.op in (">=", ">", "=="):
+                lower = np.maximum(lower, value)
+            if bound.op in ("<=", "<", "=="):
+                upper = np.minimum(upper, value)
+        return _Bounds(lower, upper, np.full(domain.size, whole))
+
+    # --- constraints -------------------------------------------------------------------------------------------------
+
+    def _constraint(self, constraint: CheckedConstraint, domain: Domain) -> list[_Rows]:
+        frame = self.ev.domain_frame(constraint.indexing, domain)
+        made: list[_Rows] = []
+        for comparison, rows in self._comparisons(constraint.body, frame):
+            part_domain, part_frame = domain, frame
+            if rows is not None:
+                part_frame = frame.take(rows)
+                part_domain = Tuples(domain.components, tuple(c[rows] for c in domain.columns()))
+            for side in self._sides(comparison, part_frame):
+                made.append(self._rows(constraint, len(made), part_domain, part_frame, side))
+        return made
+
+    def _comparisons(self, body: Core, frame: Frame) -> list[tuple[Comparison, Codes | None]]:
+        """The comparisons of a body; with each the rows where a data condition asks for it (None: all)."""
+        if isinstance(body, Comparison):
+            return [(body, None)]
+        if isinstance(body, Logic) and body.op == "and":
+            return [c for operand in body.operands for c in self._comparisons(operand, frame)]
+        if isinstance(body, Logic) and body.op == "=>" and not body.operands[0].decision and frame.columns:
+            rows = np.flatnonzero(self.ev.mask(body.operands[0], frame))
+            inner = self._comparisons(body.operands[1], frame.take(rows))
+            return [(c, rows if r is None else rows[r]) for c, r in inner]
+        raise self.ev.failure(
+            "GSM3010",
+            "logic between decisions is not linear, and this version has no reformulation for it",
+            body.span,
+            "not a linear comparison",
+            help="write it with linear constraints on binary variables",
+        )
+
+    def _sides(self, comparison: Comparison, frame: Frame) -> list[_Sides]:
+        """The rows of a comparison; `a <= x <= b` with data at both ends is one row with two sides."""
+        operands, ops = comparison.operands, comparison.ops
+        for op in ops:
+            if op not in ("<=", ">=", "=="):
+                raise self.ev.failure(
+                    "GSM3012",
+                    f"`{op}` cannot constrain variables",
+                    comparison.span,
+                    "strict or negated comparison",
+                    help="use `<=`, `>=` or `==`; for whole numbers write `<= b - 1`",
+                )
+        if ops in (("<=", "<="), (">=", ">=")) and [o.decision for o in operands] == [False, True, False]:
+            ends = [np.broadcast_to(self.ev.numbers(operands[at], frame), (frame.size,)) for at in (0, 2)]
+            lower, upper = ends if ops[0] == "<=" else ends[::-1]
+            middle = self.linear.affine(operands[1], frame)
+            return [_Sides(middle, lower - middle.constant, upper - middle.constant)]
+        affine = [self.linear.affine(o, frame) for o in operands]
+        free = np.full(frame.size, INFINITY)
+        sides: list[_Sides] = []
+        for left, op, right in zip(affine, ops, affine[1:], strict=False):
+            difference = left + -right
+            side = np.broadcast_to(-difference.constant, (frame.size,))
+            sides.append(_Sides(difference, -free if op == "<=" else side, free if op == ">=" else side))
+        return sides
+
+    def _rows(self, constraint: CheckedConstraint, part: int, domain: Domain, frame: Frame, sides: _Sides) -> _Rows:
+        blocks = sides.expression.blocks
+        name = f"constraint `{constraint.name}`"
+        entries = sum(frame.size if b.rows is None else len(b.rows) for b in blocks)
+        self.limits.problem(entries, constraint.span, name)
+        starts, columns, values = assemble(frame.size, blocks)
+        not_numbers = (
+            np.isnan(sides.lower) | np.isnan(sides.upper) | ((sides.lower == sides.upper) & np.isinf(sides.lower))
+        )
+        self._refuse_not_finite(constraint.span, name, frame, starts, values, not_numbers)
+        unit = _unit_of_sides(constraint.body)
+        family = Family(constraint.name, self.next_row, domain, constraint.span, unit, part, constraint.doc)
+        self.next_row += frame.size
+        return _Rows(family, starts, columns, values, sides.lower, sides.upper)
+
+    def _refuse_not_finite(
+        self, span: Span, name: str, frame: Frame, starts: Codes, values: Floats, bad: NDArray[np.bool_]
+    ) -> None:
+        entries = np.flatnonzero(~np.isfinite(values))
+        if len(entries):
+            bad = bad.copy()
+            bad[np.searchsorted(starts, entries, side="right") - 1] = True
+        if bad.any():
+            where = self.ev.row_text(frame, int(np.flatnonzero(bad)[0]))
+            raise self.ev.failure(
+                "GSM3004", f"{name} has a number that is not finite for {where or 'its only row'}", span
+            )
+
+    # --- objectives --------------------------------------------------------------------------------------------------
+
+    def _objective(self, objective: CheckedObjective) -> Objective:
+        terms = tuple(self._term(t) for t in objective.terms)
+        return Objective(objective.sense, terms, objective.name, _unit_text(objective.unit.text), objective.span)
+
+    def _term(self, term: CheckedTerm) -> Term:
+        affine = self.linear.affine(term.value, EMPTY_FRAME)
+        entries = sum(1 if b.rows is None else len(b.rows) for b in affine.blocks)
+        name = f"term `{term.name}`" if term.name else "the objective"
+        self.limits.problem(entries, term.span, name)
+        starts, columns, values = assemble(1, affine.blocks)
+        total = affine.constant.reshape(-1)
+        self._refuse_not_finite(term.span, name, EMPTY_FRAME, starts, values, ~np.isfinite(total))
+        return Term(term.name, columns, values, float(total[0]), term.span)
+
+
+def _unit(type_: ValueType) -> str:
+    return _unit_text(type_.unit.text) if isinstance(type_, Numeric) else ""
+
+
+def _unit_text(text: str) -> str:
+    return "" if text == "1" else text
+
+
+def _unit_of_sides(body: Core) -> str:
+    while isinstance(body, Logic):
+        body = body.operands[-1]
+    return _unit(body.operands[0].type) if isinstance(body, Comparison) else ""
+
+
+def _joined(parts: Sequence[NDArray[Any]], dtype: type) -> NDArray[Any]:
+    return np.concatenate(parts) if parts else np.zeros(0, dtype=dtype)
+
+
+def _stacked(rows: list[_Rows]) -> Matrix:
+    """The parts under one another; each part is let go as soon as it is copied, to keep the peak low."""
+    starts = np.zeros(1 + sum(len(r.starts) - 1 for r in rows), dtype=np.int64)
+    entries = sum(len(r.columns) for r in rows)
+    columns, values = np.empty(entries, dtype=np.int32), np.empty(entries)
+    row = at = 0
+    for part in rows:
+        count, nonzeros = len(part.starts) - 1, len(part.columns)
+        starts[row + 1 : row + count + 1] = part.starts[1:] + at
+        columns[at : at + nonzeros] = part.columns
+        values[at : at + nonzeros] = part.values
+        row, at = row + count, at + nonzeros
+    return Matrix(starts, columns, values)

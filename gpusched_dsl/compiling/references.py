@@ -1,0 +1,96 @@
+"""The evaluator's layer for subscripts: where a reference lies in its family, and what happens when it lies outside."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from gpusched_dsl.compiling.frames import Frame, Mask
+from gpusched_dsl.compiling.sets import Sets
+from gpusched_dsl.compiling.store import MISSING
+from gpusched_dsl.ir.domains import Codes, Domain, Scalars
+from gpusched_dsl.language.checked import Core, IndexRef, IndexVar, LetRef, ParamRef, Shift, VariableRef
+
+
+class References(Sets):
+    """Subscripts to positions, vectorised over the rows of a frame."""
+
+    def position(self, domain: Domain, core: ParamRef | VariableRef, frame: Frame) -> Codes:
+        """The place of each row's subscripts in a domain, -1 outside; shape () when all subscripts are constant."""
+        return self._locate(domain, [self.codes(s, frame) for s in core.subscripts])
+
+    def _locate(self, domain: Domain, columns: list[Codes]) -> Codes:
+        if all(c.ndim == 0 for c in columns):
+            return domain.locate([c.reshape(1) for c in columns]).reshape(())
+        shape = np.broadcast_shapes(*(c.shape for c in columns))
+        return domain.locate([np.broadcast_to(c, shape) for c in columns])
+
+    def variable_position(self, core: VariableRef, frame: Frame) -> Codes:
+        """The place in the variable's family; -1 where its `where` condition excludes it (it reads zero there)."""
+        family = self.store.variables[core.name]
+        columns = [self.codes(s, frame) for s in core.subscripts]
+        position = self._locate(family.domain, columns)
+        if family.indexed is not family.domain and (position < 0).any():
+            self._refuse_missing(core, np.where(position < 0, self._locate(family.indexed, columns), 0), frame)
+        elif family.indexed is family.domain:
+            self._refuse_missing(core, position, frame)
+        return position
+
+    def found(self, core: Core, frame: Frame) -> Mask:
+        """Where the subscripts of a reference fall inside its declared index set."""
+        if isinstance(core, ParamRef):
+            domain = self.store.params[core.name].domain
+        elif isinstance(core, VariableRef):
+            domain = self.store.variables[core.name].indexed
+        else:
+            assert isinstance(core, LetRef)
+            let = self.model.lets[core.name]
+            domain = self.index_domain(let.indexing, let.span)
+        if isinstance(domain, Scalars):
+            return np.ones(frame.size, dtype=bool)
+        columns = [self.codes(s, frame) for s in core.subscripts]
+        return np.broadcast_to(self._locate(domain, columns) >= 0, (frame.size,))
+
+    def let_frame(self, core: LetRef, frame: Frame) -> Frame:
+        """The frame in which a called `let` is evaluated: its own indices, one row per row of the caller."""
+        let = self.model.lets[core.name]
+        if not core.subscripts:
+            return Frame(frame.size, {})
+        found = self.found(core, frame)
+        self._refuse_missing(core, np.where(found, 0, -1), frame)
+        columns = (np.broadcast_to(self.codes(s, frame), (frame.size,)) for s in core.subscripts)
+        return Frame(frame.size, dict(zip(let.indexing.variables, columns, strict=True)))
+
+    def _refuse_missing(self, core: ParamRef | VariableRef | LetRef, position: Codes, frame: Frame) -> None:
+        missing = position < 0
+        if not missing.any():
+            return
+        row = int(np.flatnonzero(np.broadcast_to(missing, (frame.size,)))[0])
+        one = frame.take(np.array([row]))
+        labels = ", ".join(self._label_text(s, one) for s in core.subscripts)
+        raise self.failure(
+            "GSM3002",
+            f"`{core.name}[{labels}]` does not exist: the subscript falls outside the declared index set",
+            core.span,
+            self.row_text(frame, row),
+            notes=(f"{int(missing.sum()) if missing.ndim else frame.size} of {frame.size} references fall outside",),
+            help=f"restrict the indices with `where`, or give a value for the rest: `({core.span.text} else ...)`",
+        )
+
+    def _label_text(self, core: Core, frame: Frame) -> str:
+        code = int(self.codes(core, frame).reshape(-1)[0])
+        if code == MISSING:
+            return f"{core.span.text} = nothing"
+        component = self.store.component(core.type)
+        return str(code if component is None else component.labels[code])
+
+
+def plain_keys(subscripts: Sequence[Core]) -> frozenset[IndexVar]:
+    """The variables that stand alone (or shifted) as subscripts: they tell entries apart."""
+    return frozenset(
+        inner.variable
+        for s in subscripts
+        for inner in ((s.operand if isinstance(s, Shift) else s),)
+        if isinstance(inner, IndexRef)
+    )

@@ -1,0 +1,60 @@
+"""What an evaluator reads: universes, sets, parameters, places of variables and, after a solve, their values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpusched_dsl.ir.domains import Codes, Component, Domain, Universe
+from gpusched_dsl.ir.problem import Floats
+from gpusched_dsl.language.checked import Element, ValueType
+
+Values = NDArray[Any]  # float64 numbers, int64 codes of elements, objects for texts
+
+
+@dataclass(frozen=True, eq=False)
+class Param:
+    """A parameter as an array over its domain: numbers in the declared unit, element codes, or texts."""
+
+    domain: Domain
+    values: Values
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """Where a variable's columns lie. `indexed` is the domain without the `where` condition (else the same object)."""
+
+    domain: Domain
+    first: int
+    indexed: Domain
+
+
+@dataclass(eq=False)
+class Store:
+    """Everything by name; filled in the order of dependencies."""
+
+    universes: dict[str, Universe] = field(default_factory=dict)
+    sets: dict[str, Domain] = field(default_factory=dict)
+    params: dict[str, Param] = field(default_factory=dict)
+    variables: dict[str, Columns] = field(default_factory=dict)
+    point: Floats | None = None
+    results: dict[str, float] = field(default_factory=dict)
+
+    def component(self, type_: ValueType) -> Component:
+        """The universe of an element type, None for integers."""
+        return self.universes[type_.root] if isinstance(type_, Element) else None
+
+
+MISSING = np.int64(-(1 << 61))  # an index that fell off the end of an ordered set; in no domain
+
+
+def as_codes(values: Values) -> Codes:
+    """Numbers as integer codes; a number that is not whole becomes MISSING, for it is an element of no set."""
+    if values.dtype.kind in "iu":
+        return values
+    whole = np.rint(values)
+    exact = np.abs(values - whole) <= 1e-9 * np.maximum(1.0, np.abs(whole))
+    return np.where(exact & (np.abs(whole) < 2**60), whole, float(MISSING)).astype(np.int64)
