@@ -44,6 +44,7 @@ from gpusched_dsl.language.diagnostics import did_you_mean
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "==": np.equal, "!=": np.not_equal, "<=": np.less_equal, ">=": np.greater_equal, "<": np.less, ">": np.greater,
 }  # fmt: skip
+_LOGIC = {"and": np.logical_and, "or": np.logical_or, "=>": np.logical_or, "<=>": np.equal}
 _REDUCE = {"min": np.minimum, "max": np.maximum, "prod": np.multiply}
 _UNARY: dict[str, Callable[[Any], Any]] = {
     "abs": np.abs, "floor": np.floor, "ceil": np.ceil, "exp": np.exp, "log": np.log, "sqrt": np.sqrt,
@@ -194,17 +195,16 @@ class Evaluator(References):
         return values
 
     def _Logic(self, core: Logic, frame: Frame) -> Values:
-        operands = [np.asarray(self.values(o, frame), dtype=bool) for o in core.operands]
-        match core.op:
-            case "and":
-                return np.asarray(all_of(operands))
-            case "or":
-                return ~np.asarray(all_of([~o for o in operands]))
-            case "not":
-                return np.logical_not(operands[0])
-            case "=>":
-                return np.logical_or(~operands[0], operands[1])
-        return np.equal(operands[0], operands[1])
+        operands = [np.asarray(self.values(o, frame), dtype=np.bool_) for o in core.operands]
+        if core.op == "not":
+            return np.logical_not(operands[0])
+        combine: np.ufunc = _LOGIC[core.op]
+        if core.op == "=>":
+            operands[0] = np.logical_not(operands[0])
+        result: Values = operands[0]
+        for operand in operands[1:]:
+            result = combine(result, operand)
+        return result
 
     def _Membership(self, core: Membership, frame: Frame) -> Values:
         codes = tuple(np.broadcast_to(self.codes(e, frame), (frame.size,)) for e in core.element)
