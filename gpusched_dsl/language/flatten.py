@@ -1,0 +1,245 @@
+"""One list of declarations out of a model, the models it extends and the choices of its options."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from gpusched_dsl.language import tree
+from gpusched_dsl.language.diagnostics import Diagnostics, Label, did_you_mean
+from gpusched_dsl.language.inheritance import Merger, report_duplicate
+from gpusched_dsl.language.source import Span
+
+
+class HasModels(Protocol):
+    """What is needed of a workspace here: its models by name."""
+
+    @property
+    def models(self) -> Mapping[str, tree.Model]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class FlatModel:
+    """A model as if written in one piece: no `extends`, `override`, `drop`, `option` or `when` is left.
+
+    Statements of the extended model come first; an overriding one stands where the overridden one stood.
+    `names` maps every declared name to the place that declares it.
+    """
+
+    name: str
+    span: Span
+    statements: tuple[tree.Statement, ...]
+    options: dict[str, str]
+    option_decls: dict[str, tree.OptionDecl]
+    names: dict[str, Span]
+    doc: str | None = None
+
+    @property
+    def option_choices(self) -> dict[str, tuple[str, ...]]:
+        return {name: tuple(c.text for c in decl.choices) for name, decl in self.option_decls.items()}
+
+
+def flatten(
+    workspace: HasModels,
+    model_name: str,
+    options: Mapping[str, str],
+    diagnostics: Diagnostics,
+    option_spans: Mapping[str, Span] | None = None,
+) -> FlatModel | None:
+    """The declarations of a model under some choices; options not given take their default.
+
+    `option_spans` tell where a choice was written, for the complaint about a wrong one. None is returned when the
+    model or one that it extends is unknown, or when models extend each other in a circle; every other fault is
+    reported and the rest of the model kept.
+    """
+    chain = _chain(workspace, model_name, diagnostics)
+    if chain is None:
+        return None
+    model = chain[-1]
+    decls = _options(chain, diagnostics)
+    chosen = _choose(model, decls, options, option_spans or {}, diagnostics)
+    merger = Merger(diagnostics)
+    for name, decl in decls.items():
+        merger.names[name] = decl.name.span
+    for layer in chain:
+        merger.add_layer(list(_expand(layer.statements, decls, chosen, diagnostics)))
+    statements = tuple(s for s in merger.statements if s is not None)
+    return FlatModel(model.name.text, model.name.span, statements, chosen, decls, merger.names, model.doc)
+
+
+def _chain(workspace: HasModels, name: str, diagnostics: Diagnostics) -> list[tree.Model] | None:
+    """The model preceded by all that it extends, the root first."""
+    models = workspace.models
+    model = models.get(name)
+    if model is None:
+        diagnostics.error("GSM1107", f"unknown model `{name}`", help=did_you_mean(name, models))
+        return None
+    chain = [model]
+    while (base := chain[-1].extends) is not None:
+        found = models.get(base.text)
+        if found is None:
+            near = did_you_mean(base.text, models)
+            diagnostics.error(
+                "GSM1107",
+                f"`{chain[-1].name.text}` extends the unknown model `{base.text}`",
+                base.span,
+                "no model of this name",
+                help=near or "is the `import` of its file missing?",
+            )
+            return None
+        if found in chain:
+            _report_circle(chain[chain.index(found) :], diagnostics)
+            return None
+        chain.append(found)
+    return chain[::-1]
+
+
+def _report_circle(circle: list[tree.Model], diagnostics: Diagnostics) -> None:
+    circle.sort(key=lambda m: (m.name.span.source.name, m.span.start))
+    names = [m.name.text for m in circle]
+    path: list[str] = [names[0]]
+    by_name = {m.name.text: m for m in circle}
+    while (base := by_name[path[-1]].extends) is not None and len(path) <= len(names):
+        path.append(base.text)
+    places = [m.extends.span for m in circle if m.extends is not None]
+    diagnostics.error(
+        "GSM1401",
+        "models extend each other in a circle",
+        places[0],
+        "part of the circle",
+        secondary=[Label(place, "and this") for place in places[1:]],
+        notes=["the circle is " + " extends ".join(f"`{name}`" for name in path)],
+        help="one of them must stand on its own",
+    )
+
+
+# --- options ---------------------------------------------------------------------------------------------------------
+
+
+def _options(chain: list[tree.Model], diagnostics: Diagnostics) -> dict[str, tree.OptionDecl]:
+    decls: dict[str, tree.OptionDecl] = {}
+    for model in chain:
+        for statement in model.statements:
+            if not isinstance(statement, tree.OptionDecl):
+                continue
+            first = decls.get(statement.name.text)
+            if first is not None:
+                report_duplicate(statement.name, first.name.span, diagnostics)
+                continue
+            decls[statement.name.text] = statement
+            _check_option(statement, diagnostics)
+    return decls
+
+
+def _check_option(decl: tree.OptionDecl, diagnostics: Diagnostics) -> None:
+    seen: dict[str, Span] = {}
+    for choice in decl.choices:
+        if choice.text in seen:
+            diagnostics.error(
+                "GSM1406",
+                f"choice `{choice.text}` of option `{decl.name.text}` stands twice",
+                choice.span,
+                "again",
+                secondary=[Label(seen[choice.text], "first here")],
+            )
+        seen.setdefault(choice.text, choice.span)
+    if decl.default.text not in seen:
+        diagnostics.error(
+            "GSM1405",
+            f"the default `{decl.default.text}` is no choice of option `{decl.name.text}`",
+            decl.default.span,
+            "not among the choices",
+            help=did_you_mean(decl.default.text, seen) or f"choose one of {_listed(seen)}",
+        )
+
+
+def _choose(
+    model: tree.Model,
+    decls: Mapping[str, tree.OptionDecl],
+    given: Mapping[str, str],
+    spans: Mapping[str, Span],
+    diagnostics: Diagnostics,
+) -> dict[str, str]:
+    chosen = {name: decl.default.text for name, decl in decls.items()}
+    for name, choice in given.items():
+        decl = decls.get(name)
+        if decl is None:
+            none = f"`{model.name.text}` has no options"
+            diagnostics.error(
+                "GSM1404",
+                f"model `{model.name.text}` has no option `{name}`",
+                spans.get(name),
+                "no such option" if name in spans else "",
+                help=did_you_mean(name, decls) or (f"its options are {_listed(decls)}" if decls else none),
+            )
+        elif choice not in (choices := [c.text for c in decl.choices]):
+            diagnostics.error(
+                "GSM1405",
+                f"option `{name}` has no choice `{choice}`",
+                spans.get(name),
+                "no such choice" if name in spans else "",
+                secondary=[Label(decl.name.span, f"`{name}` is declared here")],
+                help=did_you_mean(choice, choices) or f"choose one of {_listed(choices)}",
+            )
+        else:
+            chosen[name] = choice
+    return chosen
+
+
+def _expand(
+    statements: Iterable[tree.Statement],
+    decls: Mapping[str, tree.OptionDecl],
+    chosen: Mapping[str, str],
+    diagnostics: Diagnostics,
+    inside: tree.When | None = None,
+) -> Iterator[tree.Statement]:
+    """The statements that hold under the choices."""
+    for statement in statements:
+        if isinstance(statement, tree.When):
+            for branch in _branch(statement, decls, chosen, diagnostics):
+                yield from _expand(branch, decls, chosen, diagnostics, statement)
+        elif isinstance(statement, tree.OptionDecl):
+            if inside is not None:
+                diagnostics.error(
+                    "GSM1406",
+                    f"option `{statement.name.text}` stands inside a `when`",
+                    statement.name.span,
+                    "an option cannot depend on another",
+                    secondary=[Label(inside.option.span, "this `when`")],
+                    help="declare it outside",
+                )
+        else:
+            yield statement
+
+
+def _branch(
+    when: tree.When, decls: Mapping[str, tree.OptionDecl], chosen: Mapping[str, str], diagnostics: Diagnostics
+) -> Iterator[tuple[tree.Statement, ...]]:
+    decl = decls.get(when.option.text)
+    if decl is None:
+        diagnostics.error(
+            "GSM1404",
+            f"unknown option `{when.option.text}`",
+            when.option.span,
+            "no such option",
+            help=did_you_mean(when.option.text, decls) or "declare it: `option name in { a, b } default a;`",
+        )
+        return
+    choices = [c.text for c in decl.choices]
+    if when.choice.text not in choices:
+        diagnostics.error(
+            "GSM1405",
+            f"option `{when.option.text}` has no choice `{when.choice.text}`",
+            when.choice.span,
+            "no such choice",
+            secondary=[Label(decl.name.span, f"`{when.option.text}` is declared here")],
+            help=did_you_mean(when.choice.text, choices) or f"choose one of {_listed(choices)}",
+        )
+        return
+    holds = (chosen[when.option.text] == when.choice.text) == (when.op == "==")
+    yield when.body if holds else when.otherwise
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
