@@ -23,7 +23,10 @@ class Capabilities:
 
 @dataclass(frozen=True, slots=True)
 class SolveOptions:
-    """`time_limit` in seconds; `gap` relative: |objective - bound| / |objective|; `extra` are the solver's own options."""
+    """`time_limit` in seconds; `gap` as `relative_gap` of `answer.py`; `extra` are the solver's own options.
+
+    `threads` None leaves the number to the solver.
+    """
 
     time_limit: float | None = None
     gap: float = 1e-4

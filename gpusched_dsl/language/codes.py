@@ -63,6 +63,22 @@ CODES: dict[str, str] = {
     # 22xx checks on the data
     # 30xx grounding
     # 40xx solving
+    "GSM4001": "unknown backend",
+    "GSM4002": "backend that cannot be loaded",
+    "GSM4003": "more than the backend accepts",
+    "GSM4004": "unknown option of a solver",
+    "GSM4005": "wrong value for an option of a solver",
+    "GSM4006": "problem refused by the solver",
+    "GSM4007": "solver ended without an answer",
+    "GSM4008": "point that is not feasible",
+    "GSM4009": "objective or bound that is not what the solver claims",
+    "GSM4010": "start that does not fit",
+    "GSM4011": "solve option that makes no sense",
+    "GSM4012": "coefficient, bound or cost that is not a finite number",
+    "GSM4020": "not a problem file",
+    "GSM4021": "problem file of another version",
+    "GSM4022": "problem file that contradicts itself",
+    "GSM4023": "problem that cannot be written",
     # 60xx command line
     # 90xx not in this version
     "GSM9999": "internal error",

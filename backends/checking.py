@@ -1,0 +1,95 @@
+"""Nothing a solver returns is believed: points are checked against the original rows, objectives are recomputed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gpusched_dsl.backends.stages import largest_cost
+from gpusched_dsl.ir.answer import Answer
+from gpusched_dsl.ir.problem import Floats, Objective, Problem
+from gpusched_dsl.ir.verify import ObjectiveValue, Tolerances, Verification, objective_value, verify
+from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
+
+# Of the sum of the sizes of the parts of an objective.
+OBJECTIVE_TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class CheckedPoint:
+    """A point that passed; `whole` says that its integer columns are exactly whole."""
+
+    point: Floats
+    verification: Verification
+    whole: bool
+
+
+def checked_point(problem: Problem, answer: Answer, tolerances: Tolerances, solver: str) -> CheckedPoint:
+    """The point to report for `answer`: tidied if that keeps it feasible, else as the solver gave it.
+
+    Tidying rounds integer columns and moves values that overstep a bound by a rounding error onto it. Raises
+    DiagnosticError when the point breaks the problem beyond the tolerances, or its objective is not what was claimed.
+    """
+    assert answer.values is not None
+    raw = np.asarray(answer.values, dtype=np.float64)
+    if raw.shape != (problem.columns,):
+        message = f"`{solver}` returned {raw.size} values for {problem.columns} columns"
+        raise DiagnosticError([Diagnostic("GSM4007", message)])
+    _check_objective(problem, answer, raw, solver)
+    tidy = tidied(problem, raw)
+    checked = verify(problem, tidy, tolerances)
+    if checked.feasible:
+        return CheckedPoint(tidy, checked, True)
+    checked = verify(problem, raw, tolerances)
+    if checked.feasible:
+        return CheckedPoint(raw, checked, not problem.is_mip or checked.integrality == 0.0)
+    raise DiagnosticError([_broken(checked, solver)])
+
+
+def tidied(problem: Problem, point: Floats) -> Floats:
+    """Integer columns rounded, all within their bounds, no negative zeros."""
+    rounded = np.where(problem.integer, np.rint(point), point)
+    return np.clip(rounded, problem.lower, problem.upper) + 0.0
+
+
+def checked_bound(
+    objective: Objective, bound: float | None, value: ObjectiveValue, columns: int, solver: str
+) -> float | None:
+    """The bound, moved onto the value where it oversteps it by a rounding error; DiagnosticError where by more."""
+    if bound is None:
+        return None
+    overstep = bound - value.value if objective.sense == "minimize" else value.value - bound
+    if overstep <= 0:
+        return bound
+    if overstep > _allowed(objective, value, columns):
+        message = f"`{solver}` claims that no point is better than {bound!r}, but its own point has {value.value!r}"
+        raise DiagnosticError([Diagnostic("GSM4009", message, objective.span)])
+    return value.value
+
+
+def _check_objective(problem: Problem, answer: Answer, raw: Floats, solver: str) -> None:
+    if not problem.objectives or answer.objective is None or not np.isfinite(raw).all():
+        return
+    objective = problem.objectives[0]
+    value = objective_value(objective, raw)
+    if not abs(value.value - answer.objective) <= _allowed(objective, value, problem.columns):
+        message = f"`{solver}` reports the objective {answer.objective!r}, but its point has {value.value!r}"
+        help = "this is a defect of the backend or of the solver; please report it, and try another backend"
+        raise DiagnosticError([Diagnostic("GSM4009", message, objective.span, help=help)])
+
+
+def _allowed(objective: Objective, value: ObjectiveValue, columns: int) -> float:
+    return OBJECTIVE_TOLERANCE * max(value.magnitude, largest_cost(objective.costs(columns)))
+
+
+def _broken(checked: Verification, solver: str) -> Diagnostic:
+    first, *others = checked.worst
+    return Diagnostic(
+        "GSM4008",
+        f"the point that `{solver}` returned is not feasible: {first}",
+        first.family.span,
+        notes=tuple(f"also, {violation}" for violation in others),
+        help="the point was refused; numbers of very different size are the usual cause: try other units, a tighter "
+        "feasibility tolerance of the solver, or another backend",
+    )

@@ -1,0 +1,267 @@
+"""HiGHS behind the backend protocol: bulk hand-over of arrays, changes in place, interruptible solves."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import time
+from dataclasses import replace
+from typing import Any
+
+import highspy
+import numpy as np
+from highspy import HighsModelStatus as Raw
+
+from gpusched_dsl.backends.highs_options import apply_options
+from gpusched_dsl.backends.protocol import Capabilities, Monitor, SolveOptions
+from gpusched_dsl.backends.running import Control, run_stoppable
+from gpusched_dsl.ir.answer import Answer, Status
+from gpusched_dsl.ir.problem import Floats, Int32s, Problem
+from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
+
+# Beyond these counts one bulk hand-over is faster than changes one by one.
+MOST_SINGLE_COEFFICIENTS = 2_000
+
+Highs: Any = highspy.Highs  # its constructor has no type annotations
+
+LIMITS = {
+    Raw.kTimeLimit: "time",
+    Raw.kInterrupt: "interrupt",
+    Raw.kIterationLimit: "iterations",
+    Raw.kSolutionLimit: "nodes",
+    Raw.kMemoryLimit: "memory",
+    Raw.kObjectiveBound: "objective",
+    Raw.kObjectiveTarget: "objective",
+}
+
+
+class HighsBackend:
+    """Linear and mixed-integer problems by HiGHS."""
+
+    name = "highs"
+    capabilities = Capabilities(in_place_update=True)
+
+    def versions(self) -> dict[str, str]:
+        return {"HiGHS": Highs().version(), "highspy": importlib.metadata.version("highspy")}
+
+    def open(self, problem: Problem) -> HighsSession:
+        return HighsSession(problem)
+
+
+class HighsSession:
+    """One problem inside one HiGHS instance."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        self._highs = Highs()
+        self._highs.silent()
+        self._load(problem)
+
+    # --- handing over -------------------------------------------------------------------------------------------
+
+    def _load(self, problem: Problem) -> None:
+        costs, offset, sense = _objective(problem)
+        matrix = problem.matrix
+        status = self._highs.passModel(
+            problem.columns,
+            problem.rows,
+            matrix.nonzeros,
+            int(highspy.MatrixFormat.kRowwise),
+            int(sense),
+            offset,
+            costs,
+            problem.lower,
+            problem.upper,
+            problem.row_lower,
+            problem.row_upper,
+            matrix.starts.astype(np.int32),
+            matrix.columns,
+            matrix.values,
+            problem.integer.astype(np.int32),
+        )
+        if status == highspy.HighsStatus.kError:
+            raise DiagnosticError([_refused(self._highs, problem)])
+
+    def update(self, problem: Problem) -> None:
+        """Take over what differs; the basis stays, so that a linear problem starts from its last optimum."""
+        old, self._problem = self._problem, problem
+        highs = self._highs
+        changed_values = np.flatnonzero(old.matrix.values != problem.matrix.values)
+        if len(changed_values) > MOST_SINGLE_COEFFICIENTS:
+            self._reload(problem)
+            return
+        rows, columns = problem.matrix.row_of, problem.matrix.columns
+        for k in changed_values.tolist():
+            highs.changeCoeff(int(rows[k]), int(columns[k]), float(problem.matrix.values[k]))
+        costs, offset, sense = _objective(problem)
+        old_costs, _, _ = _objective(old)
+        changed = np.flatnonzero(costs != old_costs).astype(np.int32)
+        highs.changeColsCost(len(changed), changed, costs[changed])
+        highs.changeObjectiveOffset(offset)
+        highs.changeObjectiveSense(sense)
+        changed = _differing(old.lower, problem.lower, old.upper, problem.upper)
+        highs.changeColsBounds(len(changed), changed, problem.lower[changed], problem.upper[changed])
+        changed = _differing(old.row_lower, problem.row_lower, old.row_upper, problem.row_upper)
+        self._change_rows(changed, problem.row_lower[changed], problem.row_upper[changed])
+
+    def _change_rows(self, rows: Int32s, lower: Floats, upper: Floats) -> None:
+        if hasattr(self._highs, "changeRowsBounds"):
+            self._highs.changeRowsBounds(len(rows), rows, lower, upper)
+        elif len(rows) > MOST_SINGLE_COEFFICIENTS:
+            self._reload(self._problem)
+        else:
+            for row, low, high in zip(rows.tolist(), lower.tolist(), upper.tolist(), strict=True):
+                self._highs.changeRowBounds(row, low, high)
+
+    def _reload(self, problem: Problem) -> None:
+        basis = self._highs.getBasis()
+        self._load(problem)
+        if basis.valid:
+            self._highs.setBasis(basis)
+
+    def close(self) -> None:
+        self._highs.clear()
+
+    # --- solving ------------------------------------------------------------------------------------------------
+
+    def solve(self, options: SolveOptions, start: Floats | None = None, monitor: Monitor | None = None) -> Answer:
+        """Solve; raises DiagnosticError for an unknown option and when HiGHS ends with an error."""
+        began = time.perf_counter()
+        apply_options(self._highs, options)
+        if start is not None and self._problem.is_mip:
+            self._highs.setSolution(len(start), np.arange(len(start), dtype=np.int32), start)
+        control = Control()
+        self._run(control, monitor)
+        status = self._highs.getModelStatus()
+        if status in (Raw.kUnknown, Raw.kSolveError, Raw.kPresolveError, Raw.kPostsolveError):
+            status = self._run_again(control, monitor, options, "presolve", "off")
+        answer = self._answer(status)
+        if self._problem.is_mip and status in (Raw.kUnbounded, Raw.kUnboundedOrInfeasible):
+            answer = Answer(self._unbounded_or_infeasible(control, monitor, options))
+        return replace(answer, solve_seconds=time.perf_counter() - began)
+
+    def _run(self, control: Control, monitor: Monitor | None) -> None:
+        highs = self._highs
+        is_mip = self._problem.is_mip
+
+        def look(event: Any) -> None:
+            if control.stopping:
+                event.interrupt()
+            elif control.wants_progress:
+                seen = event.data_out
+                if is_mip:
+                    control.report(_known(seen.mip_primal_bound), _known(seen.mip_dual_bound), seen.mip_node_count)
+                else:
+                    control.report(None, None)
+
+        def work() -> None:
+            try:
+                highs.run()
+            finally:
+                # The scheduler belongs to this thread and fixes the number of threads when it starts.
+                Highs.resetGlobalScheduler(False)
+
+        callbacks = (highs.cbSimplexInterrupt, highs.cbIpmInterrupt, highs.cbMipInterrupt)
+        for callback in callbacks:
+            callback.subscribe(look)
+        try:
+            run_stoppable(work, control, monitor)
+        finally:
+            for callback in callbacks:
+                callback.unsubscribe(look)
+
+    def _run_again(
+        self, control: Control, monitor: Monitor | None, options: SolveOptions, option: str, value: str
+    ) -> Any:
+        """Solve once more with another option, within what is left of the time limit."""
+        self._limit_to_rest(control, options)
+        previous = self._highs.getOptionValue(option)[1]
+        self._highs.setOptionValue(option, value)
+        self._run(control, monitor)
+        self._highs.setOptionValue(option, previous)
+        return self._highs.getModelStatus()
+
+    def _limit_to_rest(self, control: Control, options: SolveOptions) -> None:
+        if options.time_limit is not None:
+            self._highs.setOptionValue("time_limit", max(0.0, options.time_limit - control.seconds))
+
+    def _unbounded_or_infeasible(self, control: Control, monitor: Monitor | None, options: SolveOptions) -> Status:
+        """Tell the two apart for an integer problem: without costs it is feasible or not.
+
+        HiGHS has shown that the relaxation is unbounded (or that nothing is feasible); a feasible point then makes the
+        problem unbounded, as its data are rational.
+        """
+        costs, _, _ = _objective(self._problem)
+        columns = np.arange(len(costs), dtype=np.int32)
+        self._limit_to_rest(control, options)
+        self._highs.changeColsCost(len(costs), columns, np.zeros(len(costs)))
+        self._run(control, monitor)
+        status = self._highs.getModelStatus()
+        self._highs.changeColsCost(len(costs), columns, costs)
+        if status == Raw.kOptimal:
+            return Status.UNBOUNDED
+        return Status.INFEASIBLE if status == Raw.kInfeasible else Status.INFEASIBLE_OR_UNBOUNDED
+
+    def _answer(self, status: Any) -> Answer:
+        highs, problem = self._highs, self._problem
+        info = highs.getInfo()
+        statistics = {
+            "nodes": float(max(info.mip_node_count, 0)),
+            "iterations": float(max(info.simplex_iteration_count, 0) + max(info.ipm_iteration_count, 0)),
+        }
+        if status == Raw.kInfeasible:
+            return Answer(Status.INFEASIBLE, statistics=statistics)
+        if status == Raw.kUnbounded:
+            return Answer(Status.UNBOUNDED, statistics=statistics)
+        if status == Raw.kUnboundedOrInfeasible:
+            return Answer(Status.INFEASIBLE_OR_UNBOUNDED, statistics=statistics)
+        optimal = status == Raw.kOptimal
+        if not optimal and status not in LIMITS:
+            raise DiagnosticError([_failed(highs.modelStatusToString(status))])
+        bound = _known(info.mip_dual_bound) if problem.is_mip else None
+        if info.primal_solution_status != highspy.SolutionStatus.kSolutionStatusFeasible:
+            if optimal:
+                raise DiagnosticError([_failed("optimal, but without a feasible point")])
+            return Answer(Status.LIMIT, bound=bound, reason=LIMITS[status], statistics=statistics)
+        solution = highs.getSolution()
+        objective = float(info.objective_function_value)
+        linear = optimal and not problem.is_mip
+        return Answer(
+            Status.OPTIMAL if optimal else Status.LIMIT,
+            values=np.array(solution.col_value),
+            objective=objective,
+            bound=objective if linear else bound,
+            row_duals=np.array(solution.row_dual) if linear and solution.dual_valid else None,
+            reduced_costs=np.array(solution.col_dual) if linear and solution.dual_valid else None,
+            reason="" if optimal else LIMITS[status],
+            statistics=statistics,
+        )
+
+
+def _objective(problem: Problem) -> tuple[Floats, float, highspy.ObjSense]:
+    if not problem.objectives:
+        return np.zeros(problem.columns), 0.0, highspy.ObjSense.kMinimize
+    objective = problem.objectives[0]
+    sense = highspy.ObjSense.kMaximize if objective.sense == "maximize" else highspy.ObjSense.kMinimize
+    return objective.costs(problem.columns), objective.offset, sense
+
+
+def _differing(old_lower: Floats, lower: Floats, old_upper: Floats, upper: Floats) -> Int32s:
+    return np.flatnonzero((old_lower != lower) | (old_upper != upper)).astype(np.int32)
+
+
+def _known(value: float) -> float | None:
+    """A bound or objective, None while it is still infinite."""
+    return float(value) if np.isfinite(value) else None
+
+
+def _refused(highs: highspy.Highs, problem: Problem) -> Diagnostic:
+    largest = float(np.abs(problem.matrix.values).max(initial=0.0))
+    limit = highs.getOptionValue("large_matrix_value")[1]
+    note = f"the largest coefficient is {largest:g}; HiGHS accepts less than {limit:g}"
+    help = "state the data in larger units, so that numbers stay within a few powers of ten of 1"
+    return Diagnostic("GSM4006", "HiGHS refused the problem", notes=(note,), help=help)
+
+
+def _failed(what: str) -> Diagnostic:
+    help = "numbers of very different size are the usual cause; try other units, or another backend"
+    return Diagnostic("GSM4007", f"HiGHS ended without an answer: {what}", help=help)

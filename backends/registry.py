@@ -1,0 +1,49 @@
+"""Backends by name: entry points of the group `gpusched_dsl.backends`, loaded only when one is asked for."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+
+from gpusched_dsl.backends.protocol import Backend
+from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, did_you_mean
+
+GROUP = "gpusched_dsl.backends"
+BUILT_IN = {"highs": "gpusched_dsl.backends.highs:HighsBackend", "scip": "gpusched_dsl.backends.scip:ScipBackend"}
+
+
+@cache
+def _known() -> dict[str, EntryPoint]:
+    """Our own backends, also where the package is used without being installed, and those of other packages."""
+    known = {name: EntryPoint(name, value, GROUP) for name, value in BUILT_IN.items()}
+    known.update({point.name: point for point in entry_points(group=GROUP)})
+    return known
+
+
+def backend_names() -> tuple[str, ...]:
+    """The names `backend` accepts, in alphabetical order. Imports no solver."""
+    return tuple(sorted(_known()))
+
+
+@cache
+def backend(name: str) -> Backend:
+    """The backend of that name; raises DiagnosticError when there is none or when it cannot be imported."""
+    point = _known().get(name)
+    if point is None:
+        names = ", ".join(backend_names())
+        help = did_you_mean(name, backend_names()) or f"the backends are {names}"
+        raise DiagnosticError([Diagnostic("GSM4001", f"there is no backend `{name}`", help=help)])
+    try:
+        made: Backend = point.load()()
+    except Exception as failure:  # another package's import may fail in any way
+        raise DiagnosticError(
+            [
+                Diagnostic(
+                    "GSM4002",
+                    f"the backend `{name}` cannot be loaded: {failure}",
+                    notes=(f"it is declared as `{point.value}`",),
+                    help="install the solver's Python package, or choose another backend",
+                )
+            ]
+        ) from failure
+    return made

@@ -1,0 +1,60 @@
+"""Checks what is asked of a backend before anything is built."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from gpusched_dsl.backends.protocol import Backend, SolveOptions
+from gpusched_dsl.ir.problem import Floats, Problem
+from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
+
+LARGEST_SEED = 2**31 - 1
+
+
+def check_request(backend: Backend, problem: Problem, options: SolveOptions, start: Floats | None) -> None:
+    """Raise DiagnosticError when options make no sense or the backend does not accept problem, options or start."""
+    findings = [*_options(options), *_capabilities(backend, problem, options, start)]
+    if start is not None:
+        if start.shape != (problem.columns,):
+            message = f"the start has {start.size} values, the problem {problem.columns} columns"
+            findings.append(Diagnostic("GSM4010", message))
+        elif not np.isfinite(start).all():
+            findings.append(Diagnostic("GSM4010", "the start holds a value that is not a finite number"))
+    if findings:
+        raise DiagnosticError(findings)
+
+
+def _options(options: SolveOptions) -> list[Diagnostic]:
+    wrong = []
+    limit = options.time_limit
+    if limit is not None and not (limit >= 0 and math.isfinite(limit)):
+        wrong.append(f"the time limit must be a number of seconds that is not negative, not {limit}")
+    if not (options.gap >= 0 and math.isfinite(options.gap)):
+        wrong.append(f"the gap must be a finite number that is not negative, not {options.gap}")
+    if options.threads is not None and options.threads < 1:
+        wrong.append(f"the number of threads must be at least 1, not {options.threads}")
+    if not 0 <= options.seed <= LARGEST_SEED:
+        wrong.append(f"the seed must be an integer from 0 to {LARGEST_SEED}, not {options.seed}")
+    return [Diagnostic("GSM4011", message) for message in wrong]
+
+
+def _capabilities(backend: Backend, problem: Problem, options: SolveOptions, start: Floats | None) -> list[Diagnostic]:
+    able = backend.capabilities
+    findings = []
+    if problem.is_mip and not able.integers:
+        family = problem.column_family(int(np.argmax(problem.integer)))
+        findings.append(
+            Diagnostic(
+                "GSM4003",
+                f"the backend `{backend.name}` does not accept integer variables such as `{family.name}`",
+                family.span,
+                help="choose another backend, for instance `highs` or `scip`",
+            )
+        )
+    if options.time_limit is not None and not able.time_limit:
+        findings.append(Diagnostic("GSM4003", f"the backend `{backend.name}` does not accept a time limit"))
+    if start is not None and not able.warm_start:
+        findings.append(Diagnostic("GSM4003", f"the backend `{backend.name}` does not accept a start"))
+    return findings

@@ -1,0 +1,121 @@
+"""Runs a solver so that Ctrl-C and a monitor can stop it: the solver works in a thread, the caller's thread waits.
+
+Solvers release the interpreter while they work, but a thread inside a solver cannot handle signals. The waiting thread
+can: on the first Ctrl-C it asks the solver to stop with its best point, on the second it gives up waiting.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable
+from types import FrameType
+
+from gpusched_dsl.backends.protocol import Monitor, Progress, Silent
+
+POLL_SECONDS = 0.05
+PROGRESS_SECONDS = 0.1
+
+
+class Control:
+    """What the waiting thread and the solver's callbacks share."""
+
+    def __init__(self) -> None:
+        self.started = time.perf_counter()
+        self.stopping = False
+        self._latest: Progress | None = None
+        self._reported = -PROGRESS_SECONDS
+
+    @property
+    def seconds(self) -> float:
+        return time.perf_counter() - self.started
+
+    @property
+    def wants_progress(self) -> bool:
+        """Whether the last report is old enough for another; callbacks come far more often than anyone can read."""
+        return self.seconds - self._reported >= PROGRESS_SECONDS
+
+    def report(self, objective: float | None, bound: float | None, nodes: int = 0) -> None:
+        """Called by the solver's callbacks; the waiting thread passes it on to the monitor."""
+        self._reported = self.seconds
+        self._latest = Progress(self._reported, objective, bound, nodes)
+
+    def take(self) -> Progress | None:
+        latest, self._latest = self._latest, None
+        return latest
+
+
+def run_stoppable(
+    work: Callable[[], None],
+    control: Control,
+    monitor: Monitor | None = None,
+    interrupt: Callable[[], None] | None = None,
+) -> None:
+    """Run `work` in a thread until it ends; whatever it raises is raised here.
+
+    `interrupt`, if given, is called again and again from this thread once a stop is wanted, for solvers that are told
+    from outside; others look at `control.stopping` in their callbacks. The first Ctrl-C stops, the second raises
+    KeyboardInterrupt and leaves the solver to its thread.
+    """
+    watcher: Monitor = monitor or Silent()
+    failures: list[BaseException] = []
+    done = threading.Event()
+
+    def body() -> None:
+        try:
+            work()
+        except BaseException as failure:
+            failures.append(failure)
+        finally:
+            done.set()
+
+    with _CtrlC(control):
+        threading.Thread(target=body, name="solver", daemon=True).start()
+        try:
+            while not done.wait(POLL_SECONDS):
+                _attend(control, watcher, interrupt)
+        except Exception:  # the monitor failed: stop the solver before the session is used again
+            control.stopping = True
+            while not done.wait(POLL_SECONDS):
+                _attend(control, Silent(), interrupt)
+            raise
+    latest = control.take()
+    if latest is not None:
+        watcher.progress(latest)
+    if failures:
+        raise failures[0]
+
+
+def _attend(control: Control, monitor: Monitor, interrupt: Callable[[], None] | None) -> None:
+    if not control.stopping:
+        latest = control.take()
+        if latest is not None:
+            monitor.progress(latest)
+        control.stopping = control.stopping or monitor.stop_requested
+    if control.stopping and interrupt is not None:
+        interrupt()
+
+
+class _CtrlC:
+    """Turns the first Ctrl-C into a wish to stop, in the main thread and where Python's own handler stands."""
+
+    def __init__(self, control: Control) -> None:
+        self.control = control
+        self.installed = False
+        self.pressed = False
+
+    def __enter__(self) -> None:
+        in_main = threading.current_thread() is threading.main_thread()
+        if in_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            signal.signal(signal.SIGINT, self._handle)
+            self.installed = True
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        if self.pressed:
+            raise KeyboardInterrupt
+        self.pressed = self.control.stopping = True
+
+    def __exit__(self, *error: object) -> None:
+        if self.installed:
+            signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -1,0 +1,97 @@
+"""What `solve_problem` gives back: a checked point in terms of the problem as it was stated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from gpusched_dsl.backends.protocol import Backend, Session, SolveOptions
+from gpusched_dsl.ir.answer import Status, relative_gap
+from gpusched_dsl.ir.problem import Floats, Problem
+from gpusched_dsl.ir.verify import TermValue, Tolerances, Verification
+
+
+class Loading(StrEnum):
+    """How the problem came into the solver; all but FIRST and IN_PLACE say why it was built anew."""
+
+    FIRST = "first"
+    IN_PLACE = "in_place"
+    STRUCTURE_CHANGED = "structure_changed"
+    BACKEND_CANNOT_UPDATE = "backend_cannot_update"
+    SEVERAL_OBJECTIVES = "several_objectives"
+    NO_SESSION = "no_session"  # the earlier problem needed no solver, or its session was closed
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectiveResult:
+    """One objective. `value` is None without a point; `bound` is None where the solver proved none.
+
+    `status` is that of the solve in which this objective was the one to improve; None when an earlier objective ended
+    without a proof, so that this one was only computed at the point.
+    """
+
+    name: str | None
+    sense: str
+    unit: str
+    value: float | None
+    bound: float | None
+    terms: tuple[TermValue, ...]
+    status: Status | None
+    seconds: float
+
+    @property
+    def gap(self) -> float | None:
+        """The relative gap as `relative_gap` defines it."""
+        return None if self.value is None or self.bound is None else relative_gap(self.value, self.bound)
+
+
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """The result of a solve, checked against `problem`.
+
+    `point` has a value per column of `problem`, with whole columns exactly whole where `whole` is true; None without a
+    point. `row_duals` and `reduced_costs` (see `Answer`) exist for linear problems with one objective. `objectives`
+    are in order of priority; `objective`, `bound`, `gap` and `terms` are those of the first.
+    `session` stays open for `resolve`; `close` frees the solver.
+    """
+
+    problem: Problem
+    backend: Backend
+    options: SolveOptions
+    tolerances: Tolerances
+    status: Status
+    reason: str
+    point: Floats | None
+    objectives: tuple[ObjectiveResult, ...]
+    row_duals: Floats | None
+    reduced_costs: Floats | None
+    verification: Verification | None
+    whole: bool
+    loading: Loading
+    load_seconds: float
+    solve_seconds: float
+    statistics: dict[str, float]
+    versions: dict[str, str]
+    session: Session | None = field(repr=False)
+
+    @property
+    def objective(self) -> float | None:
+        return self.objectives[0].value if self.objectives else None
+
+    @property
+    def bound(self) -> float | None:
+        return self.objectives[0].bound if self.objectives else None
+
+    @property
+    def gap(self) -> float | None:
+        return self.objectives[0].gap if self.objectives else None
+
+    @property
+    def terms(self) -> tuple[TermValue, ...]:
+        return self.objectives[0].terms if self.objectives else ()
+
+    def close(self) -> None:
+        """Free the solver; a later `resolve` builds the problem anew."""
+        if self.session is not None:
+            self.session.close()
+            object.__setattr__(self, "session", None)
