@@ -1,0 +1,262 @@
+"""A scenario's data as arrays: every set and parameter of a model, given or derived, in the order of dependencies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+
+from gpusched_dsl.compiling.evaluate import Evaluator
+from gpusched_dsl.compiling.frames import EMPTY_FRAME, Frame
+from gpusched_dsl.compiling.limits import Limits
+from gpusched_dsl.compiling.store import Param, Store, Values
+from gpusched_dsl.data.binding import (
+    ColumnPiece,
+    FileReader,
+    Piece,
+    ValuePiece,
+    bind_param,
+    bind_root_set,
+    bind_set,
+    label_piece,
+    literal_piece,
+    read_given,
+    report_failed_check,
+    report_out_of_range,
+)
+from gpusched_dsl.data.files import Limits as FileLimits
+from gpusched_dsl.ir.domains import Domain, Interval, Scalar, Universe
+from gpusched_dsl.language.checked import (
+    CheckedModel,
+    CheckedParam,
+    CheckedSet,
+    Core,
+    Element,
+    Label,
+    LiteralSet,
+    SetCore,
+    TextType,
+)
+from gpusched_dsl.language.diagnostics import DiagnosticError, Diagnostics
+from gpusched_dsl.language.given import ExpressionGiven, FileGiven, Given, TableGiven
+from gpusched_dsl.language.scenarios import CheckedScenario
+
+T = TypeVar("T")
+
+
+@dataclass(eq=False)
+class Instance:
+    """The values of a scenario. `inputs` holds the SHA-256 of every data file read, by the name the author wrote."""
+
+    scenario: CheckedScenario
+    store: Store
+    inputs: dict[str, str]
+    replaced: dict[str, Sequence[Piece]] = field(default_factory=dict)
+
+
+class Unavailable(Exception):
+    """Something needs a value that could not be made; the reason has been reported already."""
+
+
+class _Known(dict[str, T]):
+    def __missing__(self, name: str) -> T:
+        raise Unavailable(name)
+
+
+def build_instance(
+    scenario: CheckedScenario,
+    *,
+    folder: Path,
+    limits: Limits | None = None,
+    files: FileLimits | None = None,
+    replaced: Mapping[str, Sequence[Piece]] | None = None,
+) -> Instance:
+    """Read, bind, derive and check all data of a scenario.
+
+    `folder` is where data paths of texts that are no file start; `replaced` stands for what the scenario gives (values
+    set from Python). Raises DiagnosticError with everything found: GSM20xx of files, GSM21xx of keys and values,
+    GSM22xx of checks, GSM30xx of derivations.
+    """
+    diagnostics = Diagnostics()
+    reader = FileReader(folder, files or FileLimits())
+    reader.expect(g for givens in scenario.given.values() for g in givens)
+    builder = _Builder(scenario, reader, limits or Limits(), dict(replaced or {}), diagnostics)
+    builder.run()
+    diagnostics.raise_if_errors()
+    return Instance(scenario, builder.plain_store(), reader.hashes, dict(replaced or {}))
+
+
+class _Builder:
+    def __init__(
+        self,
+        scenario: CheckedScenario,
+        reader: FileReader,
+        limits: Limits,
+        replaced: dict[str, Sequence[Piece]],
+        diagnostics: Diagnostics,
+    ) -> None:
+        self.scenario = scenario
+        self.model: CheckedModel = scenario.model
+        self.reader = reader
+        self.replaced = replaced
+        self.diagnostics = diagnostics
+        self.store = Store(universes=_Known(), sets=_Known(), params=_Known())
+        self.ev = Evaluator(self.model, self.store, limits)
+
+    def run(self) -> None:
+        for name in self.model.data_order:
+            self._guarded(name)
+        for check in self.model.checks:
+            try:
+                domain = self.ev.index_domain(check.indexing, check.span)
+                holds = self.ev.mask(check.condition, self.ev.domain_frame(check.indexing, domain))
+                report_failed_check(check, domain.components, domain.columns(), holds, self.diagnostics)
+            except DiagnosticError as error:
+                self.diagnostics.extend(error.diagnostics)
+            except Unavailable:
+                continue
+
+    def plain_store(self) -> Store:
+        return Store(dict(self.store.universes), dict(self.store.sets), dict(self.store.params))
+
+    def _guarded(self, name: str) -> None:
+        """Make one set or parameter; a failure leaves it out, and what needs it is passed over in silence."""
+        try:
+            if name in self.model.sets:
+                self._set(self.model.sets[name])
+            else:
+                self._param(self.model.params[name])
+        except DiagnosticError as error:
+            self.diagnostics.extend(error.diagnostics)
+        except Unavailable:
+            return
+
+    # --- sets --------------------------------------------------------------------------------------------------------
+
+    def _set(self, declared: CheckedSet) -> None:
+        if declared.root == declared.name:
+            universe = self._universe(declared)
+            if universe is not None:
+                self.store.universes[declared.name] = universe
+                self.store.sets[declared.name] = Interval(0, len(universe.labels) - 1, 1, universe)
+            return
+        within = None if declared.within is None else self.ev.domain(declared.within)
+        domain: Domain | None
+        if declared.value is not None:
+            domain = self.ev.domain(declared.value)
+        else:
+            components = tuple(map(self.store.component, declared.types))
+            computed = self._computed_set(declared)
+            if computed is not None:
+                domain = computed
+            else:
+                pieces = self._label_pieces(declared)
+                domain = bind_set(declared, components, pieces, self.diagnostics, within)
+        if domain is not None:
+            self.store.sets[declared.name] = domain
+
+    def _universe(self, declared: CheckedSet) -> Universe | None:
+        if declared.value is not None:  # a root with its elements in the model text
+            assert isinstance(declared.value, LiteralSet)
+            piece = literal_piece(declared.value, declared.span)
+            assert piece is not None
+            return bind_root_set(declared, [piece], self.diagnostics)
+        return bind_root_set(declared, self._label_pieces(declared), self.diagnostics)
+
+    def _computed_set(self, declared: CheckedSet) -> Domain | None:
+        """The domain when a scenario gives the set by an expression that is no list of labels."""
+        for given in self._given(declared.name):
+            if isinstance(given, ExpressionGiven) and isinstance(given.value, SetCore):
+                if isinstance(given.value, LiteralSet) and literal_piece(given.value, given.span) is not None:
+                    continue
+                return self.ev.domain(given.value)
+        return None
+
+    def _label_pieces(self, declared: CheckedSet) -> list[ColumnPiece]:
+        pieces: list[ColumnPiece] = [p for p in self.replaced.get(declared.name, ()) if isinstance(p, ColumnPiece)]
+        if pieces:
+            return pieces
+        for given in self._given(declared.name):
+            piece: ColumnPiece | None
+            if isinstance(given, ExpressionGiven):
+                assert isinstance(given.value, SetCore)
+                literal = literal_piece(given.value, given.span) if isinstance(given.value, LiteralSet) else None
+                piece = literal or self._evaluated_labels(given.value, given)
+            else:
+                assert isinstance(given, TableGiven | FileGiven)
+                piece = read_given(given, self.reader, self.diagnostics)
+            if piece is None:
+                raise Unavailable(declared.name)
+            pieces.append(piece)
+        return pieces
+
+    def _evaluated_labels(self, core: SetCore, given: Given) -> ColumnPiece:
+        domain = self.ev.domain(core)
+        rows: list[tuple[Scalar, ...]] = list(zip(*domain.label_columns(), strict=True))
+        return label_piece(rows, domain.arity, given.span)
+
+    # --- parameters --------------------------------------------------------------------------------------------------
+
+    def _param(self, declared: CheckedParam) -> None:
+        domain = self.ev.index_domain(declared.indexing, declared.span)
+        self.ev.limits.frame(domain.size, 1 + domain.arity, declared.span, f"parameter `{declared.name}`")
+        frame = self.ev.domain_frame(declared.indexing, domain)
+        if declared.value is not None:
+            values: Values | None = self._evaluated(declared, declared.value, frame)
+            origin = None
+        else:
+            default = None if declared.default is None else self._evaluated(declared, declared.default, frame)
+            within = None if declared.within is None else self.ev.domain(declared.within)
+            bound = bind_param(declared, domain, self._pieces(declared), default, self.diagnostics, within)
+            if bound is None:
+                raise Unavailable(declared.name)
+            values, origin = bound.values, bound.origin
+        assert values is not None
+        for limit in declared.bounds:
+            report_out_of_range(
+                declared, domain, values, self.ev.numbers(limit.value, frame), limit, origin, self.diagnostics
+            )
+        self.store.params[declared.name] = Param(domain, values)
+
+    def _evaluated(self, declared: CheckedParam, core: Core, frame: Frame) -> Values:
+        if isinstance(declared.type, Element):
+            values: Values = self.ev.codes(core, frame)
+        elif isinstance(declared.type, TextType):
+            values = self.ev.values(core, frame)
+        else:
+            values = self.ev.numbers(core, frame)
+        return np.broadcast_to(values, (frame.size,))
+
+    def _pieces(self, declared: CheckedParam) -> list[Piece]:
+        if declared.name in self.replaced:
+            return list(self.replaced[declared.name])
+        pieces: list[Piece] = []
+        for given in self._given(declared.name):
+            if isinstance(given, ExpressionGiven):
+                assert isinstance(given.value, Core)
+                labels = tuple(self._label(s) for s in given.subscripts) if given.subscripts else None
+                pieces.append(ValuePiece(self._value(declared, given.value), given.span, labels, given.level))
+                continue
+            assert isinstance(given, TableGiven | FileGiven)
+            piece = read_given(given, self.reader, self.diagnostics)
+            if piece is None:
+                raise Unavailable(declared.name)
+            pieces.append(piece)
+        return pieces
+
+    def _value(self, declared: CheckedParam, core: Core) -> float | str:
+        if isinstance(core, Label):
+            return core.text
+        if isinstance(declared.type, Element):
+            code = int(self.ev.codes(core, EMPTY_FRAME).reshape(-1)[0])
+            return str(self.store.universes[declared.type.root].labels[code])
+        return self.ev.number(core)
+
+    def _label(self, core: Core) -> Scalar:
+        return core.text if isinstance(core, Label) else int(self.ev.number(core))
+
+    def _given(self, name: str) -> tuple[Given, ...]:
+        return self.scenario.given.get(name, ())
