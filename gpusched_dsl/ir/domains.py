@@ -89,6 +89,15 @@ def decode(components: Sequence[Component], columns: Sequence[Codes]) -> list[tu
     return list(zip(*(decode_column(u, c) for u, c in zip(components, columns, strict=True)), strict=True))
 
 
+def _within(numbers: Codes, size: int) -> NDArray[np.bool_]:
+    return (numbers >= 0) & (numbers < size)
+
+
+def _all_within(numbers: Codes, size: int) -> bool:
+    """The common case, told by two reductions without a temporary array."""
+    return not len(numbers) or (int(numbers.min()) >= 0 and int(numbers.max()) < size)
+
+
 @dataclass(frozen=True, eq=False)
 class Scalars(Domain):
     """The domain without indices: one empty tuple."""
@@ -127,9 +136,9 @@ class Interval(Domain):
         return (self.low + self.step * np.arange(self.size, dtype=np.int64),)
 
     def locate(self, columns: Sequence[Codes]) -> Codes:
-        offset = columns[0] - self.low
+        offset = columns[0] - self.low if self.low else columns[0]
         if self.step == 1:
-            return np.where((offset >= 0) & (offset < self.size), offset, -1)
+            return offset if _all_within(offset, self.size) else np.where(_within(offset, self.size), offset, -1)
         place, rest = np.divmod(offset, self.step)
         return np.where((rest == 0) & (place >= 0) & (place < self.size), place, -1)
 
@@ -256,8 +265,8 @@ class Packing:
         outside: NDArray[np.bool_] | None = None
         for column, low, extent in zip(columns, self.lows, self.extents, strict=True):
             digit = column - low
-            bad = (digit < 0) | (digit >= extent)
-            if bad.any():
+            if not _all_within(digit, extent):
+                bad = ~_within(digit, extent)
                 outside = bad if outside is None else outside | bad
             key = key * extent + digit
         return key if outside is None else np.where(outside, -1, key)
