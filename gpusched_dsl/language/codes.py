@@ -59,8 +59,40 @@ CODES: dict[str, str] = {
     # 15xx scenario statements
     # 16xx tests, policies, online
     # 20xx data files and tables
+    "GSM2001": "data file that does not exist",
+    "GSM2002": "data file outside the folder",
+    "GSM2003": "path that no data file can have",
+    "GSM2004": "data file that cannot be opened",
+    "GSM2005": "unknown kind of data file",
+    "GSM2006": "data file too large",
+    "GSM2007": "data file too large once expanded",
+    "GSM2008": "damaged data file",
+    "GSM2009": "data file that is not UTF-8 text",
+    "GSM2010": "empty data file",
+    "GSM2011": "column that the data file does not have",
+    "GSM2012": "column name that the data file has twice",
+    "GSM2013": "row with too few or too many cells",
+    "GSM2014": "column of a type that cannot be used",
+    "GSM2015": "stray quote in a data file",
+    "GSM2016": "table of a database",
     # 21xx values and keys
+    "GSM2101": "missing value",
+    "GSM2102": "value given more than once",
+    "GSM2103": "key outside the index set",
+    "GSM2104": "value that is not a number",
+    "GSM2105": "NaN",
+    "GSM2106": "infinite value",
+    "GSM2107": "empty key",
+    "GSM2108": "value that is no element of its set",
+    "GSM2109": "value out of bounds",
+    "GSM2110": "element given more than once",
+    "GSM2111": "elements partly integers and partly text",
+    "GSM2112": "element outside the set it must be in",
+    "GSM2113": "value that is not whole",
+    "GSM2114": "value that is neither 0 nor 1",
+    "GSM2115": "set or parameter for which nothing is given",
     # 22xx checks on the data
+    "GSM2201": "check that does not hold",
     # 30xx grounding
     # 40xx solving
     "GSM4001": "unknown backend",

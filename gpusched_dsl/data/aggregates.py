@@ -1,0 +1,41 @@
+"""Aggregates over the rows of one key, for whole columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpusched_dsl.ir.domains import Codes
+
+
+def aggregate(
+    function: str, positions: Codes, rows: Codes, values: NDArray[Any]
+) -> tuple[Codes, Codes, NDArray[Any]]:
+    """One row for each position: the position, the first of its rows (of `last`: the last), the aggregated value.
+
+    `function` is `mean sum min max count first last`; the rows of a position stand in the order of the file.
+    """
+    order = np.argsort(positions, kind="stable")
+    ordered = positions[order]
+    starts = np.flatnonzero(np.diff(ordered, prepend=-1))
+    if not len(starts):
+        return positions, rows, values
+    ends = np.append(starts[1:], len(ordered))
+    taken = values[order]
+    at = ends - 1 if function == "last" else starts
+    result: NDArray[Any]
+    if function in ("first", "last"):
+        result = taken[at]
+    elif function == "min":
+        result = np.minimum.reduceat(taken, starts)
+    elif function == "max":
+        result = np.maximum.reduceat(taken, starts)
+    elif function in ("sum", "mean", "count"):
+        result = np.add.reduceat(taken, starts)
+        if function == "mean":
+            result = result / (ends - starts)
+    else:
+        raise ValueError(f"no aggregate {function}")
+    return ordered[starts], rows[order[at]], result

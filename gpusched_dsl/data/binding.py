@@ -1,0 +1,26 @@
+"""What a scenario gives, bound to domains: the one door to the steps in `sets`, `params` and `ranges`."""
+
+from __future__ import annotations
+
+from gpusched_dsl.data.params import BoundParam, ParamOrigin, bind_param
+from gpusched_dsl.data.pieces import ColumnPiece, Piece, ValuePiece, label_piece, literal_piece
+from gpusched_dsl.data.ranges import report_failed_check, report_out_of_range
+from gpusched_dsl.data.reading import FileReader, read_given
+from gpusched_dsl.data.sets import bind_root_set, bind_set
+
+__all__ = [
+    "BoundParam",
+    "ColumnPiece",
+    "FileReader",
+    "ParamOrigin",
+    "Piece",
+    "ValuePiece",
+    "bind_param",
+    "bind_root_set",
+    "bind_set",
+    "label_piece",
+    "literal_piece",
+    "read_given",
+    "report_failed_check",
+    "report_out_of_range",
+]

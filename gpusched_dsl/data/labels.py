@@ -1,0 +1,169 @@
+"""Key and value columns to codes and numbers, whole columns at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpusched_dsl.ir.domains import Codes, Component, Universe
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from gpusched_dsl.data.pieces import ColumnPiece
+
+Mask = NDArray[np.bool_]
+_INTEGER = r"^(0|-?[1-9][0-9]{0,17})$"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Coded:
+    """A column as codes of one component. `given`: not empty; `known`: given and a label of the component."""
+
+    codes: Codes
+    given: Mask
+    known: Mask
+
+
+def encode(series: pl.Series, component: Component) -> Coded:
+    """The codes of a column of labels; of an integer component (None) the integers themselves."""
+    given = series.is_not_null().to_numpy()
+    if component is None:
+        integers, whole = _integers(series)
+        return Coded(integers, given, whole)
+    if component.integer_labels is not None and component.labels:
+        integers, whole = _integers(series)
+        codes = _places(component.integer_labels, integers)
+        return Coded(codes, given, whole & (codes >= 0))
+    codes = _text_codes(texts(series), component)
+    return Coded(codes, given, given & (codes >= 0))
+
+
+def _integers(series: pl.Series) -> tuple[Codes, Mask]:
+    """The whole numbers of a column and where they are such."""
+    import polars as pl
+
+    if series.dtype == pl.Int64:
+        whole = series
+    elif series.dtype == pl.String:
+        whole = series.cast(pl.Int64, strict=False)
+        if whole.null_count() > series.null_count():
+            whole = whole.zip_with(whole.is_not_null(), _rounded(series.cast(pl.Float64, strict=False)))
+    elif series.dtype.is_float():
+        whole = _rounded(series)
+    else:
+        whole = pl.Series([None] * len(series), dtype=pl.Int64)
+    known: Mask = whole.is_not_null().to_numpy()
+    integers: Codes = whole.fill_null(0).to_numpy()
+    return integers, known
+
+
+def _rounded(numbers: pl.Series) -> pl.Series:
+    """4.0 as 4, null where a number is not whole; beyond 2^53 a float no longer tells whole numbers apart."""
+    import polars as pl
+
+    exact = (numbers == numbers.round()) & (numbers.abs() < 2.0**53)
+    return pl.select(pl.when(exact).then(numbers)).to_series().cast(pl.Int64, strict=False)
+
+
+def _places(labels: Codes, wanted: Codes) -> Codes:
+    """The place of each wanted integer among distinct labels, -1 where it is none."""
+    order = np.argsort(labels, kind="stable")
+    ordered = labels[order]
+    at = np.minimum(np.searchsorted(ordered, wanted), len(labels) - 1)
+    found: Codes = np.where(ordered[at] == wanted, order[at], -1)
+    return found
+
+
+_enums: WeakKeyDictionary[Universe, pl.Enum] = WeakKeyDictionary()
+
+
+def _text_codes(series: pl.Series, universe: Universe) -> Codes:
+    import polars as pl
+
+    if not universe.labels:
+        return np.full(len(series), -1, dtype=np.int64)
+    kind = _enums.get(universe)
+    if kind is None:
+        kind = _enums[universe] = pl.Enum(pl.Series([str(label) for label in universe.labels], dtype=pl.String))
+    codes = series.cast(kind, strict=False).to_physical().cast(pl.Int64).fill_null(-1)
+    return codes.to_numpy()
+
+
+def texts(series: pl.Series) -> pl.Series:
+    """A column of labels as text; a whole number has no decimals."""
+    import polars as pl
+
+    if series.dtype == pl.String:
+        return series
+    if series.dtype.is_float():
+        integers, whole = _integers(series)
+        as_integer = pl.Series(integers).cast(pl.String)
+        return as_integer.zip_with(pl.Series(whole), series.cast(pl.String))
+    return series.cast(pl.String)
+
+
+def natural_labels(pieces: list[ColumnPiece]) -> list[pl.Series]:
+    """The labels of some one-column pieces as series, all of integers or all of text.
+
+    They are integers when every one is an integer, or, in text without types, is written like one.
+    """
+    import polars as pl
+
+    def integral(piece: ColumnPiece) -> bool:
+        series = piece.keys[0]
+        if series.dtype == pl.String and not piece.typed:
+            return bool(series.drop_nulls().str.contains(_INTEGER).all())
+        if series.dtype == pl.Int64 or series.dtype.is_float():
+            return bool(_integers(series)[1][series.is_not_null().to_numpy()].all())
+        return len(series) == series.null_count()
+
+    if not all(integral(piece) for piece in pieces):
+        return [texts(piece.keys[0]) for piece in pieces]
+    columns = []
+    for piece in pieces:
+        integers, whole = _integers(piece.keys[0])
+        columns.append(pl.select(pl.when(pl.Series(whole)).then(pl.Series(integers))).to_series())
+    return columns
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Numbers:
+    """A column as numbers. `given`: not empty; `numeric`: given and the writing of a number (NaN and inf are)."""
+
+    values: NDArray[np.float64]
+    given: Mask
+    numeric: Mask
+
+
+def numbers(series: pl.Series, truth_values: bool = False) -> Numbers:
+    """The numbers of a column of values; `truth_values`: `true` and `false` (any case) are 1 and 0."""
+    import polars as pl
+
+    given: Mask = series.is_not_null().to_numpy()
+    if series.dtype == pl.Boolean and not truth_values:
+        return Numbers(np.zeros(len(series)), given, np.zeros(len(series), dtype=np.bool_))
+    cast = series.cast(pl.Float64, strict=False)
+    if series.dtype == pl.String and truth_values and cast.null_count() > series.null_count():
+        lowered = series.str.to_lowercase()
+        truth = lowered.replace_strict({"true": 1.0, "false": 0.0}, default=None, return_dtype=pl.Float64)
+        cast = cast.zip_with(cast.is_not_null(), truth)
+    numeric: Mask = cast.is_not_null().to_numpy()
+    values: NDArray[np.float64] = cast.fill_null(0.0).to_numpy()
+    return Numbers(values, given, numeric)
+
+
+def scale(values: NDArray[np.float64], factor: Fraction) -> NDArray[np.float64]:
+    """Values times an exact factor, rounded as little as possible (3600 s are 1 h, not 0.9999...)."""
+    if factor == 1:
+        return values
+    top, bottom = factor.numerator, factor.denominator
+    if max(top, bottom) >= 1 << 53:
+        return values * float(factor)
+    scaled = values if top == 1 else values * float(top)
+    return scaled if bottom == 1 else scaled / float(bottom)

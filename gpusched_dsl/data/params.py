@@ -1,0 +1,285 @@
+"""Pieces to the values of a parameter over its domain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpusched_dsl.data.aggregates import aggregate
+from gpusched_dsl.data.cells import check_kind, read_values
+from gpusched_dsl.data.labels import Mask, encode, scale
+from gpusched_dsl.data.pieces import ColumnPiece, Piece, Place, TextOrigin, ValuePiece, label_piece
+from gpusched_dsl.data.reports import (
+    SHOWN,
+    declared,
+    examples,
+    key_text,
+    keys_at,
+    place_text,
+    report_empty_keys,
+    report_nothing,
+    report_unknown_keys,
+)
+from gpusched_dsl.data.untyped import column_of
+from gpusched_dsl.ir.domains import Codes, Domain, decode
+from gpusched_dsl.language.checked import CheckedParam, Element, TextType
+from gpusched_dsl.language.diagnostics import Diagnostics, Label
+from gpusched_dsl.language.source import Span
+
+Values = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Part:
+    """The rows of one piece that count: their positions in the domain, their rows in the piece, their values."""
+
+    piece: ColumnPiece
+    positions: Codes
+    rows: Codes
+    values: Values
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ParamOrigin:
+    """Where each value of a parameter came from; kept as one array of positions for each piece."""
+
+    declaration: Span
+    parts: tuple[_Part, ...]
+    everywhere: Span | None
+    patches: dict[int, Span]
+
+    def place(self, position: int) -> Place:
+        """The place of the value at a position; the declaration where it is the default."""
+        if position in self.patches:
+            return self.patches[position]
+        for part in self.parts:
+            at = np.flatnonzero(part.positions == position)
+            if len(at):
+                return part.piece.origin.place(int(part.rows[at[0]]))
+        return self.declaration if self.everywhere is None else self.everywhere
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class BoundParam:
+    """`values` in the order of the domain: float64 in the declared unit, int64 codes for an element-valued parameter,
+    an object array of strings for a symbol."""
+
+    values: Values
+    origin: ParamOrigin
+
+
+def bind_param(
+    checked: CheckedParam,
+    domain: Domain,
+    pieces: Sequence[Piece],
+    default: Values | None,
+    diagnostics: Diagnostics,
+    within: Domain | None = None,
+) -> BoundParam | None:
+    """The values of a parameter from all that is given for it; None after a finding.
+
+    `default`: values over the whole domain for keys without one, or None when every key needs a value.
+    `within`: for an element-valued parameter the set of the values it may take.
+    Findings: GSM2101 missing, GSM2102 duplicate, GSM2103 key not in the index set, GSM2104 mistyped, GSM2105 NaN,
+    GSM2106 infinite, GSM2107 empty key, GSM2108 unknown element, GSM2112 element not in `within`,
+    GSM2113 not whole, GSM2114 not binary, GSM2115 nothing given.
+    """
+    if default is None and domain.size and report_nothing(checked, pieces, diagnostics):
+        return None
+    before = len(diagnostics)
+    dtype = _dtype(checked)
+    values: Values = np.zeros(domain.size, dtype=dtype) if default is None else default.astype(dtype)
+    filled = np.full(domain.size, default is not None)
+    singles = [piece for piece in pieces if isinstance(piece, ValuePiece)]
+    everywhere: Span | None = None
+    for single in singles:
+        if single.labels is None:
+            everywhere = single.span
+            filled[:] = True
+            values[:] = _single_value(checked, single, within, diagnostics)
+    tables = [piece for piece in pieces if isinstance(piece, ColumnPiece)]
+    parts = [_part(checked, domain, piece, within, filled, diagnostics) for piece in tables]
+    _report_duplicates(checked, domain, parts, diagnostics)
+    for part in parts:
+        values[part.positions] = part.values
+    patches: dict[int, ValuePiece] = {}
+    for single in sorted((s for s in singles if s.labels is not None), key=lambda s: s.level):
+        position = _patch_position(checked, domain, single, diagnostics)
+        if position is None:
+            continue
+        _report_patched_twice(checked, patches.get(position), single, diagnostics)
+        patches[position] = single
+        filled[position] = True
+        values[position] = _single_value(checked, single, within, diagnostics)
+    _report_missing(checked, domain, filled, pieces, diagnostics)
+    if len(diagnostics) > before:
+        return None
+    origin = ParamOrigin(checked.span, tuple(parts), everywhere, {at: patch.span for at, patch in patches.items()})
+    return BoundParam(values, origin)
+
+
+def _dtype(checked: CheckedParam) -> type:
+    if isinstance(checked.type, Element):
+        return np.int64
+    return object if isinstance(checked.type, TextType) else np.float64
+
+
+def _part(
+    checked: CheckedParam,
+    domain: Domain,
+    piece: ColumnPiece,
+    within: Domain | None,
+    filled: Mask,
+    diagnostics: Diagnostics,
+) -> _Part:
+    """Read one piece; marks in `filled` every key that has a value, be it a wrong one (which is reported as such)."""
+    assert piece.values is not None
+    positions = _positions(checked, domain, piece, diagnostics)
+    given = piece.values.is_not_null().to_numpy() & (positions >= 0)
+    filled[positions[given]] = True
+    values: Values = np.ones(len(given))
+    sound = given
+    if piece.function != "count":
+        cells = read_values(checked, piece, within, diagnostics)
+        values, sound = cells.values, given & cells.sound
+    rows = np.flatnonzero(sound)
+    positions, values = positions[rows], values[rows]
+    if piece.function is not None:
+        positions, rows, values = aggregate(piece.function, positions, rows, values)
+    if values.dtype == np.float64:
+        values = scale(values, piece.factor)
+    check_kind(checked, piece, rows, values, within, diagnostics)
+    return _Part(piece, positions, rows, values)
+
+
+def _single_value(
+    checked: CheckedParam, single: ValuePiece, within: Domain | None, diagnostics: Diagnostics
+) -> float | int | str:
+    """A value from an expression, checked like one from a file; what is wrong has been reported."""
+    series = column_of([single.value])
+    piece = ColumnPiece((), series, TextOrigin(single.span))
+    cells = read_values(checked, piece, within, diagnostics)
+    rows = np.flatnonzero(cells.sound)
+    check_kind(checked, piece, rows, cells.values[rows], within, diagnostics)
+    value: float | int | str = cells.values[0]
+    return value
+
+
+def _positions(
+    checked: CheckedParam, domain: Domain, piece: ColumnPiece, diagnostics: Diagnostics
+) -> Codes:
+    """The position of each row's key, -1 where it has none (which has been reported)."""
+    if domain.arity == 0:
+        assert piece.values is not None
+        return np.zeros(len(piece.values), dtype=np.int64)
+    coded = [encode(series, component) for series, component in zip(piece.keys, domain.components, strict=True)]
+    known: Mask = np.ones(len(piece.keys[0]), dtype=np.bool_)
+    for at, column in enumerate(coded):
+        if not column.given.all():
+            report_empty_keys(checked, piece, at, ~column.given, diagnostics)
+        unknown = column.given & ~column.known
+        if unknown.any():
+            report_unknown_keys(checked, piece, at, domain.components[at], unknown, diagnostics)
+        known &= column.known
+    if known.all():
+        positions = domain.locate([column.codes for column in coded])
+    else:
+        rows = np.flatnonzero(known)
+        positions = np.full(len(known), -1, dtype=np.int64)
+        positions[rows] = domain.locate([column.codes[rows] for column in coded])
+    extra = np.flatnonzero(known & (positions < 0))
+    if len(extra):
+        shown = extra[:SHOWN]
+        labels = decode(domain.components, [column.codes[shown] for column in coded])
+        _report_extra(checked, piece, extra, [key_text(checked.name, key) for key in labels], diagnostics)
+    return positions
+
+
+def _report_extra(
+    checked: CheckedParam, piece: ColumnPiece, rows: Codes, keys: list[str], diagnostics: Diagnostics
+) -> None:
+    places = [piece.origin.place(row, 0) for row in rows[:SHOWN].tolist()]
+    message = f"`{keys[0]}` is outside the index set of `{checked.name}`"
+    if len(rows) > 1:
+        message = f"{len(rows)} keys are outside the index set of `{checked.name}`, such as `{keys[0]}`"
+    shown = [f"`{key}` ({place_text(place)})" for key, place in zip(keys[1:], places[1:], strict=True)]
+    index_set = checked.indexing.iterators[0].span.to(checked.indexing.iterators[-1].span)
+    diagnostics.error(
+        "GSM2103", message, places[0], "each of its labels is known, but not this combination",
+        secondary=[Label(piece.origin.statement, "given here"), Label(index_set, "the index set")],
+        notes=examples(shown, len(rows) - 1),
+    )
+
+
+def _report_duplicates(checked: CheckedParam, domain: Domain, parts: list[_Part], diagnostics: Diagnostics) -> None:
+    positions = np.concatenate([np.empty(0, dtype=np.int64), *(part.positions for part in parts)])
+    counts = np.bincount(positions, minlength=domain.size)
+    twice = np.flatnonzero(counts > 1)
+    if not len(twice):
+        return
+    shown = [_two_places(parts, position) for position in twice[:SHOWN].tolist()]
+    keys = keys_at(checked.name, domain, twice[:SHOWN].tolist())
+    message = f"`{keys[0]}` is given {counts[twice[0]]} times"
+    if len(twice) > 1:
+        message = f"{len(twice)} values of `{checked.name}` are given more than once, such as `{keys[0]}`"
+    notes = [
+        f"`{key}` ({place_text(second)}), first {place_text(first)}"
+        for key, (first, second) in zip(keys[1:], shown[1:], strict=True)
+    ]
+    diagnostics.error(
+        "GSM2102", message, shown[0][1], secondary=[Label(shown[0][0], "first given here"), declared(checked)],
+        notes=examples(notes, len(twice) - 1), help="keep one row a key, or take an aggregate such as `mean(column)`",
+    )
+
+
+def _two_places(parts: list[_Part], position: int) -> tuple[Place, Place]:
+    places: list[Place] = []
+    for part in parts:
+        rows = part.rows[part.positions == position][:2].tolist()
+        places.extend(part.piece.origin.place(row) for row in rows)
+    return places[0], places[1]
+
+
+def _report_patched_twice(
+    checked: CheckedParam, earlier: ValuePiece | None, patch: ValuePiece, diagnostics: Diagnostics
+) -> None:
+    if earlier is None or earlier.level != patch.level:
+        return
+    assert patch.labels is not None
+    diagnostics.error(
+        "GSM2102", f"`{key_text(checked.name, patch.labels)}` is given 2 times", patch.span,
+        secondary=[Label(earlier.span, "first given here"), declared(checked)],
+    )
+
+
+def _patch_position(
+    checked: CheckedParam, domain: Domain, patch: ValuePiece, diagnostics: Diagnostics
+) -> int | None:
+    assert patch.labels is not None
+    key = label_piece([patch.labels], domain.arity, patch.span)
+    keyed = ColumnPiece(key.keys, key.keys[0], key.origin)
+    position = int(_positions(checked, domain, keyed, diagnostics)[0])
+    return position if position >= 0 else None
+
+
+def _report_missing(
+    checked: CheckedParam, domain: Domain, filled: Mask, pieces: Sequence[Piece], diagnostics: Diagnostics
+) -> None:
+    missing = np.flatnonzero(~filled)
+    if not len(missing):
+        return
+    spans = [piece.span if isinstance(piece, ValuePiece) else piece.origin.statement for piece in pieces]
+    assert spans, "nothing given has been reported"
+    keys = keys_at(checked.name, domain, missing[: SHOWN + 1].tolist())
+    message = f"`{keys[0]}` has no value"
+    if len(missing) > 1:
+        message = f"`{checked.name}` has no value for {len(missing)} of its {domain.size} keys, such as `{keys[0]}`"
+    diagnostics.error(
+        "GSM2101", message, spans[0], secondary=[declared(checked)],
+        notes=examples([f"`{key}`" for key in keys[1:]], len(missing) - 1),
+        help="give the values, or state a `default` in the declaration",
+    )

@@ -1,0 +1,97 @@
+"""Bounds of parameters and `check` conditions against the data: every violation counted, the first ones shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpusched_dsl.data.labels import Mask
+from gpusched_dsl.data.params import ParamOrigin
+from gpusched_dsl.data.reports import SHOWN, examples, keys_at, place_text, quoted
+from gpusched_dsl.ir.domains import Codes, Component, Domain, decode
+from gpusched_dsl.language.checked import CheckedBound, CheckedCheck, CheckedParam, Numeric
+from gpusched_dsl.language.diagnostics import Diagnostics, Label
+
+_HOLDS = {
+    "<=": np.less_equal,
+    ">=": np.greater_equal,
+    "<": np.less,
+    ">": np.greater,
+    "==": np.equal,
+}
+
+
+def report_out_of_range(
+    checked: CheckedParam,
+    domain: Domain,
+    values: NDArray[Any],
+    bound_values: NDArray[np.float64] | float,
+    bound: CheckedBound,
+    origin: ParamOrigin | None,
+    diagnostics: Diagnostics,
+) -> bool:
+    """Report (GSM2109) the values that break a bound; True when there are none.
+
+    `bound_values` is a number or one for each position; `origin` is None for a derived parameter.
+    """
+    limits = np.broadcast_to(np.asarray(bound_values, dtype=np.float64), values.shape)
+    wrong = np.flatnonzero(~_HOLDS[bound.op](values, limits))
+    if not len(wrong):
+        return True
+    shown = wrong[:SHOWN].tolist()
+    keys = keys_at(checked.name, domain, shown)
+    unit = _unit(checked)
+    told = [f"`{key}` is {values[at]:.10g}{unit}" for key, at in zip(keys, shown, strict=True)]
+    message = f"{told[0]}, but must be {bound.op} {limits[shown[0]]:.10g}{unit}"
+    if len(wrong) > 1:
+        stated = f"{bound.op} {bound.value.span.text}"
+        message = f"{len(wrong)} values of `{checked.name}` are not `{stated}`; for instance {told[0]}"
+    primary = bound.span if origin is None else origin.place(shown[0])
+    places = [""] * len(shown) if origin is None else [f" ({place_text(origin.place(at))})" for at in shown]
+    diagnostics.error(
+        "GSM2109", message, primary,
+        secondary=[] if origin is None else [Label(bound.span, "the bound is stated here")],
+        notes=examples([t + p for t, p in zip(told[1:], places[1:], strict=True)], len(wrong) - 1),
+    )
+    return False
+
+
+def _unit(checked: CheckedParam) -> str:
+    if isinstance(checked.type, Numeric) and checked.type.unit.text != "1":
+        return f" {checked.type.unit.text}"
+    return ""
+
+
+def report_failed_check(
+    check: CheckedCheck,
+    components: Sequence[Component],
+    columns: Sequence[Codes],
+    holds: Mask,
+    diagnostics: Diagnostics,
+) -> bool:
+    """Report (GSM2201) where a `check` does not hold; True when it holds everywhere.
+
+    `columns` are the codes of the indices of the check, `holds` one truth value for each row of them (a single one
+    when the check has no indices).
+    """
+    wrong = np.flatnonzero(~np.asarray(holds, dtype=np.bool_))
+    if not len(wrong):
+        return True
+    names = [variable.name for variable in check.indexing.variables]
+    shown = [column[wrong[:SHOWN]] for column in columns]
+    told = [
+        ", ".join(f"{name} = {quoted(label)}" for name, label in zip(names, labels, strict=True))
+        for labels in (decode(components, shown) if names else [])
+    ]
+    message = "the data do not meet a check" if check.message is None else check.message
+    count = len(holds)
+    notes: tuple[str, ...] = ()
+    if told:
+        notes = (f"not met for {told[0]}", *examples([f"nor for {t}" for t in told[1:]], len(wrong) - 1))
+        if len(wrong) > 1:
+            notes = (f"not met in {len(wrong)} of {count} cases", *notes)
+    diagnostics.error("GSM2201", message, check.condition.span, "this must hold", notes=notes)
+    return False

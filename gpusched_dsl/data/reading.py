@@ -1,0 +1,145 @@
+"""What a scenario gives, read: tables and files to pieces. Each file is read once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from gpusched_dsl.data.files import Fault, FileColumns, Limits, Located, Unreadable, locate
+from gpusched_dsl.data.pieces import ColumnPiece, FileOrigin, TableOrigin, first_mixed
+from gpusched_dsl.data.tables import is_text, read_located
+from gpusched_dsl.data.untyped import column_of
+from gpusched_dsl.ir.domains import Scalar
+from gpusched_dsl.language import tree
+from gpusched_dsl.language.diagnostics import Diagnostics, Label
+from gpusched_dsl.language.given import FileGiven, Given, TableGiven
+from gpusched_dsl.language.source import Span
+
+_FileKey = tuple[Path, str | None]
+
+
+@dataclass(eq=False)
+class FileReader:
+    """Reads the files of one scenario, each once and only the columns that are used.
+
+    `folder` stands for the folder of texts that are no file. `hashes` holds the SHA-256 of every file read, by the
+    name the author wrote.
+    """
+
+    folder: Path
+    limits: Limits = field(default_factory=Limits)
+    hashes: dict[str, str] = field(default_factory=dict)
+    _wanted: dict[_FileKey, dict[str, Span]] = field(default_factory=dict)
+    _located: dict[tuple[Path, str], Located | Fault] = field(default_factory=dict)
+    _read: dict[_FileKey, FileColumns | None] = field(default_factory=dict)
+    _tried: dict[_FileKey, set[str]] = field(default_factory=dict)
+
+    def expect(self, givens: Iterable[Given]) -> None:
+        """Tell beforehand what will be read, so that one pass over a file takes all columns."""
+        for given in givens:
+            if isinstance(given, FileGiven):
+                located = self._locate(given.data)
+                if isinstance(located, Located):
+                    self._want(located, given)
+
+    def read(self, given: FileGiven, diagnostics: Diagnostics) -> FileColumns | None:
+        """The file of a given with at least its columns; None after a finding (reported once for each file)."""
+        located = self._locate(given.data)
+        if isinstance(located, Fault):
+            diagnostics.error(located.code, located.message, given.data.path.span, notes=located.notes,
+                              help=located.help)
+            return None
+        key = (located.path, _table(given.data))
+        wanted = self._want(located, given)
+        tried = self._tried.setdefault(key, set())
+        if not wanted.keys() <= tried and self._read.get(key, wanted) is not None:
+            tried.update(wanted)
+            self._read[key] = self._columns(located, given.data, wanted, diagnostics)
+        known = self._read.get(key)
+        columns = {*given.keys, given.value} - {None}
+        return known if known is not None and columns <= known.columns.keys() else None
+
+    def _locate(self, data: tree.Data) -> Located | Fault:
+        source = data.path.span.source.path
+        base = self.folder if source is None else source.parent
+        key = (base, data.path.value)
+        if key not in self._located:
+            try:
+                self._located[key] = locate(base, data.path.value, self.limits)
+            except Unreadable as error:
+                self._located[key] = error.faults[0]
+        return self._located[key]
+
+    def _want(self, located: Located, given: FileGiven) -> dict[str, Span]:
+        wanted = self._wanted.setdefault((located.path, _table(given.data)), {})
+        for key in given.item.keys:
+            wanted.setdefault(key.column, key.span)
+        for column in given.item.columns:
+            wanted.setdefault(column.name, column.span)
+        return wanted
+
+    def _columns(
+        self, located: Located, data: tree.Data, wanted: Mapping[str, Span], diagnostics: Diagnostics
+    ) -> FileColumns | None:
+        """Read what is wanted; what single columns lack is reported at their names, and the others still come."""
+        wanted = dict(wanted)
+        while True:
+            try:
+                file = read_located(located, _table(data), list(wanted), self.limits)
+            except Unreadable as error:
+                _report(error.faults, data, wanted, diagnostics)
+                lost = {fault.column for fault in error.faults}
+                if None in lost or not lost <= wanted.keys():
+                    return None
+                wanted = {column: span for column, span in wanted.items() if column not in lost}
+                continue
+            self.hashes[located.name] = file.sha256
+            return file
+
+
+def _table(data: tree.Data) -> str | None:
+    return None if data.table is None else data.table.value
+
+
+def _report(
+    faults: Iterable[Fault], data: tree.Data, wanted: Mapping[str, Span], diagnostics: Diagnostics
+) -> None:
+    for fault in faults:
+        statement = wanted.get(fault.column or "", data.table.span if fault.code == "GSM2016" and data.table else
+                               data.path.span)
+        secondary = [Label(statement, "read for this")] if fault.cell is not None else []
+        diagnostics.error(fault.code, fault.message, fault.cell or statement, secondary=secondary, notes=fault.notes,
+                          help=fault.help)
+
+
+def read_given(given: TableGiven | FileGiven, reader: FileReader, diagnostics: Diagnostics) -> ColumnPiece | None:
+    """The keys and values of a table column or of an item of a data statement; None after a finding (GSM20xx)."""
+    if isinstance(given, TableGiven):
+        return read_table(given)
+    file = reader.read(given, diagnostics)
+    if file is None:
+        return None
+    keys = tuple(file.columns[key] for key in given.keys)
+    values = None if given.value is None else file.columns[given.value]
+    origin = FileOrigin(given.span, file, given.keys, given.value)
+    return ColumnPiece(keys, values, origin, given.factor, given.function, given.distinct,
+                       typed=not is_text(given.data.path.value))
+
+
+def read_table(given: TableGiven) -> ColumnPiece:
+    """One column of an inline table with its keys, or its keys alone."""
+    cells, width = given.table.cells, given.width
+    keys = [[_label(cell) for cell in cells[k::width]] for k in range(given.keys)]
+    values = None
+    if given.column is not None:
+        values = column_of([cell.value for cell in cells[given.keys + given.column :: width]])
+    mixed = first_mixed([isinstance(label, str) for label in keys[0]])
+    return ColumnPiece(tuple(map(column_of, keys)), values, TableOrigin(given), given.factor, mixed=mixed)
+
+
+def _label(cell: tree.TableCell) -> Scalar | None:
+    """A key cell: a number that is whole is an integer label, any other number is the text the author wrote."""
+    if isinstance(cell.value, str) or cell.value is None:
+        return cell.value
+    return int(cell.value) if float(cell.value).is_integer() else cell.span.text

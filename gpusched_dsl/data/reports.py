@@ -1,0 +1,118 @@
+"""How findings in data are told: each kind once, with the first examples, their places and the total count."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from gpusched_dsl.data.labels import Mask, texts
+from gpusched_dsl.data.pieces import ColumnPiece, Piece, Place
+from gpusched_dsl.ir.domains import Codes, Component, Domain, Scalar, Universe, decode
+from gpusched_dsl.language.checked import CheckedParam, CheckedSet
+from gpusched_dsl.language.diagnostics import Diagnostics, Label, did_you_mean
+
+SHOWN = 4
+_LABELS_COMPARED = 5000
+
+
+def quoted(label: Scalar) -> str:
+    """A label as it is written in a model: text in quotes, an integer bare."""
+    return f'"{label}"' if isinstance(label, str) else str(label)
+
+
+def tuple_text(components: Sequence[Component], columns: Sequence[Codes], at: int) -> str:
+    """The element in row `at` of some code columns: `"j1"` or `("v1", 2)`."""
+    items = [quoted(label) for label in decode(components, [c[at : at + 1] for c in columns])[0]]
+    return items[0] if len(items) == 1 else f"({', '.join(items)})"
+
+
+def key_text(name: str, labels: Sequence[Scalar]) -> str:
+    """`exec_time["j1", "v1", 2]`."""
+    return f"{name}[{', '.join(map(quoted, labels))}]" if labels else name
+
+
+def keys_at(name: str, domain: Domain, positions: Sequence[int]) -> list[str]:
+    return [key_text(name, domain.tuple_at(position)) for position in positions]
+
+
+def place_text(place: Place) -> str:
+    """A place in a few words: `jobs.csv:3, column job` or `model.gsm:4:7`."""
+    return str(place)
+
+
+def examples(shown: Sequence[str], count: int) -> tuple[str, ...]:
+    """Notes: the examples, and how many more of the `count` there are."""
+    shown = list(shown[: SHOWN - 1])
+    return (*shown, f"… and {count - len(shown)} more") if count > len(shown) else tuple(shown)
+
+
+def declared(checked: CheckedParam | CheckedSet) -> Label:
+    return Label(checked.span, f"`{checked.name}` is declared here")
+
+
+def report_nothing(checked: CheckedParam | CheckedSet, pieces: Sequence[Piece], diagnostics: Diagnostics) -> bool:
+    """GSM2115: a set or parameter that needs data and gets none at all. Whether it was reported."""
+    if pieces:
+        return False
+    kind = "set" if isinstance(checked, CheckedSet) else "parameter"
+    what = "its elements" if isinstance(checked, CheckedSet) else "its values, or state a `default` in the declaration"
+    diagnostics.error(
+        "GSM2115", f"nothing is given for {kind} `{checked.name}`", checked.span, "declared here",
+        help=f"give {what}",
+    )
+    return True
+
+
+def report_empty_keys(
+    checked: CheckedParam | CheckedSet, piece: ColumnPiece, at: int, empty: Mask, diagnostics: Diagnostics
+) -> None:
+    """GSM2107: key cells of component `at` that hold nothing."""
+    rows = np.flatnonzero(empty)
+    count = len(rows)
+    message = f"a key of `{checked.name}` is empty" if count == 1 else f"{count} keys of `{checked.name}` are empty"
+    diagnostics.error(
+        "GSM2107", message, piece.origin.place(int(rows[0]), at),
+        secondary=[Label(piece.origin.statement, "given here"), declared(checked)],
+        notes=examples([place_text(piece.origin.place(row, at)) for row in rows[1:SHOWN].tolist()], count - 1),
+    )
+
+
+def report_unknown_keys(
+    checked: CheckedParam | CheckedSet,
+    piece: ColumnPiece,
+    at: int,
+    component: Component,
+    unknown: Mask,
+    diagnostics: Diagnostics,
+) -> None:
+    """GSM2103: key cells of component `at` that name no element of its set."""
+    rows = np.flatnonzero(unknown)
+    written = texts(piece.keys[at]).gather(rows)
+    distinct = written.is_first_distinct().to_numpy()
+    firsts, labels = rows[distinct], written.filter(distinct).to_list()
+    what = "is not a whole number" if component is None else f"is no element of `{component.name}`"
+    message = f"`{labels[0]}` {what}"
+    if len(labels) > 1:
+        many = "are not whole numbers" if component is None else f"are no elements of `{component.name}`"
+        message = f"{len(labels)} labels {many}, such as `{labels[0]}`"
+    shown = [
+        f"`{label}` ({place_text(piece.origin.place(row, at))})"
+        for label, row in zip(labels[1:SHOWN], firsts[1:SHOWN].tolist(), strict=True)
+    ]
+    notes = examples(shown, len(labels) - 1)
+    if len(rows) > len(labels):
+        notes = (*notes, f"{len(rows)} rows are concerned")
+    diagnostics.error(
+        "GSM2103", message, piece.origin.place(int(rows[0]), at), f"key of `{checked.name}`",
+        secondary=[Label(piece.origin.statement, "given here"), declared(checked)],
+        notes=notes, help=_near(labels[0], component),
+    )
+
+
+def _near(label: str, component: Universe | None) -> str | None:
+    if component is None:
+        return None
+    if not component.labels:
+        return f"`{component.name}` has no elements"
+    return did_you_mean(label, [str(known) for known in component.labels[:_LABELS_COMPARED]])

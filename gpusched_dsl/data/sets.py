@@ -1,0 +1,214 @@
+"""Pieces to sets: the universe of a root set, the domain of a subset or of a tuple set."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gpusched_dsl.data.labels import Mask, encode, natural_labels
+from gpusched_dsl.data.pieces import ColumnPiece, Place
+from gpusched_dsl.data.reports import (
+    SHOWN,
+    declared,
+    examples,
+    place_text,
+    quoted,
+    report_empty_keys,
+    report_nothing,
+    report_unknown_keys,
+    tuple_text,
+)
+from gpusched_dsl.ir.domains import Codes, Component, Domain, Packing, Tuples, Universe
+from gpusched_dsl.language.checked import CheckedSet
+from gpusched_dsl.language.diagnostics import Diagnostics, Label
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Stack:
+    """The rows of several pieces one after the other: from which piece and row each comes."""
+
+    pieces: Sequence[ColumnPiece]
+    piece_of: Codes
+    row_of: Codes
+
+    @staticmethod
+    def of(pieces: Sequence[ColumnPiece], rows: Sequence[Codes]) -> _Stack:
+        none = np.empty(0, dtype=np.int64)
+        numbers = [np.full(len(r), i, dtype=np.int64) for i, r in enumerate(rows)]
+        return _Stack(pieces, np.concatenate([none, *numbers]), np.concatenate([none, *rows]))
+
+    def place(self, at: int) -> Place:
+        return self.pieces[int(self.piece_of[at])].origin.place(int(self.row_of[at]), 0)
+
+    def may_repeat(self) -> Mask:
+        allowed = np.array([piece.distinct for piece in self.pieces], dtype=np.bool_)
+        return allowed[self.piece_of]
+
+
+def bind_root_set(
+    checked: CheckedSet, pieces: Sequence[ColumnPiece], diagnostics: Diagnostics
+) -> Universe | None:
+    """The elements of a nominal root set in the order given.
+
+    None after a finding: GSM2107 empty cell, GSM2110 repeated element, GSM2111 integers and text mixed, GSM2115 nothing
+    given.
+    """
+    import polars as pl
+
+    if report_nothing(checked, pieces, diagnostics) or _report_mixed(checked, pieces, diagnostics):
+        return None
+    sound = True
+    columns, rows = [], []
+    for piece, column in zip(pieces, natural_labels(list(pieces)), strict=True):
+        given = column.is_not_null().to_numpy()
+        if not given.all():
+            report_empty_keys(checked, piece, 0, ~given, diagnostics)
+            sound = False
+        columns.append(column.filter(given))
+        rows.append(np.flatnonzero(given))
+    labels = pl.concat(columns) if columns else pl.Series([], dtype=pl.Int64)
+    stack = _Stack.of(pieces, rows)
+    first = labels.is_first_distinct().to_numpy()
+    wrong = np.flatnonzero(~first & ~stack.may_repeat()) if pieces else stack.row_of
+    if len(wrong):
+        repeats = [
+            _Repeat(quoted(labels[at]), stack.place(at), stack.place(int((labels == labels[at]).arg_max() or 0)))
+            for at in wrong[:SHOWN].tolist()
+        ]
+        _report_repeated(checked, repeats, len(wrong), diagnostics)
+        sound = False
+    return Universe(checked.name, tuple(labels.filter(first).to_list())) if sound else None
+
+
+def _report_mixed(checked: CheckedSet, pieces: Sequence[ColumnPiece], diagnostics: Diagnostics) -> bool:
+    import polars as pl
+
+    within = next((piece for piece in pieces if piece.mixed is not None), None)
+    if within is not None:
+        assert within.mixed is not None
+        places = within.origin.place(within.mixed, 0), within.origin.place(0, 0)
+    else:
+        typed = [piece for piece in pieces if piece.typed and len(piece.keys[0])]
+        kinds = [piece.keys[0].dtype == pl.String for piece in typed]
+        if len(set(kinds)) < 2:
+            return False
+        places = typed[kinds.index(not kinds[0])].origin.place(0, 0), typed[0].origin.place(0, 0)
+    diagnostics.error(
+        "GSM2111", f"the elements of `{checked.name}` are partly integers and partly text", places[0],
+        secondary=[Label(places[1], "this is of the other kind"), declared(checked)],
+        help="quote the integers to make them text",
+    )
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class _Repeat:
+    text: str
+    place: Place
+    earlier: Place
+
+
+def _report_repeated(checked: CheckedSet, repeats: list[_Repeat], count: int, diagnostics: Diagnostics) -> None:
+    head, *rest = repeats
+    message = f"{head.text} is twice among the elements of `{checked.name}`"
+    if count > 1:
+        message = f"{count} elements of `{checked.name}` are given again, such as {head.text}"
+    diagnostics.error(
+        "GSM2110", message, head.place,
+        secondary=[Label(head.earlier, "first given here"), declared(checked)],
+        notes=examples([f"{r.text} ({place_text(r.place)}), first {place_text(r.earlier)}" for r in rest], count - 1),
+        help="where rows may repeat, take them with `distinct` in the data statement",
+    )
+
+
+def bind_set(
+    checked: CheckedSet,
+    components: Sequence[Component],
+    pieces: Sequence[ColumnPiece],
+    diagnostics: Diagnostics,
+    within: Domain | None = None,
+) -> Domain | None:
+    """The tuples of a set given by data, in the order given.
+
+    None after a finding: GSM2103 unknown label, GSM2107 empty cell, GSM2110 repeated tuple, GSM2112 tuple not in
+    `within`, GSM2115 nothing given.
+    """
+    if report_nothing(checked, pieces, diagnostics):
+        return None
+    sound = True
+    rows: list[Codes] = []
+    parts: list[tuple[Codes, ...]] = []
+    for piece in pieces:
+        coded = [encode(series, component) for series, component in zip(piece.keys, components, strict=True)]
+        known: Mask = np.ones(len(piece.keys[0]), dtype=np.bool_)
+        for at, column in enumerate(coded):
+            if not column.given.all():
+                report_empty_keys(checked, piece, at, ~column.given, diagnostics)
+            unknown = column.given & ~column.known
+            if unknown.any():
+                report_unknown_keys(checked, piece, at, components[at], unknown, diagnostics)
+            known &= column.known
+        sound &= bool(known.all())
+        rows.append(np.flatnonzero(known))
+        parts.append(tuple(column.codes[rows[-1]] for column in coded))
+    stack = _Stack.of(pieces, rows)
+    none = np.empty(0, dtype=np.int64)
+    columns = tuple(np.concatenate([none, *(part[at] for part in parts)]) for at in range(len(components)))
+    if within is not None:
+        sound &= _check_within(checked, components, columns, stack, within, diagnostics)
+    first, earlier = first_rows(columns)
+    wrong = np.flatnonzero(~first & ~stack.may_repeat()) if pieces else none
+    if len(wrong):
+        repeats = [
+            _Repeat(tuple_text(components, columns, at), stack.place(at), stack.place(int(earlier[at])))
+            for at in wrong[:SHOWN].tolist()
+        ]
+        _report_repeated(checked, repeats, len(wrong), diagnostics)
+        sound = False
+    if not sound:
+        return None
+    return Tuples(tuple(components), tuple(column[first] for column in columns))
+
+
+def first_rows(columns: Sequence[Codes]) -> tuple[Mask, Codes]:
+    """Which rows are the first of their kind, and for every row which one is."""
+    _, first, inverse = np.unique(row_keys(columns), return_index=True, return_inverse=True)
+    earlier: Codes = first[inverse]
+    return earlier == np.arange(len(earlier)), earlier
+
+
+def row_keys(columns: Sequence[Codes]) -> Codes:
+    """One integer per row, equal exactly where the rows are."""
+    try:
+        return Packing.of(columns).keys(columns)
+    except OverflowError:
+        key: Codes = np.zeros(len(columns[0]), dtype=np.int64)
+        for column in columns:  # dense numbers stay below the number of rows, so their products fit
+            digits, digit = np.unique(column, return_inverse=True)
+            _, key = np.unique(key * len(digits) + digit, return_inverse=True)
+        return key
+
+
+def _check_within(
+    checked: CheckedSet,
+    components: Sequence[Component],
+    columns: Sequence[Codes],
+    stack: _Stack,
+    within: Domain,
+    diagnostics: Diagnostics,
+) -> bool:
+    wrong = np.flatnonzero(within.locate(columns) < 0) if len(stack.row_of) else stack.row_of
+    if not len(wrong):
+        return True
+    shown = [f"{tuple_text(components, columns, at)} ({place_text(stack.place(at))})" for at in wrong[:SHOWN].tolist()]
+    head = tuple_text(components, columns, int(wrong[0]))
+    message = f"{head} of `{checked.name}` is not in the set that `{checked.name}` lies within"
+    if len(wrong) > 1:
+        message = f"{len(wrong)} elements of `{checked.name}` are not in the set it lies within, such as {head}"
+    secondary = [declared(checked)] if checked.within is None else [Label(checked.within.span, "must be in this set")]
+    diagnostics.error(
+        "GSM2112", message, stack.place(int(wrong[0])), secondary=secondary, notes=examples(shown[1:], len(wrong) - 1)
+    )
+    return False

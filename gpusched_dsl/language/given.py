@@ -1,0 +1,74 @@
+"""What a scenario gives for a set or a parameter: where the labels and values stand, not yet read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from gpusched_dsl.language import tree
+from gpusched_dsl.language.checked import Core, SetCore
+from gpusched_dsl.language.source import Span
+
+ONE = Fraction(1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """One giving of one target.
+
+    `level` counts the scenarios of an `extends` chain, the oldest being 0; settings from outside come last.
+    A `patch` replaces single values of what the other givings of its target state, later levels last.
+    """
+
+    target: str
+    span: Span
+    level: int = 0
+    patch: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpressionGiven(Given):
+    """`period = 1[h];`, `Nodes = 1..40;`, `weight["j1"] = 3[$/h];` (`subscripts`: a patch).
+
+    A Core is in the declared unit; without subscripts it holds for every key of an indexed parameter.
+    A SetCore gives a set.
+    """
+
+    value: Core | SetCore
+    subscripts: tuple[Core, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableGiven(Given):
+    """A column of an inline table, or for a set its key cells (`column` is None).
+
+    Each row has `keys` key cells and then one cell per column; `factor` takes the column's unit to the declared one.
+    """
+
+    table: tree.Table
+    keys: int
+    column: int | None
+    factor: Fraction = ONE
+
+    @property
+    def width(self) -> int:
+        return self.keys + len(self.table.columns)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileGiven(Given):
+    """An item of a data statement: `columns` in the file for the keys (of a set: for its components) and the value.
+
+    `function` is an aggregate over the rows of one key; `distinct` lets the rows of a set repeat.
+    """
+
+    data: tree.Data
+    item: tree.DataItem
+    keys: tuple[str, ...]
+    value: str | None
+    factor: Fraction = ONE
+    function: str | None = None
+    distinct: bool = False
+
+
+AGGREGATES = ("mean", "sum", "min", "max", "count", "first", "last")
