@@ -35,7 +35,8 @@ PRICE = {"A": 0.5, "B": 1.0, "C": 2.0, "D": 2.0}
 
 def instance(types: str, nodes: int, rows: dict[str, dict[str, list[float]]], due: dict[str, float],
              weight: dict[str, float], **rest: float) -> Instance:
-    return Instance(nodes, {v: GPUS[v] for v in types}, {v: PRICE[v] for v in types}, due, weight, times(**rows), **rest)
+    gpus, price = {v: GPUS[v] for v in types}, {v: PRICE[v] for v in types}
+    return Instance(nodes, gpus, price, due, weight, times(**rows), **rest)
 
 
 CP1 = instance("AB", 1, {"J1": {"A": [4], "B": [4, 2.4]}}, {"J1": 3}, {"J1": 1})

@@ -61,7 +61,7 @@ class Cost:
 
 
 def evaluate(instance: Instance, placement: Placement, deadline_terms: str = "corrected") -> Cost:
-    """What the schedule costs; jobs on no node are postponed. `printed` prices deadlines as the paper's rows (7), (8)."""
+    """What the schedule costs; jobs on no node are postponed. `printed`: by rows (7), (8) of the paper."""
     lateness = postponed = idle = rent = 0.0
     running = set()
     for vm, jobs in placement:

@@ -1,0 +1,111 @@
+"""The data files beside the models are what their scripts make, and what their READMEs say."""
+
+import csv
+import importlib.util
+import json
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+DATA = Path(__file__).resolve().parents[2] / "models" / "data"
+
+
+def script(path: str) -> ModuleType:
+    file = DATA / path
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[file.stem] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_synthetic_instances_are_what_the_script_makes(tmp_path: Path) -> None:
+    script("synthetic/generate_instances.py").main(tmp_path)
+    made = sorted(path.name for path in tmp_path.iterdir())
+    assert made == sorted(path.name for path in (DATA / "synthetic").glob("*.csv"))
+    assert len(made) == 36
+    for name in made:
+        assert (tmp_path / name).read_bytes() == (DATA / "synthetic" / name).read_bytes()
+
+
+def test_generator_gives_its_check_values() -> None:
+    generator = script("synthetic/generate_instances.py")
+    jobs = generator.generate(1, 2, 20, 30, generator.read_catalogue("full9"))
+    assert [(job.application, job.framework) for job in jobs[:4]] == [
+        ("DeepSpeech", "TensorFlow"), ("ResNet50", "TensorFlow"), ("AlexNet", "TensorFlow"), ("ResNet50", "PyTorch"),
+    ]
+    assert [job.arrival for job in jobs[:4]] == pytest.approx([0, 0.040645, 0.042700, 0.048749], abs=1e-6)
+    assert [job.deadline for job in jobs[:4]] == pytest.approx([19.595112, 1.385482, 9.647458, 7.499252], abs=1e-6)
+    assert [job.weight for job in jobs[:4]] == pytest.approx([0.485979, 0.581962, 1.019519, 0.700240], abs=1e-6)
+    assert [job.times["NC6", 1] for job in jobs[:4]] == pytest.approx(
+        [6.356429, 16.983345, 5.030375, 3.397574], abs=1e-6
+    )
+    assert jobs[0].times["In-house server 2", 8] == pytest.approx(0.498124, abs=1e-6)
+    assert sum(job.weight for job in jobs) == pytest.approx(13.628554, abs=1e-6)
+    assert jobs[-1].arrival == pytest.approx(0.194401, abs=1e-6)
+
+
+def test_patterns_are_all_partitions_of_one_to_eight(tmp_path: Path) -> None:
+    script("patterns/generate_patterns.py").main(tmp_path)
+    for name in ("patterns.csv", "parts.csv"):
+        assert (tmp_path / name).read_bytes() == (DATA / "patterns" / name).read_bytes()
+    sizes = [int(row["size"]) for row in rows(DATA / "patterns" / "patterns.csv")]
+    assert [sizes.count(size) for size in range(1, 9)] == [1, 2, 3, 5, 7, 11, 15, 22]
+
+
+def test_azure_catalogue_is_the_first_six_types_of_the_full_one() -> None:
+    assert rows(DATA / "catalogue" / "azure6.csv") == rows(DATA / "catalogue" / "full9.csv")[:6]
+
+
+def test_gavel_files_agree_with_each_other_and_with_their_rules() -> None:
+    types = {row["vm_type"]: row for row in rows(DATA / "gavel" / "vm_types.csv")}
+    jobs = {row["job"]: row for row in rows(DATA / "gavel" / "jobs.csv")}
+    assert len(jobs) == 40
+    hours: dict[str, list[float]] = {job: [] for job in jobs}
+    by_model: dict[tuple[str, str, str], set[str]] = {}
+    for row in rows(DATA / "gavel" / "times.csv"):
+        vm = types[row["vm_type"]]
+        assert 1 <= int(row["gpus"]) <= int(vm["gpus"])
+        hours[row["job"]].append(float(row["hours"]))
+        by_model.setdefault((row["job"], vm["gpu_model"], row["gpus"]), set()).add(row["hours"])
+    assert all(len(same) == 1 for same in by_model.values())
+    for job, row in jobs.items():
+        fastest, slowest = min(hours[job]), max(hours[job])
+        assert 0.5 <= fastest <= slowest <= 240
+        assert fastest <= float(row["deadline_h"]) <= 2 * slowest
+        assert 0.36 <= float(row["weight_usd_per_h"]) <= 1.08
+
+
+def test_gavel_script_reads_the_public_formats(tmp_path: Path) -> None:
+    rates = {"('LM (batch size 5)', 1)": {"null": 10.0}, "('LM (batch size 5)', 2)": {"null": 16.0},
+             "('A3C', 1)": {"null": 2.0}, "('LM (batch size 5)', 4)": {"null": 0.0, "('A3C', 1)": [1.0, 1.0]}}
+    (tmp_path / "rates.json").write_text(json.dumps({"k80": rates, "p100": {}, "v100": {}, "k80_unconsolidated": {}}))
+    lines = [
+        "LM (batch size 5)\tpython train.py\t-n\t1\t72000\t60.000000\t4",
+        "A3C\tpython train.py\t-n\t1\t7200\t90.000000\t1",
+        "A3C\tpython train.py\t-n\t1\t72\t95.000000\t1",
+    ]
+    (tmp_path / "e.trace").write_text("\n".join(lines) + "\n")
+    (tmp_path / "prices.csv").write_text(
+        "Cloud,GPU Type,GPUs,On-demand,Name\n"
+        "AWS,K80 (12 GB),1,0.9,p2.xlarge\nAzure,K80 (12 GB),4,3.6,NC24\nAzure,K80 (12 GB),1,0.9,NC6\n"
+        "Azure,T4 (16 GB),1,0.5,NC4as\n"
+    )
+    out = tmp_path / "out"
+    out.mkdir()
+    script("gavel/convert_gavel.py").main(tmp_path / "rates.json", tmp_path / "e.trace", tmp_path / "prices.csv", out)
+    assert (out / "vm_types.csv").read_text().splitlines()[1:] == ["NC6,k80,1,0.9", "NC24,k80,4,3.6"]
+    assert [row["job"] for row in rows(out / "jobs.csv")] == ["LM-1", "A3C-2"]  # the third takes 36 s: too short
+    assert [(row["job"], row["vm_type"], row["gpus"], row["hours"]) for row in rows(out / "times.csv")] == [
+        ("LM-1", "NC6", "1", "2"), ("LM-1", "NC24", "1", "2"), ("LM-1", "NC24", "2", "1.25"),
+        ("A3C-2", "NC6", "1", "1"), ("A3C-2", "NC24", "1", "1"),
+    ]
