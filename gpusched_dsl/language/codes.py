@@ -2,6 +2,33 @@
 
 CODES: dict[str, str] = {
     # 10xx text, syntax, imports
+    "GSM1001": "file cannot be read",
+    "GSM1002": "file is not UTF-8 text",
+    "GSM1003": "text is too large",
+    "GSM1004": "nested too deeply",
+    "GSM1005": "unexpected character",
+    "GSM1006": "malformed text in quotes",
+    "GSM1007": "number out of range",
+    "GSM1010": "unexpected word or sign",
+    "GSM1011": "missing semicolon",
+    "GSM1012": "bracket is never closed",
+    "GSM1013": "bracket closes nothing or the wrong one",
+    "GSM1014": "reserved word used as a name",
+    "GSM1015": "misspelt keyword",
+    "GSM1016": "`=` where a comparison is meant",
+    "GSM1017": "sign of another language",
+    "GSM1018": "semicolon that ends nothing",
+    "GSM1019": "too many syntax errors",
+    "GSM1020": "indices of an aggregate in the wrong brackets",
+    "GSM1021": "index is not a name",
+    "GSM1022": "malformed unit",
+    "GSM1023": "part of a declaration given twice or missing",
+    "GSM1024": "`given` outside an expectation",
+    "GSM1025": "malformed argument list",
+    "GSM1030": "path outside the folder",
+    "GSM1031": "malformed path of an import",
+    "GSM1032": "two blocks of one name",
+    "GSM1033": "too many files imported",
     # 11xx names
     "GSM1101": "unknown name",
     "GSM1102": "unknown function",
@@ -113,5 +140,6 @@ CODES: dict[str, str] = {
     "GSM4023": "problem that cannot be written",
     # 60xx command line
     # 90xx not in this version
+    "GSM9001": "campaign block skipped",
     "GSM9999": "internal error",
 }

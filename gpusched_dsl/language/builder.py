@@ -1,0 +1,130 @@
+"""Parse trees of blocks to nodes of the syntax tree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from lark import Tree
+
+from gpusched_dsl.language import tree
+from gpusched_dsl.language.builder_declarations import Parts
+from gpusched_dsl.language.builder_expressions import ParseTree
+from gpusched_dsl.language.builder_runs import RunBuilder
+from gpusched_dsl.language.diagnostics import Diagnostics
+from gpusched_dsl.language.lexing import MAX_NESTING
+from gpusched_dsl.language.source import Source
+
+
+def build_file(source: Source, blocks: Iterable[ParseTree], diagnostics: Diagnostics) -> tree.File:
+    """The syntax tree of a text from the parse trees of its blocks."""
+    builder = BlockBuilder(source, diagnostics)
+    return tree.File(source, tuple(b for block in blocks if (b := builder.block(block)) is not None))
+
+
+def _deepest(block: ParseTree) -> tuple[int, ParseTree]:
+    """How deep a parse tree is, and a node as deep as is still allowed. Without recursion: a chain can be very long."""
+    deepest, place = 0, block
+    pending: list[tuple[ParseTree, int]] = [(block, 1)]
+    while pending:
+        node, depth = pending.pop()
+        deepest = max(deepest, depth)
+        if depth == MAX_NESTING:
+            place = node
+        pending.extend((c, depth + 1) for c in node.children if isinstance(c, Tree))
+    return deepest, place
+
+
+class BlockBuilder(RunBuilder):
+    """Builds the blocks of one source."""
+
+    def __init__(self, source: Source, diagnostics: Diagnostics) -> None:
+        super().__init__(source, diagnostics)
+        self._blocks: dict[str, Callable[[ParseTree], tree.Block]] = {
+            "import": self._import,
+            "model": self._model,
+            "scenario": self._scenario,
+            "test": self._test,
+            "policy": self._policy,
+            "online": self._online,
+        }
+
+    # --- blocks -----------------------------------------------------------------------------------------------------
+
+    def block(self, block: ParseTree) -> tree.Block | None:
+        """The node of a block; None for one that is skipped (campaigns, and blocks whose head could not be read)."""
+        build = self._blocks.get(block.data)
+        if build is None or str(block.children[0]) == "":
+            return None
+        deepest, place = _deepest(block)
+        if deepest > MAX_NESTING:
+            self.diagnostics.error(
+                "GSM1004",
+                f"this is nested more than {MAX_NESTING} deep",
+                self.span(place),
+                help="a long chain of operators counts too: give parts of it names with `let`, or sum over a set",
+            )
+            return None
+        return build(block)
+
+    def _import(self, block: ParseTree) -> tree.Import:
+        token = block.children[0]
+        path = tree.Text(span=self.span(token), value=self.string(token))
+        return tree.Import(span=self.span(block), path=path)
+
+    def _model(self, block: ParseTree) -> tree.Model:
+        head = Parts(self, block.children[1:-1])
+        return tree.Model(
+            span=self.span(block),
+            name=self.identifier(block.children[0]),
+            statements=self.body(block.children[-1]),
+            extends=head.identifier("extends", "`extends`"),
+            doc=head.doc(),
+        )
+
+    def _scenario(self, block: ParseTree) -> tree.Scenario:
+        head = Parts(self, block.children[1:])
+        return tree.Scenario(
+            span=self.span(block),
+            name=self.identifier(block.children[0]),
+            statements=self.statements_of(block.children[1:]),
+            model=head.identifier("of_model", "`for`"),
+            extends=head.identifier("extends", "`extends`"),
+            doc=head.doc(),
+        )
+
+    def _test(self, block: ParseTree) -> tree.Test:
+        name, doc, *statements = block.children
+        return tree.Test(
+            span=self.span(block),
+            name=self.identifier(name),
+            statements=self.statements_of(statements),
+            doc=self.doc(doc),
+        )
+
+    def _policy(self, block: ParseTree) -> tree.Policy:
+        head = Parts(self, block.children[1:])
+        return tree.Policy(
+            span=self.span(block),
+            name=self.identifier(block.children[0]),
+            statements=self.statements_of(block.children[1:]),
+            model=head.identifier("of_model", "`for`"),
+            extends=head.identifier("extends", "`extends`"),
+            doc=head.doc(),
+        )
+
+    def _online(self, block: ParseTree) -> tree.Online:
+        head = Parts(self, block.children[1:])
+        name = self.identifier(block.children[0])
+        model = head.identifier("of_model", "`for`")
+        if model is None:
+            self.diagnostics.error(
+                "GSM1023", f"online block `{name.text}` names no model", name.span, help="write `for` and its model"
+            )
+            model = tree.Identifier(span=name.span, text="_")
+        return tree.Online(
+            span=self.span(block),
+            name=name,
+            statements=self.statements_of(block.children[1:]),
+            model=model,
+            doc=head.doc(),
+        )

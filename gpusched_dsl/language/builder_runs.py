@@ -1,0 +1,251 @@
+"""Parse trees of the statements of scenarios, tests, policies and online blocks to nodes of the syntax tree."""
+
+from __future__ import annotations
+
+from lark import Token, Tree
+
+from gpusched_dsl.language import tree
+from gpusched_dsl.language.builder_declarations import DeclarationBuilder
+from gpusched_dsl.language.builder_expressions import Child, Children, ParseTree
+from gpusched_dsl.language.diagnostics import Diagnostics
+from gpusched_dsl.language.source import Source, Span
+
+
+class RunBuilder(DeclarationBuilder):
+    """Builds what stands in the blocks that use a model."""
+
+    def __init__(self, source: Source, diagnostics: Diagnostics) -> None:
+        super().__init__(source, diagnostics)
+        self.statement_builders |= {
+            "assign": self._assign,
+            "draw": self._draw,
+            "table": self._table,
+            "data": self._data,
+            "solve": self._solve,
+            "expect": self._expect,
+            "by_keys": self._by_keys,
+            "by_rules": self._by_rules,
+            "randomise": self._randomise,
+            "repeat": self._repeat,
+            "improve": self._improve,
+            "window": self._window,
+            "arrive": self._arrive,
+            "replan": self._replan,
+            "carry": self._carry,
+        }
+
+    # --- scenarios --------------------------------------------------------------------------------------------------
+
+    def _assign(self, children: Children, span: Span) -> tree.Assign:
+        target, subscripts, value = children
+        return tree.Assign(
+            span=span,
+            target=self.identifier(target),
+            subscripts=self.subscripts(subscripts),
+            value=self.expr(value),
+        )
+
+    def _draw(self, children: Children, span: Span) -> tree.Draw:
+        target, distribution = children
+        return tree.Draw(span=span, target=self.identifier(target), distribution=self.call(distribution))
+
+    def _table(self, children: Children, span: Span) -> tree.Table:
+        keys, *parts = children
+        trees = [p for p in parts if isinstance(p, Tree)]
+        return tree.Table(
+            span=span,
+            keys=self.names(keys),
+            columns=tuple(
+                tree.TableColumn(
+                    span=self.span(c), name=self.identifier(c.children[0]), unit=self.optional_unit(c.children[1])
+                )
+                for c in trees
+                if c.data == "table_column"
+            ),
+            cells=tuple(self._cell(c) for c in trees if c.data != "table_column"),
+        )
+
+    def _cell(self, cell: ParseTree) -> tree.TableCell:
+        span = self.span(cell)
+        if cell.data == "empty_cell":
+            return tree.TableCell(span=span, value=None)
+        token = cell.children[-1]
+        assert isinstance(token, Token)
+        if cell.data == "negative_cell":
+            return tree.TableCell(span=span, value=-self.number_value(token)[0])
+        if token.type == "NUMBER":
+            return tree.TableCell(span=span, value=self.number_value(token)[0])
+        if token.type in ("TRUE", "FALSE"):
+            return tree.TableCell(span=span, value=float(token.type == "TRUE"))
+        return tree.TableCell(span=span, value=self._label(token))
+
+    def _label(self, token: Child) -> str:
+        """A bare name or a quoted text."""
+        assert isinstance(token, Token)
+        return self.string(token) if token.type == "STRING" else str(token)
+
+    def _data(self, children: Children, span: Span) -> tree.Data:
+        path, table, *items = children
+        return tree.Data(
+            span=span,
+            path=tree.Text(span=self.span(path), value=self.string(path)),
+            table=None if table is None else tree.Text(span=self.span(table), value=self.string(table)),
+            items=tuple(self._data_item(i) for i in items if isinstance(i, Tree)),
+        )
+
+    def _data_item(self, item: ParseTree) -> tree.DataItem:
+        target, keys, value = item.children
+        assert isinstance(value, Tree)
+        distinct = False
+        if value.data == "data_column":
+            columns: tuple[tree.DataColumn, ...] = (self._data_column(value),)
+        elif value.data == "data_columns":
+            columns = tuple(self._data_column(c) for c in value.children)
+        else:
+            word, *inside = value.children
+            function = self.identifier(word)
+            distinct = function.text == "distinct"
+            if not distinct and len(inside) > 1:
+                self.diagnostics.error(
+                    "GSM1025",
+                    f"`{function.text}` takes one column",
+                    self.span(inside[1]),
+                    help="several columns make the tuples of a set: `(job, type)` or `distinct(job, type)`",
+                )
+                inside = inside[:1]
+            columns = tuple(self._data_column(c, None if distinct else function) for c in inside)
+        return tree.DataItem(
+            span=self.span(item),
+            target=self.identifier(target),
+            keys=tuple(self._data_key(k) for k in keys.children) if isinstance(keys, Tree) else (),
+            columns=columns,
+            distinct=distinct,
+        )
+
+    def _data_column(self, column: Child, function: tree.Identifier | None = None) -> tree.DataColumn:
+        assert isinstance(column, Tree)
+        name, unit = column.children
+        return tree.DataColumn(
+            span=self.span(column), name=self._label(name), unit=self.optional_unit(unit), function=function
+        )
+
+    def _data_key(self, key: Child) -> tree.DataKey:
+        assert isinstance(key, Tree)
+        if key.data == "data_key":
+            return tree.DataKey(span=self.span(key), column=self._label(key.children[0]))
+        function, column, *arguments = key.children
+        return tree.DataKey(
+            span=self.span(key),
+            column=self._label(column),
+            function=self.identifier(function),
+            arguments=self.exprs(arguments),
+        )
+
+    # --- tests ------------------------------------------------------------------------------------------------------
+
+    def _solve(self, children: Children, span: Span) -> tree.Solve:
+        scenario, settings, methods = children
+        return tree.Solve(
+            span=span,
+            scenario=self.identifier(scenario),
+            settings=self._settings(settings),
+            methods=tuple(self._method(m) for m in methods.children) if isinstance(methods, Tree) else (),
+        )
+
+    def _settings(self, child: Child) -> tuple[tree.NamedArgument, ...]:
+        return tuple(self.setting(s) for s in child.children) if isinstance(child, Tree) else ()
+
+    def _method(self, method: Child) -> tree.Method:
+        assert isinstance(method, Tree)
+        name, settings = method.children
+        return tree.Method(span=self.span(method), name=self.identifier(name), settings=self._settings(settings))
+
+    def _expect(self, children: Children, span: Span) -> tree.Expect:
+        condition, tolerance = children
+        return tree.Expect(span=span, condition=self.expr(condition), tolerance=self.optional(tolerance))
+
+    # --- policies ---------------------------------------------------------------------------------------------------
+
+    def _by_keys(self, children: Children, span: Span) -> tree.PolicyRule:
+        verb, indexing, *keys = children
+        return tree.PolicyRule(
+            span=span,
+            verb=str(verb),
+            indexing=self.indexing(indexing),
+            keys=tuple(
+                tree.Key(span=self.span(k), value=self.expr(k.children[0]), descending=k.children[1] is not None)
+                for k in keys
+                if isinstance(k, Tree)
+            ),
+        )
+
+    def _by_rules(self, children: Children, span: Span) -> tree.PolicyRule:
+        verb, rules = children
+        return tree.PolicyRule(span=span, verb=str(verb), rules=self._rules(rules))
+
+    def _rules(self, rules: Child) -> tuple[tree.Rule, ...]:
+        assert isinstance(rules, Tree)
+        return tuple(self._rule(r) for r in rules.children if isinstance(r, Tree))
+
+    def _rule(self, rule: ParseTree) -> tree.Rule:
+        words, arguments, by = rule.children
+        given: tuple[tree.Expr, ...] = ()
+        if isinstance(arguments, Tree):
+            plain = [a for a in arguments.children if isinstance(a, Tree)]
+            for argument in plain:
+                if argument.data in ("setting", "given"):
+                    self.diagnostics.error("GSM1025", "the arguments of a rule have no names", self.span(argument))
+            given = self.exprs(a for a in plain if a.data not in ("setting", "given"))
+        return tree.Rule(
+            span=self.span(rule),
+            words=self.names(words),
+            arguments=given,
+            by=None if by is None else self.identifier(by),
+        )
+
+    def _randomise(self, children: Children, span: Span) -> tree.PolicyRule:
+        target, count, probability, by = children
+        return tree.PolicyRule(
+            span=span,
+            verb="randomise",
+            target=self.identifier(target),
+            count=self.expr(count.children[0]) if isinstance(count, Tree) else None,
+            probability=self.expr(probability.children[0]) if isinstance(probability, Tree) else None,
+            by=self.names(by),
+        )
+
+    def _repeat(self, children: Children, span: Span) -> tree.PolicyRule:
+        count, rules = children
+        return tree.PolicyRule(span=span, verb="repeat", count=self.expr(count), rules=self._rules(rules))
+
+    def _improve(self, children: Children, span: Span) -> tree.PolicyRule:
+        count, rules = children
+        return tree.PolicyRule(span=span, verb="improve", count=self.expr(count), rules=self._rules(rules))
+
+    # --- online -----------------------------------------------------------------------------------------------------
+
+    def _window(self, children: Children, span: Span) -> tree.Window:
+        index, lookahead, commit = children
+        return tree.Window(
+            span=span, index=self.index(index), lookahead=self.expr(lookahead), commit=self.expr(commit)
+        )
+
+    def _arrive(self, children: Children, span: Span) -> tree.Arrive:
+        index, at = children
+        return tree.Arrive(span=span, index=self.index(index), at=self.expr(at))
+
+    def _replan(self, children: Children, span: Span) -> tree.Replan:
+        return tree.Replan(span=span, triggers=tuple(self._trigger(t) for t in children if isinstance(t, Tree)))
+
+    def _trigger(self, trigger: ParseTree) -> tree.Trigger:
+        span = self.span(trigger)
+        if trigger.data == "trigger":
+            return tree.Trigger(span=span, event=self.identifier(trigger.children[0]))
+        every, unit = trigger.children
+        return tree.Trigger(span=span, every=self.expr(every), unit=None if unit is None else self.identifier(unit))
+
+    def _carry(self, children: Children, span: Span) -> tree.Carry:
+        target, names, value = children
+        return tree.Carry(
+            span=span, target=self.identifier(target), indices=self.names(names), value=self.expr(value)
+        )

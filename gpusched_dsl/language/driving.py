@@ -1,0 +1,98 @@
+"""Driving the LALR parser token by token: words with two roles, and what could come next."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lark import Token, Tree
+from lark.parsers.lalr_analysis import Shift
+
+from gpusched_dsl.language.grammar import lark, vocabulary
+
+
+class Driver:
+    """The parser's stacks with the questions that keyword recognition and recovery ask of them.
+
+    A token is only ever given to the parser when it fits, so the stacks are always those of a beginning of some
+    correct text, and may be cut back to any earlier length.
+    """
+
+    def __init__(self) -> None:
+        interactive = lark().parse_interactive("")
+        self._state = interactive.parser_state
+        self._states: dict[Any, dict[str, tuple[Any, Any]]] = self._state.parse_conf.parse_table.states
+
+    @property
+    def depth(self) -> int:
+        return len(self._state.state_stack)
+
+    def cut(self, depth: int) -> None:
+        """Forget all that was read since the stack had this depth."""
+        del self._state.state_stack[depth:]
+        del self._state.value_stack[depth - 1 :]
+
+    def feed(self, token: Token) -> None:
+        self._state.feed_token(token)
+
+    def finish(self, last: Token) -> Tree[Token]:
+        tree: Tree[Token] = self._state.feed_token(Token.new_borrow_pos("$END", "", last), is_end=True)
+        return tree
+
+    def accepts(self, *terminals: str, depth: int | None = None) -> bool:
+        """Whether these terminals can follow, one after the other (after the stack cut back to `depth`, if given)."""
+        stack = self._state.state_stack if depth is None else self._state.state_stack[:depth]
+        for terminal in terminals:
+            after = self._after(stack, terminal)
+            if after is None:
+                return False
+            stack = after
+        return True
+
+    def fits(self, terminal: str) -> bool:
+        """The same for one terminal, quick when the table says so at once."""
+        action = self._states[self._state.position].get(terminal)
+        return action is not None and (action[0] is Shift or self._after(self._state.state_stack, terminal) is not None)
+
+    def expected(self, depth: int | None = None) -> set[str]:
+        """All terminals that can come next, `$END` among them (after the stack cut back to `depth`, if given)."""
+        state = self._state.state_stack[-1 if depth is None else depth - 1]
+        return {t for t in self._states[state] if t.isupper() and self.accepts(t, depth=depth)}
+
+    def role(self, token: Token, following: Token | None) -> Token:
+        """The token, as the keyword that it is at this place if it is one."""
+        if token.type != "NAME":
+            return token
+        candidates = vocabulary().soft.get(str(token))
+        if candidates is None:
+            return token
+        fitting = [c for c in candidates if self.fits(c)]
+        if not fitting:
+            return token
+        # Both a keyword and a name can stand where a statement of a scenario begins: what follows decides.
+        if self.fits("NAME") and following is not None:
+            after = (following.type, *vocabulary().soft.get(str(following), ()))
+            if not any(self.accepts(fitting[0], f) for f in after):
+                return token
+        return Token.new_borrow_pos(fitting[0], str(token), token)
+
+    def _after(self, stack: list[Any], terminal: str) -> list[Any] | None:
+        """The states after a terminal, or None where it cannot stand. Values are left alone."""
+        states = self._states
+        action = states[stack[-1]].get(terminal)
+        if action is None:
+            return None
+        stack = stack.copy()
+        while True:
+            kind, argument = action
+            if kind is Shift:
+                stack.append(argument)
+                return stack
+            size = len(argument.expansion)
+            if size:
+                del stack[-size:]
+            stack.append(states[stack[-1]][argument.origin.name][1])
+            if terminal == "$END" and stack[-1] == self._state.parse_conf.end_state:
+                return stack
+            action = states[stack[-1]].get(terminal)
+            if action is None:
+                return None

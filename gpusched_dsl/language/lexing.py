@@ -1,0 +1,157 @@
+"""Text to tokens and comments. The patterns are the grammar's; mistakes in single tokens are mended here."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+
+from lark import Token
+
+from gpusched_dsl.language.diagnostics import Diagnostics
+from gpusched_dsl.language.grammar import vocabulary
+from gpusched_dsl.language.source import Source, Span
+
+MAX_CHARACTERS = 1_000_000
+MAX_TOKENS = 200_000
+MAX_NESTING = 200
+
+_OPENING = frozenset("([{")
+_CLOSING = frozenset(")]}")
+
+# What other languages write, with the sign or word that is meant.
+_FOREIGN = {
+    ":=": "=",
+    "===": "==",
+    "=<": "<=",
+    "<>": "!=",
+    "&&": "and",
+    "||": "or",
+    "**": "^",
+    "->": "=>",
+    "≤": "<=",
+    "≥": ">=",
+    "≠": "!=",
+    "×": "*",
+    "−": "-",
+    "∈": "in",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Lexed:
+    """The tokens of a text in order, and its comments. Words with two roles are still of type NAME."""
+
+    tokens: list[Token]
+    comments: list[Span]
+
+
+@cache
+def _scanner() -> re.Pattern[str]:
+    words = vocabulary()
+    signs = sorted(words.signs, key=len, reverse=True)
+    parts = [f"(?P<{name}>{pattern})" for name, pattern in words.patterns.items()]
+    parts += [
+        r"(?P<open_string>\"[^\n]*)",
+        r"(?P<quoted>'[^'\n]*')",
+        r"(?P<foreign_comment>//[^\n]*|/\*(?s:.*?)(?:\*/|\Z))",
+        f"(?P<foreign>{'|'.join(re.escape(f) for f in sorted(_FOREIGN, key=len, reverse=True))})",
+        f"(?P<sign>{'|'.join(re.escape(s) for s in signs)})",
+        r"(?P<unknown>(?s:.))",
+    ]
+    return re.compile("|".join(parts))
+
+
+def lex(source: Source, diagnostics: Diagnostics) -> Lexed | None:
+    """Split a text into tokens; None when it is too large or nested too deeply to go on.
+
+    Strings keep their quotes. A character that cannot stand in a model is reported and left out; what other languages
+    write (`:=`, `&&`, `// comment`) is reported and read as what is meant.
+    """
+    if len(source.text) > MAX_CHARACTERS:
+        diagnostics.error(
+            "GSM1003",
+            f"the text has {len(source.text):,} characters; the limit is {MAX_CHARACTERS:,}",
+            source.span(0, 0),
+            help="large tables belong in a data file, read by `data`",
+        )
+        return None
+    words = vocabulary()
+    tokens: list[Token] = []
+    comments: list[Span] = []
+    depth = 0
+    start = 1 if source.text.startswith("\ufeff") else 0
+    unknown_until = -1
+    for match in _scanner().finditer(source.text, start):
+        kind, text, place = match.lastgroup, match.group(), match.start()
+        if kind == "BLANK":
+            continue
+        if kind == "COMMENT":
+            comments.append(source.span(place, match.end()))
+            continue
+        if kind == "NAME":
+            kind = words.reserved.get(text, "NAME")
+        elif kind == "sign":
+            kind = words.signs[text]
+            if text in _OPENING:
+                depth += 1
+                if depth > MAX_NESTING:
+                    _report_depth(source.span(place, match.end()), diagnostics)
+                    return None
+            elif text in _CLOSING:
+                depth = max(depth - 1, 0)
+        elif kind not in words.patterns:
+            span = source.span(place, match.end())
+            mended = _mend(kind or "", span, diagnostics, after_unknown=place == unknown_until)
+            if kind == "unknown":
+                unknown_until = match.end()
+            if mended is None:
+                continue
+            kind, text = mended
+        tokens.append(Token(kind, text, start_pos=place, end_pos=match.end()))
+        if len(tokens) > MAX_TOKENS:
+            diagnostics.error(
+                "GSM1003",
+                f"the text has more than {MAX_TOKENS:,} words and signs",
+                source.span(place, match.end()),
+                help="large tables belong in a data file, read by `data`",
+            )
+            return None
+    return Lexed(tokens, comments)
+
+
+def _report_depth(span: Span, diagnostics: Diagnostics) -> None:
+    diagnostics.error(
+        "GSM1004",
+        f"brackets are nested more than {MAX_NESTING} deep",
+        span,
+        help="give parts of the expression names with `let`",
+    )
+
+
+def _mend(kind: str, span: Span, diagnostics: Diagnostics, *, after_unknown: bool) -> tuple[str, str] | None:
+    """Report a malformed token; return the type and text it is read as, or None to leave it out."""
+    words = vocabulary()
+    text = span.text
+    if kind == "open_string":
+        diagnostics.error(
+            "GSM1006", "this text has no closing quote", span, help='a text ends in `"` on the line where it began'
+        )
+        return "STRING", text.rstrip("\\") + '"'
+    if kind == "quoted":
+        diagnostics.error(
+            "GSM1017", "texts stand in double quotes", span, help=f"write `{text.replace(chr(39), chr(34))}`"
+        )
+        return "STRING", '"' + text[1:-1].replace("\\", "\\\\").replace('"', '\\"') + '"'
+    if kind == "foreign_comment":
+        first = span.source.span(span.start, span.start + 2)
+        diagnostics.error("GSM1017", f"`{text[:2]}` does not begin a comment", first, help="comments begin with `#`")
+        return None
+    if kind == "foreign":
+        meant = _FOREIGN[text]
+        diagnostics.error("GSM1017", f"`{text}` is not an operator of this language", span, help=f"write `{meant}`")
+        return (words.reserved | words.signs)[meant], meant
+    if not after_unknown:
+        shown = f"`{text}`" if text.isprintable() else f"U+{ord(text):04X}"
+        diagnostics.error("GSM1005", f"the character {shown} cannot stand here", span)
+    return None

@@ -1,0 +1,251 @@
+"""Typical mistakes, told apart: each repair reports what is meant and lets the reading go on without loss."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING
+
+from lark import Token
+
+from gpusched_dsl.language.diagnostics import Label
+from gpusched_dsl.language.grammar import vocabulary
+from gpusched_dsl.language.wording import found_words
+
+if TYPE_CHECKING:
+    from gpusched_dsl.language.recovery import Reader
+
+_AGGREGATES = frozenset(("SUM", "PROD", "MIN", "MAX", "ANY", "ALL", "COUNT", "ARGMIN", "ARGMAX"))
+_OPENERS = {"RPAR": "LPAR", "RSQB": "LSQB", "RBRACE": "LBRACE"}
+_CLOSERS = {"LPAR": ("RPAR", ")"), "LSQB": ("RSQB", "]"), "LBRACE": ("RBRACE", "}")}
+
+# Words of other languages that no resemblance would find.
+_SYNONYMS = {
+    "variable": "var",
+    "parameter": "param",
+    "subject_to": "constraint",
+    "int": "integer",
+    "bool": "binary",
+    "boolean": "binary",
+    "assert": "check",
+    "forall": "all",
+    "exists": "any",
+    "include": "import",
+}
+
+
+def mend(reader: Reader, token: Token) -> bool:
+    """Try each repair; True when one was made (and reported), so that reading goes on."""
+    return any(
+        repair(reader, token)
+        for repair in (
+            _extra_semicolon,
+            _equals_for_comparison,
+            _parenthesised_indices,
+            _wrong_bracket,
+            _misspelt_keyword,
+            _missing_semicolon,
+            _missing_brace,
+            _reserved_word,
+            _misspelt_beginning,
+        )
+    )
+
+
+def _extra_semicolon(reader: Reader, token: Token) -> bool:
+    if token.type != "SEMICOLON" or not reader.between:
+        return False
+    reader.error("GSM1018", "this `;` ends nothing", reader.span(token), help="remove it")
+    reader.at += 1
+    return True
+
+
+def _equals_for_comparison(reader: Reader, token: Token) -> bool:
+    if token.type != "EQUAL" or not reader.driver.accepts("EQ"):
+        return False
+    reader.error(
+        "GSM1016", "`=` gives a value to a name; it does not compare", reader.span(token), help="write `==` to compare"
+    )
+    reader.take(Token.new_borrow_pos("EQ", "==", token))
+    return True
+
+
+def _parenthesised_indices(reader: Reader, token: Token) -> bool:
+    """`sum(i in I) x[i]`, `sum(x[i] for i in I)`, `sum{i in I} x[i]`."""
+    tokens, at = reader.tokens, reader.at
+    opening = None
+    if token.type == "LBRACE" and at and tokens[at - 1].type in _AGGREGATES:
+        opening = at
+    elif token.type != "SEMICOLON":
+        if reader.open and reader.open[-1].token.type == "LPAR":
+            opening = reader.open[-1].index
+        elif at and tokens[at - 1].type == "RPAR":
+            opening = _opening_of(tokens, at - 1)
+    if not opening or tokens[opening - 1].type not in _AGGREGATES:
+        return False
+    closing = _closing_of(tokens, opening)
+    inside = [t.type for t in tokens[opening:closing]]
+    if "IN" not in inside:
+        return False
+    word = tokens[opening - 1]
+    reader.error(
+        "GSM1020",
+        f"the indices of `{word}` stand in square brackets",
+        reader.span(word).to(reader.span(tokens[opening])),
+        help=f"write `{word}[j in Jobs] x[j]`",
+    )
+    reader.skip_statement()
+    return True
+
+
+def _opening_of(tokens: list[Token], closing: int) -> int | None:
+    depth = 0
+    for i in range(closing, -1, -1):
+        depth += (tokens[i].type == "RPAR") - (tokens[i].type == "LPAR")
+        if depth == 0:
+            return i
+    return None
+
+
+def _closing_of(tokens: list[Token], opening: int) -> int:
+    depth = 0
+    for i in range(opening, len(tokens)):
+        kind = tokens[i].type
+        depth += (kind in _CLOSERS) - (kind in _OPENERS)
+        if depth <= 0 or kind == "SEMICOLON":
+            return i
+    return len(tokens)
+
+
+def _wrong_bracket(reader: Reader, token: Token) -> bool:
+    wanted = _OPENERS.get(token.type)
+    if wanted is None:
+        return False
+    opened = reader.open[-1] if reader.open else None
+    if opened is None or (opened.block and token.type != "RBRACE"):
+        reader.error("GSM1013", f"`{token}` closes nothing", reader.span(token), help="remove it")
+        reader.at += 1
+        return True
+    terminal, sign = _CLOSERS[opened.token.type]
+    if opened.token.type == wanted or not reader.driver.accepts(terminal) or token.type == "RBRACE":
+        return False
+    reader.error(
+        "GSM1013",
+        f"`{token}` does not close `{opened.token}`",
+        reader.span(token),
+        help=f"write `{sign}`",
+        also=Label(reader.span(opened.token), "opened here"),
+    )
+    reader.take(Token.new_borrow_pos(terminal, sign, token))
+    return True
+
+
+def _misspelt_keyword(reader: Reader, token: Token) -> bool:
+    """A name where only keywords can stand: the keyword that it resembles."""
+    if token.type != "NAME":
+        return False
+    terminal = _resembling(str(token), reader.driver.expected())
+    if terminal is None:
+        return False
+    meant = vocabulary().spelling[terminal]
+    reader.error("GSM1015", f"`{token}` is not a keyword", reader.span(token), help=f"did you mean `{meant}`?")
+    reader.take(Token.new_borrow_pos(terminal, meant, token))
+    return True
+
+
+def _misspelt_beginning(reader: Reader, token: Token) -> bool:
+    """`tabel Types: ...` in a scenario, where a name could begin a statement too: the next token shows the mistake."""
+    first = reader.tokens[reader.first]
+    if reader.between or reader.at != reader.first + 1 or first.type != "NAME":
+        return False
+    terminal = _resembling(str(first), reader.driver.expected(reader.base))
+    if terminal is None:
+        return False
+    meant = vocabulary().spelling[terminal]
+    reader.error("GSM1015", f"`{first}` is not a keyword", reader.span(first), help=f"did you mean `{meant}`?")
+    reader.abandon()
+    reader.at = reader.first
+    reader.take(Token.new_borrow_pos(terminal, meant, first))
+    return True
+
+
+def _resembling(word: str, expected: set[str]) -> str | None:
+    """The terminal among the expected ones whose word is nearest, if any is near."""
+    spelling = vocabulary().spelling
+    words = {spelling[t]: t for t in expected if t in spelling and spelling[t].isidentifier()}
+    lowered = word.lower()
+    if lowered in words:
+        return words[lowered]
+    if _SYNONYMS.get(lowered) in words:
+        return words[_SYNONYMS[lowered]]
+    near = difflib.get_close_matches(lowered, list(words), n=1, cutoff=0.75)
+    return words[near[0]] if near else None
+
+
+def _missing_semicolon(reader: Reader, token: Token) -> bool:
+    if reader.between:
+        return False
+    following = reader.following()
+    roles = (token.type, *vocabulary().soft.get(str(token), ()))
+    after = () if following is None else (following.type, *vocabulary().soft.get(str(following), ()))
+    fits = any(
+        reader.driver.accepts("SEMICOLON", role)
+        and (token.type != "NAME" or any(reader.driver.accepts("SEMICOLON", role, a) for a in after))
+        for role in roles
+    )
+    if not fits and not (token.type in _CLOSES_TABLE and _uncell(reader)):
+        return False
+    reader.error("GSM1011", "`;` is missing at the end of this statement", reader.behind_last(), help="add `;`")
+    reader.insert("SEMICOLON", ";")
+    return True
+
+
+_CLOSES_TABLE = frozenset(("EQUAL", "LSQB", "TILDE"))
+
+
+def _uncell(reader: Reader) -> bool:
+    """Take back a name that was read as the last cell of a table but begins the next statement."""
+    name = reader.tokens[reader.at - 1]
+    if name.type != "NAME" or not reader.starts_line(reader.at - 1) or reader.at - 1 <= reader.first:
+        return False
+    if "DOT" not in reader.driver.expected():
+        return False
+    reader.driver.cut(reader.driver.depth - 1)
+    reader.at -= 1
+    return True
+
+
+def _missing_brace(reader: Reader, token: Token) -> bool:
+    """A word that begins something one or more blocks further out: the blocks in between were never closed."""
+    if token.type in ("NAME", "RBRACE") or token.type not in vocabulary().reserved.values():
+        return False
+    blocks = reader.open_blocks()
+    if not blocks or not (reader.between or reader.starts_line(reader.at)):
+        return False
+    depth = reader.driver.depth if reader.between else reader.base
+    for missing in range(1, len(blocks) + 1):
+        if reader.driver.accepts(*["RBRACE"] * missing, token.type, depth=depth):
+            if not reader.between:
+                reader.report_unexpected(token)
+                reader.abandon()
+            reader.report_unclosed(blocks[-1], reader.span(token))
+            for _ in range(missing):
+                reader.insert("RBRACE", "}")
+            return True
+    return False
+
+
+def _reserved_word(reader: Reader, token: Token) -> bool:
+    words = vocabulary().reserved
+    if words.get(str(token)) != token.type or not reader.driver.accepts("NAME"):
+        return False
+    quoted = reader.driver.accepts("STRING")
+    if not reader.between and reader.starts_line(reader.at) and reader.driver.accepts(token.type, depth=reader.base):
+        return False
+    reader.error(
+        "GSM1014",
+        f"{found_words(token)} is a reserved word and cannot be a name",
+        reader.span(token),
+        help=f'choose another name, or quote a label: `"{token}"`' if quoted else "choose another name",
+    )
+    reader.take(Token.new_borrow_pos("NAME", str(token), token))
+    return True

@@ -1,0 +1,39 @@
+"""`parse`: a text to its syntax tree, with every syntax error that can be told apart."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from gpusched_dsl.language import tree
+from gpusched_dsl.language.builder import build_file
+from gpusched_dsl.language.diagnostics import Diagnostics
+from gpusched_dsl.language.lexing import lex
+from gpusched_dsl.language.recovery import read_blocks
+from gpusched_dsl.language.source import Source
+
+
+def parse(source: Source, diagnostics: Diagnostics) -> tree.File:
+    """Parse a text; never raises on any text.
+
+    Syntax errors go to `diagnostics` (codes GSM10xx); statements in which one stands are left out of the result, all
+    others are there.
+    """
+    with _no_collections():
+        lexed = lex(source, diagnostics)
+        if lexed is None:
+            return tree.File(source, ())
+        return build_file(source, read_blocks(source, lexed.tokens, diagnostics), diagnostics)
+
+
+@contextmanager
+def _no_collections() -> Iterator[None]:
+    """A parse makes many small objects that all stay: garbage collections in between only cost time."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()

@@ -1,0 +1,280 @@
+"""Reading tokens to blocks: mends what is clear, leaves out statements that are not, and reports both."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lark import Token, Tree
+
+from gpusched_dsl.language.diagnostics import Diagnostics, Label, Severity
+from gpusched_dsl.language.driving import Driver
+from gpusched_dsl.language.mending import mend
+from gpusched_dsl.language.source import Source, Span
+from gpusched_dsl.language.wording import expected_words, found_words
+
+MAX_ERRORS = 50
+
+_PAIRS = {"LPAR": "RPAR", "LSQB": "RSQB", "LBRACE": "RBRACE"}
+_SIGNS = {"RPAR": ")", "RSQB": "]", "RBRACE": "}"}
+_BLOCKS = frozenset(("IMPORT", "MODEL", "SCENARIO", "TEST", "POLICY", "ONLINE", "CAMPAIGN"))
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """An opening bracket that waits for its other half; `block` when statements stand inside."""
+
+    token: Token
+    index: int
+    block: bool
+
+
+class Reader:
+    """The state of one reading. A statement begins at token `first`, where the parser's stack had depth `base`."""
+
+    def __init__(self, source: Source, tokens: list[Token], diagnostics: Diagnostics) -> None:
+        self.source = source
+        self.tokens = tokens
+        self.diagnostics = diagnostics
+        self.driver = Driver()
+        self.at = 0
+        self.between = True
+        self.base = self.driver.depth
+        self.first = 0
+        self.open: list[Opened] = []
+        self.errors = 0
+
+    # --- reading ----------------------------------------------------------------------------------------------------
+
+    def read(self) -> list[Tree[Token]]:
+        while self.at < len(self.tokens) and self.errors < MAX_ERRORS:
+            token = self.driver.role(self.tokens[self.at], self.following())
+            if token.type == "CAMPAIGN" and self.between and not self.open:
+                self._skip_campaign(token)
+            elif self.driver.fits(token.type):
+                self.take(token)
+            elif not mend(self, token):
+                self.report_unexpected(token)
+                self.skip_statement()
+        if self.errors >= MAX_ERRORS:
+            self.diagnostics.error(
+                "GSM1019", f"more than {MAX_ERRORS} syntax errors: the rest is not read", self.span_at(self.at)
+            )
+            self.abandon()
+        return self._finish()
+
+    def take(self, token: Token) -> None:
+        """Give the next token to the parser."""
+        self.feed(token, self.at)
+        self.at += 1
+
+    def feed(self, token: Token, index: int) -> None:
+        self.driver.feed(token)
+        if self.between:
+            self.base, self.first, self.between = self.driver.depth - 1, index, False
+        if token.type in _PAIRS:
+            # A set may hold a number, a block may not.
+            block = token.type == "LBRACE" and self.driver.accepts("RBRACE") and not self.driver.accepts("NUMBER")
+            self.open.append(Opened(token, index, block))
+            self.between = block
+        elif token.type in _SIGNS:
+            self.between = self.open.pop().block
+        elif token.type in ("SEMICOLON", "SKIPPED"):
+            self.between = True
+
+    def insert(self, terminal: str, text: str) -> None:
+        """Give the parser a token that the author forgot; it stands, without width, behind the last one."""
+        place = self.tokens[self.at - 1].end_pos if self.at else 0
+        self.feed(Token(terminal, text, start_pos=place, end_pos=place), max(self.at - 1, 0))
+
+    def following(self) -> Token | None:
+        return self.tokens[self.at + 1] if self.at + 1 < len(self.tokens) else None
+
+    # --- places -----------------------------------------------------------------------------------------------------
+
+    def span(self, token: Token) -> Span:
+        return self.source.span(token.start_pos or 0, token.end_pos or 0)
+
+    def span_at(self, index: int) -> Span:
+        """The place of a token; behind the last one for the end of the text."""
+        if index < len(self.tokens):
+            return self.span(self.tokens[index])
+        end = (self.tokens[-1].end_pos or 0) if self.tokens else 0
+        return self.source.span(end, end)
+
+    def behind_last(self) -> Span:
+        """The place right behind the token before this one: where something is missing."""
+        end = (self.tokens[self.at - 1].end_pos or 0) if self.at else 0
+        return self.source.span(end, end)
+
+    def starts_line(self, index: int) -> bool:
+        if index == 0:
+            return True
+        before, token = self.tokens[index - 1], self.tokens[index]
+        return "\n" in self.source.text[before.end_pos : token.start_pos]
+
+    # --- reporting --------------------------------------------------------------------------------------------------
+
+    def error(
+        self,
+        code: str,
+        message: str,
+        place: Span,
+        label: str = "",
+        *,
+        help: str | None = None,
+        also: Label | None = None,
+    ) -> None:
+        self.errors += 1
+        self.diagnostics.error(code, message, place, label, secondary=(also,) if also else (), help=help)
+
+    def report_unexpected(self, token: Token) -> None:
+        bracket = self.open[-1] if self.open and not self.open[-1].block else None
+        if bracket is not None and token.type in ("SEMICOLON", "RBRACE", "$END"):
+            self.error(
+                "GSM1012",
+                f"`{bracket.token}` is never closed",
+                self.span(bracket.token),
+                "opened here",
+                also=Label(self.span(token), f"`{_SIGNS[_PAIRS[bracket.token.type]]}` is missing before this"),
+            )
+            return
+        expected = expected_words(self.driver.expected())
+        self.error(
+            "GSM1010",
+            f"expected {expected}, found {found_words(token)}",
+            self.span(token),
+            help=self._help(token),
+        )
+
+    def _help(self, token: Token) -> str | None:
+        before = self.tokens[self.at - 1] if self.at else None
+        if before is not None and before.type == "NUMBER" and token.type in ("NAME", "MIN", "UNIT_SIGN"):
+            return f"a unit stands in brackets: `{before}[{token}]`"
+        if token.type in ("IF", "ANY", "ALL") and self.driver.accepts("LPAR"):
+            return f"put parentheses around the whole `{token} ...`"
+        if token.type == "ELSE" and any(o.token.type == "LPAR" for o in self.open):
+            return "only a subscripted name has an `else`: `(x[k, h-1] else was[k])`"
+        return None
+
+    # --- leaving out ------------------------------------------------------------------------------------------------
+
+    def abandon(self) -> None:
+        """Forget the statement that was begun."""
+        if not self.between:
+            self.driver.cut(self.base)
+            while self.open and self.open[-1].index >= self.first:
+                self.open.pop()
+            self.between = True
+
+    def skip_statement(self) -> None:
+        """Leave out the present statement: up to and with its `;` or block, never the end of the one around it."""
+        begun = not self.between
+        header = begun and not self.open_blocks() and self.tokens[self.first].type in _BLOCKS
+        depth = sum(1 for o in self.open if o.token.type == "LBRACE" and begun and o.index >= self.first)
+        start = self.at
+        self.abandon()
+        if header and self._enter_block(start):
+            return
+        statements_inside = False
+        while self.at < len(self.tokens):
+            token = self.tokens[self.at]
+            if token.type == "SEMICOLON" and depth == 0:
+                self.at += 1
+                return
+            if token.type == "LBRACE":
+                depth += 1
+            elif token.type == "RBRACE":
+                if depth == 0:
+                    if not self.driver.accepts("RBRACE"):
+                        self.at += 1
+                    return
+                depth -= 1
+                if depth == 0 and statements_inside:
+                    self.at += 1
+                    return
+            elif token.type == "SEMICOLON":
+                statements_inside = True
+            elif self.at > start and self.starts_line(self.at) and self._begins(token, depth):
+                return
+            self.at += 1
+
+    def open_blocks(self) -> list[Opened]:
+        return [o for o in self.open if o.block]
+
+    def _begins(self, token: Token, depth: int) -> bool:
+        """Whether a word at the beginning of a line surely begins something new."""
+        if token.type in _BLOCKS:
+            return True
+        return depth == 0 and token.type != "NAME" and self.driver.accepts(token.type)
+
+    def _enter_block(self, start: int) -> bool:
+        """After a mistake in the head of a block, go on inside it; the block gets no name and is dropped later."""
+        keyword = self.tokens[self.first]
+        for i in range(start, len(self.tokens)):
+            token = self.tokens[i]
+            if token.type == "SEMICOLON" or (token.type in _BLOCKS and self.starts_line(i) and i > start):
+                return False
+            if token.type == "LBRACE" and self.driver.accepts(keyword.type, "NAME", "LBRACE"):
+                self.at = i
+                self.feed(keyword, self.first)
+                self.insert("NAME", "")
+                self.take(token)
+                return True
+        return False
+
+    def _skip_campaign(self, word: Token) -> None:
+        """Give the parser all that follows the word `campaign` as one token."""
+        depth, end = 0, self.at + 1
+        while end < len(self.tokens):
+            token = self.tokens[end]
+            if token.type in _BLOCKS and self.starts_line(end):
+                break
+            depth += (token.type == "LBRACE") - (token.type == "RBRACE")
+            end += 1
+            if token.type == "RBRACE" and depth <= 0:
+                break
+        self.diagnostics.error(
+            "GSM9001",
+            "`campaign` blocks are not part of this version; this one is skipped",
+            self.span(word),
+            severity=Severity.WARNING,
+        )
+        self.take(word)
+        last = self.tokens[end - 1]
+        self.feed(Token("SKIPPED", "", start_pos=word.end_pos, end_pos=last.end_pos), self.at)
+        self.at = end
+
+    # --- the end ----------------------------------------------------------------------------------------------------
+
+    def _finish(self) -> list[Tree[Token]]:
+        end = self.span_at(len(self.tokens))
+        token = Token("$END", "", start_pos=end.start, end_pos=end.end)
+        if not self.between:
+            if self.driver.accepts("SEMICOLON"):
+                self.at = len(self.tokens)
+                self.error("GSM1011", "`;` is missing at the end of this statement", end, help="add `;`")
+                self.insert("SEMICOLON", ";")
+            else:
+                self.report_unexpected(token)
+                self.abandon()
+        blocks = self.open_blocks()
+        if blocks and self.errors < MAX_ERRORS:
+            self.report_unclosed(blocks[-1], end)
+        for _ in blocks:
+            self.insert("RBRACE", "}")
+        tree = self.driver.finish(token)
+        return [child for child in tree.children if isinstance(child, Tree)]
+
+    def report_unclosed(self, opened: Opened, place: Span) -> None:
+        self.error(
+            "GSM1012",
+            "this `{` is never closed",
+            self.span(opened.token),
+            "opened here",
+            also=Label(place, "`}` is missing before this"),
+        )
+
+
+def read_blocks(source: Source, tokens: list[Token], diagnostics: Diagnostics) -> list[Tree[Token]]:
+    """The syntax trees of the blocks of a text; statements with errors are not in them."""
+    return Reader(source, tokens, diagnostics).read()

@@ -1,0 +1,162 @@
+"""A `.gsm` file with everything it imports: all blocks by name, all texts that were read."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from gpusched_dsl.language import tree
+from gpusched_dsl.language.diagnostics import Diagnostics, Label
+from gpusched_dsl.language.parser import parse
+from gpusched_dsl.language.reading import Place, imported_place, read_source
+from gpusched_dsl.language.source import Source, Span
+
+MAX_FILES = 200
+
+_Named = TypeVar("_Named", tree.Model, tree.Scenario, tree.Test, tree.Policy, tree.Online)
+
+
+@dataclass(slots=True)
+class Workspace:
+    """All blocks of a main file and its imports.
+
+    `files` are in the order of reading, the main file first. The folder against which a block's data paths are
+    resolved is that of the file it stands in: `workspace.folder_of(block)`. `sha256` gives the hash of each file read, by
+    the name that diagnostics use. `base` is the folder that no path may leave unless `allow_outside`; None for a text
+    without one.
+    """
+
+    base: Path | None
+    allow_outside: bool = False
+    files: list[tree.File] = field(default_factory=list)
+    models: dict[str, tree.Model] = field(default_factory=dict)
+    scenarios: dict[str, tree.Scenario] = field(default_factory=dict)
+    tests: dict[str, tree.Test] = field(default_factory=dict)
+    policies: dict[str, tree.Policy] = field(default_factory=dict)
+    onlines: dict[str, tree.Online] = field(default_factory=dict)
+    sha256: dict[str, str] = field(default_factory=dict)
+    roots: dict[Path, Path | None] = field(default_factory=dict)
+
+    @property
+    def sources(self) -> list[Source]:
+        return [f.source for f in self.files]
+
+    @property
+    def main(self) -> tree.File | None:
+        """The main file, None if it could not be read."""
+        return self.files[0] if self.files else None
+
+    def main_blocks(self) -> Iterator[tree.Block]:
+        """The blocks that stand in the main file itself, in its order."""
+        return iter(self.files[0].blocks if self.files else ())
+
+    def folder_of(self, node: tree.Node) -> Path | None:
+        """The folder of the file in which a node stands: relative paths in it start there."""
+        path = node.span.source.path
+        return self.base if path is None else path.parent
+
+    def root_of(self, node: tree.Node) -> Path | None:
+        """The folder that paths written in the file of this node may not leave; None if they may lead anywhere."""
+        if self.allow_outside:
+            return None
+        path = node.span.source.path
+        return self.base if path is None else self.roots.get(path, self.base)
+
+
+def load_workspace(path: Path, diagnostics: Diagnostics, *, allow_outside: bool = False) -> Workspace:
+    """Read and parse a file and all that it imports; never raises for what is in the files.
+
+    Imports are relative to the importing file and may not leave the folder of the main file, also not through symbolic
+    links, unless `allow_outside`. `import "gsdsl:name.gsm"` reads from the standard library. Each file is read once, so
+    files may import each other.
+    """
+    try:
+        resolved = path.resolve()
+    except (OSError, ValueError, RuntimeError) as error:
+        diagnostics.error("GSM1001", f"cannot read `{path}`: {error}")
+        return Workspace(None, allow_outside)
+    workspace = Workspace(resolved.parent, allow_outside)
+    place = Place(resolved, str(path), resolved.parent)
+    read = read_source(place, diagnostics)
+    if read is not None:
+        _follow(workspace, *read, place, diagnostics)
+    return workspace
+
+
+def workspace_from_text(
+    text: str, name: str, diagnostics: Diagnostics, base: Path | None = None, *, allow_outside: bool = False
+) -> Workspace:
+    """The same for a text; its imports and data are relative to `base`, and refused if that is None."""
+    import hashlib
+
+    folder = None if base is None else base.resolve()
+    workspace = Workspace(folder, allow_outside)
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    place = None if folder is None else Place(folder / name, name, folder)
+    _follow(workspace, Source(name, text), digest, place, diagnostics)
+    return workspace
+
+
+def _follow(workspace: Workspace, main: Source, digest: str, place: Place | None, diagnostics: Diagnostics) -> None:
+    """Parse the main text, then what it imports, breadth first."""
+    seen: set[Path] = set() if main.path is None else {main.path}
+    waiting: deque[tuple[Source, str, Place | None]] = deque([(main, digest, place)])
+    while waiting:
+        source, digest, place = waiting.popleft()
+        file = parse(source, diagnostics)
+        workspace.files.append(file)
+        workspace.sha256[source.name] = digest
+        if source.path is not None:
+            workspace.roots[source.path] = None if place is None else place.root
+        for block in file.blocks:
+            if not isinstance(block, tree.Import):
+                _enter(workspace, block, diagnostics)
+                continue
+            span = block.path.span
+            wanted = imported_place(
+                block.path.value, span, place, diagnostics, allow_outside=workspace.allow_outside
+            )
+            if wanted is None or wanted.path in seen:
+                continue
+            if len(seen) >= MAX_FILES:
+                diagnostics.error("GSM1033", f"more than {MAX_FILES} files are imported", span)
+                return
+            seen.add(wanted.path)
+            read = read_source(wanted, diagnostics, span)
+            if read is not None:
+                waiting.append((*read, wanted))
+
+
+def _enter(workspace: Workspace, block: tree.Block, diagnostics: Diagnostics) -> None:
+    match block:
+        case tree.Model():
+            _add(workspace.models, "model", block, diagnostics)
+        case tree.Scenario():
+            _add(workspace.scenarios, "scenario", block, diagnostics)
+        case tree.Test():
+            _add(workspace.tests, "test", block, diagnostics)
+        case tree.Policy():
+            _add(workspace.policies, "policy", block, diagnostics)
+        case tree.Online():
+            _add(workspace.onlines, "online block", block, diagnostics)
+
+
+def _add(blocks: dict[str, _Named], kind: str, block: _Named, diagnostics: Diagnostics) -> None:
+    name = block.name.text
+    if name in blocks:
+        diagnostics.error(
+            "GSM1032",
+            f"{kind} `{name}` is declared twice",
+            block.name.span,
+            secondary=[Label(_name_span(blocks[name]), "the first one")],
+            help="rename one of them",
+        )
+        return
+    blocks[name] = block
+
+
+def _name_span(block: tree.Model | tree.Scenario | tree.Test | tree.Policy | tree.Online) -> Span:
+    return block.name.span
