@@ -1,0 +1,7 @@
+"""From a flattened model to a checked one: names, types, units."""
+
+from gpusched_dsl.language.checking.expressions import ExpressionChecker
+from gpusched_dsl.language.checking.scope import EMPTY, Binding, Scope
+from gpusched_dsl.language.checking.symbols import ExtraName, Symbols
+
+__all__ = ["EMPTY", "Binding", "ExpressionChecker", "ExtraName", "Scope", "Symbols"]

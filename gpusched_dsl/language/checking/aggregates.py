@@ -1,0 +1,74 @@
+"""`sum prod min max any all count argmin argmax` over indices."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpusched_dsl.language import tree
+from gpusched_dsl.language.checked import Constant, Core, IndexingCore, Logical, Numeric, Reduction, ValueType
+from gpusched_dsl.language.checking.conversion import require_plain, unit_in
+from gpusched_dsl.language.checking.kinds import WHOLE, numeric_type
+from gpusched_dsl.language.checking.scope import Scope
+from gpusched_dsl.language.units import DIMENSIONLESS
+
+if TYPE_CHECKING:
+    from gpusched_dsl.language.checking.expressions import ExpressionChecker
+
+
+def check_aggregate(checker: ExpressionChecker, expr: tree.Aggregate, scope: Scope) -> Core | None:
+    indexing, inner = checker.indexing(expr.indexing, scope)
+    body = _body(checker, expr, inner)
+    if indexing is None or body is None:
+        return None
+    if expr.op in ("argmin", "argmax"):
+        return _extreme_element(checker, expr, indexing, body)
+    kind: ValueType
+    match expr.op:
+        case "any" | "all":
+            kind = Logical()
+        case "count":
+            kind = WHOLE
+        case "prod":
+            factor = require_plain(checker, body, "a factor of `prod`")
+            if factor is None:
+                return None
+            body = factor
+            kind = Numeric(_whole(body), DIMENSIONLESS)
+        case _:
+            kind = Numeric(_whole(body), unit_in(body))
+    return Reduction(span=expr.span, type=kind, decision=body.decision, op=expr.op, indexing=indexing, body=body)
+
+
+def _whole(core: Core) -> bool:
+    kind = numeric_type(core)
+    return kind is not None and kind.integer
+
+
+def _body(checker: ExpressionChecker, expr: tree.Aggregate, inner: Scope) -> Core | None:
+    if expr.body is None:
+        if expr.op == "count":
+            return Constant(span=expr.span, type=Logical(), value=1.0)
+        checker.error("GSM1212", f"`{expr.op}` of what?", expr.span, "nothing follows the indices")
+        return None
+    if expr.op in ("any", "all", "count"):
+        return checker.condition(expr.body, inner)
+    return checker.number(expr.body, inner)
+
+
+def _extreme_element(
+    checker: ExpressionChecker, expr: tree.Aggregate, indexing: IndexingCore, body: Core
+) -> Core | None:
+    """`argmin[v in Types] price[v]`: the element itself."""
+    if len(indexing.variables) != 1:
+        checker.error(
+            "GSM1212",
+            f"`{expr.op}` runs over one index, {len(indexing.variables)} given",
+            expr.indexing.span,
+            f"{len(indexing.variables)} indices",
+            help="its value is one element",
+        )
+        return None
+    if not checker.data_only(body, f"`{expr.op}`"):
+        return None
+    kind = indexing.variables[0].type
+    return Reduction(span=expr.span, type=kind, op=expr.op, indexing=indexing, body=body)

@@ -1,0 +1,161 @@
+"""`+ - * / ^` on numbers with units, and shifts of elements of ordered sets."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from gpusched_dsl.language import tree
+from gpusched_dsl.language.checked import (
+    Arithmetic,
+    Constant,
+    Core,
+    Element,
+    IndexRef,
+    NamedSet,
+    Negate,
+    Numeric,
+    SetFunction,
+    Shift,
+)
+from gpusched_dsl.language.checking.conversion import agree, origins, plain, require_plain
+from gpusched_dsl.language.checking.kinds import describe, is_plain_whole, numeric_type
+from gpusched_dsl.language.checking.references import declared_at
+from gpusched_dsl.language.checking.scope import Scope
+from gpusched_dsl.language.diagnostics import Label
+from gpusched_dsl.language.source import Span
+from gpusched_dsl.language.units import DIMENSIONLESS
+
+if TYPE_CHECKING:
+    from gpusched_dsl.language.checking.expressions import ExpressionChecker
+
+
+def check_binary(checker: ExpressionChecker, expr: tree.Binary, scope: Scope) -> Core | None:
+    left, right = checker.check(expr.left, scope), checker.check(expr.right, scope)
+    if left is None or right is None:
+        return None
+    if expr.op in "+-" and isinstance(left.type, Element):
+        return _shift(checker, expr.span, left, right, scope, backwards=expr.op == "-")
+    if expr.op == "+" and isinstance(right.type, Element):
+        return _shift(checker, expr.span, right, left, scope, backwards=False)
+    sound = checker.is_number(left)
+    if not (checker.is_number(right) and sound):
+        return None
+    match expr.op:
+        case "+" | "-":
+            return _sum(checker, expr, left, right)
+        case "*" | "/":
+            return _product(expr, left, right)
+        case _:
+            return _power(checker, expr, left, right)
+
+
+def _made(span: Span, op: str, left: Core, right: Core, kind: Numeric) -> Arithmetic:
+    return Arithmetic(span=span, type=kind, decision=left.decision or right.decision, op=op, left=left, right=right)
+
+
+def _sum(checker: ExpressionChecker, expr: tree.Binary, left: Core, right: Core) -> Core | None:
+    pair = agree(checker, [left, right])
+    if pair is None:
+        return None
+    one, other = numeric_type(pair[0]), numeric_type(pair[1])
+    assert one is not None
+    assert other is not None
+    return _made(expr.span, expr.op, pair[0], pair[1], Numeric(one.integer and other.integer, one.unit))
+
+
+def _product(expr: tree.Binary, left: Core, right: Core) -> Core:
+    one, other = numeric_type(left), numeric_type(right)
+    assert one is not None
+    assert other is not None
+    if expr.op == "/":
+        return _made(expr.span, "/", left, right, Numeric(False, one.unit / other.unit))
+    return _made(expr.span, "*", left, right, Numeric(one.integer and other.integer, one.unit * other.unit))
+
+
+def _power(checker: ExpressionChecker, expr: tree.Binary, left: Core, right: Core) -> Core | None:
+    exponent = require_plain(checker, right, "an exponent")
+    base = numeric_type(left)
+    if exponent is None or base is None:
+        return None
+    if base.unit.is_dimensionless:
+        whole = base.integer and isinstance(exponent, Constant) and is_plain_whole(exponent) and exponent.value >= 0
+        left = plain(left) if isinstance(left.type, Numeric) else left
+        return _made(expr.span, "^", left, exponent, Numeric(whole, DIMENSIONLESS))
+    if not isinstance(exponent, Constant) or not is_plain_whole(exponent) or abs(exponent.value) > 100:
+        checker.error(
+            "GSM1306",
+            f"a number in `{base.unit}` can only be raised to a whole number that is written out",
+            exponent.span,
+            "its value is not known here" if not isinstance(exponent, Constant) else "no unit results from it",
+            secondary=[Label(left.span, f"this is in `{base.unit}`"), *origins(checker, left)],
+            help=f"divide by `1[{base.unit}]` to have a plain number",
+        )
+        return None
+    unit = base.unit ** int(exponent.value)
+    return _made(expr.span, "^", left, exponent, Numeric(base.integer and exponent.value >= 0, unit))
+
+
+# --- shifts ----------------------------------------------------------------------------------------------------------
+
+
+def ordering_of(checker: ExpressionChecker, element: Core, scope: Scope) -> str | None:
+    """The ordered set in which an element has neighbours: the one it runs over if that is ordered, else its root."""
+    sets = checker.symbols.sets
+    match element:
+        case Shift(ordering=ordering):
+            return ordering
+        case IndexRef(variable=variable):
+            binding = scope.bindings.get(variable.name)
+            domain = binding.domain if binding is not None else None
+        case SetFunction(domain=inner):
+            domain = inner
+        case _:
+            domain = None
+    if isinstance(domain, NamedSet) and domain.name in sets and sets[domain.name].ordered:
+        return domain.name
+    root = element.type.root if isinstance(element.type, Element) else ""
+    return root if root in sets and sets[root].ordered else None
+
+
+def _shift(
+    checker: ExpressionChecker, span: Span, element: Core, offset: Core, scope: Scope, *, backwards: bool
+) -> Core | None:
+    if isinstance(offset.type, Element):
+        checker.error(
+            "GSM1204",
+            f"`{offset.span.text}` is {describe(offset.type)}, not a number",
+            offset.span,
+            "elements cannot be added or subtracted",
+            secondary=declared_at(checker, offset),
+            help="add a whole number to shift an element of an ordered set",
+        )
+        return None
+    if not checker.is_number(offset) or not checker.data_only(offset, "a shift"):
+        return None
+    places = require_plain(checker, offset, "a shift")
+    if places is None or not checker.is_whole(places):
+        return None
+    if backwards and isinstance(places, Constant):
+        places = replace(places, value=-places.value)
+    elif backwards:
+        places = Negate(span=places.span, type=places.type, operand=places)
+    return shifted(checker, span, element, places, scope)
+
+
+def shifted(checker: ExpressionChecker, span: Span, element: Core, offset: Core, scope: Scope) -> Core | None:
+    """The element `offset` places later in its ordered set."""
+    ordering = ordering_of(checker, element, scope)
+    if ordering is None:
+        root = element.type.root if isinstance(element.type, Element) else ""
+        declared = checker.symbols.span_of(root)
+        checker.error(
+            "GSM1209",
+            f"the elements of `{root}` have no order, so `{span.text}` means nothing",
+            span,
+            f"`{element.span.text}` has no neighbours",
+            secondary=[Label(declared, f"`{root}` is declared without `ordered`")] if declared is not None else [],
+            help=f"declare `set {root} ordered`",
+        )
+        return None
+    return Shift(span=span, type=element.type, operand=element, offset=offset, ordering=ordering)

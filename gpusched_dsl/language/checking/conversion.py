@@ -1,0 +1,171 @@
+"""Where two units meet: conversion factors are put in, disagreements are told with the origin of each unit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from gpusched_dsl.language.checked import (
+    Arithmetic,
+    Constant,
+    Core,
+    LetRef,
+    Numeric,
+    ParamRef,
+    RandomRef,
+    VariableRef,
+)
+from gpusched_dsl.language.checking.kinds import is_zero, numeric_type
+from gpusched_dsl.language.checking.walk import walk
+from gpusched_dsl.language.diagnostics import Label, Severity
+from gpusched_dsl.language.source import Span
+from gpusched_dsl.language.units import DIMENSIONLESS, Unit, convertible, factor, reads_as_duration
+
+if TYPE_CHECKING:
+    from gpusched_dsl.language.checking.expressions import ExpressionChecker
+
+
+def unit_in(core: Core) -> Unit:
+    """The unit of a number (of a condition: none)."""
+    return core.type.unit if isinstance(core.type, Numeric) else DIMENSIONLESS
+
+
+def say(unit: Unit) -> str:
+    return "a plain number" if unit == DIMENSIONLESS else f"`{unit}`"
+
+
+def rescaled(core: Core, target: Unit) -> Core:
+    """The same quantity as a number in `target`."""
+    ratio = factor(unit_in(core), target)
+    kind = numeric_type(core)
+    assert kind is not None
+    if isinstance(core, Constant):
+        value = Fraction(core.value) * ratio
+        return replace(core, type=Numeric(value.denominator == 1, target), value=float(value))
+    if ratio == 1:
+        return core
+    whole = kind.integer and ratio.denominator == 1
+    number = Constant(span=core.span, type=Numeric(ratio.denominator == 1, target / kind.unit), value=float(ratio))
+    return Arithmetic(
+        span=core.span, type=Numeric(whole, target), decision=core.decision, op="*", left=core, right=number
+    )
+
+
+def plain(core: Core) -> Core:
+    """A dimensionless number without a scale: `3[%]` becomes 0.03, hours over minutes a pure ratio."""
+    return rescaled(core, DIMENSIONLESS)
+
+
+def origins(checker: ExpressionChecker, core: Core, limit: int = 2) -> list[Label]:
+    """Where the units in an expression come from: the declarations of the quantities in it."""
+    found: dict[str, Label] = {}
+    for part in walk(core):
+        if not isinstance(part, (ParamRef, VariableRef, LetRef, RandomRef)) or unit_in(part) == DIMENSIONLESS:
+            continue
+        declared = checker.symbols.span_of(part.name)
+        if declared is not None and len(found) < limit:
+            found.setdefault(part.name, Label(declared, f"`{part.name}` is declared in `{unit_in(part)}`"))
+    return list(found.values())
+
+
+def fit(
+    checker: ExpressionChecker,
+    core: Core,
+    target: Unit,
+    *,
+    because: Label | None = None,
+    context: Sequence[Label] = (),
+) -> Core | None:
+    """A number converted to `target`, or None with a diagnostic that says why it cannot be.
+
+    `because` names the place that asks for `target`; `context` are further places to show with a disagreement.
+    """
+    unit = unit_in(core)
+    if is_zero(core):
+        return replace(core, type=Numeric(True, target))
+    if convertible(unit, target):
+        return rescaled(core, target)
+    if reads_as_duration(unit, target):
+        _warn_duration(checker, core, unit, target, because)
+        return rescaled(core, target)
+    secondary = [because] if because is not None else []
+    if isinstance(core, Constant) and unit == DIMENSIONLESS:
+        checker.error(
+            "GSM1303",
+            f"the number `{core.span.text}` needs a unit: {say(target)} is asked for here",
+            core.span,
+            "a plain number",
+            secondary=[*secondary, *context],
+            help=f"write `{core.span.text}[{target}]`",
+        )
+        return None
+    checker.error(
+        "GSM1302",
+        f"units do not agree: {say(unit)} where {say(target)} is needed",
+        core.span,
+        f"this is {'' if unit == DIMENSIONLESS else 'in '}{say(unit)}",
+        secondary=[*secondary, *origins(checker, core), *context],
+        help=_advice(unit, target),
+    )
+    return None
+
+
+def _advice(unit: Unit, target: Unit) -> str | None:
+    if unit == DIMENSIONLESS:
+        return f"multiply by a quantity in `{target}`, such as `1[{target}]`"
+    if target == DIMENSIONLESS:
+        return f"divide by a quantity in `{unit}`, such as `1[{unit}]`, to have a plain number"
+    missing = target / unit
+    return f"what is missing has the unit `{missing}`" if len(missing.factors) <= 4 else None
+
+
+def _warn_duration(checker: ExpressionChecker, core: Core, unit: Unit, target: Unit, because: Label | None) -> None:
+    checker.error(
+        "GSM1304",
+        f"`{unit}` and `{target}` meet: the reciprocal of a rate is read as a duration",
+        core.span,
+        f"this is in `{unit}`",
+        secondary=[*([because] if because is not None else []), *origins(checker, core)],
+        help="multiply by `1[...]` of the thing counted to say so and silence this warning",
+        severity=Severity.WARNING,
+    )
+
+
+def agree(checker: ExpressionChecker, cores: Sequence[Core]) -> list[Core] | None:
+    """Numbers that stand beside each other, all in one unit: that of the first which has one.
+
+    None, with a diagnostic for each that does not agree, when they cannot meet.
+    """
+    lead = next((c for c in cores if not is_zero(c)), cores[0])
+    target = unit_in(lead)
+    plain_number = isinstance(lead, Constant) and target == DIMENSIONLESS
+    if plain_number:  # `1 + x` where x has a unit: it is the bare number that is wrong
+        other = next((c for c in cores if unit_in(c).dimension), None)
+        if other is not None:
+            lead, target = other, unit_in(other)
+    because = Label(lead.span, f"this is {'' if target == DIMENSIONLESS else 'in '}{say(target)}")
+    context = origins(checker, lead)
+    fitted = [c if c is lead else fit(checker, c, target, because=because, context=context) for c in cores]
+    return [c for c in fitted if c is not None] if all(c is not None for c in fitted) else None
+
+
+def require_plain(checker: ExpressionChecker, core: Core, what: str) -> Core | None:
+    """A number without dimension, made pure; `what` must be one (`the exponent`, `the argument of exp`)."""
+    unit = unit_in(core)
+    if not unit.is_dimensionless:
+        checker.error(
+            "GSM1305",
+            f"{what} must be a plain number, this is in `{unit}`",
+            core.span,
+            f"in `{unit}`",
+            secondary=origins(checker, core),
+            help=f"divide by a quantity of the same kind, such as `1[{unit}]`",
+        )
+        return None
+    return plain(core) if isinstance(core.type, Numeric) else core
+
+
+def because_declared(name: str, span: Span, unit: Unit) -> Label:
+    return Label(span, f"`{name}` is declared {'without a unit' if unit == DIMENSIONLESS else f'in `{unit}`'}")

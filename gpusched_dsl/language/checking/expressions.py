@@ -1,0 +1,337 @@
+"""From expression trees to cores: the one place that knows what an expression means before there is data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gpusched_dsl.language import tree
+from gpusched_dsl.language.checked import (
+    Choice,
+    Constant,
+    Core,
+    Element,
+    Expected,
+    IndexingCore,
+    Label,
+    Logical,
+    Negate,
+    Numeric,
+    SetCore,
+    TextType,
+    ValueType,
+)
+from gpusched_dsl.language.checking import aggregates, arithmetic, functions, indexings, logic, references, sets
+from gpusched_dsl.language.checking.conversion import agree, fit
+from gpusched_dsl.language.checking.kinds import as_element, describe, is_truth, numeric_type
+from gpusched_dsl.language.checking.scope import EMPTY, Scope
+from gpusched_dsl.language.checking.symbols import Symbols
+from gpusched_dsl.language.checking.walk import deciding, indices_in
+from gpusched_dsl.language.diagnostics import Diagnostics, Severity
+from gpusched_dsl.language.diagnostics import Label as Place
+from gpusched_dsl.language.source import Span
+from gpusched_dsl.language.units import DIMENSIONLESS, Unit, unit_of
+
+
+class ExpressionChecker:
+    """Checks expressions against a table of names.
+
+    For the declarations of a model, and with `Symbols.of(model, extras)` for scenarios, tests and policies:
+
+        checker = ExpressionChecker(Symbols.of(model, {"status": ExtraName(TextType()), ...}), diagnostics)
+        core = checker.number(expr, unit=model.params["period"].type.unit)    # converted, or None if in error
+
+    Every method gives None when something was wrong (it has then been reported, or comes from a declaration that
+    was); parts of the same expression that are right do not hide faults in others. Methods:
+
+    - `check(expr, scope)`: any value.
+    - `number(expr, scope, unit=...)`: a number, converted to the unit when one is given.
+    - `condition(expr, scope)`: true or false, or a value that can only be 0 or 1.
+    - `value(expr, type, scope)`: a value for something of that declared type (labels may be quoted texts).
+    - `set_of(expr, scope, expected)`: a set; `expected` types give quoted labels their set.
+    - `indexing(node, scope)`: iterators and conditions, with the scope in which their indices are bound.
+    - `data_only(core, where)`: reports the first variable in it.
+    """
+
+    def __init__(self, symbols: Symbols, diagnostics: Diagnostics) -> None:
+        self.symbols = symbols
+        self.diagnostics = diagnostics
+        self.not_yet: list[tuple[str, Span]] = []
+
+    def error(
+        self,
+        code: str,
+        message: str,
+        primary: Span,
+        label: str = "",
+        *,
+        secondary: Iterable[Place] = (),
+        notes: Iterable[str] = (),
+        help: str | None = None,
+        severity: Severity = Severity.ERROR,
+    ) -> None:
+        self.diagnostics.error(
+            code, message, primary, label, secondary=secondary, notes=notes, help=help, severity=severity
+        )
+
+    # --- what others ask for -----------------------------------------------------------------------------------------
+
+    def check(self, expr: tree.Expr, scope: Scope = EMPTY) -> Core | None:
+        """The core of any expression that has a value."""
+        match expr:
+            case tree.Number():
+                return self._number(expr)
+            case tree.Text(value=text):
+                return Label(span=expr.span, type=TextType(), text=text)
+            case tree.Boolean(value=value):
+                return Constant(span=expr.span, type=Logical(), value=float(value))
+            case tree.Name() | tree.Subscript() | tree.Otherwise():
+                return references.check_reference(self, expr, scope)
+            case tree.Unary():
+                return self._unary(expr, scope)
+            case tree.Binary(op="in" | "not in"):
+                return logic.check_membership(self, expr, scope)
+            case tree.Binary(op="and" | "or" | "=>" | "<=>"):
+                return logic.check_logic(self, expr, scope)
+            case tree.Binary(op="+" | "-" | "*" | "/" | "^"):
+                return arithmetic.check_binary(self, expr, scope)
+            case tree.Compare():
+                return logic.check_comparison(self, expr, scope)
+            case tree.Conditional():
+                return self._conditional(expr, scope)
+            case tree.Call():
+                return functions.check_call(self, expr, scope)
+            case tree.Aggregate():
+                return aggregates.check_aggregate(self, expr, scope)
+            case tree.Expectation():
+                return self._expectation(expr, scope)
+            case tree.TupleExpr():
+                self._reject_tuple(expr, scope)
+            case _:
+                self._reject_set(expr)
+        return None
+
+    def number(
+        self,
+        expr: tree.Expr,
+        scope: Scope = EMPTY,
+        *,
+        unit: Unit | None = None,
+        because: Place | None = None,
+        bare: bool = False,
+    ) -> Core | None:
+        """A number, in `unit` when one is given; `bare` lets a written number without a unit be in it.
+
+        `because` is the place that asks for the unit, shown beside a disagreement.
+        """
+        core = self.check(expr, scope)
+        if core is None or not self.is_number(core):
+            return None
+        if unit is None:
+            return core
+        if bare and isinstance(core, Constant) and isinstance(core.type, Numeric) and core.type.unit == DIMENSIONLESS:
+            return Constant(span=core.span, type=Numeric(core.type.integer, unit), value=core.value)
+        return fit(self, core, unit, because=because)
+
+    def is_number(self, core: Core) -> bool:
+        """Whether it counts as a number; reports when it does not."""
+        if numeric_type(core) is not None:
+            return True
+        self.error(
+            "GSM1204",
+            f"`{core.span.text}` is {describe(core.type)}, not a number",
+            core.span,
+            "a number is needed here",
+            secondary=references.declared_at(self, core),
+        )
+        return False
+
+    def condition(self, expr: tree.Expr, scope: Scope = EMPTY) -> Core | None:
+        """A condition; a binary variable or parameter is one too."""
+        core = self.check(expr, scope)
+        if core is None:
+            return None
+        if is_truth(core, self.symbols):
+            return core
+        self.error(
+            "GSM1205",
+            f"a condition is needed, `{core.span.text}` is {describe(core.type)}",
+            core.span,
+            "neither true nor false",
+            secondary=references.declared_at(self, core),
+            help=f"compare it, as in `{core.span.text} >= 1`" if numeric_type(core) is not None else None,
+        )
+        return None
+
+    def value(
+        self,
+        expr: tree.Expr,
+        kind: ValueType,
+        scope: Scope = EMPTY,
+        *,
+        because: Place | None = None,
+        bare: bool = False,
+    ) -> Core | None:
+        """A value for something declared with type `kind`."""
+        if isinstance(kind, Numeric):
+            core = self.number(expr, scope, unit=kind.unit, because=because, bare=bare)
+            return core if core is None or not kind.integer or self.is_whole(core) else None
+        found = self.check(expr, scope)
+        if found is None:
+            return None
+        fitted = as_element(found, kind) if isinstance(kind, Element) else found if found.type == kind else None
+        if fitted is None:
+            self.error(
+                "GSM1203" if isinstance(kind, Element) else "GSM1206",
+                f"{describe(kind)} is needed, `{found.span.text}` is {describe(found.type)}",
+                found.span,
+                describe(found.type),
+                secondary=[*([because] if because is not None else []), *references.declared_at(self, found)],
+            )
+        return fitted
+
+    def is_whole(self, core: Core) -> bool:
+        """Whether it can only be a whole number; reports when it may be a fraction."""
+        kind = numeric_type(core)
+        if kind is not None and kind.integer:
+            return True
+        self.error(
+            "GSM1207",
+            f"a whole number is needed, `{core.span.text}` may be a fraction",
+            core.span,
+            "may be a fraction",
+            secondary=references.declared_at(self, core),
+            help="declare it `integer`, or use `floor`, `ceil` or `round`",
+        )
+        return False
+
+    def set_of(
+        self, expr: tree.Expr, scope: Scope = EMPTY, expected: tuple[ValueType, ...] | None = None
+    ) -> SetCore | None:
+        return sets.check_set(self, expr, scope, expected)
+
+    def indexing(self, node: tree.Indexing | None, scope: Scope = EMPTY) -> tuple[IndexingCore | None, Scope]:
+        """The iterators and conditions of an index list. The scope is usable even when the core is None."""
+        return indexings.check_indexing(self, node, scope)
+
+    def data_only(self, core: Core, where: str) -> bool:
+        """Whether no variable occurs; `where` completes the report (`the bound of x`, `a condition after where`)."""
+        if not core.decision:
+            return True
+        part = deciding(core)
+        place = part.span if part is not None else core.span
+        name = part.name if part is not None else core.span.text
+        declared = self.symbols.span_of(name)
+        sort = self.symbols.sort_of(name) if declared is not None else "a variable"
+        self.error(
+            "GSM1211",
+            f"a variable stands in {where}, where only data may",
+            place,
+            f"`{name}` is known only after the solve",
+            secondary=[Place(declared, f"`{name}` is {sort} that depends on variables")]
+            if sort == "a `let`" and declared is not None
+            else [Place(declared, f"`{name}` is declared as a variable")]
+            if declared is not None
+            else [],
+        )
+        return False
+
+    # --- expressions too small for a file of their own ---------------------------------------------------------------
+
+    def _number(self, expr: tree.Number) -> Core | None:
+        unit = unit_of(expr.unit, self.diagnostics) if expr.unit is not None else DIMENSIONLESS
+        if unit is None:
+            return None
+        whole = expr.is_integer or float(expr.value).is_integer()
+        return Constant(span=expr.span, type=Numeric(whole, unit), value=expr.value)
+
+    def _unary(self, expr: tree.Unary, scope: Scope) -> Core | None:
+        if expr.op == "not":
+            return logic.check_not(self, expr, scope)
+        core = self.check(expr.operand, scope)
+        if core is None or not self.is_number(core):
+            return None
+        kind = numeric_type(core)
+        assert kind is not None
+        if expr.op == "+":
+            return core
+        if isinstance(core, Constant):
+            return Constant(span=expr.span, type=kind, value=-core.value)
+        return Negate(span=expr.span, type=kind, decision=core.decision, operand=core)
+
+    def _conditional(self, expr: tree.Conditional, scope: Scope) -> Core | None:
+        condition = self.condition(expr.condition, scope)
+        inner = scope.guard(indices_in(condition)) if condition is not None else scope
+        then, otherwise = self.check(expr.then, inner), self.check(expr.otherwise, inner)
+        if condition is None or then is None or otherwise is None:
+            return None
+        branches = self.alternatives(then, otherwise)
+        if branches is None:
+            return None
+        then, otherwise, kind = branches
+        decision = condition.decision or then.decision or otherwise.decision
+        return Choice(span=expr.span, type=kind, decision=decision, condition=condition, then=then, otherwise=otherwise)
+
+    def alternatives(self, one: Core, other: Core) -> tuple[Core, Core, ValueType] | None:
+        """Two values of which one is taken, with their common type: branches of `if`, a reference and its `else`."""
+        first, second = numeric_type(one), numeric_type(other)
+        if isinstance(one.type, Logical) and isinstance(other.type, Logical):
+            return one, other, Logical()
+        if first is not None and second is not None:
+            pair = agree(self, [one, other])
+            if pair is None:
+                return None
+            left, right = numeric_type(pair[0]), numeric_type(pair[1])
+            assert left is not None
+            assert right is not None
+            return pair[0], pair[1], Numeric(left.integer and right.integer, left.unit)
+        if isinstance(one.type, Element) and (fitted := as_element(other, one.type)) is not None:
+            return one, fitted, one.type
+        if isinstance(other.type, Element) and (fitted := as_element(one, other.type)) is not None:
+            return fitted, other, other.type
+        if isinstance(one.type, TextType) and isinstance(other.type, TextType):
+            return one, other, one.type
+        self.error(
+            "GSM1214",
+            f"one alternative is {describe(one.type)}, the other {describe(other.type)}",
+            other.span,
+            describe(other.type),
+            secondary=[Place(one.span, describe(one.type))],
+            help="both must be of one kind",
+        )
+        return None
+
+    def _expectation(self, expr: tree.Expectation, scope: Scope) -> Core | None:
+        inside = scope.expect()
+        body = self.condition(expr.body, inside) if expr.op == "P" else self.check(expr.body, inside)
+        given = self.condition(expr.given, inside) if expr.given is not None else None
+        if body is None or (expr.given is not None and given is None) or not self.is_number(body):
+            return None
+        if given is not None and not self.data_only(given, "the condition after `given`"):
+            return None
+        kind = numeric_type(body)
+        assert kind is not None
+        self.not_yet.append((f"`{expr.op}(...)`", expr.span))
+        unit = DIMENSIONLESS if expr.op == "P" else kind.unit
+        return Expected(
+            span=expr.span, type=Numeric(False, unit), decision=body.decision, op=expr.op, body=body, given=given
+        )
+
+    def _reject_tuple(self, expr: tree.TupleExpr, scope: Scope) -> None:
+        for item in expr.items:
+            self.check(item, scope)
+        self.error(
+            "GSM1216",
+            "a tuple stands where one value is needed",
+            expr.span,
+            "a tuple",
+            help="write its parts separately, as in `x[j, v, g]`; a tuple may stand before `in` and in a set",
+        )
+
+    def _reject_set(self, expr: tree.Expr) -> None:
+        self.error(
+            "GSM1106",
+            "a set stands where a value is needed",
+            expr.span,
+            "a set",
+            help="iterate over it, as in `sum[j in ...]`, or count its elements with `count(...)`",
+        )

@@ -1,0 +1,184 @@
+"""Calls: `min(a, b)`, `sqrt(x)`, `count(Jobs)`, `next(h)`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpusched_dsl.language import tree
+from gpusched_dsl.language.checked import (
+    Arithmetic,
+    Constant,
+    Core,
+    Element,
+    Function,
+    Numeric,
+    SetFunction,
+)
+from gpusched_dsl.language.checking.arithmetic import shifted
+from gpusched_dsl.language.checking.conversion import agree, origins, require_plain, rescaled, unit_in
+from gpusched_dsl.language.checking.kinds import WHOLE, describe, is_plain_whole, numeric_type
+from gpusched_dsl.language.checking.scope import Scope
+from gpusched_dsl.language.diagnostics import Label, did_you_mean
+from gpusched_dsl.language.units import DIMENSIONLESS
+
+if TYPE_CHECKING:
+    from gpusched_dsl.language.checking.expressions import ExpressionChecker
+
+_EXTREMES = ("min", "max")
+_KEEPING = ("abs", "floor", "ceil", "round")
+_PLAIN = ("exp", "log")
+_OF_SETS = ("count", "first", "last")
+_NEIGHBOURS = {"prev": -1, "next": 1}
+_OVER_INDICES = ("sum", "prod", "any", "all", "argmin", "argmax")
+FUNCTIONS = (*_EXTREMES, *_KEEPING, *_PLAIN, "sqrt", *_OF_SETS, *_NEIGHBOURS)
+
+
+def check_call(checker: ExpressionChecker, expr: tree.Call, scope: Scope) -> Core | None:
+    name = expr.function.text
+    for argument in expr.named:
+        checker.error("GSM1212", f"`{name}` has no named arguments", argument.span, "named argument")
+    if name in _OF_SETS:
+        return _of_set(checker, expr, scope) if _counts(checker, expr, 1) else None
+    arguments = [checker.check(a, scope) for a in expr.arguments]
+    if name in _OVER_INDICES:
+        checker.error(
+            "GSM1212",
+            f"`{name}` needs indices",
+            expr.function.span,
+            "what does it run over?",
+            help=f"write `{name}[j in Jobs] ...`; several values are joined by operators or `min(a, b)`, `max(a, b)`",
+        )
+        return None
+    if name not in FUNCTIONS:
+        _report_unknown(checker, expr)
+        return None
+    if expr.named or not _counts(checker, expr, None if name in _EXTREMES else 1):
+        return None
+    cores = [a for a in arguments if a is not None]
+    if len(cores) < len(arguments):
+        return None
+    if name in _NEIGHBOURS:
+        return _neighbour(checker, expr, cores[0], scope)
+    numbers = [core for core in cores if checker.is_number(core)]
+    if len(numbers) < len(cores):
+        return None
+    return _scalar(checker, expr, cores)
+
+
+def _report_unknown(checker: ExpressionChecker, expr: tree.Call) -> None:
+    name = expr.function.text
+    declared = checker.symbols.span_of(name)
+    brackets = f"subscripts stand in brackets: `{name}[...]`" if declared is not None else None
+    checker.error(
+        "GSM1102",
+        f"unknown function `{name}`",
+        expr.function.span,
+        "no function of this name",
+        secondary=[Label(declared, f"`{name}` is declared here")] if declared is not None else [],
+        help=brackets or did_you_mean(name, (*FUNCTIONS, *_OVER_INDICES)),
+    )
+
+
+def _counts(checker: ExpressionChecker, expr: tree.Call, wanted: int | None) -> bool:
+    """Whether there are `wanted` arguments, or at least one when it is None."""
+    given = len(expr.arguments)
+    if (wanted is None and given) or given == wanted:
+        return True
+    needs = "at least one argument" if wanted is None else "one argument"
+    name = expr.function.text
+    checker.error("GSM1212", f"`{name}` has {needs}, {given or 'none'} given", expr.span, f"{given or 'none'} given")
+    return False
+
+
+def _of_set(checker: ExpressionChecker, expr: tree.Call, scope: Scope) -> Core | None:
+    name = expr.function.text
+    domain = checker.set_of(expr.arguments[0], scope)
+    if domain is None:
+        return None
+    if name == "count":
+        return SetFunction(span=expr.span, type=WHOLE, name=name, domain=domain)
+    if len(domain.types) > 1:
+        checker.error(
+            "GSM1212",
+            f"`{name}` of a set of tuples",
+            domain.span,
+            f"tuples of {len(domain.types)}",
+            help="take it of a set of single elements",
+        )
+        return None
+    kind = domain.types[0]
+    if isinstance(kind, Element):
+        declared = checker.symbols.sets.get(getattr(domain, "name", ""))
+        root = checker.symbols.sets.get(kind.root)
+        if not (declared is not None and declared.ordered) and not (root is not None and root.ordered):
+            checker.error(
+                "GSM1209",
+                f"the elements of `{kind.root}` have no order, so there is no {name} one",
+                domain.span,
+                "not ordered",
+                secondary=[Label(root.span, f"`{kind.root}` is declared without `ordered`")] if root else [],
+                help=f"declare `set {kind.root} ordered`",
+            )
+            return None
+    return SetFunction(span=expr.span, type=kind, name=name, domain=domain)
+
+
+def _neighbour(checker: ExpressionChecker, expr: tree.Call, core: Core, scope: Scope) -> Core | None:
+    step = _NEIGHBOURS[expr.function.text]
+    offset = Constant(span=expr.function.span, type=WHOLE, value=float(step))
+    if isinstance(core.type, Element):
+        return shifted(checker, expr.span, core, offset, scope)
+    if is_plain_whole(core) and not core.decision:
+        return Arithmetic(span=expr.span, type=WHOLE, op="+", left=core, right=offset)
+    checker.error(
+        "GSM1212",
+        f"`{expr.function.text}` is of an element of an ordered set, `{core.span.text}` is {describe(core.type)}",
+        core.span,
+        describe(core.type),
+    )
+    return None
+
+
+def _scalar(checker: ExpressionChecker, expr: tree.Call, cores: list[Core]) -> Core | None:
+    name = expr.function.text
+    decision = any(core.decision for core in cores)
+    if name in _EXTREMES:
+        agreed = agree(checker, cores)
+        if agreed is None:
+            return None
+        kinds = [numeric_type(core) for core in agreed]
+        whole = all(k is not None and k.integer for k in kinds)
+        kind = Numeric(whole, unit_in(agreed[0]))
+        return Function(span=expr.span, type=kind, decision=decision, name=name, arguments=tuple(agreed))
+    core = cores[0]
+    given = numeric_type(core)
+    assert given is not None
+    if name == "sqrt":
+        return _root(checker, expr, core)
+    if name in _PLAIN:
+        argument = require_plain(checker, core, f"the argument of `{name}`")
+        if argument is None:
+            return None
+        return Function(span=expr.span, type=Numeric(), decision=decision, name=name, arguments=(argument,))
+    kind = given if name == "abs" else Numeric(True, given.unit)
+    return Function(span=expr.span, type=kind, decision=decision, name=name, arguments=(core,))
+
+
+def _root(checker: ExpressionChecker, expr: tree.Call, core: Core) -> Core | None:
+    unit = unit_in(core)
+    root = unit.root()
+    if root is None:  # `min*h` has no root as it stands, `s^2` has
+        root = unit.base.root()
+        if root is None:
+            checker.error(
+                "GSM1306",
+                f"the square root of a number in `{unit}` has no unit",
+                core.span,
+                f"this is in `{unit}`",
+                secondary=origins(checker, core),
+                help="divide by a quantity of the same kind first",
+            )
+            return None
+        core = rescaled(core, unit.base if unit.dimension else DIMENSIONLESS)
+    kind = Numeric(False, root)
+    return Function(span=expr.span, type=kind, decision=core.decision, name="sqrt", arguments=(core,))

@@ -1,0 +1,113 @@
+"""Types of values: how they are told to the author, and which values count as numbers, conditions and labels."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from gpusched_dsl.language.checked import (
+    Choice,
+    Constant,
+    Core,
+    Element,
+    Fallback,
+    Label,
+    LetRef,
+    Logical,
+    Numeric,
+    ParamRef,
+    TextType,
+    ValueType,
+    VariableRef,
+)
+from gpusched_dsl.language.units import DIMENSIONLESS
+
+if TYPE_CHECKING:
+    from gpusched_dsl.language.checking.symbols import Symbols
+
+WHOLE = Numeric(integer=True)
+PLAIN = Numeric()
+
+
+def describe(kind: ValueType) -> str:
+    """`a number in h`, `an element of Jobs`, with backticks around the author's words."""
+    match kind:
+        case Element(root=root):
+            return f"an element of `{root}`"
+        case Numeric(unit=unit) if unit != DIMENSIONLESS:
+            return f"a number in `{unit}`"
+        case Numeric(integer=True):
+            return "a whole number"
+        case Numeric():
+            return "a number"
+        case Logical():
+            return "a condition"
+        case TextType():
+            return "a text"
+
+
+def describe_all(kinds: tuple[ValueType, ...]) -> str:
+    if len(kinds) == 1:
+        return describe(kinds[0])
+    return "(" + ", ".join(describe(k) for k in kinds) + ")"
+
+
+def numeric_type(core: Core) -> Numeric | None:
+    """The type of a core as a number: a condition counts 0 or 1; None for elements and texts."""
+    if isinstance(core.type, Logical):
+        return WHOLE
+    return core.type if isinstance(core.type, Numeric) else None
+
+
+def is_plain_whole(core: Core) -> bool:
+    """Whether a core is a whole number without a unit."""
+    return isinstance(core.type, Numeric) and core.type.integer and core.type.unit == DIMENSIONLESS
+
+
+def is_zero(core: Core) -> bool:
+    """Whether it is the bare number 0, which fits any unit."""
+    return isinstance(core, Constant) and core.value == 0 and is_plain_whole(core)
+
+
+def is_truth(core: Core, symbols: Symbols) -> bool:
+    """Whether it can stand as a condition: one, or a number that can only be 0 or 1 such as a binary variable."""
+    if isinstance(core.type, Logical):
+        return True
+    match core:
+        case ParamRef(name=name) | VariableRef(name=name):
+            return getattr(symbols.values.get(name), "kind", "") == "binary"
+        case LetRef(name=name):
+            declared = symbols.values.get(name)
+            return is_truth(getattr(declared, "value", core), symbols) if declared is not None else False
+        case Fallback(reference=one, fallback=other) | Choice(then=one, otherwise=other):
+            return is_truth(one, symbols) and is_truth(other, symbols)
+        case Constant(value=value):
+            return value in (0, 1) and is_plain_whole(core)
+        case _:
+            return False
+
+
+def same_kind(one: ValueType, other: ValueType) -> bool:
+    """Whether values of both types can be in one set: units do not matter, roots do."""
+    if isinstance(one, Element) and isinstance(other, Element):
+        return one.root == other.root
+    return type(one) is type(other)
+
+
+def as_element(core: Core, kind: ValueType) -> Core | None:
+    """A core as a value of an index position of type `kind`, or None when it cannot be one.
+
+    A text becomes a label of the set, a whole number written out too; an integer position takes whole plain numbers.
+    """
+    if not isinstance(kind, Element):
+        return core if is_plain_whole(core) else None
+    match core:
+        case Label(type=TextType()):
+            return replace(core, type=kind)
+        case Constant(value=value) if is_plain_whole(core):
+            return Label(span=core.span, type=kind, text=str(int(value)))
+        case Choice(then=then, otherwise=otherwise) if not isinstance(core.type, Element):
+            one, other = as_element(then, kind), as_element(otherwise, kind)
+            return None if one is None or other is None else replace(core, type=kind, then=one, otherwise=other)
+        case _:
+            return core if core.type == kind else None

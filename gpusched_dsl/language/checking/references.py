@@ -1,0 +1,299 @@
+"""References to indices and declarations: names, subscripts, `(x[h-1] else 0)`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpusched_dsl.language import tree
+from gpusched_dsl.language.checked import (
+    CheckedLet,
+    CheckedParam,
+    CheckedRandom,
+    CheckedVariable,
+    Core,
+    Fallback,
+    IndexRef,
+    Iterator,
+    KnownValue,
+    LetRef,
+    NamedSet,
+    ParamRef,
+    RandomRef,
+    TextType,
+    VariableRef,
+)
+from gpusched_dsl.language.checked import Label as LabelCore
+from gpusched_dsl.language.checking.conversion import fit, unit_in
+from gpusched_dsl.language.checking.indexings import IGNORED, component_names
+from gpusched_dsl.language.checking.kinds import as_element, describe, numeric_type
+from gpusched_dsl.language.checking.ranges import check_inside
+from gpusched_dsl.language.checking.scope import Scope
+from gpusched_dsl.language.checking.symbols import ExtraName, Slot, Valued, slots_of
+from gpusched_dsl.language.diagnostics import Label, did_you_mean
+from gpusched_dsl.language.source import Span
+
+if TYPE_CHECKING:
+    from gpusched_dsl.language.checking.expressions import ExpressionChecker
+
+Reference = tree.Name | tree.Subscript
+
+
+def declared_at(checker: ExpressionChecker, core: Core) -> list[Label]:
+    """A label at what a reference refers to, for diagnostics about its type."""
+    match core:
+        case IndexRef(variable=variable):
+            return [Label(variable.span, f"`{variable.name}` is {describe(variable.type)}")]
+        case ParamRef(name=name) | VariableRef(name=name) | LetRef(name=name) | RandomRef(name=name):
+            span = checker.symbols.span_of(name)
+            return [Label(span, f"`{name}` is declared here")] if span is not None else []
+        case _:
+            return []
+
+
+def check_reference(
+    checker: ExpressionChecker, expr: tree.Name | tree.Subscript | tree.Otherwise, scope: Scope
+) -> Core | None:
+    match expr:
+        case tree.Otherwise():
+            return _otherwise(checker, expr, scope)
+        case tree.Name(text=name) if name in scope.bindings:
+            binding = scope.bindings[name]
+            if binding is None:
+                return None
+            return IndexRef(span=expr.span, type=binding.variable.type, variable=binding.variable)
+        case _:
+            return _declared(checker, expr, scope, inside=True)
+
+
+def _otherwise(checker: ExpressionChecker, expr: tree.Otherwise, scope: Scope) -> Core | None:
+    reference = _declared(checker, expr.reference, scope, inside=False)
+    fallback = checker.check(expr.fallback, scope)
+    if reference is None or fallback is None:
+        return None
+    if not isinstance(reference, (ParamRef, VariableRef, LetRef)):
+        checker.error(
+            "GSM1106",
+            "only a parameter, a variable or a `let` can have an `else` value",
+            expr.reference.span,
+            "none of these",
+        )
+        return None
+    pair = _keep_first(checker, reference, fallback)
+    if pair is None:
+        return None
+    decision = reference.decision or pair.decision
+    kind = reference.type
+    return Fallback(span=expr.span, type=kind, decision=decision, reference=reference, fallback=pair)
+
+
+def _keep_first(checker: ExpressionChecker, reference: Core, fallback: Core) -> Core | None:
+    """The fallback in the unit of the reference, which itself must stay a bare reference."""
+    if numeric_type(reference) is not None and numeric_type(fallback) is not None:
+        because = Label(reference.span, f"this is in `{unit_in(reference)}`")
+        return fit(checker, fallback, unit_in(reference), because=because)
+    alternatives = checker.alternatives(reference, fallback)
+    return alternatives[1] if alternatives is not None else None
+
+
+def _declared(checker: ExpressionChecker, expr: Reference, scope: Scope, inside: bool) -> Core | None:
+    """A reference to something declared; `inside`: a subscript that can fall outside is an error."""
+    name = expr.name.text if isinstance(expr, tree.Subscript) else expr.text
+    place = expr.name.span if isinstance(expr, tree.Subscript) else expr.span
+    subscripts = expr.subscripts if isinstance(expr, tree.Subscript) else ()
+    extra = checker.symbols.extras.get(name)
+    if extra is not None:
+        return _extra(checker, expr, name, extra, subscripts, scope)
+    declared = checker.symbols.values.get(name)
+    if declared is None:
+        for subscript in subscripts:
+            checker.check(subscript, scope)
+        if name not in checker.symbols.poisoned:
+            _report_no_value(checker, name, place, scope, bool(subscripts))
+        return None
+    slots = slots_of(declared)
+    cores = _subscripts(checker, declared, slots, expr, subscripts, scope)
+    if isinstance(declared, CheckedRandom) and not scope.expecting:
+        checker.error(
+            "GSM1215",
+            f"`{name}` is random and stands outside `E(...)` and `P(...)`",
+            place,
+            "has no one value",
+            secondary=[Label(declared.span, f"`{name}` is declared as random")],
+            help=f"take its expectation: `E({expr.span.text})`",
+        )
+        return None
+    if cores is None:
+        return None
+    if inside and not check_inside(checker, declared, slots, cores, scope):
+        return None
+    return _core(declared, expr.span, cores)
+
+
+def _core(declared: Valued, span: Span, subscripts: tuple[Core, ...]) -> Core:
+    match declared:
+        case CheckedParam(name=name, type=kind):
+            return ParamRef(span=span, type=kind, name=name, subscripts=subscripts)
+        case CheckedVariable(name=name, type=kind):
+            return VariableRef(span=span, type=kind, decision=True, name=name, subscripts=subscripts)
+        case CheckedLet(name=name, type=kind, value=value):
+            return LetRef(span=span, type=kind, decision=value.decision, name=name, subscripts=subscripts)
+        case CheckedRandom(name=name, type=kind):
+            return RandomRef(span=span, type=kind, name=name, subscripts=subscripts)
+
+
+def _report_no_value(checker: ExpressionChecker, name: str, place: Span, scope: Scope, subscripted: bool) -> None:
+    symbols = checker.symbols
+    declared = symbols.span_of(name)
+    if name in scope.bindings:
+        binding = scope.bindings[name]
+        checker.error(
+            "GSM1106",
+            f"`{name}` is an index, it has no subscripts",
+            place,
+            "an index",
+            secondary=[Label(binding.variable.span, "bound here")] if binding is not None else [],
+        )
+    elif declared is not None:
+        is_set = name in symbols.sets
+        iterate = f"iterate over it, as in `sum[... in {name}]`, or count its elements: `count({name})`"
+        when = f"choose declarations by it: `when {name} == ... {{ ... }}`"
+        sort = symbols.sort_of(name)
+        checker.error(
+            "GSM1106",
+            f"`{name}` is {sort}, not a value",
+            place,
+            "not a value",
+            secondary=[Label(declared, f"`{name}` is declared here")],
+            help=iterate if is_set else when if sort == "an option" else None,
+        )
+    else:
+        known = [*symbols.usable()] if subscripted else [*scope.bindings, *symbols.usable()]
+        checker.error(
+            "GSM1101",
+            f"unknown name `{name}`",
+            place,
+            "not declared" if subscripted else "neither an index nor declared",
+            help=did_you_mean(name, known),
+        )
+
+
+def _subscripts(
+    checker: ExpressionChecker,
+    declared: Valued,
+    slots: list[Slot],
+    expr: Reference,
+    subscripts: tuple[tree.Expr, ...],
+    scope: Scope,
+) -> tuple[Core, ...] | None:
+    """One core per subscript position, each of the type of the position."""
+    cores = [checker.check(subscript, scope) for subscript in subscripts]
+    if len(subscripts) != len(slots):
+        _report_arity(checker, declared, slots, expr, len(subscripts))
+        return None
+    fitted: list[Core] = []
+    for core, slot in zip(cores, slots, strict=True):
+        part = _fit_subscript(checker, declared, core, slot, slots) if core is not None else None
+        if part is not None:
+            fitted.append(part)
+    return tuple(fitted) if len(fitted) == len(slots) else None
+
+
+def _fit_subscript(
+    checker: ExpressionChecker, declared: Valued, core: Core, slot: Slot, slots: list[Slot]
+) -> Core | None:
+    if not checker.data_only(core, f"a subscript of `{declared.name}`"):
+        return None
+    part = as_element(core, slot.type)
+    if part is not None:
+        return part
+    where = (
+        f"subscript {slots.index(slot) + 1} of `{declared.name}`"
+        if len(slots) > 1
+        else (f"the subscript of `{declared.name}`")
+    )
+    checker.error(
+        "GSM1203",
+        f"{where} is {describe(slot.type)}, `{core.span.text}` is {describe(core.type)}",
+        core.span,
+        describe(core.type),
+        secondary=[
+            Label(slot.domain.span, f"`{declared.name}` is indexed by {describe(slot.type)} here"),
+            *declared_at(checker, core),
+        ],
+        help=None if core.type != TextType() else "an integer position takes a number without quotes",
+    )
+    return None
+
+
+def _report_arity(checker: ExpressionChecker, declared: Valued, slots: list[Slot], expr: Reference, given: int) -> None:
+    names = [n for it in declared.indexing.iterators for n in _index_names(checker, it)]
+    pattern = f"{declared.name}[{', '.join(names)}]" if names else declared.name
+    wants = f"{len(slots)} subscript{'' if len(slots) == 1 else 's'}" if slots else "no subscripts"
+    has = "none" if given == 0 else str(given)
+    place = expr.span
+    if isinstance(expr, tree.Subscript) and expr.subscripts:
+        place = expr.subscripts[0].span.to(expr.subscripts[-1].span)
+    tuples = [
+        f"`{it.domain.span.text}` counts {len(it.variables)}"
+        for it in declared.indexing.iterators
+        if len(it.variables) > 1
+    ]
+    checker.error(
+        "GSM1201",
+        f"`{declared.name}` has {wants}, {has} given" if slots else f"`{declared.name}` has no subscripts, {has} given",
+        place,
+        f"{has} given",
+        secondary=[Label(declared.span, f"`{declared.name}` is declared here")],
+        notes=tuples,
+        help=f"write it as `{pattern}`",
+    )
+
+
+def _index_names(checker: ExpressionChecker, iterator: Iterator) -> tuple[str, ...]:
+    names = tuple(v.name for v in iterator.variables)
+    if IGNORED not in names:
+        return names
+    if isinstance(iterator.domain, NamedSet) and len(names) == 1:
+        return (iterator.domain.name[:1].lower(),)
+    return component_names(checker, iterator.domain)
+
+
+def _extra(
+    checker: ExpressionChecker,
+    expr: Reference,
+    name: str,
+    extra: ExtraName,
+    subscripts: tuple[tree.Expr, ...],
+    scope: Scope,
+) -> Core | None:
+    """A name that the place gives."""
+    cores = [checker.check(subscript, scope) for subscript in subscripts]
+    if extra.type is None:
+        return None
+    if len(cores) != len(extra.indices):
+        wants = f"{len(extra.indices)} subscript{'' if len(extra.indices) == 1 else 's'}"
+        checker.error(
+            "GSM1201",
+            f"`{name}` has {wants if extra.indices else 'no subscripts'}, {len(cores) or 'none'} given",
+            expr.span,
+            f"{len(cores) or 'none'} given",
+        )
+        return None
+    fitted: list[Core] = []
+    for core, kind in zip(cores, extra.indices, strict=True):
+        part = core if core is None or kind is None else as_element(core, kind)
+        if part is not None:
+            fitted.append(part)
+        elif core is not None and kind is not None:
+            checker.error(
+                "GSM1203",
+                f"`{name}` is indexed by {describe(kind)}, `{core.span.text}` is {describe(core.type)}",
+                core.span,
+                describe(core.type),
+                secondary=declared_at(checker, core),
+            )
+    if len(fitted) < len(cores):
+        return None
+    if extra.text is not None:
+        return LabelCore(span=expr.span, type=extra.type, text=extra.text)
+    return KnownValue(span=expr.span, type=extra.type, name=name, subscripts=tuple(fitted))

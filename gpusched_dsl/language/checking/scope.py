@@ -1,0 +1,42 @@
+"""What is bound at a place in an expression: indices, what a condition says of them, whether `E(...)` is around."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from gpusched_dsl.language.checked import IndexVar, SetCore
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """An index variable and what it runs over: component `component` of the elements of `domain`."""
+
+    variable: IndexVar
+    domain: SetCore
+    component: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """`bindings` has None for an index whose set is in error: references to it are silent.
+
+    `guarded` names the indices that an enclosing `where`, `if` or premise speaks of: whether a shifted subscript of
+    such an index falls outside is known only with data. `expecting` is true inside `E(...)` and `P(...)`.
+    """
+
+    bindings: Mapping[str, Binding | None] = field(default_factory=dict)
+    guarded: frozenset[str] = frozenset()
+    expecting: bool = False
+
+    def bind(self, name: str, binding: Binding | None) -> Scope:
+        return replace(self, bindings={**self.bindings, name: binding})
+
+    def guard(self, names: Iterable[str]) -> Scope:
+        return replace(self, guarded=self.guarded | frozenset(names))
+
+    def expect(self) -> Scope:
+        return replace(self, expecting=True)
+
+
+EMPTY = Scope()

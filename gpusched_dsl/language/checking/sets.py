@@ -1,0 +1,254 @@
+"""Set expressions: names, literals, ranges, comprehensions, `union inter diff cross`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpusched_dsl.language import tree
+from gpusched_dsl.language.checked import (
+    ComprehensionSet,
+    Core,
+    IntegerRange,
+    LiteralSet,
+    NamedSet,
+    SetCore,
+    SetOperation,
+    TextType,
+    ValueType,
+)
+from gpusched_dsl.language.checking.kinds import WHOLE, as_element, describe, describe_all, is_plain_whole, same_kind
+from gpusched_dsl.language.checking.references import declared_at
+from gpusched_dsl.language.checking.scope import Scope
+from gpusched_dsl.language.diagnostics import Label, did_you_mean
+from gpusched_dsl.language.units import DIMENSIONLESS
+
+if TYPE_CHECKING:
+    from gpusched_dsl.language.checking.expressions import ExpressionChecker
+
+Types = tuple[ValueType, ...]
+
+
+def check_set(
+    checker: ExpressionChecker, expr: tree.Expr, scope: Scope, expected: Types | None = None
+) -> SetCore | None:
+    """The core of a set expression; `expected` types say to which sets quoted labels belong."""
+    match expr:
+        case tree.Name():
+            return _named(checker, expr, scope)
+        case tree.SetLiteral():
+            return _literal(checker, expr, scope, expected)
+        case tree.Comprehension():
+            return _comprehension(checker, expr, scope, expected)
+        case tree.Range():
+            return _range(checker, expr, scope)
+        case tree.Binary(op="union" | "inter" | "diff" | "cross"):
+            return _operation(checker, expr, scope, expected)
+        case _:
+            checker.error(
+                "GSM1106",
+                "a value stands where a set is needed",
+                expr.span,
+                "not a set",
+                help="a set is a name, `{ ... }`, a range `1..n`, or sets joined by union, inter, diff, cross",
+            )
+            return None
+
+
+def _named(checker: ExpressionChecker, expr: tree.Name, scope: Scope) -> SetCore | None:
+    symbols = checker.symbols
+    found = symbols.sets.get(expr.text)
+    if found is not None:
+        return NamedSet(span=expr.span, types=found.types, name=expr.text)
+    if expr.text in symbols.poisoned:
+        return None
+    declared = symbols.span_of(expr.text)
+    if expr.text in scope.bindings:
+        binding = scope.bindings[expr.text]
+        place = [Label(binding.variable.span, "the index")] if binding is not None else []
+        checker.error("GSM1106", f"`{expr.text}` is an index, not a set", expr.span, "not a set", secondary=place)
+    elif declared is not None or expr.text in symbols.extras:
+        checker.error(
+            "GSM1106",
+            f"`{expr.text}` is {symbols.sort_of(expr.text)}, not a set",
+            expr.span,
+            "not a set",
+            secondary=[Label(declared, f"`{expr.text}` is declared here")] if declared is not None else [],
+            help=did_you_mean(expr.text, symbols.sets),
+        )
+    else:
+        checker.error(
+            "GSM1101",
+            f"unknown set `{expr.text}`",
+            expr.span,
+            "no set of this name",
+            help=did_you_mean(expr.text, symbols.sets) or f"declare it: `set {expr.text};`",
+        )
+    return None
+
+
+def _literal(checker: ExpressionChecker, expr: tree.SetLiteral, scope: Scope, expected: Types | None) -> SetCore | None:
+    if not expr.items:
+        if expected is None:
+            checker.error("GSM1213", "the elements of this empty set are of no known kind", expr.span, "of which set?")
+            return None
+        return LiteralSet(span=expr.span, types=expected, rows=())
+    types = expected
+    rows: list[tuple[Core, ...]] = []
+    for item in expr.items:
+        row = check_components(checker, item, scope)
+        if row is None:
+            continue
+        if types is None:
+            types = _types_of_row(checker, row)
+            if types is None:
+                return None
+        fitted = fit_components(checker, item, row, types)
+        if fitted is not None:
+            rows.append(fitted)
+    if types is None or len(rows) < len(expr.items):
+        return None
+    return LiteralSet(span=expr.span, types=types, rows=tuple(rows))
+
+
+def check_components(checker: ExpressionChecker, expr: tree.Expr, scope: Scope) -> tuple[Core, ...] | None:
+    """The parts of a tuple, or the one value, of what stands for an element; data only."""
+    parts = expr.items if isinstance(expr, tree.TupleExpr) else (expr,)
+    cores = [_component(checker, part, scope) for part in parts]
+    found = tuple(c for c in cores if c is not None)
+    return found if len(found) == len(cores) else None
+
+
+def _component(checker: ExpressionChecker, part: tree.Expr, scope: Scope) -> Core | None:
+    if isinstance(part, tree.Name) and part.text not in scope.bindings and not _is_known(checker, part.text):
+        checker.error(
+            "GSM1101",
+            f"unknown name `{part.text}`",
+            part.span,
+            "no index or parameter of this name",
+            help=did_you_mean(part.text, [*scope.bindings, *checker.symbols.usable()])
+            or f'a label is written in quotes in a model: `"{part.text}"`',
+        )
+        return None
+    core = checker.check(part, scope)
+    if core is None or not checker.data_only(core, "an element of a set"):
+        return None
+    return core
+
+
+def _is_known(checker: ExpressionChecker, name: str) -> bool:
+    return checker.symbols.span_of(name) is not None or name in checker.symbols.extras
+
+
+def _types_of_row(checker: ExpressionChecker, row: tuple[Core, ...]) -> Types | None:
+    """The types that the first element gives a literal set of which nothing else is known."""
+    types: list[ValueType] = []
+    for core in row:
+        if isinstance(core.type, TextType):
+            checker.error(
+                "GSM1213",
+                f"it is not known to which set {core.span.text} belongs",
+                core.span,
+                "a label of which set?",
+                help="say it with `within`: `set Fast within Nodes = { ... };`",
+            )
+            return None
+        types.append(WHOLE if is_plain_whole(core) else core.type)
+    return tuple(types)
+
+
+def fit_components(
+    checker: ExpressionChecker, expr: tree.Expr, row: tuple[Core, ...], types: Types, owner: Label | None = None
+) -> tuple[Core, ...] | None:
+    """The parts of an element as elements of sets of these types; reports each that is of another."""
+    place = [owner] if owner is not None else []
+    if len(row) != len(types):
+        elements = "single values" if len(types) == 1 else f"tuples of {len(types)}"
+        checker.error(
+            "GSM1202",
+            f"the set has {elements}, this has {len(row)} part{'' if len(row) == 1 else 's'}",
+            expr.span,
+            f"{len(row)} part{'' if len(row) == 1 else 's'}",
+            secondary=place,
+        )
+        return None
+    fitted: list[Core] = []
+    for core, kind in zip(row, types, strict=True):
+        part = as_element(core, kind)
+        if part is None:
+            report_misfit(checker, core, kind, place)
+        else:
+            fitted.append(part)
+    return tuple(fitted) if len(fitted) == len(row) else None
+
+
+def report_misfit(checker: ExpressionChecker, core: Core, kind: ValueType, place: list[Label]) -> None:
+    """A value that is no element of a set of this type: a fraction, or an element of another set."""
+    whole = kind == WHOLE and not isinstance(core.type, TextType) and same_kind(core.type, kind)
+    plain = getattr(core.type, "unit", DIMENSIONLESS) == DIMENSIONLESS
+    if whole and plain:
+        checker.is_whole(core)
+        return
+    checker.error(
+        "GSM1203",
+        f"{describe(kind)} is needed, `{core.span.text}` is {describe(core.type)}",
+        core.span,
+        describe(core.type),
+        secondary=[*place, *declared_at(checker, core)],
+    )
+
+
+def _comprehension(
+    checker: ExpressionChecker, expr: tree.Comprehension, scope: Scope, expected: Types | None
+) -> SetCore | None:
+    indexing, inner = checker.indexing(expr.indexing, scope)
+    row = check_components(checker, expr.element, inner)
+    if indexing is None or row is None:
+        return None
+    types = expected if expected is not None and len(expected) == len(row) else _types_of_row(checker, row)
+    fitted = fit_components(checker, expr.element, row, types) if types is not None else None
+    if types is None or fitted is None:
+        return None
+    return ComprehensionSet(span=expr.span, types=types, element=fitted, indexing=indexing)
+
+
+def _range(checker: ExpressionChecker, expr: tree.Range, scope: Scope) -> SetCore | None:
+    low, high = _limit(checker, expr.low, scope), _limit(checker, expr.high, scope)
+    step = _limit(checker, expr.step, scope) if expr.step is not None else None
+    if low is None or high is None or (expr.step is not None and step is None):
+        return None
+    return IntegerRange(span=expr.span, types=(WHOLE,), low=low, high=high, step=step)
+
+
+def _limit(checker: ExpressionChecker, expr: tree.Expr, scope: Scope) -> Core | None:
+    core = checker.number(expr, scope, unit=DIMENSIONLESS)
+    if core is None or not checker.data_only(core, "a range") or not checker.is_whole(core):
+        return None
+    return core
+
+
+def _operation(checker: ExpressionChecker, expr: tree.Binary, scope: Scope, expected: Types | None) -> SetCore | None:
+    if expr.op == "cross":
+        left, right = check_set(checker, expr.left, scope), check_set(checker, expr.right, scope)
+        if left is None or right is None:
+            return None
+        return SetOperation(span=expr.span, types=(*left.types, *right.types), op="cross", left=left, right=right)
+    if expected is None and isinstance(expr.left, tree.SetLiteral):  # `{ "n1" } union Nodes`: the right side knows
+        right = check_set(checker, expr.right, scope, expected)
+        left = check_set(checker, expr.left, scope, right.types if right is not None else None)
+    else:
+        left = check_set(checker, expr.left, scope, expected)
+        right = check_set(checker, expr.right, scope, expected or (left.types if left is not None else None))
+    if left is None or right is None:
+        return None
+    alike = len(left.types) == len(right.types) and all(map(same_kind, left.types, right.types))
+    if not alike:
+        checker.error(
+            "GSM1208",
+            f"`{expr.op}` of different kinds: {describe_all(left.types)} and {describe_all(right.types)}",
+            right.span,
+            describe_all(right.types),
+            secondary=[Label(left.span, describe_all(left.types))],
+            help="both sets must have elements of one kind",
+        )
+        return None
+    return SetOperation(span=expr.span, types=left.types, op=expr.op, left=left, right=right)

@@ -1,0 +1,66 @@
+"""Going through the parts of a core, whatever its class."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator as Iterates
+from dataclasses import fields
+from typing import TypeAlias
+
+from gpusched_dsl.language.checked import (
+    Core,
+    IndexingCore,
+    IndexRef,
+    Iterator,
+    LetRef,
+    SetCore,
+    VariableRef,
+)
+
+Part: TypeAlias = Core | SetCore | IndexingCore | Iterator
+
+
+_PARTS: dict[type, tuple[str, ...]] = {}
+_NO_PARTS = ("span", "type", "types", "decision")
+
+
+def _field_names(part: Part) -> tuple[str, ...]:
+    kind = type(part)
+    if kind not in _PARTS:
+        _PARTS[kind] = tuple(f.name for f in fields(kind) if f.name not in _NO_PARTS)
+    return _PARTS[kind]
+
+
+def children(part: Part) -> Iterates[Part]:
+    """The direct parts of a core, a set, an indexing or an iterator, in the order of the text."""
+    for name in _field_names(part):
+        yield from _parts(getattr(part, name))
+
+
+def _parts(value: object) -> Iterates[Part]:
+    if isinstance(value, (Core, SetCore, IndexingCore, Iterator)):
+        yield value
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from _parts(item)
+
+
+def walk(part: Part) -> Iterates[Part]:
+    """A part and everything in it, outer before inner, in the order of the text."""
+    waiting = [part]
+    while waiting:
+        current = waiting.pop()
+        yield current
+        waiting.extend(reversed(list(children(current))))
+
+
+def deciding(core: Core) -> VariableRef | LetRef | None:
+    """The first reference that makes an expression depend on a variable."""
+    for part in walk(core):
+        if isinstance(part, VariableRef) or (isinstance(part, LetRef) and part.decision):
+            return part
+    return None
+
+
+def indices_in(part: Part) -> frozenset[str]:
+    """The names of the index variables that occur in a part."""
+    return frozenset(p.variable.name for p in walk(part) if isinstance(p, IndexRef))
