@@ -16,6 +16,7 @@ from gpusched_dsl.compiling.evaluate import Evaluator
 from gpusched_dsl.compiling.frames import EMPTY_FRAME, Frame
 from gpusched_dsl.compiling.limits import Limits
 from gpusched_dsl.compiling.linear import Linearizer
+from gpusched_dsl.compiling.sizes import entries_at_least
 from gpusched_dsl.compiling.store import Columns, Store
 from gpusched_dsl.ir.domains import Codes, Domain, Tuples
 from gpusched_dsl.ir.problem import Family, Floats, Int32s, Matrix, Objective, Problem, Term
@@ -92,6 +93,7 @@ class _Grounding:
             with self._collecting():
                 domains[constraint.name] = self._domain(constraint)
         self.found.raise_if_errors()
+        self._refuse_too_large(domains)
 
         bounds: list[_Bounds] = []
         for variable in self.model.variables.values():
@@ -118,6 +120,16 @@ class _Grounding:
             row_upper=_joined([r.upper for r in rows], np.float64),
             objectives=tuple(objectives),
         )
+
+    def _refuse_too_large(self, domains: dict[str, Domain]) -> None:
+        """Refuse a problem that cannot fit before any row is made, naming the largest family."""
+        sizes = [
+            (entries_at_least(self.ev, c.body, domains[c.name].size), c.span, f"constraint `{c.name}`")
+            for c in self.model.constraints.values()
+        ]
+        if sizes:
+            _, span, name = max(sizes, key=lambda s: s[0])
+            self.limits.total(sum(s[0] for s in sizes), span, name, max(s[0] for s in sizes))
 
     @contextmanager
     def _collecting(self) -> Iterates[None]:

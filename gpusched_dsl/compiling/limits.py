@@ -8,36 +8,38 @@ from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
 from gpusched_dsl.language.source import Span
 
 GIB = 1 << 30
+ENTRY = 24  # bytes per matrix entry: here and in the solver
 
 
 @dataclass(slots=True)
 class Limits:
-    """`memory` is the most bytes that one grounding may take at a time (arrays of one step, or the whole problem)."""
+    """`memory` is the most bytes that one grounding may take (the arrays of one step, or the whole problem)."""
 
     memory: int = 8 * GIB
     _problem: int = field(default=0, init=False)
 
     def frame(self, rows: int, columns: int, span: Span, what: str) -> None:
         """Allow a frame of so many rows or raise `DiagnosticError` (GSM3001)."""
-        self._refuse_above(rows * (8 * columns + 24), rows, span, what)
+        needed = rows * (8 * columns + 24)
+        if needed > self.memory:
+            raise self._refusal(f"{what} is too large", f"{rows:,} combinations", needed, span)
 
     def problem(self, entries: int, span: Span, what: str) -> None:
-        """Count entries that stay in the problem (20 bytes each with the solver's copy) or raise (GSM3001)."""
-        self._problem += 20 * entries
-        self._refuse_above(self._problem, entries, span, what)
+        """Count entries that stay in the problem (with the solver's copy) or raise (GSM3001)."""
+        self._problem += ENTRY * entries
+        if self._problem > self.memory:
+            raise self._refusal(f"the problem is too large at {what}", f"{entries:,} entries", self._problem, span)
 
-    def _refuse_above(self, needed: int, count: int, span: Span, what: str) -> None:
-        if needed > self.memory:
-            raise DiagnosticError(
-                [
-                    Diagnostic(
-                        "GSM3001",
-                        f"{what} is too large: {count:,} combinations need about {needed / GIB:,.1f} GiB, "
-                        f"the limit is {self.memory / GIB:,.1f} GiB",
-                        span,
-                        f"{count:,} combinations",
-                        help="add a condition (`where`), index a sparse set instead of a product, "
-                        "or raise the limit with `--memory-limit`",
-                    )
-                ]
-            )
+    def total(self, entries: int, largest: Span, what: str, share: int) -> None:
+        """Allow a problem of at least so many entries in all or raise (GSM3001), naming its largest part."""
+        if ENTRY * entries > self.memory:
+            message = f"the problem is too large: at least {entries:,} entries, {share:,} of them in {what}"
+            raise self._refusal(message, f"{share:,} entries", ENTRY * entries, largest)
+
+    def _refusal(self, message: str, label: str, needed: int, span: Span) -> DiagnosticError:
+        sizes = f"about {needed / GIB:,.1f} GiB are needed, the limit is {self.memory / GIB:,.1f} GiB"
+        help = (
+            "add a condition (`where`), index a sparse set instead of a product, "
+            "or raise the limit with `--memory-limit`"
+        )
+        return DiagnosticError([Diagnostic("GSM3001", message, span, label, (), (sizes,), help)])
