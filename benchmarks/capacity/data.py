@@ -6,6 +6,7 @@ application-dependent serial part and speed per GPU model; deadlines and weights
 
 import csv
 import math
+import shutil
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,7 +63,7 @@ def generate(seed: int, nodes: int, jobs: int) -> list[Job]:
 
 
 def write(folder: Path, nodes: int = 40, jobs: int = 400, seed: int = 1) -> None:
-    """nodes.csv, types.csv, jobs.csv and times.csv in `folder`."""
+    """nodes.csv, types.csv, jobs.csv and times.csv in `folder`, with a copy of the model beside them."""
     drawn = generate(seed, nodes, jobs)
     folder.mkdir(parents=True, exist_ok=True)
     _write(folder / "nodes.csv", ["node"], [[f"n{i}"] for i in range(1, nodes + 1)])
@@ -77,6 +78,7 @@ def write(folder: Path, nodes: int = 40, jobs: int = 400, seed: int = 1) -> None
         ["job", "type", "gpus", "hours"],
         [[f"j{i}", v, g, hours] for i, job in enumerate(drawn, 1) for (v, g), hours in job.hours.items()],
     )
+    shutil.copy(Path(__file__).with_name("printed.gsm"), folder)
 
 
 def _write(path: Path, header: list[str], rows: list[list]) -> None:

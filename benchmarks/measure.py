@@ -1,0 +1,99 @@
+"""Runs the arms of a case, interleaved, each run in a fresh process, and keeps every sample."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import shutil
+import statistics
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchmarks.registry import Arm, Case
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "benchmarks" / "results"
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One run: seconds per phase, peak resident memory in MB, CPU seconds, and facts about what was made."""
+
+    phases: dict[str, float]
+    peak_mb: float
+    cpu: float
+    facts: dict[str, float]
+
+    @property
+    def seconds(self) -> float:
+        """Wall seconds without imports."""
+        return sum(seconds for phase, seconds in self.phases.items() if phase != "import")
+
+    @property
+    def imports(self) -> float:
+        return self.phases.get("import", 0.0)
+
+
+@dataclass
+class Measured:
+    """The samples of one arm, or why there are none."""
+
+    arm: Arm
+    samples: list[Sample] = field(default_factory=list)
+    skipped: str | None = None
+
+    @property
+    def best(self) -> Sample:
+        return min(self.samples, key=lambda sample: sample.seconds)
+
+    @property
+    def median(self) -> float:
+        return statistics.median(sample.seconds for sample in self.samples)
+
+    def figure(self, name: str) -> float:
+        """The least over the runs of `seconds`, `peak_mb` or the seconds of the phase named."""
+        if name == "peak_mb":
+            return min(sample.peak_mb for sample in self.samples)
+        return min(sample.seconds if name == "seconds" else sample.phases[name] for sample in self.samples)
+
+
+def missing(arm: Arm) -> str | None:
+    """What an arm needs and this machine lacks."""
+    for need in arm.needs:
+        program = need.removeprefix("program:")
+        found = shutil.which(program) if program != need else importlib.util.find_spec(need)
+        if not found:
+            return f"{program} is not installed"
+    return None
+
+
+def run_python(arguments: Sequence[str]) -> str:
+    """Standard output of `python -m ...` from the project's folder; raises CalledProcessError, its stderr shown."""
+    command = [sys.executable, "-m", *arguments]
+    return subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def run_arm(arm: Arm, folder: Path) -> Sample:
+    output = run_python(["benchmarks.child", arm.module, str(folder), *arm.arguments])
+    return Sample(**json.loads(output.splitlines()[-1]))
+
+
+def measure(case: Case, rounds: int, slow: bool, say: Callable[[str], None]) -> list[Measured]:
+    """Every arm `min(rounds, arm.repeats)` times, in turns, so that a busy minute of the machine meets all of them."""
+    folder = RESULTS / "data" / case.name
+    folder.mkdir(parents=True, exist_ok=True)
+    if case.prepare:
+        run_python([case.prepare[0], str(folder), *case.prepare[1:]])
+    measured = []
+    for arm in case.arms:
+        skipped = missing(arm) or ("slow arm left out" if arm.slow and not slow else None)
+        measured.append(Measured(arm, skipped=skipped))
+    for number in range(case.rounds or rounds):
+        for one in measured:
+            if one.skipped is None and number < one.arm.repeats:
+                one.samples.append(run_arm(one.arm, folder))
+                say(f"{case.name}: {one.arm.name}, run {number + 1}: {one.samples[-1].seconds:.3f} s")
+    return measured

@@ -1,0 +1,142 @@
+"""What is measured: cases, their arms, and the targets that the figures must reach."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One way of doing a case: `module.run(folder, lap, *arguments)`, measured `repeats` times at most.
+
+    `needs` names Python modules, or programs written `program:NAME`; without them the arm is skipped, and says so.
+    """
+
+    name: str
+    module: str
+    arguments: tuple[str, ...] = ()
+    repeats: int = 5
+    needs: tuple[str, ...] = ()
+    slow: bool = False
+
+
+@dataclass(frozen=True)
+class Target:
+    """`figure` of `arm` is at most `factor` times that of `against`, or at most `limit`.
+
+    Figures: `seconds` (without imports), `peak_mb`, or the name of a phase, such as `ground`.
+    """
+
+    arm: str
+    figure: str = "seconds"
+    against: str | None = None
+    factor: float = 1.0
+    limit: float | None = None
+
+
+@dataclass(frozen=True)
+class Case:
+    """Arms that do the same work on the data that `prepare` (module and arguments) writes into a folder.
+
+    `facts`: counts that every arm must report; beyond them the arms' facts must agree with one another.
+    `reference`: the arm that ratios are taken against. `rounds` replaces the number of rounds asked for.
+    """
+
+    name: str
+    title: str
+    prepare: tuple[str, ...]
+    arms: tuple[Arm, ...]
+    reference: str
+    facts: Mapping[str, float] = field(default_factory=dict)
+    targets: tuple[Target, ...] = ()
+    rounds: int | None = None
+
+
+CAPACITY = Case(
+    name="capacity",
+    title="40 nodes x 400 jobs as printed: CSV files to a model loaded in HiGHS",
+    prepare=("benchmarks.capacity.data", "40", "400", "1"),
+    reference="gsdsl",
+    facts={"columns": 513_600, "rows": 1_041_601, "nonzeros": 4_114_040, "integers": 512_800},
+    arms=(
+        Arm("gsdsl", "benchmarks.capacity.by_gsdsl"),
+        Arm("NumPy, column by column", "benchmarks.capacity.by_numpy_columns"),
+        Arm("NumPy, constraint by constraint", "benchmarks.capacity.by_numpy_rows"),
+        Arm("linopy, sparse", "benchmarks.capacity.by_linopy", ("sparse",), needs=("linopy",)),
+        Arm("linopy, default", "benchmarks.capacity.by_linopy", ("dense",), needs=("linopy",)),
+        Arm("GMPL (glpsol)", "benchmarks.capacity.by_gmpl", repeats=1, needs=("program:glpsol",), slow=True),
+        Arm("Pyomo", "benchmarks.capacity.by_pyomo", repeats=1, needs=("pyomo",), slow=True),
+    ),
+    targets=(
+        Target("gsdsl", against="linopy, sparse"),
+        Target("gsdsl", against="linopy, default"),
+        Target("gsdsl", against="NumPy, constraint by constraint", factor=1.5),
+        Target("gsdsl", figure="peak_mb", against="linopy, sparse"),
+        Target("gsdsl", figure="peak_mb", against="linopy, default"),
+    ),
+)
+
+CAPACITY_SCIP = Case(
+    name="capacity_scip",
+    title="the same model loaded in SCIP",
+    prepare=("benchmarks.capacity.data", "40", "400", "1"),
+    reference="gsdsl",
+    arms=(Arm("gsdsl", "benchmarks.capacity.by_gsdsl", ("scip",), repeats=2),),
+)
+
+
+def _network(name: str, nodes: int, arcs: int, others: tuple[Arm, ...]) -> Case:
+    return Case(
+        name=name,
+        title=f"flow balance over {arcs:,} arcs among {nodes:,} nodes: conditions in `where`, and indexed by hand",
+        prepare=("benchmarks.sparse.data", str(nodes), str(arcs)),
+        reference="gsdsl, indexed by hand",
+        facts={"columns": arcs, "rows": nodes, "nonzeros": 2 * arcs},
+        arms=(
+            Arm("gsdsl, natural", "benchmarks.sparse.by_gsdsl", ("network_natural",)),
+            Arm("gsdsl, indexed by hand", "benchmarks.sparse.by_gsdsl", ("network_indexed",)),
+            *others,
+        ),
+        targets=(Target("gsdsl, natural", "ground", against="gsdsl, indexed by hand", factor=1.3),),
+    )
+
+
+NETWORK = _network("network", 2_000, 200_000, ())
+SMALL_NETWORK = _network(
+    "small_network",
+    500,
+    50_000,
+    (
+        Arm("GMPL, natural", "benchmarks.sparse.by_gmpl", ("network_natural",), 1, ("program:glpsol",), slow=True),
+        Arm("GMPL, indexed by hand", "benchmarks.sparse.by_gmpl", ("network_indexed",), 1, ("program:glpsol",)),
+    ),
+)
+TRIPLES = Case(
+    name="triples",
+    title="sums and rows over 250,000 of 8,000,000 triples: a membership in `where`, and over the set itself",
+    prepare=("benchmarks.sparse.data",),
+    reference="gsdsl, indexed by hand",
+    facts={"columns": 250_050, "rows": 250_001, "nonzeros": 750_000},
+    arms=(
+        Arm("gsdsl, natural", "benchmarks.sparse.by_gsdsl", ("triples_natural",)),
+        Arm("gsdsl, indexed by hand", "benchmarks.sparse.by_gsdsl", ("triples_indexed",)),
+    ),
+    targets=(Target("gsdsl, natural", "ground", against="gsdsl, indexed by hand", factor=1.3),),
+)
+STARTUP = Case(
+    name="startup",
+    title="commands from the start of their process to its end",
+    prepare=(),
+    reference="bare interpreter",
+    arms=(
+        Arm("bare interpreter", "benchmarks.startup", ("python",), repeats=10),
+        Arm("gsdsl --version", "benchmarks.startup", ("--version",), repeats=10),
+        Arm("gsdsl --help", "benchmarks.startup", ("--help",), repeats=10),
+        Arm("gsdsl check (the tour)", "benchmarks.startup", ("check", "tests/tour/*.gsm"), repeats=10),
+    ),
+    targets=(Target("gsdsl --help", limit=0.25), Target("gsdsl check (the tour)", limit=0.6)),
+    rounds=10,
+)
+
+CASES = (CAPACITY, CAPACITY_SCIP, NETWORK, SMALL_NETWORK, TRIPLES, STARTUP)

@@ -1,0 +1,26 @@
+"""A command of `gsdsl`, from the start of its process to its end."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from benchmarks.child import Lap
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def run(_: Path, lap: Lap, *arguments: str) -> Any:
+    """`gsdsl` with the arguments given (patterns are expanded); `python` alone starts a bare interpreter."""
+    words = [word for pattern in arguments for word in _expand(pattern)]
+    program = (
+        [sys.executable, "-c", ""] if words == ["python"] else [str(Path(sys.executable).with_name("gsdsl")), *words]
+    )
+    lap("prepare")
+    subprocess.run(program, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    lap("command")
+
+
+def _expand(word: str) -> list[str]:
+    found = sorted(str(path.relative_to(ROOT)) for path in ROOT.glob(word)) if "*" in word else []
+    return found or [word]
