@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from random import Random
 
 from capacity_reference import Instance
-
-MODELS = Path(__file__).resolve().parents[2] / "models"
-
-PATTERNS = """
-  data "data/patterns/patterns.csv" { Patterns = pattern;  size[pattern] = size; }
-  data "data/patterns/parts.csv"    { parts[pattern, part] = count; }"""
 
 
 def random_instance(random: Random, every_configuration: bool = False) -> Instance:
@@ -59,8 +52,9 @@ def scenario(name: str, instance: Instance, model: str = "CapacityPlanning") -> 
     times = "\n".join(f"    {job} {vm} {gpus} {hours}" for (job, vm, gpus), hours in instance.time.items())
     keys = "Jobs, Configs" if model == "CapacityPlanningPrinted" else "Runnable"
     remaining = "\n".join(f'  remaining["{job}"] = {share};' for job, share in instance.remaining.items())
+    base = "extends AllPatterns" if model == "CapacityPlanningPatterns" else f"for {model}"
     return f"""
-scenario {name} for {model} {{
+scenario {name} {base} {{
   Nodes = 1..{instance.nodes};
   period = {instance.period}[h];
   idle_penalty = {instance.idle_penalty}[$];
@@ -70,18 +64,15 @@ scenario {name} for {model} {{
 {jobs} ;
   table {keys}: exec_time[h] =
 {times} ;
-{remaining}{PATTERNS if model == "CapacityPlanningPatterns" else ""}
+{remaining}
 }}
 """
 
 
 def write_file(folder: Path, scenarios: list[str]) -> Path:
-    """A file with these scenarios beside copies of the models that they are for."""
-    names = ["capacity_planning.gsm", "capacity_planning_printed.gsm", "capacity_planning_patterns.gsm"]
-    for name in names:
-        shutil.copy(MODELS / name, folder / name)
-    shutil.copytree(MODELS / "data" / "patterns", folder / "data" / "patterns", dirs_exist_ok=True)
+    """A file with these scenarios of the shipped models."""
+    names = ("capacity_planning", "capacity_planning_printed", "capacity_planning_patterns")
+    imports = "\n".join(f'import "gsdsl:{name}.gsm";' for name in names)
     path = folder / "instances.gsm"
-    imports = "\n".join(f'import "{name}";' for name in names)
     path.write_text(imports + "\n" + "\n".join(scenarios), encoding="utf-8")
     return path

@@ -1,26 +1,11 @@
 """The data files beside the models are what their scripts make, and what their READMEs say."""
 
 import csv
-import importlib.util
 import json
-import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
-
-DATA = Path(__file__).resolve().parents[2] / "models" / "data"
-
-
-def script(path: str) -> ModuleType:
-    file = DATA / path
-    spec = importlib.util.spec_from_file_location(file.stem, file)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[file.stem] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
+from data_scripts import DATA, script
 
 
 def rows(path: Path) -> list[dict[str, str]]:

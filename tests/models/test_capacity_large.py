@@ -1,0 +1,71 @@
+"""Optima of synthetic instances too large for named nodes: 40 nodes, 400 jobs, nodes counted by pattern."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from data_scripts import DATA, script
+
+import gpusched_dsl as gs
+
+# by catalogue: the optimum under `paper` and under `at_most`, seeds 1 to 5; `force` gives the same as `paper`
+OPTIMA = {
+    "full9": (
+        (90.4240, 86.0224, 86.0117, 76.3432, 81.9489),
+        (89.8579, 85.3847, 85.4374, 75.7497, 81.3623),
+    ),
+    "azure6": (
+        (3559.3465, 2732.8320, 3213.4990, 2549.4955, 3145.0847),
+        (3559.3465, 2732.8320, 3213.4990, 2549.4955, 3145.0847),
+    ),
+}
+
+TEXT = """
+import "gsdsl:capacity_planning_patterns.gsm";
+
+scenario Large extends AllPatterns {{
+  Nodes = 1..{nodes};
+  data "{catalogue}.csv" {{
+    Types = vm_type;  gpus[vm_type] = gpus;  price[vm_type] = price_usd_per_h[$/h];
+  }}
+  data "instance_jobs.csv" {{
+    Jobs = job;  deadline[job] = deadline_h[h];  weight[job] = weight_usd_per_h[$/h];
+  }}
+  data "instance_times.csv" {{
+    Runnable = (job, vm_type, gpus);  exec_time[job, vm_type, gpus] = hours[h];
+  }}
+}}
+"""
+
+
+def write_instance(folder: Path, catalogue: str, nodes: int, seed: int) -> Path:
+    generator = script("synthetic/generate_instances.py")
+    jobs = generator.generate(seed, nodes, 10 * nodes, 30, generator.read_catalogue(catalogue))
+    generator.write(jobs, folder / "instance")
+    shutil.copy(DATA / "catalogue" / f"{catalogue}.csv", folder)
+    path = folder / "large.gsm"
+    path.write_text(TEXT.format(nodes=nodes, catalogue=catalogue), encoding="utf-8")
+    return path
+
+
+def optimum(path: Path, node_rule: str, backend: str) -> float:
+    result = gs.load(path).solve("Large", backend=backend, options={"gap": 0}, set={"node_rule": node_rule})
+    assert result.status == "optimal"
+    return result.objective
+
+
+def test_four_nodes_with_and_without_names_agree(tmp_path: Path) -> None:
+    path = write_instance(tmp_path, "full9", 4, 2)
+    assert optimum(path, "paper", "highs") == pytest.approx(9.4004, abs=6e-5)
+    assert optimum(path, "at_most", "scip") == pytest.approx(9.3317, abs=6e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(1, 6))
+@pytest.mark.parametrize("catalogue", OPTIMA)
+def test_forty_nodes_and_four_hundred_jobs(tmp_path: Path, catalogue: str, seed: int) -> None:
+    path = write_instance(tmp_path, catalogue, 40, seed)
+    paper, at_most = (values[seed - 1] for values in OPTIMA[catalogue])
+    for rule, value in (("paper", paper), ("force", paper), ("at_most", at_most)):
+        assert optimum(path, rule, "highs") == pytest.approx(value, abs=6e-5), rule
+    assert optimum(path, "paper", "scip") == pytest.approx(paper, abs=6e-5)
