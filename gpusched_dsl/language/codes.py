@@ -121,6 +121,18 @@ CODES: dict[str, str] = {
     # 22xx checks on the data
     "GSM2201": "check that does not hold",
     # 30xx grounding
+    "GSM3001": "too large for the memory limit",
+    "GSM3002": "a subscript falls outside the declared index set",
+    "GSM3003": "division by zero",
+    "GSM3004": "a number is not finite",
+    "GSM3005": "nothing to choose from in an empty set",
+    "GSM3006": "no such element in the data",
+    "GSM3007": "a range with bounds or a step that are not usable",
+    "GSM3008": "a set that depends on other indices in a way that cannot be planned",
+    "GSM3009": "elements used as numbers that are not whole numbers",
+    "GSM3010": "not linear, and no reformulation in this version",
+    "GSM3011": "a strict bound on a real variable",
+    "GSM3012": "a comparison that cannot constrain variables",
     # 40xx solving
     "GSM4001": "unknown backend",
     "GSM4002": "backend that cannot be loaded",
