@@ -1,0 +1,54 @@
+"""Pieces of author's text on a terminal: tabs, wide and unprintable characters, very long lines."""
+
+from __future__ import annotations
+
+import unicodedata
+
+LONGEST_LINE = 160
+TAB = 4
+_BEFORE = 40
+
+
+def printable(text: str) -> str:
+    """The text without what could steer a terminal; line breaks stay."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c == "\n" else "�" for c in text)
+
+
+def clipped(line: str, offset: int) -> tuple[str, int]:
+    """A line cut to a window around an offset, and how far offsets move to the left in it."""
+    if len(line) <= LONGEST_LINE:
+        return line, 0
+    start = max(0, min(offset - _BEFORE, len(line) - LONGEST_LINE))
+    window = line[start : start + LONGEST_LINE]
+    if start + LONGEST_LINE < len(line):
+        window += "…"
+    return ("…" + window, start - 1) if start else (window, 0)
+
+
+def displayed(line: str) -> str:
+    """A line as it is shown: tabs as blanks to the next multiple of four, unprintable characters replaced."""
+    parts: list[str] = []
+    column = 0
+    for c in line:
+        shown = " " * (TAB - column % TAB) if c == "\t" else c if c.isprintable() else "�"
+        parts.append(shown)
+        column += len(shown) if c == "\t" else _width(shown)
+    return "".join(parts)
+
+
+def width(line: str) -> int:
+    """How many columns the beginning of a line takes when displayed."""
+    if line.isascii() and "\t" not in line:
+        return len(line)
+    column = 0
+    for c in line:
+        column += TAB - column % TAB if c == "\t" else _width(c)
+    return column
+
+
+def _width(c: str) -> int:
+    if unicodedata.combining(c):
+        return 0
+    return 2 if unicodedata.east_asian_width(c) in "WF" else 1
