@@ -10,9 +10,7 @@ from numpy.typing import NDArray
 from gpusched_dsl.ir.domains import Codes
 
 
-def aggregate(
-    function: str, positions: Codes, rows: Codes, values: NDArray[Any]
-) -> tuple[Codes, Codes, NDArray[Any]]:
+def aggregate(function: str, positions: Codes, rows: Codes, values: NDArray[Any]) -> tuple[Codes, Codes, NDArray[Any]]:
     """One row for each position: the position, the first of its rows (of `last`: the last), the aggregated value.
 
     `function` is `mean sum min max count first last`; the rows of a position stand in the order of the file.

@@ -29,9 +29,7 @@ class Cells:
     sound: Mask
 
 
-def read_values(
-    checked: CheckedParam, piece: ColumnPiece, within: Domain | None, diagnostics: Diagnostics
-) -> Cells:
+def read_values(checked: CheckedParam, piece: ColumnPiece, within: Domain | None, diagnostics: Diagnostics) -> Cells:
     """The values of a piece as its parameter needs them; reports GSM2104 to GSM2106 and GSM2108."""
     assert piece.values is not None
     if isinstance(checked.type, TextType):
@@ -106,7 +104,10 @@ class _Teller:
         if len(rows) > 1:
             message = f"{len(rows)} values of `{self.checked.name}` {many}, such as {text}"
         self.diagnostics.error(
-            code, message, place, secondary=[Label(origin.statement, "given here"), declared(self.checked)],
+            code,
+            message,
+            place,
+            secondary=[Label(origin.statement, "given here"), declared(self.checked)],
             notes=examples([f"{text} ({place_text(place)})" for text, place in shown[1:]], len(rows) - 1),
             help=did_you_mean(text.strip("`"), known) if known else None,
         )

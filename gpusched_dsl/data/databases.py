@@ -91,13 +91,21 @@ def _table(connection: sqlite3.Connection, file: str, table: str | None) -> str:
         if len(known) == 1:
             return known[0]
         raise Unreadable(
-            Fault("GSM2016", f"which table of database `{file}` is meant?", notes=(f"it has {shown or 'none'}",),
-                  help='write `data "file" table "name" { ... }`')
+            Fault(
+                "GSM2016",
+                f"which table of database `{file}` is meant?",
+                notes=(f"it has {shown or 'none'}",),
+                help='write `data "file" table "name" { ... }`',
+            )
         )
     if table not in known:
         raise Unreadable(
-            Fault("GSM2016", f"database `{file}` has no table `{table}`", notes=(f"it has {shown or 'none'}",),
-                  help=did_you_mean(table, known))
+            Fault(
+                "GSM2016",
+                f"database `{file}` has no table `{table}`",
+                notes=(f"it has {shown or 'none'}",),
+                help=did_you_mean(table, known),
+            )
         )
     return table
 

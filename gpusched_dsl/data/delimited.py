@@ -58,9 +58,7 @@ def read_delimited(
     frame = _split(name, data[int(layout.ends[0]) + 1 :], header, columns, separator, rows)
     lines = layout.lines[1:]
     plain = bool((lines == np.arange(rows) + 2).all())
-    return FileColumns(
-        name, {c: frame[c] for c in columns}, rows, digest or sha256(raw), None if plain else lines, 2
-    )
+    return FileColumns(name, {c: frame[c] for c in columns}, rows, digest or sha256(raw), None if plain else lines, 2)
 
 
 def _layout(name: str, data: bytes, separator: int) -> _Layout:
@@ -95,8 +93,13 @@ def _check_quotes(name: str, data: NDArray[np.uint8], quotes: Places, line_ends:
     if len(stray):
         notes = (f"{len(stray)} such quotes in all",) if len(stray) > 1 else ()
         raise Unreadable(
-            Fault("GSM2015", f"stray quote in data file `{name}`", Cell(name, line(int(stray[0]))), notes=notes,
-                  help='a quoted cell starts and ends with `"`, and a quote inside it is written `""`')
+            Fault(
+                "GSM2015",
+                f"stray quote in data file `{name}`",
+                Cell(name, line(int(stray[0]))),
+                notes=notes,
+                help='a quoted cell starts and ends with `"`, and a quote inside it is written `""`',
+            )
         )
     if len(quotes) % 2:
         raise Unreadable(
@@ -136,13 +139,18 @@ def _check_header(name: str, header: list[str], columns: Sequence[str], separato
             shown = "tabs" if other == "\t" else f"`{other}`"
             wanted = "tabs (it is a `.tsv`)" if separator == "\t" else f"`{separator}`"
             raise Unreadable(
-                Fault("GSM2011", f"data file `{name}` has no column `{columns[0]}`", column=columns[0],
-                      notes=(f"its only column is `{header[0]}`",),
-                      help=f"its cells seem to be separated by {shown}; they must be separated by {wanted}")
+                Fault(
+                    "GSM2011",
+                    f"data file `{name}` has no column `{columns[0]}`",
+                    column=columns[0],
+                    notes=(f"its only column is `{header[0]}`",),
+                    help=f"its cells seem to be separated by {shown}; they must be separated by {wanted}",
+                )
             )
     faults += [
         Fault("GSM2012", f"data file `{name}` has {header.count(column)} columns `{column}`", Cell(name, 1), column)
-        for column in dict.fromkeys(columns) if header.count(column) > 1
+        for column in dict.fromkeys(columns)
+        if header.count(column) > 1
     ]
     if faults:
         raise Unreadable(*faults)
@@ -164,9 +172,13 @@ def _check_counts(name: str, layout: _Layout, width: int, separator: str) -> Non
     if more > 0:
         notes = (*notes, f"… and {more} more")
     raise Unreadable(
-        Fault("GSM2013", f"a row of data file `{name}` has {counts[first]} cells where the header has {width}",
-              Cell(name, int(layout.lines[first])), notes=notes,
-              help='a cell that holds the separator must stand in quotes' if counts[first] > width else None)
+        Fault(
+            "GSM2013",
+            f"a row of data file `{name}` has {counts[first]} cells where the header has {width}",
+            Cell(name, int(layout.lines[first])),
+            notes=notes,
+            help="a cell that holds the separator must stand in quotes" if counts[first] > width else None,
+        )
     )
 
 
@@ -178,13 +190,13 @@ def _split(
     if not body or not columns:
         return pl.DataFrame({column: pl.Series([], dtype=pl.String) for column in columns})
     # Names of our own, since those of the header may repeat.
-    places = {column: f"column {header.index(column)}" for column in columns}
+    places = {column: f"column_{header.index(column) + 1}" for column in columns}
     try:
         frame = pl.read_csv(
             body,
             has_header=False,
             separator=separator,
-            schema={f"column {i}": pl.String for i in range(len(header))},
+            schema={f"column_{i + 1}": pl.String for i in range(len(header))},
             columns=list(places.values()),
         )
     except pl.exceptions.PolarsError as error:

@@ -93,8 +93,13 @@ def locate(base: Path, text: str, limits: Limits) -> Located:
     """
     if reason := _unusable(text):
         shown = text.encode("unicode_escape").decode("ascii")[:80]
-        raise Unreadable(Fault("GSM2003", f"`{shown}` is no path of a data file: {reason}",
-                               help="name a file relative to this text, with `/` between folders"))
+        raise Unreadable(
+            Fault(
+                "GSM2003",
+                f"`{shown}` is no path of a data file: {reason}",
+                help="name a file relative to this text, with `/` between folders",
+            )
+        )
     home = base.resolve()
     absolute = text.startswith("/") or Path(text).is_absolute()
     if absolute and not limits.allow_outside:
@@ -132,8 +137,12 @@ def _unusable(text: str) -> str | None:
 
 
 def _outside(text: str, reason: str) -> Fault:
-    return Fault("GSM2002", f"data file `{text}` lies outside the folder of this text", notes=(reason,),
-                 help="move the file beside the text, or allow data from outside on the command line")
+    return Fault(
+        "GSM2002",
+        f"data file `{text}` lies outside the folder of this text",
+        notes=(reason,),
+        help="move the file beside the text, or allow data from outside on the command line",
+    )
 
 
 def _missing(home: Path, text: str) -> Fault:
@@ -195,8 +204,9 @@ def expand_gzip(name: str, data: bytes, limits: Limits) -> bytes:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
             expanded = stream.read(limits.decoded_bytes + 1)
     except (OSError, EOFError, zlib.error) as error:
-        raise Unreadable(Fault("GSM2008", f"data file `{name}` is damaged: it does not expand as gzip",
-                               notes=(str(error),))) from None
+        raise Unreadable(
+            Fault("GSM2008", f"data file `{name}` is damaged: it does not expand as gzip", notes=(str(error),))
+        ) from None
     if len(expanded) > limits.decoded_bytes:
         raise Unreadable(decoded_too_large(name, limits))
     return expanded
@@ -228,8 +238,9 @@ def check_text(name: str, data: bytes) -> bytes:
     except UnicodeDecodeError as error:
         cell = Cell(name, data.count(b"\n", 0, error.start) + 1)
         byte = data[error.start]
-        raise Unreadable(Fault("GSM2009", f"data file `{name}` is not UTF-8: byte 0x{byte:02x}", cell,
-                               help="save it as UTF-8")) from None
+        raise Unreadable(
+            Fault("GSM2009", f"data file `{name}` is not UTF-8: byte 0x{byte:02x}", cell, help="save it as UTF-8")
+        ) from None
     return data
 
 
@@ -243,8 +254,13 @@ def missing_columns(name: str, wanted: list[str], known: list[str]) -> list[Faul
 
     shown = ", ".join(f"`{k}`" for k in known[:20]) + (f" and {len(known) - 20} more" if len(known) > 20 else "")
     return [
-        Fault("GSM2011", f"data file `{name}` has no column `{column}`", column=column,
-              notes=(f"its columns are {shown}",) if known else ("it has no columns",),
-              help=did_you_mean(column, known))
-        for column in dict.fromkeys(wanted) if column not in known
+        Fault(
+            "GSM2011",
+            f"data file `{name}` has no column `{column}`",
+            column=column,
+            notes=(f"its columns are {shown}",) if known else ("it has no columns",),
+            help=did_you_mean(column, known),
+        )
+        for column in dict.fromkeys(wanted)
+        if column not in known
     ]

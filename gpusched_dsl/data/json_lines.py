@@ -37,6 +37,8 @@ def read_json_lines(raw: bytes, name: str, columns: Sequence[str], digest: str |
     lines = None
     if data.count(b"\n") + (not data.endswith(b"\n")) != len(rows):
         lines = np.array([i for i, line in enumerate(data.split(b"\n"), 1) if line.strip()], dtype=np.int64)
+        if len(lines) != len(rows):  # the decoder also takes several objects from one line, or one from several
+            raise Unreadable(_broken_line(name, data, decoder))
     return FileColumns(name, taken, len(rows), digest or sha256(raw), lines, 1)
 
 

@@ -169,9 +169,7 @@ def _single_value(
     return value
 
 
-def _positions(
-    checked: CheckedParam, domain: Domain, piece: ColumnPiece, diagnostics: Diagnostics
-) -> Codes:
+def _positions(checked: CheckedParam, domain: Domain, piece: ColumnPiece, diagnostics: Diagnostics) -> Codes:
     """The position of each row's key, -1 where it has none (which has been reported)."""
     if domain.arity == 0:
         assert piece.values is not None
@@ -209,7 +207,10 @@ def _report_extra(
     shown = [f"`{key}` ({place_text(place)})" for key, place in zip(keys[1:], places[1:], strict=True)]
     index_set = checked.indexing.iterators[0].span.to(checked.indexing.iterators[-1].span)
     diagnostics.error(
-        "GSM2103", message, places[0], "each of its labels is known, but not this combination",
+        "GSM2103",
+        message,
+        places[0],
+        "each of its labels is known, but not this combination",
         secondary=[Label(piece.origin.statement, "given here"), Label(index_set, "the index set")],
         notes=examples(shown, len(rows) - 1),
     )
@@ -231,8 +232,12 @@ def _report_duplicates(checked: CheckedParam, domain: Domain, parts: list[_Part]
         for key, (first, second) in zip(keys[1:], shown[1:], strict=True)
     ]
     diagnostics.error(
-        "GSM2102", message, shown[0][1], secondary=[Label(shown[0][0], "first given here"), declared(checked)],
-        notes=examples(notes, len(twice) - 1), help="keep one row a key, or take an aggregate such as `mean(column)`",
+        "GSM2102",
+        message,
+        shown[0][1],
+        secondary=[Label(shown[0][0], "first given here"), declared(checked)],
+        notes=examples(notes, len(twice) - 1),
+        help="keep one row a key, or take an aggregate such as `mean(column)`",
     )
 
 
@@ -251,14 +256,14 @@ def _report_patched_twice(
         return
     assert patch.labels is not None
     diagnostics.error(
-        "GSM2102", f"`{key_text(checked.name, patch.labels)}` is given 2 times", patch.span,
+        "GSM2102",
+        f"`{key_text(checked.name, patch.labels)}` is given 2 times",
+        patch.span,
         secondary=[Label(earlier.span, "first given here"), declared(checked)],
     )
 
 
-def _patch_position(
-    checked: CheckedParam, domain: Domain, patch: ValuePiece, diagnostics: Diagnostics
-) -> int | None:
+def _patch_position(checked: CheckedParam, domain: Domain, patch: ValuePiece, diagnostics: Diagnostics) -> int | None:
     assert patch.labels is not None
     key = label_piece([patch.labels], domain.arity, patch.span)
     keyed = ColumnPiece(key.keys, key.keys[0], key.origin)
@@ -279,7 +284,10 @@ def _report_missing(
     if len(missing) > 1:
         message = f"`{checked.name}` has no value for {len(missing)} of its {domain.size} keys, such as `{keys[0]}`"
     diagnostics.error(
-        "GSM2101", message, spans[0], secondary=[declared(checked)],
+        "GSM2101",
+        message,
+        spans[0],
+        secondary=[declared(checked)],
         notes=examples([f"`{key}`" for key in keys[1:]], len(missing) - 1),
         help="give the values, or state a `default` in the declaration",
     )

@@ -52,7 +52,9 @@ def report_out_of_range(
     primary = bound.span if origin is None else origin.place(shown[0])
     places = [""] * len(shown) if origin is None else [f" ({place_text(origin.place(at))})" for at in shown]
     diagnostics.error(
-        "GSM2109", message, primary,
+        "GSM2109",
+        message,
+        primary,
         secondary=[] if origin is None else [Label(bound.span, "the bound is stated here")],
         notes=examples([t + p for t, p in zip(told[1:], places[1:], strict=True)], len(wrong) - 1),
     )

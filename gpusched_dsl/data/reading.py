@@ -47,8 +47,9 @@ class FileReader:
         """The file of a given with at least its columns; None after a finding (reported once for each file)."""
         located = self._locate(given.data)
         if isinstance(located, Fault):
-            diagnostics.error(located.code, located.message, given.data.path.span, notes=located.notes,
-                              help=located.help)
+            diagnostics.error(
+                located.code, located.message, given.data.path.span, notes=located.notes, help=located.help
+            )
             return None
         key = (located.path, _table(given.data))
         wanted = self._want(located, given)
@@ -102,15 +103,15 @@ def _table(data: tree.Data) -> str | None:
     return None if data.table is None else data.table.value
 
 
-def _report(
-    faults: Iterable[Fault], data: tree.Data, wanted: Mapping[str, Span], diagnostics: Diagnostics
-) -> None:
+def _report(faults: Iterable[Fault], data: tree.Data, wanted: Mapping[str, Span], diagnostics: Diagnostics) -> None:
     for fault in faults:
-        statement = wanted.get(fault.column or "", data.table.span if fault.code == "GSM2016" and data.table else
-                               data.path.span)
+        statement = wanted.get(
+            fault.column or "", data.table.span if fault.code == "GSM2016" and data.table else data.path.span
+        )
         secondary = [Label(statement, "read for this")] if fault.cell is not None else []
-        diagnostics.error(fault.code, fault.message, fault.cell or statement, secondary=secondary, notes=fault.notes,
-                          help=fault.help)
+        diagnostics.error(
+            fault.code, fault.message, fault.cell or statement, secondary=secondary, notes=fault.notes, help=fault.help
+        )
 
 
 def read_given(given: TableGiven | FileGiven, reader: FileReader, diagnostics: Diagnostics) -> ColumnPiece | None:
@@ -123,8 +124,9 @@ def read_given(given: TableGiven | FileGiven, reader: FileReader, diagnostics: D
     keys = tuple(file.columns[key] for key in given.keys)
     values = None if given.value is None else file.columns[given.value]
     origin = FileOrigin(given.span, file, given.keys, given.value)
-    return ColumnPiece(keys, values, origin, given.factor, given.function, given.distinct,
-                       typed=not is_text(given.data.path.value))
+    return ColumnPiece(
+        keys, values, origin, given.factor, given.function, given.distinct, typed=not is_text(given.data.path.value)
+    )
 
 
 def read_table(given: TableGiven) -> ColumnPiece:

@@ -58,7 +58,10 @@ def report_nothing(checked: CheckedParam | CheckedSet, pieces: Sequence[Piece], 
     kind = "set" if isinstance(checked, CheckedSet) else "parameter"
     what = "its elements" if isinstance(checked, CheckedSet) else "its values, or state a `default` in the declaration"
     diagnostics.error(
-        "GSM2115", f"nothing is given for {kind} `{checked.name}`", checked.span, "declared here",
+        "GSM2115",
+        f"nothing is given for {kind} `{checked.name}`",
+        checked.span,
+        "declared here",
         help=f"give {what}",
     )
     return True
@@ -72,7 +75,9 @@ def report_empty_keys(
     count = len(rows)
     message = f"a key of `{checked.name}` is empty" if count == 1 else f"{count} keys of `{checked.name}` are empty"
     diagnostics.error(
-        "GSM2107", message, piece.origin.place(int(rows[0]), at),
+        "GSM2107",
+        message,
+        piece.origin.place(int(rows[0]), at),
         secondary=[Label(piece.origin.statement, "given here"), declared(checked)],
         notes=examples([place_text(piece.origin.place(row, at)) for row in rows[1:SHOWN].tolist()], count - 1),
     )
@@ -104,9 +109,13 @@ def report_unknown_keys(
     if len(rows) > len(labels):
         notes = (*notes, f"{len(rows)} rows are concerned")
     diagnostics.error(
-        "GSM2103", message, piece.origin.place(int(rows[0]), at), f"key of `{checked.name}`",
+        "GSM2103",
+        message,
+        piece.origin.place(int(rows[0]), at),
+        f"key of `{checked.name}`",
         secondary=[Label(piece.origin.statement, "given here"), declared(checked)],
-        notes=notes, help=_near(labels[0], component),
+        notes=notes,
+        help=_near(labels[0], component),
     )
 
 

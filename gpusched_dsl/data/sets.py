@@ -47,9 +47,7 @@ class _Stack:
         return allowed[self.piece_of]
 
 
-def bind_root_set(
-    checked: CheckedSet, pieces: Sequence[ColumnPiece], diagnostics: Diagnostics
-) -> Universe | None:
+def bind_root_set(checked: CheckedSet, pieces: Sequence[ColumnPiece], diagnostics: Diagnostics) -> Universe | None:
     """The elements of a nominal root set in the order given.
 
     None after a finding: GSM2107 empty cell, GSM2110 repeated element, GSM2111 integers and text mixed, GSM2115 nothing
@@ -96,7 +94,9 @@ def _report_mixed(checked: CheckedSet, pieces: Sequence[ColumnPiece], diagnostic
             return False
         places = typed[kinds.index(not kinds[0])].origin.place(0, 0), typed[0].origin.place(0, 0)
     diagnostics.error(
-        "GSM2111", f"the elements of `{checked.name}` are partly integers and partly text", places[0],
+        "GSM2111",
+        f"the elements of `{checked.name}` are partly integers and partly text",
+        places[0],
         secondary=[Label(places[1], "this is of the other kind"), declared(checked)],
         help="quote the integers to make them text",
     )
@@ -116,7 +116,9 @@ def _report_repeated(checked: CheckedSet, repeats: list[_Repeat], count: int, di
     if count > 1:
         message = f"{count} elements of `{checked.name}` are given again, such as {head.text}"
     diagnostics.error(
-        "GSM2110", message, head.place,
+        "GSM2110",
+        message,
+        head.place,
         secondary=[Label(head.earlier, "first given here"), declared(checked)],
         notes=examples([f"{r.text} ({place_text(r.place)}), first {place_text(r.earlier)}" for r in rest], count - 1),
         help="where rows may repeat, take them with `distinct` in the data statement",

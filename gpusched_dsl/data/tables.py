@@ -53,8 +53,11 @@ def read_located(file: Located, table: str | None, columns: Sequence[str], limit
     kind, packed = _kind(file.name)
     if table is not None and kind != "sqlite":
         raise Unreadable(
-            Fault("GSM2016", f"data file `{file.name}` is no database: it has no table `{table}`",
-                  help="`table` is for SQLite databases")
+            Fault(
+                "GSM2016",
+                f"data file `{file.name}` is no database: it has no table `{table}`",
+                help="`table` is for SQLite databases",
+            )
         )
     if kind == "sqlite":
         from gpusched_dsl.data.databases import read_sqlite
@@ -92,7 +95,11 @@ def _kind(name: str) -> tuple[str, bool]:
     if kind is None or (packed and kind in ("parquet", "sqlite")):
         known = ", ".join(f"`{k}`" for k in KINDS)
         raise Unreadable(
-            Fault("GSM2005", f"the kind of data file `{name}` is not known from its name",
-                  notes=(f"known endings are {known}; text may be compressed (`.csv.gz`)",), help=_HINTS.get(suffix))
+            Fault(
+                "GSM2005",
+                f"the kind of data file `{name}` is not known from its name",
+                notes=(f"known endings are {known}; text may be compressed (`.csv.gz`)",),
+                help=_HINTS.get(suffix),
+            )
         )
     return kind, packed

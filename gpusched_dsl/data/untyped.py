@@ -40,6 +40,8 @@ def _text(value: Any) -> str:
 
 def unusable_column(name: str, column: str, kind: str) -> Fault:
     return Fault(
-        "GSM2014", f"column `{column}` of data file `{name}` holds {kind}", column=column,
+        "GSM2014",
+        f"column `{column}` of data file `{name}` holds {kind}",
+        column=column,
         help="a column must hold numbers or text",
     )
