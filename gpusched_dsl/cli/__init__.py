@@ -1,0 +1,139 @@
+"""The command line `gsdsl`. Every command is a module of its own, imported when it is asked for."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from io import TextIOWrapper
+from typing import TYPE_CHECKING
+
+from gpusched_dsl.cli import exits
+
+if TYPE_CHECKING:
+    import argparse
+
+    from gpusched_dsl.cli.output import Output
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and give its exit code (see `gsdsl --help`); never raises but SystemExit for help and version."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    _never_fail_at_printing()
+    try:
+        code = _guarded(arguments)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        _silence_pipes()
+        return exits.BROKEN_PIPE
+
+
+def _guarded(arguments: list[str]) -> int:
+    """Run the command; everything that can go wrong becomes a finding and an exit code."""
+    from gpusched_dsl.cli.arguments import UsageError, parse
+    from gpusched_dsl.cli.output import Output
+
+    try:
+        options = parse(arguments)
+    except UsageError as error:
+        return _report_usage(error, arguments)
+    if options.command is None:
+        from gpusched_dsl.cli.arguments import build_parser
+
+        print(build_parser()[0].format_help(), end="", file=sys.stderr)
+        return exits.USAGE
+    output = Output(
+        diagnostics=options.diagnostics,
+        color=options.color,
+        quiet=options.quiet,
+        findings_are_output=options.command == "check",
+    )
+    code = _run(options, output, arguments)
+    output.finish()
+    return code
+
+
+def _run(options: argparse.Namespace, output: Output, arguments: list[str]) -> int:
+    from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
+
+    try:
+        return _command(options.command, options, output)
+    except DiagnosticError as error:
+        output.report(error.diagnostics)
+        return exits.BAD_INPUT
+    except KeyboardInterrupt:
+        output.note("interrupted")
+        _leave_running_solver(output)
+        return exits.INTERRUPTED
+    except BrokenPipeError:
+        raise
+    except MemoryError:
+        help = "close other programs, or refuse such sizes early with a smaller `--memory-limit`"
+        output.report([Diagnostic("GSM6014", "the machine ran out of memory", help=help)])
+        return exits.BAD_INPUT
+    except Exception as failure:
+        from gpusched_dsl.cli.crash import crash_diagnostic, show_traceback, wants_traceback
+
+        if wants_traceback(options.debug):
+            show_traceback(failure)
+        output.report([crash_diagnostic(failure, arguments)])
+        return exits.INTERNAL
+
+
+def _command(name: str, options: argparse.Namespace, output: Output) -> int:
+    match name:
+        case "solve":
+            from gpusched_dsl.cli.solve import run
+        case "check":
+            from gpusched_dsl.cli.check import run
+        case "test":
+            from gpusched_dsl.cli.testing import run
+        case "fmt":
+            from gpusched_dsl.cli.fmt import run
+        case "export":
+            from gpusched_dsl.cli.export import run
+        case _:
+            from gpusched_dsl.cli.new import run
+    return run(options, output)
+
+
+def _report_usage(error: Exception, arguments: list[str]) -> int:
+    from gpusched_dsl.cli.arguments import UsageError
+    from gpusched_dsl.cli.output import Output
+    from gpusched_dsl.language.diagnostics import Diagnostic
+
+    assert isinstance(error, UsageError)
+    as_json = "--diagnostics=json" in arguments or any(
+        pair == ("--diagnostics", "json") for pair in zip(arguments, arguments[1:], strict=False)
+    )
+    output = Output(diagnostics="json" if as_json else "text", findings_are_output="check" in arguments[:1])
+    output.report([Diagnostic(error.code, error.message, help=error.help)])
+    output.finish()
+    return exits.USAGE
+
+
+def _leave_running_solver(output: Output) -> None:
+    """After a second Ctrl-C a solver may still run in its thread; leaving without it is the only way to stop it."""
+    import threading
+
+    if any(thread.name == "solver" and thread.is_alive() for thread in threading.enumerate()):
+        output.finish()
+        os._exit(exits.INTERRUPTED)
+
+
+def _never_fail_at_printing() -> None:
+    """A terminal that cannot show a character of the author's gets an escape instead of ending the command."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _silence_pipes() -> None:
+    """Whoever read the output has gone: nothing more can be written, and Python shall not complain at its exit."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(nowhere, stream.fileno())

@@ -150,8 +150,26 @@ CODES: dict[str, str] = {
     "GSM4021": "problem file of another version",
     "GSM4022": "problem file that contradicts itself",
     "GSM4023": "problem that cannot be written",
-    # 60xx command line
+    # 60xx command line and Python interface
+    "GSM6001": "unknown command",
+    "GSM6002": "command line that is not understood",
+    "GSM6003": "setting that cannot be read",
+    "GSM6004": "nothing to work on",
+    "GSM6005": "no scenario to solve",
+    "GSM6006": "several scenarios to choose from",
+    "GSM6007": "unknown scenario",
+    "GSM6008": "output that cannot be written",
+    "GSM6009": "warm start that does not fit",
+    "GSM6010": "result that does not exist",
+    "GSM6011": "project that exists already",
+    "GSM6012": "value set from outside that does not fit",
+    "GSM6013": "no test to run",
+    "GSM6014": "out of memory",
+    "GSM6015": "expectation that is not met",
+    "GSM6016": "option that a compiled problem cannot take",
     # 90xx not in this version
     "GSM9001": "campaign block skipped",
+    "GSM9010": "model that a later version will run",
+    "GSM9011": "method that a later version will run",
     "GSM9999": "internal error",
 }

@@ -1,0 +1,236 @@
+"""The command line's surface: commands, options, help. Imports nothing but argparse, so that `--help` is quick."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Callable, Sequence
+from typing import NoReturn
+
+from gpusched_dsl.cli.exits import TABLE
+
+EXITS = "exit codes:\n" + "\n".join(f"  {code:>3}  {meaning}" for code, meaning in TABLE)
+TARGETS = ("lp", "mps", "json")
+
+
+class UsageError(Exception):
+    """The command line is wrong; `help` says what to do."""
+
+    def __init__(self, code: str, message: str, help: str | None = None) -> None:
+        super().__init__(message)
+        self.code, self.message, self.help = code, message, help
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser that raises instead of printing and exiting, and knows no abbreviations."""
+
+    def __init__(self, *args: object, **settings: object) -> None:
+        settings.setdefault("allow_abbrev", False)
+        settings.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        super().__init__(*args, **settings)  # type: ignore[arg-type]
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError("GSM6002", message, f"`{self.prog} --help` lists what it takes")
+
+    @property
+    def option_names(self) -> list[str]:
+        return [name for action in self._actions for name in action.option_strings]
+
+
+def parse(argv: Sequence[str]) -> argparse.Namespace:
+    """The options of a command line; raises UsageError, or SystemExit after `--help` and `--version`."""
+    parser, commands = build_parser()
+    _check_command(argv, commands)
+    options, unknown = parser.parse_known_args(argv)
+    if unknown:
+        raise _unknown_argument(unknown[0], commands.get(options.command or "", parser))
+    return options
+
+
+def build_parser() -> tuple[Parser, dict[str, Parser]]:
+    """The parser and those of its commands by name."""
+    parser = Parser(
+        prog="gsdsl",
+        description="Models of scheduling deep-learning jobs on GPU clusters: check, solve, test, export.",
+        epilog=EXITS + "\n\n`gsdsl COMMAND --help` explains a command.",
+    )
+    parser.add_argument("--version", action="version", version=_version())
+    _add_shared(parser, None)
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
+    commands: dict[str, Parser] = {}
+    for name, (summary, fill) in COMMANDS.items():
+        command = subparsers.add_parser(
+            name, help=summary, description=summary[0].upper() + summary[1:] + ".", epilog=EXITS
+        )
+        fill(command)
+        _add_shared(command, argparse.SUPPRESS)
+        commands[name] = command
+    return parser, commands
+
+
+def _version() -> str:
+    from gpusched_dsl import __version__
+
+    return f"gsdsl {__version__}"
+
+
+def _add_shared(parser: Parser, default: str | None) -> None:
+    group = parser.add_argument_group("output")
+
+    def add(name: str, **settings: object) -> None:
+        fallback = settings.pop("default")
+        group.add_argument(name, default=default if default is not None else fallback, **settings)  # type: ignore[arg-type]
+
+    add("--diagnostics", choices=("text", "json"), default="text", help="how findings are told (default: text)")
+    add("--color", choices=("auto", "always", "never"), default="auto", help="colours (default: on a terminal)")
+    add("--quiet", action="store_true", default=False, help="tell errors only")
+    add("--debug", action="store_true", default=False, help="show the traceback of an internal error")
+
+
+# --- commands --------------------------------------------------------------------------------------------------------
+
+
+def _solve(parser: Parser) -> None:
+    parser.add_argument("file", metavar="FILE", help="a .gsm file, or a problem that `export --to json` wrote")
+    _add_instance(parser)
+    parser.add_argument("--backend", default="highs", metavar="NAME", help="highs or scip (default: highs)")
+    parser.add_argument("--gap", type=_not_negative, default=1e-4, metavar="G",
+                        help="relative gap at which a solution counts as optimal (default: 0.0001)")
+    parser.add_argument("--time-limit", type=_not_negative, metavar="SECONDS", help="stop after so many seconds")
+    parser.add_argument("--threads", type=_positive_integer, metavar="N", help="threads of the solver")
+    parser.add_argument("--seed", type=_integer, default=0, metavar="N", help="the solver's random seed (default: 0)")
+    parser.add_argument("--solver-option", action="append", default=[], metavar="NAME=VALUE",
+                        help="an option of the solver itself, such as mip_heuristic_effort=0.2")
+    parser.add_argument("--warm-start", metavar="RESULT.json", help="start from a result that --json wrote")
+    parser.add_argument("--json", metavar="OUT", help="write the result as JSON (`-`: to standard output)")
+    parser.add_argument("--csv", metavar="DIR", help="write one CSV file per variable into a folder")
+    parser.add_argument("--verbose", action="store_true", help="show the solver's own log")
+
+
+def _add_instance(parser: Parser) -> None:
+    """What says which problem of a file is meant, and what may be read and taken for it."""
+    parser.add_argument("--scenario", metavar="NAME", help="which scenario (needed where there are several)")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE",
+                        help="set a parameter or an option of the model, such as period=30[min]")
+    parser.add_argument("--memory-limit", type=_positive, metavar="GIB",
+                        help="refuse to build what would take more memory (default: 8)")
+    _add_outside(parser)
+
+
+def _add_outside(parser: Parser) -> None:
+    parser.add_argument("--allow-outside", action="store_true",
+                        help="allow imports and data from outside the folder of the file")
+
+
+def _check(parser: Parser) -> None:
+    parser.add_argument("files", nargs="+", metavar="FILE", help=".gsm files or folders of them")
+    _add_outside(parser)
+
+
+def _fmt(parser: Parser) -> None:
+    parser.add_argument("files", nargs="+", metavar="FILE",
+                        help=".gsm files or folders of them, rewritten in place; `-` reads standard input and writes "
+                             "standard output")
+    parser.add_argument("--check", action="store_true", help="change nothing; exit 1 when a file is not formatted")
+    parser.add_argument("--diff", action="store_true", help="change nothing; show what would change")
+
+
+def _test(parser: Parser) -> None:
+    parser.add_argument("files", nargs="+", metavar="FILE", help=".gsm files or folders of them")
+    parser.add_argument("--filter", metavar="TEXT", default="", help="only tests whose name contains TEXT")
+    parser.add_argument("--backend", metavar="NAME", help="only the runs with this backend")
+    parser.add_argument("--memory-limit", type=_positive, metavar="GIB",
+                        help="refuse to build what would take more memory (default: 8)")
+    _add_outside(parser)
+
+
+def _export(parser: Parser) -> None:
+    parser.add_argument("file", metavar="FILE", help="a .gsm file, or a problem that `export --to json` wrote")
+    parser.add_argument("--to", choices=TARGETS, required=True, help="LP or MPS text, or the problem as JSON")
+    parser.add_argument("--out", metavar="FILE", help="where to write (default: standard output)")
+    _add_instance(parser)
+
+
+def _new(parser: Parser) -> None:
+    parser.add_argument("name", metavar="NAME", help="the project: a folder of this name is made")
+
+
+COMMANDS: dict[str, tuple[str, Callable[[Parser], None]]] = {
+    "solve": ("solve a scenario and show the schedule", _solve),
+    "check": ("check syntax, names, units and data without solving", _check),
+    "test": ("run the test blocks of models", _test),
+    "fmt": ("format files", _fmt),
+    "export": ("write the compiled problem for other tools", _export),
+    "new": ("make a starter project", _new),
+}
+
+
+# --- values ----------------------------------------------------------------------------------------------------------
+
+
+def _number(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise argparse.ArgumentTypeError(f"`{text}` is not a number")
+    return value
+
+
+def _not_negative(text: str) -> float:
+    if (value := _number(text)) < 0:
+        raise argparse.ArgumentTypeError(f"`{text}` is negative")
+    return value
+
+
+def _positive(text: str) -> float:
+    if (value := _number(text)) <= 0:
+        raise argparse.ArgumentTypeError(f"`{text}` is not positive")
+    return value
+
+
+def _integer(text: str) -> int:
+    value = _number(text)
+    if not value.is_integer() or value < 0:
+        raise argparse.ArgumentTypeError(f"`{text}` is not a whole number from 0 on")
+    return int(value)
+
+
+def _positive_integer(text: str) -> int:
+    if (value := _integer(text)) < 1:
+        raise argparse.ArgumentTypeError(f"`{text}` is not at least 1")
+    return value
+
+
+# --- mistakes --------------------------------------------------------------------------------------------------------
+
+_WITH_VALUE = ("--diagnostics", "--color")
+
+
+def _check_command(argv: Sequence[str], commands: dict[str, Parser]) -> None:
+    """Raise UsageError when the first word is no command; argparse would list all of them instead of guessing."""
+    words = iter(argv)
+    for word in words:
+        if word in _WITH_VALUE:
+            next(words, None)
+        elif not word.startswith("-"):
+            if word in commands:
+                return
+            from gpusched_dsl.language.diagnostics import did_you_mean
+
+            help = did_you_mean(word, commands)
+            if help is None and word.endswith(".gsm"):
+                help = f"to solve it: `gsdsl solve {word}`"
+            listed = f"the commands are {', '.join(commands)}"
+            raise UsageError("GSM6001", f"unknown command `{word}`", help or listed)
+
+
+def _unknown_argument(word: str, parser: Parser) -> UsageError:
+    from gpusched_dsl.language.diagnostics import did_you_mean
+
+    if not word.startswith("-"):
+        return UsageError("GSM6002", f"one argument too many: `{word}`")
+    name = word.partition("=")[0]
+    help = did_you_mean(name, parser.option_names) or f"`{parser.prog} --help` lists the options"
+    return UsageError("GSM6002", f"unknown option `{name}`", help)

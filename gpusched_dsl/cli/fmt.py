@@ -1,0 +1,97 @@
+"""`gsdsl fmt`: rewrite files in the one layout, or say which ones are not in it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from gpusched_dsl.cli import exits
+from gpusched_dsl.cli.output import Output
+from gpusched_dsl.cli.paths import gsm_files
+from gpusched_dsl.language.diagnostics import DiagnosticError, Diagnostics
+from gpusched_dsl.reporting.files import write_text
+from gpusched_dsl.reporting.numbers import count_text
+
+STDIN = "-"
+
+
+def run(options: argparse.Namespace, output: Output) -> int:
+    if STDIN in options.files:
+        return _standard_input(options, output)
+    changed, kept, failed = 0, 0, 0
+    for path in gsm_files(options.files):
+        text = _read(path, output)
+        formatted = None if text is None else _formatted(text, str(path), output)
+        if text is None or formatted is None:
+            failed += 1
+        elif text == formatted:
+            kept += 1
+        else:
+            changed += 1
+            _change(path, text, formatted, options, output)
+    output.say(_summary(changed, kept, failed, options.check or options.diff))
+    return exits.BAD_INPUT if failed or (changed and options.check) else exits.OK
+
+
+def _standard_input(options: argparse.Namespace, output: Output) -> int:
+    """Format standard input; nothing but the formatted text (or the difference) goes to standard output."""
+    text = sys.stdin.read()
+    formatted = _formatted(text, "<stdin>", output)
+    if formatted is None:
+        return exits.BAD_INPUT
+    if options.diff:
+        sys.stdout.write(_difference(text, formatted, "<stdin>"))
+    elif not options.check:
+        sys.stdout.write(formatted)
+    return exits.BAD_INPUT if options.check and text != formatted else exits.OK
+
+
+def _change(path: Path, text: str, formatted: str, options: argparse.Namespace, output: Output) -> None:
+    if options.diff:
+        output.say(_difference(text, formatted, str(path)).rstrip("\n"))
+    elif options.check:
+        output.say(f"would reformat {path}")
+    else:
+        write_text(path, formatted)
+        output.say(f"reformatted {path}")
+
+
+def _read(path: Path, output: Output) -> str | None:
+    from gpusched_dsl.language.reading import Place, read_source
+
+    diagnostics = Diagnostics()
+    read = read_source(Place(path, str(path), None), diagnostics)
+    output.report(diagnostics)
+    return None if read is None else read[0].text
+
+
+def _formatted(text: str, name: str, output: Output) -> str | None:
+    """The text in the one layout, None when it has syntax errors (which are told)."""
+    from gpusched_dsl.language import formatter
+
+    format_text: Callable[[str, str], str] = formatter.format_text
+    try:
+        return format_text(text, name)
+    except DiagnosticError as error:
+        output.report(error.diagnostics)
+        return None
+
+
+def _difference(text: str, formatted: str, name: str) -> str:
+    import difflib
+
+    lines = difflib.unified_diff(
+        text.splitlines(keepends=True), formatted.splitlines(keepends=True), name, f"{name} (formatted)"
+    )
+    return "".join(line if line.endswith("\n") else line + "\n\\ no newline at the end\n" for line in lines)
+
+
+def _summary(changed: int, kept: int, failed: int, dry: bool) -> str:
+    parts = [
+        f"{count_text(changed, 'file')} {'would be reformatted' if dry else 'reformatted'}" if changed else "",
+        f"{count_text(kept, 'file')} {'are' if kept != 1 else 'is'} formatted already" if kept else "",
+        f"{count_text(failed, 'file')} could not be formatted" if failed else "",
+    ]
+    return ", ".join(p for p in parts if p) or "nothing to format"

@@ -1,0 +1,54 @@
+"""The files that a command line names: files as they are, folders as the `.gsm` files in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
+
+SUFFIX = ".gsm"
+
+
+def gsm_files(names: Iterable[str]) -> list[Path]:
+    """Every file named, and every `.gsm` file below every folder named, each once, folders in alphabetical order.
+
+    Raises DiagnosticError (GSM6004) when a folder cannot be read or holds none. A file that does not exist is left to
+    whoever reads it.
+    """
+    found: dict[Path, None] = {}
+    wrong: list[Diagnostic] = []
+    for name in names:
+        path = Path(name)
+        if not _is_folder(path):
+            found[path] = None
+            continue
+        try:
+            inside = sorted(_below(path))
+        except OSError as failure:
+            wrong.append(Diagnostic("GSM6004", f"cannot read the folder `{path}`: {failure.strerror or failure}"))
+            continue
+        if not inside:
+            wrong.append(Diagnostic("GSM6004", f"there is no `{SUFFIX}` file in the folder `{path}`"))
+        found.update(dict.fromkeys(inside))
+    if wrong:
+        raise DiagnosticError(wrong)
+    return list(found)
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    """Files in a folder and its folders; hidden ones and symbolic links to folders are passed over."""
+    for entry in folder.iterdir():
+        if entry.name.startswith("."):
+            continue
+        if entry.is_dir() and not entry.is_symlink():
+            yield from _below(entry)
+        elif entry.suffix == SUFFIX and entry.is_file():
+            yield entry
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False

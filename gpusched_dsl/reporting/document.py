@@ -1,0 +1,116 @@
+"""A result as JSON: the document that `docs/schema/result.schema.json` describes."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+from gpusched_dsl.ir.problem import Family, Floats
+from gpusched_dsl.reporting.tables import label_rows, nonzero_positions, tidy
+
+if TYPE_CHECKING:
+    from gpusched_dsl.reporting.result import Result
+
+FORMAT = "gsdsl-result/1"
+
+
+def document(result: Result) -> dict[str, Any]:
+    """The result as nested dictionaries and lists that JSON can hold; numbers that are not finite become None."""
+    solved, origins = result.solved, result.origins
+    model = origins.model
+    found: dict[str, Any] = {
+        "status": result.status.value,
+        "objective": result.objective,
+        "bound": result.bound,
+        "gap": result.gap,
+        "terms": result.terms,
+        "variables": {f.name: _entries(f, solved.point, _is_whole(result, f)) for f in solved.problem.variables},
+        "placement": [] if result.placed is None else result.placed.records(),
+        "build_seconds": round(result.build_seconds, 6),
+        "solve_seconds": round(result.solve_seconds, 6),
+        "backend": result.backend,
+        "versions": result.versions,
+        "inputs_sha256": result.inputs_sha256,
+        "format": FORMAT,
+        "reason": result.reason,
+        "has_point": result.has_point,
+        "model": solved.problem.name,
+        "scenario": origins.scenario,
+        "options": dict(model.options) if model is not None else {},
+        "settings": dict(origins.settings),
+        "solver_options": {
+            "gap": solved.options.gap,
+            "time_limit": solved.options.time_limit,
+            "threads": solved.options.threads,
+            "seed": solved.options.seed,
+            "extra": dict(solved.options.extra),
+        },
+        "objectives": [
+            {
+                "name": o.name,
+                "sense": o.sense,
+                "unit": o.unit,
+                "value": o.value,
+                "bound": o.bound,
+                "gap": o.gap,
+                "terms": {t.name or o.name or "objective": t.value for t in o.terms},
+                "status": None if o.status is None else o.status.value,
+                "seconds": round(o.seconds, 6),
+            }
+            for o in solved.objectives
+        ],
+        "placement_units": {} if result.placed is None else result.placed.units,
+        "size": {
+            "columns": solved.problem.columns,
+            "integer_columns": int(solved.problem.integer.sum()),
+            "rows": solved.problem.rows,
+            "nonzeros": solved.problem.matrix.nonzeros,
+        },
+        "statistics": solved.statistics,
+        "warnings": [{"code": w.code, "message": w.message} for w in result.warnings],
+    }
+    return {key: _finite(value) for key, value in found.items()}
+
+
+def json_text(found: dict[str, Any]) -> str:
+    """The document for people too: a line per entry of a variable, per row of the placement, per term."""
+    return _layout(found, 0) + "\n"
+
+
+def _entries(family: Family, point: Floats | None, whole: bool) -> list[dict[str, Any]]:
+    if point is None:
+        return []
+    values = point[family.slice]
+    positions = nonzero_positions(values)
+    numbers = tidy(values[positions], whole)
+    labels = label_rows(family.domain, positions)
+    return [{"index": index, "value": value} for index, value in zip(labels, numbers, strict=True)]
+
+
+def _is_whole(result: Result, family: Family) -> bool:
+    return bool(result.solved.problem.integer[family.slice].all())
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {str(k): _finite(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(v) for v in value]
+    return value
+
+
+def _layout(value: Any, depth: int) -> str:
+    """Containers that hold containers are spread over lines, the others stand on one."""
+    inner = "  " * (depth + 1)
+    if isinstance(value, dict) and value and (depth == 0 or any(isinstance(v, dict | list) for v in value.values())):
+        if set(value) == {"index", "value"}:
+            return json.dumps(value, ensure_ascii=False)
+        parts = [f"{json.dumps(k, ensure_ascii=False)}: {_layout(v, depth + 1)}" for k, v in value.items()]
+        return "{\n" + ",\n".join(inner + p for p in parts) + "\n" + "  " * depth + "}"
+    if isinstance(value, list) and any(isinstance(v, dict | list) for v in value):
+        parts = [_layout(v, depth + 1) for v in value]
+        return "[\n" + ",\n".join(inner + p for p in parts) + "\n" + "  " * depth + "]"
+    return json.dumps(value, ensure_ascii=False)

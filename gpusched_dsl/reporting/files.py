@@ -1,0 +1,75 @@
+"""Writing results: whole files or none, and every failure a diagnostic."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+
+from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file whole: beside its place first, then put there; raises DiagnosticError (GSM6008).
+
+    A file that was there is replaced only when the new one is complete. Pipes and devices are written directly.
+    """
+    try:
+        if path.exists() and not path.is_file():
+            if path.is_dir():
+                raise IsADirectoryError(f"`{path}` is a folder")
+            path.write_text(text, encoding="utf-8")
+            return
+        _replace(path.resolve(), text)
+    except (OSError, ValueError) as failure:
+        raise DiagnosticError([cannot_write(path, failure)]) from failure
+
+
+def _replace(path: Path, text: str) -> None:
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    try:
+        with beside.open("x", encoding="utf-8", newline="") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        if path.exists():
+            beside.chmod(path.stat().st_mode & 0o777)
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder and those above it; one that is there already is fine. Raises DiagnosticError (GSM6008)."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except (OSError, ValueError) as failure:
+        raise DiagnosticError([cannot_write(path, failure)]) from failure
+
+
+def check_writable(path: Path, *, folder: bool = False) -> None:
+    """Raise DiagnosticError (GSM6008) when a file could not be written there; cheap, and before a long solve."""
+    try:
+        if not folder and path.is_dir():
+            raise IsADirectoryError(f"`{path}` is a folder")
+        if folder and path.exists() and not path.is_dir():
+            raise NotADirectoryError(f"`{path}` is a file")
+        place = path if folder else path.parent
+        while folder and not place.exists() and place != place.parent:
+            place = place.parent
+        if not place.is_dir():
+            raise FileNotFoundError(f"there is no folder `{place}`")
+        target = path if path.exists() and not folder else place
+        if not os.access(target, os.W_OK):
+            raise PermissionError(f"no permission to write `{target}`")
+    except (OSError, ValueError) as failure:
+        raise DiagnosticError([cannot_write(path, failure)]) from failure
+
+
+def cannot_write(path: Path, failure: Exception) -> Diagnostic:
+    reason = failure.strerror if isinstance(failure, OSError) and failure.strerror else str(failure)
+    return Diagnostic(
+        "GSM6008",
+        f"cannot write `{path}`: {reason}",
+        help="name a file in a folder that exists and may be written",
+    )

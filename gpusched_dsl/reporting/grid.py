@@ -1,0 +1,71 @@
+"""Tables for the terminal: columns of texts, as plain aligned text or through rich."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+GAP = "  "
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """`right` aligns numbers; `texts` has one entry per row."""
+
+    header: str
+    texts: Sequence[str]
+    right: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Columns of equal length. A row number in `starts` begins a group; tables draw a line above it."""
+
+    columns: tuple[Column, ...]
+    starts: frozenset[int] = frozenset()
+
+    @property
+    def rows(self) -> int:
+        return len(self.columns[0].texts) if self.columns else 0
+
+    def head(self, rows: int) -> Grid:
+        """The first rows only."""
+        return Grid(tuple(Column(c.header, c.texts[:rows], c.right) for c in self.columns), self.starts)
+
+
+def plain(grid: Grid, indent: str = "  ") -> str:
+    """The table as lines of plain text; a wide table stays wide, for a pipe has no width."""
+    widths = [max(len(c.header), *(len(t) for t in c.texts), 0) for c in grid.columns]
+
+    def line(texts: Sequence[str]) -> str:
+        cells = [
+            t.rjust(w) if c.right else t.ljust(w) for t, w, c in zip(texts, widths, grid.columns, strict=True)
+        ]
+        return (indent + GAP.join(cells)).rstrip()
+
+    lines = [line([c.header for c in grid.columns])]
+    lines.append(indent + GAP.join("-" * w for w in widths))
+    lines.extend(line(row) for row in zip(*(c.texts for c in grid.columns), strict=True))
+    return "\n".join(lines) + "\n"
+
+
+def rich_table(grid: Grid) -> Table:
+    """The same for a terminal: wraps to its width, groups set apart by lines."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
+    for column in grid.columns:
+        table.add_column(
+            Text(column.header), justify="right" if column.right else "left", no_wrap=column.right, overflow="fold"
+        )
+    for number, row in enumerate(zip(*(c.texts for c in grid.columns), strict=True)):
+        if number and number in grid.starts:
+            table.add_section()
+        table.add_row(*(Text(t) for t in row))
+    return table

@@ -1,0 +1,63 @@
+"""What the index columns of a table are called: the author's index names, or the set's name where there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gpusched_dsl.ir.domains import Domain
+from gpusched_dsl.language.checked import (
+    CheckedModel,
+    ComprehensionSet,
+    IndexingCore,
+    IndexRef,
+    Iterator,
+    NamedSet,
+    SetCore,
+)
+
+VALUE = "value"
+
+
+def index_names(model: CheckedModel, indexing: IndexingCore) -> tuple[str, ...]:
+    """One distinct name per index position of a declaration."""
+    return distinct([name for iterator in indexing.iterators for name in _iterator_names(model, iterator)])
+
+
+def names_of_domain(domain: Domain) -> tuple[str, ...]:
+    """Names for a problem without a model: those of the sets; `index` for integers."""
+    return distinct([c.name if c is not None else "index" for c in domain.components])
+
+
+def distinct(names: Sequence[str], taken: Sequence[str] = (VALUE,)) -> tuple[str, ...]:
+    """The names, a number appended where one is taken already."""
+    result: list[str] = []
+    for name in names:
+        chosen, number = name, 2
+        while chosen in result or chosen in taken:
+            chosen, number = f"{name}_{number}", number + 1
+        result.append(chosen)
+    return tuple(result)
+
+
+def _iterator_names(model: CheckedModel, iterator: Iterator) -> list[str]:
+    if all(_is_written(v.name) for v in iterator.variables):
+        return [v.name for v in iterator.variables]
+    made_up = _set_names(model, iterator.domain, len(iterator.variables))
+    return [v.name if _is_written(v.name) else name for v, name in zip(iterator.variables, made_up, strict=True)]
+
+
+def _is_written(name: str) -> bool:
+    """Whether the author gave this name; the checker makes up names that no author can write, and `_` is none."""
+    return name.isidentifier() and name.strip("_") != "" and not name.startswith("_")
+
+
+def _set_names(model: CheckedModel, domain: SetCore, arity: int) -> list[str]:
+    if not isinstance(domain, NamedSet):
+        return ["index"] * arity
+    if arity == 1:
+        return [domain.name]
+    declared = model.sets.get(domain.name)
+    value = declared.value if declared is not None else None
+    if isinstance(value, ComprehensionSet) and all(isinstance(e, IndexRef) for e in value.element):
+        return [e.variable.name if isinstance(e, IndexRef) else "index" for e in value.element]
+    return [f"{domain.name}_{number}" for number in range(1, arity + 1)]

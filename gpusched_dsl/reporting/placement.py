@@ -1,0 +1,143 @@
+"""What a solution means in the cluster: the items of the `placement` declaration where its variables are 1."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from gpusched_dsl.compiling.evaluate import Evaluator
+from gpusched_dsl.compiling.frames import Frame
+from gpusched_dsl.compiling.limits import Limits
+from gpusched_dsl.compiling.store import Store
+from gpusched_dsl.ir.problem import Floats
+from gpusched_dsl.language.checked import (
+    CheckedModel,
+    CheckedPlacement,
+    CheckedPlacementItem,
+    Core,
+    Element,
+    Numeric,
+    ParamRef,
+    TextType,
+)
+from gpusched_dsl.language.units import DIMENSIONLESS, Unit, convertible, factor
+from gpusched_dsl.reporting.tables import labelled
+
+CHOSEN = 0.5  # a binary above this is 1
+
+
+@dataclass(frozen=True, eq=False)
+class Placement:
+    """`table` has a row per chosen element and a column per role (`job`, `node`, `uses`, `of`, `lasts`, `costs`, ...).
+
+    `cost` is what the row costs altogether: `costs` itself, or `costs * lasts` where `costs` is money per time.
+    `units` gives the unit of the columns that have one; `codes` sort keys of the label columns, in the order of the sets.
+    """
+
+    table: pl.DataFrame
+    units: dict[str, str] = field(default_factory=dict)
+    codes: dict[str, np.ndarray[Any, Any]] = field(default_factory=dict)
+
+    def records(self) -> list[dict[str, Any]]:
+        """One dictionary per row."""
+        return self.table.to_dicts()
+
+
+def placement_of(model: CheckedModel, store: Store, point: Floats, limits: Limits | None = None) -> Placement | None:
+    """The placement at a point, or None where the model declares none. Raises DiagnosticError as evaluation does."""
+    declared = model.placement
+    if declared is None:
+        return None
+    family = store.variables[declared.variable]
+    values = point[family.first : family.first + family.domain.size]
+    positions = np.flatnonzero(values > CHOSEN)
+    columns = [c[positions] for c in family.domain.columns()]
+    frame = Frame(len(positions), dict(zip(declared.indices, columns, strict=True)))
+    evaluator = Evaluator(model, store, limits or Limits())
+    reader = _Reader(evaluator, frame, store)
+    for name, item, core in _columns(declared):
+        reader.read(name, core, item.unit if core is item.value else None)
+    reader.total_cost()
+    return Placement(pl.DataFrame(reader.series), reader.units, reader.codes)
+
+
+def _columns(declared: CheckedPlacement) -> Iterator[tuple[str, CheckedPlacementItem, Core]]:
+    """Column names with their expressions: a role's own name, and of several `uses` each with its capacity's."""
+    roles = [item.role for item in declared.items]
+    taken: set[str] = set()
+    for item in declared.items:
+        several = roles.count(item.role) > 1
+        ending = f"_{_capacity_name(item)}" if several else ""
+        name = _free(item.role + ending, taken)
+        yield name, item, item.value
+        if item.of is not None:
+            yield _free("of" + ending, taken), item, item.of
+
+
+def _capacity_name(item: CheckedPlacementItem) -> str:
+    return item.of.name if isinstance(item.of, ParamRef) else "part"
+
+
+def _free(name: str, taken: set[str]) -> str:
+    number, chosen = 2, name
+    while chosen in taken:
+        chosen, number = f"{name}_{number}", number + 1
+    taken.add(chosen)
+    return chosen
+
+
+class _Reader:
+    """Evaluates items over the chosen rows into columns."""
+
+    def __init__(self, evaluator: Evaluator, frame: Frame, store: Store) -> None:
+        self.evaluator, self.frame, self.store = evaluator, frame, store
+        self.series: list[pl.Series] = []
+        self.units: dict[str, str] = {}
+        self.codes: dict[str, np.ndarray[Any, Any]] = {}
+        self._numbers: dict[str, tuple[Floats, Unit]] = {}
+
+    def read(self, name: str, core: Core, unit: Unit | None) -> None:
+        if isinstance(core.type, Element):
+            codes = np.broadcast_to(self.evaluator.codes(core, self.frame), (self.frame.size,))
+            self.codes[name] = codes
+            self.series.append(labelled(self.store.universes[core.type.root], codes, name))
+        elif isinstance(core.type, TextType):
+            texts = np.broadcast_to(self.evaluator.values(core, self.frame), (self.frame.size,))
+            self.series.append(pl.Series(name, texts.tolist(), dtype=pl.String))
+        else:
+            self._number(name, core, unit)
+
+    def _number(self, name: str, core: Core, unit: Unit | None) -> None:
+        values = np.broadcast_to(self.evaluator.numbers(core, self.frame), (self.frame.size,)) + 0.0
+        own = core.type.unit if isinstance(core.type, Numeric) else DIMENSIONLESS
+        if unit is not None and convertible(own, unit):
+            values, own = values * float(factor(own, unit)), unit
+        if isinstance(core.type, Numeric) and core.type.integer and np.array_equal(values, np.rint(values)):
+            self.codes[name] = values
+            self.series.append(pl.Series(name, values.astype(np.int64)))
+        else:
+            self.series.append(pl.Series(name, values))
+        self._numbers[name] = (values, own)
+        if own != DIMENSIONLESS:
+            self.units[name] = own.text
+
+    def total_cost(self) -> None:
+        """The column `cost`, where `costs` is money, or money per time and `lasts` says for how long."""
+        if "costs" not in self._numbers or any(s.name == "cost" for s in self.series):
+            return
+        values, unit = self._numbers["costs"]
+        if "lasts" in self._numbers and _per_time(unit):
+            duration, time = self._numbers["lasts"]
+            whole = (unit * time).base  # $/h times min is a sixtieth of a $: in $
+            values, unit = values * duration * float(factor(unit * time, whole)), whole
+        self.series.append(pl.Series("cost", values))
+        if unit != DIMENSIONLESS:
+            self.units["cost"] = unit.text
+
+
+def _per_time(unit: Unit) -> bool:
+    return ("time", -1) in unit.dimension

@@ -1,0 +1,321 @@
+"""The result of a solve in the author's names: values as tables, objective by term, placement, JSON and CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from gpusched_dsl.compiling.limits import Limits
+from gpusched_dsl.ir.answer import Status
+from gpusched_dsl.ir.domains import Domain
+from gpusched_dsl.ir.problem import Family, Floats, Problem
+from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, did_you_mean
+from gpusched_dsl.reporting.index_names import index_names, names_of_domain
+from gpusched_dsl.reporting.placement import Placement, placement_of
+from gpusched_dsl.reporting.tables import nonzero_positions, table
+
+if TYPE_CHECKING:
+    from gpusched_dsl.backends.solved import ObjectiveResult, Solved
+    from gpusched_dsl.compiling.store import Store
+    from gpusched_dsl.language.checked import CheckedModel, IndexingCore
+
+
+@dataclass(frozen=True, eq=False)
+class Origins:
+    """Where a problem came from. `model` and `store` are None for a problem that was read from a file.
+
+    `inputs_sha256` has the SHA-256 of every text and data file read; `settings` what was set from outside.
+    """
+
+    model: CheckedModel | None = None
+    store: Store | None = None
+    scenario: str | None = None
+    build_seconds: float = 0.0
+    inputs_sha256: Mapping[str, str] = field(default_factory=dict)
+    warnings: tuple[Diagnostic, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    limits: Limits | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """What a solve gave. Numbers are in the units that the model declares.
+
+    `result["run"]` is the table of the values that are not zero, `result.table("run", zeros=True)` of all;
+    `rebuilt` says why a re-solve could not change the loaded problem in place, None where it could or was the first.
+    """
+
+    solved: Solved
+    origins: Origins
+    rebuilt: str | None = None
+
+    # --- what came out -----------------------------------------------------------------------------------------------
+
+    @property
+    def status(self) -> Status:
+        """`optimal`, `infeasible`, `unbounded`, `infeasible_or_unbounded` or `limit` (see `reason`); compares with str."""
+        return self.solved.status
+
+    @property
+    def reason(self) -> str:
+        """What ended a solve with status `limit`: `time`, `interrupt`, `nodes`, `iterations`, `memory`, ...; else empty."""
+        return self.solved.reason
+
+    @property
+    def has_point(self) -> bool:
+        """Whether there is a solution to read values from."""
+        return self.solved.point is not None
+
+    @property
+    def objective(self) -> float | None:
+        """The value of the first objective at the point; None without a point or an objective."""
+        return self.solved.objective
+
+    @property
+    def bound(self) -> float | None:
+        """No point can be better than this; None where the solver has proved nothing."""
+        return self.solved.bound
+
+    @property
+    def gap(self) -> float | None:
+        """|objective - bound| / max(|objective|, 1e-9)."""
+        return self.solved.gap
+
+    @property
+    def objectives(self) -> tuple[ObjectiveResult, ...]:
+        """All objectives in the order of their priority, each with value, bound, gap, unit and terms."""
+        return self.solved.objectives
+
+    @cached_property
+    def terms(self) -> dict[str, float]:
+        """The value of every objective term by name; an objective without named terms counts as one term."""
+        values: dict[str, float] = {}
+        for objective in self.solved.objectives:
+            for term in objective.terms:
+                values[term.name or objective.name or "objective"] = term.value
+        return values
+
+    @property
+    def build_seconds(self) -> float:
+        """Seconds from the text to the problem loaded in the solver."""
+        return self.origins.build_seconds + self.solved.load_seconds
+
+    @property
+    def solve_seconds(self) -> float:
+        """Seconds that the solver worked."""
+        return self.solved.solve_seconds
+
+    @property
+    def backend(self) -> str:
+        return self.solved.backend.name
+
+    @cached_property
+    def versions(self) -> dict[str, str]:
+        """Versions of gsdsl, of Python and of the solver."""
+        import platform
+
+        from gpusched_dsl import __version__
+
+        return {"gsdsl": __version__, "python": platform.python_version(), **self.solved.versions}
+
+    @property
+    def inputs_sha256(self) -> dict[str, str]:
+        """SHA-256 of every file that was read, by its name."""
+        return dict(self.origins.inputs_sha256)
+
+    @property
+    def warnings(self) -> tuple[Diagnostic, ...]:
+        return self.origins.warnings
+
+    @property
+    def problem(self) -> Problem:
+        return self.solved.problem
+
+    # --- tables ------------------------------------------------------------------------------------------------------
+
+    def __getitem__(self, name: str) -> pl.DataFrame:
+        """The values of a variable, `let` or parameter that are not zero; KeyError for another name."""
+        return self.table(name, zeros=False)
+
+    def table(self, name: str, *, zeros: bool = True) -> pl.DataFrame:
+        """The values of a variable, `let` or parameter: a column per index and `value`, in the order of the sets.
+
+        Without `zeros`, rows within 1e-9 of zero are left out. Raises KeyError for another name, and DiagnosticError
+        (GSM6010) when values depend on a solution and there is none.
+        """
+        domain, values, names = self._values(name)
+        if zeros or values.dtype.kind not in "fi":
+            return table(domain, values, names)
+        positions = nonzero_positions(values)
+        return table(domain, values[positions], names, positions=positions)
+
+    def value(self, name: str, *labels: str | int) -> float:
+        """One value: `result.value("run", "j1", "n1", "v1", 2)`; KeyError when the labels are no element."""
+        domain, values, _ = self._values(name)
+        position = locate(domain, labels)
+        if position is None:
+            raise KeyError(f"{name}[{', '.join(map(str, labels))}]")
+        return float(values[position])
+
+    def duals(self, constraint: str) -> pl.DataFrame:
+        """Per row of a constraint how the objective changes with its right-hand side; columns as in `table`.
+
+        A constraint that is a chain has a column `part`. Raises KeyError for another name, DiagnosticError (GSM6010)
+        when there are no duals: the problem has integers or several objectives, or was not solved to optimality.
+        """
+        families = self._named(self.problem.constraints, constraint, "constraint")
+        duals = self._needed(self.solved.row_duals, "duals")
+        declared = self.origins.model.constraints.get(constraint) if self.origins.model else None
+        frames = []
+        for family in families:
+            names = self._names(declared.indexing if declared else None, family.domain)
+            frame = table(family.domain, duals[family.slice], names, value_name="dual")
+            frames.append(frame.with_columns(pl.lit(family.part + 1).alias("part")) if len(families) > 1 else frame)
+        return pl.concat(frames)
+
+    def reduced_costs(self, variable: str) -> pl.DataFrame:
+        """Per column of a variable its reduced cost; raises as `duals` does."""
+        (family,) = self._named(self.problem.variables, variable, "variable")
+        costs = self._needed(self.solved.reduced_costs, "reduced costs")
+        declared = self.origins.model.variables.get(variable) if self.origins.model else None
+        names = self._names(declared.indexing if declared else None, family.domain)
+        return table(family.domain, costs[family.slice], names, value_name="reduced_cost")
+
+    @cached_property
+    def placed(self) -> Placement | None:
+        """The placement with its units; None without a point or a `placement` declaration."""
+        origins = self.origins
+        if origins.model is None or origins.store is None or self.solved.point is None:
+            return None
+        return placement_of(origins.model, origins.store, self.solved.point, origins.limits)
+
+    @property
+    def placement(self) -> pl.DataFrame | None:
+        """What runs where, a row per decision: `job`, `node`, `node_type`, `uses`, `of`, `lasts`, `costs`, `cost`."""
+        return None if self.placed is None else self.placed.table
+
+    # --- files -------------------------------------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as `docs/schema/result.schema.json` describes it; numbers that are not finite are None."""
+        from gpusched_dsl.reporting.document import document
+
+        return document(self)
+
+    def to_json(self, path: str | Path) -> None:
+        """Write the result as JSON, whole or not at all; raises DiagnosticError (GSM6008)."""
+        from gpusched_dsl.reporting.document import json_text
+        from gpusched_dsl.reporting.files import write_text
+
+        write_text(Path(path), json_text(self.to_dict()))
+
+    def to_csv(self, folder: str | Path) -> list[Path]:
+        """Write one CSV per variable (nonzeros) and `placement.csv` into a folder, which is made if need be.
+
+        A variable called `placement` keeps its name and the placement becomes `placement_2.csv`. Gives the files.
+        Raises DiagnosticError: GSM6008 when a file cannot be written, GSM6010 without a point.
+        """
+        from gpusched_dsl.reporting.csv_files import write_csv_folder
+        from gpusched_dsl.reporting.index_names import distinct
+
+        tables = {family.name: self[family.name] for family in self.problem.variables}
+        if self.placement is not None:
+            (name,) = distinct(["placement"], tuple(tables))
+            tables[name] = self.placement
+        return write_csv_folder(Path(folder), tables)
+
+    def __repr__(self) -> str:
+        from gpusched_dsl.reporting.numbers import number_text
+
+        value = f", objective {number_text(self.objective)}" if self.objective is not None else ""
+        return f"<Result {self.problem.name}: {self.status}{value}, {self.backend}>"
+
+    # --- inside ------------------------------------------------------------------------------------------------------
+
+    def _values(self, name: str) -> tuple[Domain, np.ndarray[Any, Any], tuple[str, ...]]:
+        family = next((f for f in self.problem.variables if f.name == name), None)
+        model, store = self.origins.model, self.origins.store
+        if family is not None:
+            point = self._needed(self.solved.point, "values")
+            indexing = model.variables[name].indexing if model else None
+            return family.domain, point[family.slice], self._names(indexing, family.domain)
+        if model is not None and store is not None and name in model.params:
+            param = store.params[name]
+            return param.domain, _texts(store, model, name), self._names(model.params[name].indexing, param.domain)
+        if model is not None and name in model.lets:
+            return self._let(name)
+        known = [f.name for f in self.problem.variables]
+        known += [*model.params, *model.lets] if model else []
+        hint = did_you_mean(name, known)
+        raise KeyError(f"`{name}` is no variable, let or parameter of {self.problem.name}" + (f"; {hint}" if hint else ""))
+
+    def _let(self, name: str) -> tuple[Domain, np.ndarray[Any, Any], tuple[str, ...]]:
+        from dataclasses import replace
+
+        from gpusched_dsl.compiling.evaluate import Evaluator
+
+        model, store = self.origins.model, self.origins.store
+        assert model is not None
+        assert store is not None
+        declared = model.lets[name]
+        if declared.value.decision:
+            store = replace(store, point=self._needed(self.solved.point, "values"))
+        evaluator = Evaluator(model, store, self.origins.limits or Limits())
+        domain = evaluator.index_domain(declared.indexing, declared.span)
+        frame = evaluator.domain_frame(declared.indexing, domain)
+        values = np.broadcast_to(evaluator.numbers(declared.value, frame), (domain.size,))
+        return domain, values, self._names(declared.indexing, domain)
+
+    def _names(self, indexing: IndexingCore | None, domain: Domain) -> tuple[str, ...]:
+        if indexing is None or self.origins.model is None:
+            return names_of_domain(domain)
+        return index_names(self.origins.model, indexing)
+
+    def _named(self, families: tuple[Family, ...], name: str, kind: str) -> tuple[Family, ...]:
+        found = tuple(f for f in families if f.name == name)
+        if not found:
+            hint = did_you_mean(name, {f.name for f in families})
+            raise KeyError(f"`{name}` is no {kind} of {self.problem.name}" + (f"; {hint}" if hint else ""))
+        return found
+
+    def _needed(self, values: Floats | None, what: str) -> Floats:
+        if values is not None:
+            return values
+        if what == "values":
+            help = "look at `status` first" if self.reason == "" else "allow the solver more time"
+            message = f"there are no values: the solve ended as {self.status.value} without a point"
+        else:
+            message = f"there are no {what}"
+            help = "a solver gives them for a problem without integers, with one objective, solved to optimality"
+        raise DiagnosticError([Diagnostic("GSM6010", message, help=help)])
+
+
+def locate(domain: Domain, labels: tuple[str | int, ...]) -> int | None:
+    """The position of an index tuple given by its labels, None when it is no element."""
+    if len(labels) != domain.arity:
+        return None
+    if not labels:
+        return 0
+    codes = []
+    for component, label in zip(domain.components, labels, strict=True):
+        code = label if component is None else component.code_of.get(label)
+        if not isinstance(code, int):
+            return None
+        codes.append(np.array([code], dtype=np.int64))
+    position = int(domain.locate(codes)[0])
+    return position if position >= 0 else None
+
+
+def _texts(store: Store, model: CheckedModel, name: str) -> np.ndarray[Any, Any]:
+    """A parameter's values; elements as their labels."""
+    from gpusched_dsl.language.checked import Element
+
+    values = store.params[name].values
+    type_ = model.params[name].type
+    return store.universes[type_.root].label_array[values] if isinstance(type_, Element) else values

@@ -1,0 +1,109 @@
+"""The placement as a table for people: by node, then job; slots of one decision joined into ranges."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from gpusched_dsl.reporting.grid import Column, Grid
+from gpusched_dsl.reporting.numbers import column_texts
+from gpusched_dsl.reporting.placement import Placement
+
+FIRST = ("node", "node_type")  # group by these, in this order
+SUMMED = ("lasts", "cost")
+
+
+def schedule(placed: Placement) -> Grid:
+    """One line per placed job, those of one node together; `uses` and `of` become `3 of 4`."""
+    if "slot" in placed.table.columns:
+        placed = _join_slots(placed)
+    frame = _sorted(placed)
+    leading = [name for name in FIRST if name in frame.columns]
+    names = [*leading, *(n for n in frame.columns if n not in leading)]
+    starts = _group_starts(frame, leading)
+    columns: list[Column] = []
+    for name in names:
+        if name == "of" or name.startswith("of_"):
+            continue  # stands with its `uses`
+        unit = placed.units.get(name)
+        header = f"{name.replace('_', ' ')} [{unit}]" if unit else name.replace("_", " ")
+        texts, right = _texts(frame, name)
+        if name in leading:
+            texts = [t if row in starts else "" for row, t in enumerate(texts)]
+        columns.append(Column(header, texts, right))
+    return Grid(tuple(columns), frozenset(starts))
+
+
+def totals(placed: Placement) -> dict[str, float]:
+    """The sums over all rows that mean something: the cost."""
+    return {"cost": float(placed.table["cost"].sum())} if "cost" in placed.table.columns else {}
+
+
+def _texts(frame: pl.DataFrame, name: str) -> tuple[list[str], bool]:
+    values = frame[name].to_list()
+    if not frame[name].dtype.is_numeric():
+        return ["" if v is None else str(v) for v in values], False
+    texts = column_texts(values)
+    capacity = "of" + name.removeprefix("uses")
+    if name.startswith("uses") and capacity in frame.columns:
+        most = column_texts(frame[capacity].to_list())
+        width = max((len(t) for t in texts), default=0)
+        return [f"{t.rjust(width)} of {m}" for t, m in zip(texts, most, strict=True)], False
+    return texts, True
+
+
+def _sorted(placed: Placement) -> pl.DataFrame:
+    """By node, then in the order of the other labels' sets."""
+    keys = [n for n in ("node", "node_type", "slot", "job") if n in placed.codes]
+    keys += [n for n in placed.codes if n not in keys]
+    if not keys or placed.table.is_empty():
+        return placed.table
+    order = np.lexsort([placed.codes[name] for name in reversed(keys)])
+    return placed.table[order.tolist()]
+
+
+def _group_starts(frame: pl.DataFrame, leading: Sequence[str]) -> set[int]:
+    if not leading or frame.is_empty():
+        return set(range(min(1, frame.height)))
+    rows = frame.select(leading).rows()
+    return {0, *(i for i in range(1, len(rows)) if rows[i] != rows[i - 1])}
+
+
+def _join_slots(placed: Placement) -> Placement:
+    """Rows that differ only in the slot and in what is summed become one, with the slots as ranges."""
+    frame = placed.table
+    if frame.is_empty():
+        return placed
+    same = [n for n in frame.columns if n != "slot" and n not in SUMMED]
+    slot_codes = placed.codes.get("slot", np.arange(frame.height))
+    by_slot = np.argsort(slot_codes, kind="stable")
+    groups: dict[tuple[Any, ...], list[int]] = {}
+    keys = frame.select(same).rows() if same else [()] * frame.height
+    for row in by_slot.tolist():
+        groups.setdefault(keys[row], []).append(row)
+    slots = frame["slot"].to_list()
+    joined: dict[str, list[Any]] = {name: [] for name in frame.columns}
+    for key, rows in groups.items():
+        for name, value in zip(same, key, strict=True):
+            joined[name].append(value)
+        joined["slot"].append(_ranges([int(slot_codes[r]) for r in rows], [str(slots[r]) for r in rows]))
+        for name in SUMMED:
+            if name in joined:
+                joined[name].append(float(frame[name][rows].sum()))
+    firsts = [rows[0] for rows in groups.values()]
+    codes = {name: codes[firsts] for name, codes in placed.codes.items() if name in joined}
+    return Placement(pl.DataFrame(joined, schema_overrides={"slot": pl.String}), placed.units, codes)
+
+
+def _ranges(codes: Sequence[int], labels: Sequence[str]) -> str:
+    """`3..7, 9`: neighbours in the order of the slots."""
+    parts: list[str] = []
+    start = 0
+    for at in range(1, len(codes) + 1):
+        if at == len(codes) or codes[at] != codes[at - 1] + 1:
+            parts.append(labels[start] if at - start == 1 else f"{labels[start]}..{labels[at - 1]}")
+            start = at
+    return ", ".join(parts)

@@ -1,0 +1,110 @@
+"""What `gsdsl solve` tells about a result, as lines of text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpusched_dsl.ir.answer import Status
+from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.reporting.numbers import aligned, count_text, number_text, percent_text, seconds_text, with_unit
+
+if TYPE_CHECKING:
+    from gpusched_dsl.backends.solved import ObjectiveResult
+    from gpusched_dsl.reporting.result import Result
+
+WIDTH = 12  # of the words on the left
+
+LIMITS = {
+    "time": "the time limit",
+    "interrupt": "Ctrl-C",
+    "nodes": "the solver's limit of nodes",
+    "iterations": "the solver's limit of iterations",
+    "solutions": "the solver's limit of solutions",
+    "objective": "the solver's limit on the objective",
+    "memory": "the solver's memory limit",
+}
+
+
+def size_text(problem: Problem) -> str:
+    """`129 columns (126 integer), 265 rows, 1,032 nonzeros`."""
+    integer = int(problem.integer.sum())
+    columns = count_text(problem.columns, "column")
+    return (
+        f"{columns}{f' ({integer:,} integer)' if integer else ''}, {count_text(problem.rows, 'row')}, "
+        f"{count_text(problem.matrix.nonzeros, 'nonzero')}"
+    )
+
+
+def status_text(status: Status, reason: str, has_point: bool) -> str:
+    """The status with what it means where the word alone does not say."""
+    match status:
+        case Status.OPTIMAL:
+            return "optimal"
+        case Status.INFEASIBLE:
+            return "infeasible: no values satisfy all constraints"
+        case Status.UNBOUNDED:
+            return "unbounded: the objective can be improved without end"
+        case Status.INFEASIBLE_OR_UNBOUNDED:
+            return "infeasible or unbounded: the solver could not tell which"
+    what = LIMITS.get(reason, reason or "a limit")
+    return f"limit: stopped by {what}" + ("; the best solution found is shown" if has_point else " before any solution")
+
+
+def advice(status: Status, reason: str, has_point: bool) -> list[str]:
+    """What to do next where there is no solution."""
+    if has_point:
+        return []
+    match status:
+        case Status.INFEASIBLE:
+            return [
+                "The constraints exclude each other with this data. Look first at the numbers that they compare",
+                "(capacities, deadlines, stock). To find the culprit, extend the model and `drop` one constraint at",
+                "a time; the one without which it becomes feasible takes part in the conflict.",
+            ]
+        case Status.UNBOUNDED:
+            return [
+                "Some variable that the objective rewards may grow for ever. Give it a bound (`var x >= 0 <= limit`)",
+                "or a constraint, and check the signs in the objective.",
+            ]
+        case Status.INFEASIBLE_OR_UNBOUNDED:
+            return ["Bound every variable and solve again: what remains is infeasible."]
+    if reason == "interrupt":
+        return []
+    return ["Allow more time (`--time-limit`), or start from a solution that is known (`--warm-start RESULT.json`)."]
+
+
+def field(word: str, text: str) -> str:
+    return f"{word:<{WIDTH}}{text}".rstrip()
+
+
+def result_lines(result: Result) -> list[str]:
+    """Status, objectives by term, bound, gap and times."""
+    lines = [field("status", status_text(result.status, result.reason, result.has_point))]
+    for number, objective in enumerate(result.objectives):
+        lines.extend(objective_lines(objective, number, len(result.objectives)))
+    lines.append(field("build", seconds_text(result.build_seconds)))
+    lines.append(field("solve", seconds_text(result.solve_seconds)))
+    lines.extend(["", *told] if (told := advice(result.status, result.reason, result.has_point)) else [])
+    return lines
+
+
+def objective_lines(objective: ObjectiveResult, number: int, count: int) -> list[str]:
+    """One objective: its value, its named terms below each other, bound and gap."""
+    name = objective.name or "objective"
+    lines: list[str] = []
+    if objective.value is not None:
+        named = [(t.name, t.value) for t in objective.terms if t.name is not None]
+        texts = aligned([objective.value, *(v for _, v in named)])
+        wide = max([WIDTH, len(name) + 2, *(len(n) + 4 for n, _ in named)])
+        sense = "minimised" if objective.sense == "minimize" else "maximised"
+        order = f", priority {number + 1}" if count > 1 else ""
+        lines.append(f"{name:<{wide}}{with_unit(texts[0], objective.unit)}   ({sense}{order})")
+        for (term, _), text in zip(named, texts[1:], strict=True):
+            lines.append(f"  {term:<{wide - 2}}{with_unit(text, objective.unit)}")
+    if objective.status is None and count > 1:
+        lines.append(field("", f"`{name}` was not optimised: the objective before it ended without a proof"))
+    elif objective.bound is not None:
+        lines.append(field("bound", with_unit(number_text(objective.bound), objective.unit)))
+        if objective.gap is not None:
+            lines.append(field("gap", percent_text(objective.gap)))
+    return lines

@@ -1,0 +1,62 @@
+"""Values over a domain as polars tables: a column per index, named like the author's indices, and `value`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from gpusched_dsl.ir.domains import Codes, Component, Domain, Scalar
+from gpusched_dsl.reporting.index_names import VALUE
+from gpusched_dsl.reporting.numbers import NOISE
+
+
+def labelled(component: Component, codes: Codes, name: str) -> pl.Series:
+    """A column of labels: Int64 for integers, String for names."""
+    if component is None:
+        return pl.Series(name, codes, dtype=pl.Int64)
+    if component.integer_labels is not None:
+        return pl.Series(name, component.integer_labels[codes], dtype=pl.Int64)
+    labels = pl.Series(name, [str(label) for label in component.labels], dtype=pl.String)
+    return labels.gather(codes)
+
+
+def table(
+    domain: Domain,
+    values: Sequence[Any] | np.ndarray[Any, Any],
+    names: Sequence[str],
+    *,
+    value_name: str = VALUE,
+    positions: Codes | None = None,
+) -> pl.DataFrame:
+    """One row per element of `domain` (or of its `positions`, for which `values` are given), in its order."""
+    columns = domain.columns()
+    if positions is not None:
+        columns = tuple(c[positions] for c in columns)
+    series = [labelled(u, c, n) for u, c, n in zip(domain.components, columns, names, strict=True)]
+    return pl.DataFrame([*series, pl.Series(value_name, values)])
+
+
+def nonzero_positions(values: np.ndarray[Any, Any]) -> Codes:
+    """Where values are more than a solver's noise."""
+    return np.flatnonzero(np.abs(values) > NOISE)
+
+
+def label_rows(domain: Domain, positions: Codes) -> list[list[Scalar]]:
+    """The index tuples at some positions, as lists of labels."""
+    if not domain.components:
+        return [[] for _ in range(len(positions))]
+    columns = [c[positions] for c in domain.columns()]
+    labels = [c.tolist() if u is None else u.label_array[c].tolist() for u, c in zip(domain.components, columns, strict=True)]
+    return [list(row) for row in zip(*labels, strict=True)]
+
+
+def tidy(values: np.ndarray[Any, Any], whole: bool) -> list[float | int]:
+    """Numbers for people and files: whole ones as integers where the variable is one."""
+    if whole and np.array_equal(values, np.rint(values)):
+        integers: list[float | int] = values.astype(np.int64).tolist()
+        return integers
+    reals: list[float | int] = (values + 0.0).tolist()
+    return reals
