@@ -5,7 +5,7 @@ VENV   ?= .venv
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	"$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && command -v "$$p" && break; done)
 BIN    := $(VENV)/bin
-DEMO   ?= models/scenarios/philly40.gsm
+DEMO   ?= models/gavel_40_jobs.gsm
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test slow lint bench clean

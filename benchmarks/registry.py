@@ -56,7 +56,7 @@ class Case:
 CAPACITY = Case(
     name="capacity",
     title="40 nodes x 400 jobs as printed: CSV files to a model loaded in HiGHS",
-    prepare=("benchmarks.capacity.data", "40", "400", "1"),
+    prepare=("benchmarks.capacity.data", "40", "1"),
     reference="gsdsl",
     facts={"columns": 513_600, "rows": 1_041_601, "nonzeros": 4_114_040, "integers": 512_800},
     arms=(
@@ -80,7 +80,7 @@ CAPACITY = Case(
 CAPACITY_SCIP = Case(
     name="capacity_scip",
     title="the same model loaded in SCIP",
-    prepare=("benchmarks.capacity.data", "40", "400", "1"),
+    prepare=("benchmarks.capacity.data", "40", "1"),
     reference="gsdsl",
     arms=(Arm("gsdsl", "benchmarks.capacity.by_gsdsl", ("scip",), repeats=2),),
 )

@@ -13,13 +13,13 @@ from benchmarks.child import Lap
 def run(folder: Path, lap: Lap, mode: str = "dense") -> Any:
     """`mode` is `dense` (the default of linopy) or `sparse` (its CSR path, v1 semantics)."""
     nodes = pd.Index(pd.read_csv(folder / "nodes.csv")["node"], name="node")
-    types = pd.read_csv(folder / "types.csv").set_index("type")
-    jobs = pd.read_csv(folder / "jobs.csv").set_index("job")
-    times = pd.read_csv(folder / "times.csv")
+    types = pd.read_csv(folder / "types.csv").rename(columns={"vm_type": "type"}).set_index("type")
+    jobs = pd.read_csv(folder / "instance_jobs.csv").set_index("job")
+    times = pd.read_csv(folder / "instance_times.csv")
     configs = pd.DataFrame([(v, g) for v in types.index for g in range(1, types.gpus[v] + 1)], columns=["type", "size"])
     config = pd.Index(configs.type + ":" + configs["size"].astype(str), name="config")
     hours = (
-        times.assign(config=times.type + ":" + times.gpus.astype(str))
+        times.assign(config=times.vm_type + ":" + times.gpus.astype(str))
         .pivot(index="job", columns="config", values="hours")
         .loc[jobs.index, config]
     )
@@ -28,9 +28,9 @@ def run(folder: Path, lap: Lap, mode: str = "dense") -> Any:
     t = xr.DataArray(hours.to_numpy(), coords=[jobs.index, config])
     type_of = xr.DataArray(configs.type.to_numpy(), coords=[config], name="type")
     size = xr.DataArray(configs["size"].to_numpy(), coords=[config])
-    gpus, price = types.gpus.to_xarray(), types.price.to_xarray()
+    gpus, price = types.gpus.to_xarray(), types.price_usd_per_h.to_xarray()
     gpus_of, price_of = gpus.sel(type=type_of).drop_vars("type"), price.sel(type=type_of).drop_vars("type")
-    deadline, weight = jobs.deadline.to_xarray(), jobs.weight.to_xarray()
+    deadline, weight = jobs.deadline_h.to_xarray(), jobs.weight_usd_per_h.to_xarray()
     idle, period = 1.0, 1.0
 
     if mode == "sparse":

@@ -1,6 +1,5 @@
 """Pyomo: a concrete model from dictionaries, handed to HiGHS by one of its routes (`standard_form` is the fastest)."""
 
-import csv
 from pathlib import Path
 from typing import Any
 
@@ -8,21 +7,19 @@ import highspy
 import numpy as np
 import pyomo.environ as pyo
 
+from benchmarks.capacity.tables import rows
 from benchmarks.child import Lap
 
 
-def rows(path: Path) -> list[list[str]]:
-    with path.open(newline="", encoding="utf-8") as file:
-        return list(csv.reader(file))[1:]
-
-
 def build(folder: Path, lap: Lap) -> pyo.ConcreteModel:
-    nodes = [row[0] for row in rows(folder / "nodes.csv")]
-    gpus = {v: int(g) for v, g, _ in rows(folder / "types.csv")}
-    price = {v: float(p) for v, _, p in rows(folder / "types.csv")}
-    deadline = {j: float(d) for j, d, _ in rows(folder / "jobs.csv")}
-    weight = {j: float(w) for j, _, w in rows(folder / "jobs.csv")}
-    hours = {(j, v, int(g)): float(t) for j, v, g, t in rows(folder / "times.csv")}
+    nodes = [row["node"] for row in rows(folder / "nodes.csv")]
+    types, given = rows(folder / "types.csv"), rows(folder / "instance_jobs.csv")
+    gpus = {row["vm_type"]: int(row["gpus"]) for row in types}
+    price = {row["vm_type"]: float(row["price_usd_per_h"]) for row in types}
+    deadline = {row["job"]: float(row["deadline_h"]) for row in given}
+    weight = {row["job"]: float(row["weight_usd_per_h"]) for row in given}
+    times = rows(folder / "instance_times.csv")
+    hours = {(row["job"], row["vm_type"], int(row["gpus"])): float(row["hours"]) for row in times}
     lap("data")
 
     jobs, configs = list(deadline), [(v, g) for v in gpus for g in range(1, gpus[v] + 1)]

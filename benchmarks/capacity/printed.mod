@@ -11,9 +11,9 @@ set TIMES, dimen 3;
 param hours{TIMES}, > 0;
 
 table nodes IN "CSV" "nodes.csv": NODES <- [node];
-table types IN "CSV" "types.csv": TYPES <- [type], gpus, price;
-table jobs  IN "CSV" "jobs.csv":  JOBS <- [job], deadline, weight;
-table times IN "CSV" "times.csv": TIMES <- [job, type, gpus], hours;
+table types IN "CSV" "types.csv": TYPES <- [vm_type], gpus, price ~ price_usd_per_h;
+table jobs  IN "CSV" "instance_jobs.csv":  JOBS <- [job], deadline ~ deadline_h, weight ~ weight_usd_per_h;
+table times IN "CSV" "instance_times.csv": TIMES <- [job, vm_type, gpus], hours;
 
 param period := 1;
 param idle_penalty := 1;

@@ -26,15 +26,17 @@ class Tables:
 
 
 def read(folder: Path) -> Tables:
-    nodes, types, jobs, times = (rows(folder / f"{name}.csv") for name in ("nodes", "types", "jobs", "times"))
-    gpus = np.array([int(row[1]) for row in types])
+    nodes, types, jobs, times = (
+        rows(folder / f"{n}.csv") for n in ("nodes", "types", "instance_jobs", "instance_times")
+    )
+    gpus = np.array([int(row["gpus"]) for row in types])
     type_of = np.repeat(np.arange(len(types)), gpus)
     size_of = np.concatenate([np.arange(1, g + 1) for g in gpus])
-    job_number = {row[0]: i for i, row in enumerate(jobs)}
-    config_number = {(types[v][0], str(g)): c for c, (v, g) in enumerate(zip(type_of, size_of, strict=True))}
+    job_number = {row["job"]: i for i, row in enumerate(jobs)}
+    config_number = {(types[v]["vm_type"], str(g)): c for c, (v, g) in enumerate(zip(type_of, size_of, strict=True))}
     hours = np.full((len(jobs), len(type_of)), np.nan)
-    at = np.array([(job_number[j], config_number[v, g]) for j, v, g, _ in times])
-    hours[at[:, 0], at[:, 1]] = [float(row[3]) for row in times]
+    at = np.array([(job_number[row["job"]], config_number[row["vm_type"], row["gpus"]]) for row in times])
+    hours[at[:, 0], at[:, 1]] = [float(row["hours"]) for row in times]
     if np.isnan(hours).any():
         raise ValueError("an execution time is missing")
     return Tables(
@@ -43,15 +45,15 @@ def read(folder: Path) -> Tables:
         J=len(jobs),
         C=len(type_of),
         gpus=gpus,
-        price=np.array([float(row[2]) for row in types]),
-        deadline=np.array([float(row[1]) for row in jobs]),
-        weight=np.array([float(row[2]) for row in jobs]),
+        price=np.array([float(row["price_usd_per_h"]) for row in types]),
+        deadline=np.array([float(row["deadline_h"]) for row in jobs]),
+        weight=np.array([float(row["weight_usd_per_h"]) for row in jobs]),
         type_of=type_of,
         size_of=size_of,
         hours=hours,
     )
 
 
-def rows(path: Path) -> list[list[str]]:
+def rows(path: Path) -> list[dict[str, str]]:
     with path.open(newline="", encoding="utf-8") as file:
-        return list(csv.reader(file))[1:]
+        return list(csv.DictReader(file))
