@@ -122,13 +122,14 @@ def _advice(unit: Unit, target: Unit) -> str | None:
 
 
 def _warn_duration(checker: ExpressionChecker, core: Core, unit: Unit, target: Unit, because: Label | None) -> None:
+    thing = next(name for name, exponent in (*unit.dimension, *target.dimension) if exponent < 0)
     checker.error(
         "GSM1304",
         f"`{unit}` and `{target}` meet: the reciprocal of a rate is read as a duration",
         core.span,
         f"this is in `{unit}`",
         secondary=[*([because] if because is not None else []), *origins(checker, core)],
-        help="multiply by `1[...]` of the thing counted to say so and silence this warning",
+        help=f"multiply the time per {thing} by `1[{thing}]` to say so and silence this warning",
         severity=Severity.WARNING,
     )
 

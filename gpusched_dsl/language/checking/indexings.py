@@ -111,18 +111,14 @@ def _may_bind(checker: ExpressionChecker, name: tree.Identifier, scope: Scope, o
             help="give the inner one another name",
         )
         return False
-    if (
-        name.text in checker.symbols.sets
-        or name.text in checker.symbols.values
-        or name.text in checker.symbols.poisoned
-    ):
-        declared = checker.symbols.span_of(name.text)
+    declared = checker.symbols.quantity_span(name.text)
+    if declared is not None:
         checker.error(
             "GSM1104",
             f"index `{name.text}` hides a declaration",
             name.span,
             "an index of this name",
-            secondary=[Label(declared, f"`{name.text}` is declared here")] if declared is not None else [],
+            secondary=[Label(declared, f"`{name.text}` is declared here")],
             help="give the index another name",
         )
         return False

@@ -51,7 +51,8 @@ class Symbols:
     """Everything that has a name.
 
     `others` are names that are no values, with what they are: `("constraint", span)`. `poisoned` are names whose
-    declaration is in error; references to them are silent. `extras` come before the declarations of the model.
+    declaration is in error; references to them are silent. `upcoming` are names that are declared, read or not yet.
+    `extras` come before the declarations of the model.
     """
 
     sets: dict[str, CheckedSet] = field(default_factory=dict)
@@ -59,6 +60,7 @@ class Symbols:
     others: dict[str, tuple[str, Span]] = field(default_factory=dict)
     extras: Mapping[str, ExtraName] = field(default_factory=dict)
     poisoned: dict[str, Span] = field(default_factory=dict)
+    upcoming: dict[str, Span] = field(default_factory=dict)
 
     @classmethod
     def of(cls, model: CheckedModel, extras: Mapping[str, ExtraName] | None = None) -> Symbols:
@@ -74,6 +76,14 @@ class Symbols:
         others.update(dict.fromkeys(model.options, ("option", model.span)))
         values: dict[str, Valued] = {**model.params, **model.lets, **model.variables, **model.randoms}
         return cls(dict(model.sets), values, others, extras or {})
+
+    def quantity_span(self, name: str) -> Span | None:
+        """Where a set or a value of this name is declared, be it read or not yet: what an index may not hide."""
+        if name in self.sets:
+            return self.sets[name].span
+        if name in self.values:
+            return self.values[name].span
+        return self.poisoned.get(name) or self.upcoming.get(name)
 
     def span_of(self, name: str) -> Span | None:
         """Where a name is declared."""

@@ -1,0 +1,169 @@
+"""The order of declarations: each after all that it needs. What needs itself in a circle is reported."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import TypeAlias
+
+from gpusched_dsl.language import tree
+from gpusched_dsl.language.diagnostics import Diagnostics, Label
+from gpusched_dsl.language.source import Span
+
+Ordered: TypeAlias = tree.SetDecl | tree.ParamDecl | tree.LetDecl | tree.VarDecl | tree.RandomDecl
+Needs: TypeAlias = Mapping[str, Mapping[str, Span]]
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """Declarations in an order in which they can be read, and the names that stand in a circle with their place."""
+
+    declarations: tuple[Ordered, ...]
+    circular: Mapping[str, Span]
+
+
+def order(declarations: list[Ordered], diagnostics: Diagnostics) -> Order:
+    """Sort declarations by what they need, keeping the order of the text where that is possible.
+
+    The bounds of a variable are left out: they are read when everything else is known.
+    """
+    by_name = {d.name.text: d for d in declarations}
+    needs: dict[str, dict[str, Span]] = {}
+    for name, declaration in by_name.items():
+        needs[name] = {}
+        for used, span in _names_in(_definition(declaration), frozenset()):
+            if used in by_name:
+                needs[name].setdefault(used, span)
+    if _already_ordered(needs):
+        return Order(tuple(declarations), {})
+    return _sorted(by_name, needs, diagnostics)
+
+
+def _already_ordered(needs: Needs) -> bool:
+    """Whether every name needs only earlier ones: the usual case, and no graph library has to be loaded for it."""
+    seen: set[str] = set()
+    for name, used in needs.items():
+        if not used.keys() <= seen:
+            return False
+        seen.add(name)
+    return True
+
+
+def _sorted(by_name: Mapping[str, Ordered], needs: Needs, diagnostics: Diagnostics) -> Order:
+    import networkx
+
+    graph = networkx.DiGraph()
+    graph.add_nodes_from(by_name)
+    graph.add_edges_from((used, name) for name, all_used in needs.items() for used in all_used)
+    circular: dict[str, Span] = {}
+    for component in list(networkx.strongly_connected_components(graph)):
+        if len(component) > 1 or any(graph.has_edge(name, name) for name in component):
+            _report_circle(_shortest_circle(component, needs), by_name, needs, diagnostics)
+            circular.update((name, by_name[name].name.span) for name in component)
+    graph.remove_nodes_from(circular)
+    place = {name: number for number, name in enumerate(by_name)}
+    names = networkx.lexicographical_topological_sort(graph, key=place.__getitem__)
+    return Order(tuple(by_name[name] for name in names), circular)
+
+
+def _shortest_circle(component: set[str], needs: Needs) -> list[str]:
+    """A shortest circle among names that all need each other, found breadth first from the first of them."""
+    names = [name for name in needs if name in component]
+    best: list[str] = []
+    for start in names:
+        paths: dict[str, list[str]] = {start: [start]}
+        waiting = [start]
+        for name in waiting:
+            if start in needs[name]:
+                if not best or len(paths[name]) < len(best):
+                    best = paths[name]
+                break
+            for used in needs[name]:
+                if used in component and used not in paths:
+                    paths[used] = [*paths[name], used]
+                    waiting.append(used)
+    return best
+
+
+def _report_circle(circle: list[str], by_name: Mapping[str, Ordered], needs: Needs, diagnostics: Diagnostics) -> None:
+    steps = list(zip(circle, [*circle[1:], circle[0]], strict=True))
+    places = [needs[name][used] for name, used in steps]
+    labels = [f"`{name}` needs `{used}`" for name, used in steps]
+    bounds = any(_only_in_bounds(by_name[name], used) for name, used in steps)
+    diagnostics.error(
+        "GSM1407",
+        f"`{circle[0]}` needs itself" if len(circle) == 1 else f"{_joined(circle)} need each other",
+        places[0],
+        labels[0],
+        secondary=[Label(place, label) for place, label in zip(places[1:], labels[1:], strict=True)],
+        notes=["the circle is " + " -> ".join(f"`{name}`" for name in [*circle, circle[0]])],
+        help="state the condition in a `check` instead of a bound" if bounds else "one of them must come from data",
+    )
+
+
+def _joined(names: list[str]) -> str:
+    quoted = [f"`{name}`" for name in names]
+    return f"{', '.join(quoted[:-1])} and {quoted[-1]}"
+
+
+def _only_in_bounds(declaration: Ordered, used: str) -> bool:
+    if not isinstance(declaration, tree.ParamDecl):
+        return False
+    rest = [p for p in _definition(declaration) if p not in declaration.bounds]
+    return all(name != used for name, _ in _names_in(rest, frozenset()))
+
+
+# --- the names in a declaration --------------------------------------------------------------------------------------
+
+
+def _definition(declaration: Ordered) -> list[object]:
+    """The parts of a declaration that must be known before it; its indices are bound in what follows them."""
+    match declaration:
+        case tree.SetDecl(within=within, value=value):
+            return [within, value]
+        case tree.ParamDecl(indexing=indexing, within=within, bounds=bounds, default=default, value=value):
+            return [indexing, within, *bounds, default, value]
+        case tree.LetDecl(indexing=indexing, value=value):
+            return [indexing, value]
+        case tree.VarDecl(indexing=indexing):
+            return [indexing]
+        case tree.RandomDecl(indexing=indexing, distribution=distribution):
+            return [indexing, distribution]
+
+
+def _names_in(part: object, bound: frozenset[str]) -> Iterator[tuple[str, Span]]:
+    """The names that occur in a part of a tree and are not bound as indices around them, with their places."""
+    match part:
+        case list():
+            for item in part:
+                yield from _names_in(item, bound)
+                if isinstance(item, tree.Indexing):
+                    bound |= _bound_by(item)
+        case tuple():
+            for item in part:
+                yield from _names_in(item, bound)
+        case tree.Name(text=name):
+            if name not in bound:
+                yield name, part.span
+        case tree.Aggregate(indexing=indexing, body=body):
+            yield from _names_in([indexing, body], bound)
+        case tree.Comprehension(element=element, indexing=indexing):
+            yield from _names_in([indexing, element], bound)
+        case tree.Indexing(indices=indices, where=where):
+            for index in indices:
+                yield from _names_in(index.domain, bound)
+                bound |= {name.text for name in index.names}
+            yield from _names_in(where, bound)
+        case tree.Subscript(name=name, subscripts=subscripts):
+            yield name.text, name.span
+            yield from _names_in(subscripts, bound)
+        case tree.Node():
+            for field in fields(part):
+                if field.name != "span":
+                    yield from _names_in(getattr(part, field.name), bound)
+        case _:
+            return
+
+
+def _bound_by(indexing: tree.Indexing) -> frozenset[str]:
+    return frozenset(name.text for index in indexing.indices for name in index.names)

@@ -1,0 +1,176 @@
+"""`check_model`: a model of a workspace, under some choices of its options, to a checked model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from gpusched_dsl.language import tree
+from gpusched_dsl.language.checked import (
+    CheckedLet,
+    CheckedModel,
+    CheckedParam,
+    CheckedRandom,
+    CheckedSet,
+    CheckedVariable,
+)
+from gpusched_dsl.language.checking import declarations
+from gpusched_dsl.language.checking.dependencies import Ordered, order
+from gpusched_dsl.language.checking.expressions import ExpressionChecker
+from gpusched_dsl.language.checking.goals import (
+    check_check,
+    check_constraint,
+    check_objectives,
+    no_strict_comparison,
+)
+from gpusched_dsl.language.checking.placements import check_placement
+from gpusched_dsl.language.checking.symbols import Symbols
+from gpusched_dsl.language.diagnostics import Diagnostics
+from gpusched_dsl.language.flatten import FlatModel, HasModels, flatten
+from gpusched_dsl.language.source import Span
+
+
+def check_model(
+    workspace: HasModels,
+    model_name: str,
+    options: Mapping[str, str],
+    diagnostics: Diagnostics,
+    option_spans: Mapping[str, Span] | None = None,
+) -> CheckedModel | None:
+    """The checked model, or None when it has errors (all of which are in `diagnostics`).
+
+    `options` are choices by option name; those not given take their default. `option_spans` tell where they were
+    written.
+    """
+    found = Diagnostics()
+    flat = flatten(workspace, model_name, options, found, option_spans)
+    model = _ModelChecker(flat, found).run() if flat is not None else None
+    diagnostics.extend(found)
+    return None if found.has_errors else model
+
+
+def check_workspace(workspace: HasModels, diagnostics: Diagnostics) -> None:
+    """Checks every model with the defaults of its options and with every other choice of each of them."""
+    for name in workspace.models:
+        for options in _variants(workspace, name):
+            check_model(workspace, name, options, diagnostics)
+
+
+def _variants(workspace: HasModels, name: str) -> Iterator[dict[str, str]]:
+    yield {}
+    flat = flatten(workspace, name, {}, Diagnostics())
+    for option, decl in (flat.option_decls if flat is not None else {}).items():
+        for choice in decl.choices:
+            if choice.text != decl.default.text:
+                yield {option: choice.text}
+
+
+class _ModelChecker:
+    """Reads the declarations of one flat model in an order in which each finds what it needs."""
+
+    def __init__(self, flat: FlatModel, diagnostics: Diagnostics) -> None:
+        self.flat = flat
+        self.diagnostics = diagnostics
+        self.symbols = Symbols(others=dict(_other_names(flat)))
+        self.checker = ExpressionChecker(self.symbols, diagnostics)
+
+    def run(self) -> CheckedModel:
+        ordered = self._ordered()
+        for declaration in ordered:
+            self._declare(declaration)
+        for declaration in ordered:
+            self._complete(declaration)
+        statements = self.flat.statements
+        objectives = check_objectives(self.checker, [s for s in statements if isinstance(s, tree.ObjectiveDecl)])
+        constraints = [check_constraint(self.checker, s) for s in statements if isinstance(s, tree.ConstraintDecl)]
+        checks = [check_check(self.checker, s) for s in statements if isinstance(s, tree.CheckDecl)]
+        placements = [check_placement(self.checker, s) for s in statements if isinstance(s, tree.PlacementDecl)]
+        values = self.symbols.values
+        return CheckedModel(
+            name=self.flat.name,
+            span=self.flat.span,
+            sets=self.symbols.sets,
+            params={n: v for n, v in values.items() if isinstance(v, CheckedParam)},
+            lets={n: v for n, v in values.items() if isinstance(v, CheckedLet)},
+            variables=self._in_text_order(),
+            constraints={c.name: c for c in constraints if c is not None},
+            objectives=objectives,
+            checks=tuple(c for c in checks if c is not None),
+            placement=placements[0] if placements else None,
+            options=self.flat.options,
+            option_choices=self.flat.option_choices,
+            data_order=tuple(d.name.text for d in ordered if isinstance(d, (tree.SetDecl, tree.ParamDecl))),
+            randoms={n: v for n, v in values.items() if isinstance(v, CheckedRandom)},
+            not_yet=self._not_yet(),
+            doc=self.flat.doc,
+        )
+
+    def _ordered(self) -> tuple[Ordered, ...]:
+        names = set(self.flat.names)
+        found: list[Ordered] = []
+        for statement in self.flat.statements:
+            if isinstance(statement, (tree.SetDecl, tree.ParamDecl, tree.LetDecl, tree.VarDecl, tree.RandomDecl)):
+                found.append(statement)
+            if isinstance(statement, tree.SetDecl):
+                implied = declarations.implied_class(statement, names)
+                if implied is not None:
+                    names.add(implied.name.text)
+                    found.append(implied)
+        result = order(found, self.diagnostics)
+        self.symbols.poisoned.update(result.circular)
+        self.symbols.upcoming.update({d.name.text: d.name.span for d in found})
+        return result.declarations
+
+    def _declare(self, declaration: Ordered) -> None:
+        """What a declaration says of itself; a variable's bounds and a set's class come later."""
+        checked: CheckedSet | CheckedParam | CheckedLet | CheckedVariable | CheckedRandom | None
+        match declaration:
+            case tree.SetDecl():
+                checked = declarations.check_set(self.checker, declaration)
+            case tree.ParamDecl():
+                checked = declarations.check_param(self.checker, declaration)
+            case tree.LetDecl():
+                checked = declarations.check_let(self.checker, declaration)
+                if checked is not None and not no_strict_comparison(self.checker, checked.value):
+                    checked = None
+            case tree.VarDecl():
+                checked = declarations.check_variable(self.checker, declaration)
+            case tree.RandomDecl():
+                checked = declarations.check_random(self.checker, declaration)
+        if checked is None:
+            self.symbols.poisoned[declaration.name.text] = declaration.name.span
+        elif isinstance(checked, CheckedSet):
+            self.symbols.sets[checked.name] = checked
+        else:
+            self.symbols.values[checked.name] = checked
+
+    def _complete(self, declaration: Ordered) -> None:
+        if isinstance(declaration, tree.SetDecl):
+            declarations.check_class(self.checker, declaration)
+        if isinstance(declaration, tree.VarDecl):
+            variable = self.symbols.values.get(declaration.name.text)
+            if isinstance(variable, CheckedVariable) and declaration.bounds:
+                self.symbols.values[variable.name] = declarations.with_bounds(self.checker, declaration, variable)
+
+    def _in_text_order(self) -> dict[str, CheckedVariable]:
+        """Columns stand in the order in which the author declared the variables."""
+        found = (self.symbols.values.get(name) for name in self.flat.names)
+        return {v.name: v for v in found if isinstance(v, CheckedVariable)}
+
+    def _not_yet(self) -> tuple[tuple[str, Span], ...]:
+        randoms = [(f"`random {r.name}`", r.span) for r in self.symbols.values.values() if isinstance(r, CheckedRandom)]
+        return (*randoms, *self.checker.not_yet)
+
+
+def _other_names(flat: FlatModel) -> Iterator[tuple[str, tuple[str, Span]]]:
+    """Names that are declared and stand for no value: constraints, objectives, their terms, options."""
+    for statement in flat.statements:
+        if isinstance(statement, tree.ConstraintDecl):
+            yield statement.name.text, ("constraint", statement.name.span)
+        elif isinstance(statement, tree.ObjectiveDecl):
+            if statement.name is not None:
+                yield statement.name.text, ("objective", statement.name.span)
+            for term in statement.terms:
+                if term.name is not None:
+                    yield term.name.text, ("term", term.name.span)
+    for name, decl in flat.option_decls.items():
+        yield name, ("option", decl.name.span)

@@ -1,0 +1,209 @@
+"""`placement`: what a family of binary variables means in the cluster."""
+
+from __future__ import annotations
+
+from gpusched_dsl.language import tree
+from gpusched_dsl.language.checked import (
+    CheckedPlacement,
+    CheckedPlacementItem,
+    CheckedVariable,
+    Core,
+    IndexVar,
+    Numeric,
+)
+from gpusched_dsl.language.checking.conversion import agree, fit, origins, say, unit_in
+from gpusched_dsl.language.checking.expressions import ExpressionChecker
+from gpusched_dsl.language.checking.indexings import IGNORED
+from gpusched_dsl.language.checking.kinds import describe, is_plain_whole
+from gpusched_dsl.language.checking.references import declared_at
+from gpusched_dsl.language.checking.scope import EMPTY, Binding, Scope
+from gpusched_dsl.language.checking.symbols import slots_of
+from gpusched_dsl.language.diagnostics import Label, did_you_mean
+from gpusched_dsl.language.source import Span
+from gpusched_dsl.language.units import Unit, has_dimension, unit_of
+
+PLACES = ("job", "node", "node_type", "slot", "mode")
+ROLES = (*PLACES, "uses", "lasts", "costs")
+
+
+def check_placement(checker: ExpressionChecker, decl: tree.PlacementDecl) -> CheckedPlacement | None:
+    name = decl.variable.text
+    declared = checker.symbols.values.get(name)
+    if declared is None or not isinstance(declared, CheckedVariable) or declared.kind != "binary":
+        if name not in checker.symbols.poisoned:
+            _report_family(checker, decl)
+        return None
+    bound = _bind(checker, decl, declared)
+    if bound is None:
+        return None
+    variables, scope = bound
+    items: list[CheckedPlacementItem] = []
+    seen: dict[str, Span] = {}
+    for item in decl.items:
+        checked = _check_item(checker, item, scope, seen)
+        if checked is not None:
+            items.append(checked)
+    return (
+        CheckedPlacement(name, decl.variable.span, variables, tuple(items)) if len(items) == len(decl.items) else None
+    )
+
+
+def _report_family(checker: ExpressionChecker, decl: tree.PlacementDecl) -> None:
+    name = decl.variable.text
+    span = checker.symbols.span_of(name)
+    if span is None:
+        families = [n for n, v in checker.symbols.values.items() if isinstance(v, CheckedVariable)]
+        checker.error(
+            "GSM1101",
+            f"unknown variable `{name}`",
+            decl.variable.span,
+            "not declared",
+            help=did_you_mean(name, families),
+        )
+        return
+    checker.error(
+        "GSM1413",
+        f"a placement reads binary variables, `{name}` is not one",
+        decl.variable.span,
+        "not a binary variable",
+        secondary=[Label(span, f"`{name}` is declared here")],
+    )
+
+
+def _bind(
+    checker: ExpressionChecker, decl: tree.PlacementDecl, declared: CheckedVariable
+) -> tuple[tuple[IndexVar, ...], Scope] | None:
+    """The names of the index positions, bound as indices over what the variable is indexed by."""
+    slots = slots_of(declared)
+    if len(slots) != len(decl.indices):
+        place = decl.indices[0].span.to(decl.indices[-1].span) if decl.indices else decl.variable.span
+        checker.error(
+            "GSM1201",
+            f"`{declared.name}` has {len(slots)} subscript{'' if len(slots) == 1 else 's'}, "
+            f"{len(decl.indices) or 'none'} given",
+            place,
+            f"{len(decl.indices) or 'none'} given",
+            secondary=[Label(declared.span, f"`{declared.name}` is declared here")],
+        )
+        return None
+    scope, variables = EMPTY, []
+    for name, slot in zip(decl.indices, slots, strict=True):
+        variable = IndexVar(name.text, slot.type, name.span)
+        variables.append(variable)
+        if name.text == IGNORED:
+            continue
+        hidden = checker.symbols.quantity_span(name.text)
+        if name.text in scope.bindings:
+            checker.error("GSM1105", f"index `{name.text}` is named twice", name.span, "again")
+            return None
+        if hidden is not None:
+            checker.error(
+                "GSM1104",
+                f"index `{name.text}` hides a declaration",
+                name.span,
+                "an index of this name",
+                secondary=[Label(hidden, f"`{name.text}` is declared here")],
+                help="give the index another name",
+            )
+            return None
+        scope = scope.bind(name.text, Binding(variable, slot.domain, slot.component))
+    return tuple(variables), scope
+
+
+def _check_item(
+    checker: ExpressionChecker, item: tree.PlacementItem, scope: Scope, seen: dict[str, Span]
+) -> CheckedPlacementItem | None:
+    role = item.role.text
+    if role not in ROLES:
+        checker.error(
+            "GSM1412",
+            f"unknown role `{role}`",
+            item.role.span,
+            "not a role of a placement",
+            help=did_you_mean(role, ROLES) or f"roles are {', '.join(ROLES)}",
+        )
+        return None
+    if role in seen and role != "uses":
+        checker.error(
+            "GSM1413",
+            f"`{role}` is stated twice",
+            item.role.span,
+            "again",
+            secondary=[Label(seen[role], "first here")],
+            help="state it once",
+        )
+        return None
+    seen.setdefault(role, item.role.span)
+    if not _clauses_fit(checker, item):
+        return None
+    unit = unit_of(item.unit, checker.diagnostics) if item.unit is not None else None
+    value = checker.check(item.value, scope)
+    of = checker.number(item.of, scope) if item.of is not None else None
+    if value is None or (item.of is not None and of is None) or (item.unit is not None and unit is None):
+        return None
+    if not checker.data_only(value, f"`{role}` of a placement"):
+        return None
+    if of is not None and not checker.data_only(of, f"`{role}` of a placement"):
+        return None
+    if role in PLACES:
+        return CheckedPlacementItem(role, item.role.span, value) if _is_index(checker, role, value) else None
+    return _quantity(checker, item, value, of, unit)
+
+
+def _clauses_fit(checker: ExpressionChecker, item: tree.PlacementItem) -> bool:
+    role = item.role.text
+    if item.of is not None and role != "uses":
+        checker.error("GSM1413", f"`{role}` has no `of`", item.of.span, "only `uses` has one")
+        return False
+    if item.unit is not None and role not in ("lasts", "costs", "uses"):
+        checker.error("GSM1413", f"`{role}` has no unit", item.unit.span, "a unit")
+        return False
+    return True
+
+
+def _is_index(checker: ExpressionChecker, role: str, value: Core) -> bool:
+    if not isinstance(value.type, Numeric) or is_plain_whole(value):
+        return True
+    checker.error(
+        "GSM1413",
+        f"`{role}` is an element or a whole number, `{value.span.text}` is {describe(value.type)}",
+        value.span,
+        describe(value.type),
+        secondary=declared_at(checker, value),
+    )
+    return False
+
+
+def _quantity(
+    checker: ExpressionChecker, item: tree.PlacementItem, value: Core, of: Core | None, unit: Unit | None
+) -> CheckedPlacementItem | None:
+    role = item.role.text
+    if not checker.is_number(value):
+        return None
+    if of is not None:
+        pair = agree(checker, [value, of])
+        if pair is None:
+            return None
+        value, of = pair
+    if unit is not None:
+        assert item.unit is not None
+        fitted = fit(checker, value, unit, because=Label(item.unit.span, f"`{unit}` is asked for here"))
+        if fitted is None:
+            return None
+        value = fitted
+    found = unit_in(value)
+    wanted = {
+        "lasts": ("a time", has_dimension(found, time=1)),
+        "costs": ("money, or money per time", has_dimension(found, money=1) or has_dimension(found, money=1, time=-1)),
+    }
+    what, fits = wanted.get(role, ("", True))
+    if not fits and found.dimension:
+        checker.error(
+            "GSM1413",
+            f"`{role}` is {what}, this is in {say(found)}",
+            value.span,
+            f"in {say(found)}",
+            secondary=origins(checker, value),
+        )
+        return None
+    return CheckedPlacementItem(role, item.role.span, value, of, unit)
