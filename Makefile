@@ -8,13 +8,14 @@ BIN    := $(VENV)/bin
 DEMO   ?= models/gavel_40_jobs.gsm
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test slow lint bench clean
+.PHONY: help demo test slow lint bench tables clean
 
 help:
 	@echo "make demo   solve the scenario drawn from a public trace and print its schedule"
 	@echo "make test   run the tests (make slow: the long ones too)"
 	@echo "make lint   ruff and mypy"
 	@echo "make bench  run the benchmarks and print their tables"
+	@echo "make tables work out the parse tables again, after a change of the grammar"
 	@echo "make clean  remove the virtual environment, caches and build leftovers"
 
 demo: $(VENV)/.has-run
@@ -32,6 +33,9 @@ lint: $(VENV)/.has-dev
 
 bench: $(VENV)/.has-bench
 	$(BIN)/python -m benchmarks
+
+tables: $(VENV)/.has-run
+	$(BIN)/python -m gpusched_dsl.language.grammar
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis benchmarks/results

@@ -47,7 +47,7 @@ def test_every_file_of_models_and_grammar_is_package_data() -> None:
     for folder in ("grammar", "models"):
         shipped = {file for pattern in patterns[PLACES[folder]] for file in (ROOT / folder).glob(pattern)}
         for file in (ROOT / folder).rglob("*"):
-            if file.is_file() and file.suffix not in {".py", ".pyc"}:
+            if file.is_file() and "__pycache__" not in file.parts and file.name != "__init__.py":
                 assert file in shipped, f"{file} would be missing from the wheel"
 
 
