@@ -19,6 +19,7 @@ class Capabilities:
     duals: bool = True
     time_limit: bool = True
     in_place_update: bool = False
+    threads: bool = True  # False: always one; the option `threads` is then without effect
 
 
 @dataclass(frozen=True, slots=True)

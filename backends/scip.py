@@ -1,0 +1,231 @@
+"""SCIP behind the backend protocol.
+
+SCIP's Python package takes variables and rows one by one; writing a free MPS file column-wise and letting SCIP read it
+is faster (measured: 0.9 s against 1.6 s for 64,200 columns and 512,500 entries), and doubles survive it exactly.
+SCIP works in one thread whatever the options say.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyscipopt
+from pyscipopt.scip import PY_SCIP_EVENTTYPE
+
+from gpusched_dsl.backends.protocol import Capabilities, Monitor, SolveOptions
+from gpusched_dsl.backends.running import Control, run_stoppable
+from gpusched_dsl.backends.scip_options import apply_options
+from gpusched_dsl.backends.singletons import duals_back_to_rows
+from gpusched_dsl.backends.writers import write_mps
+from gpusched_dsl.ir.answer import Answer, Status
+from gpusched_dsl.ir.problem import Floats, Problem
+from gpusched_dsl.ir.verify import verify
+from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
+
+INFINITE = 1e20  # SCIP's own
+
+PROVED = {
+    "optimal": Status.OPTIMAL,
+    "gaplimit": Status.OPTIMAL,
+    "infeasible": Status.INFEASIBLE,
+    "unbounded": Status.UNBOUNDED,
+    "inforunbd": Status.INFEASIBLE_OR_UNBOUNDED,
+}
+
+LIMITS = {
+    "timelimit": "time",
+    "userinterrupt": "interrupt",
+    "nodelimit": "nodes",
+    "totalnodelimit": "nodes",
+    "stallnodelimit": "nodes",
+    "restartlimit": "nodes",
+    "memlimit": "memory",
+    "sollimit": "solutions",
+    "bestsollimit": "solutions",
+    "primallimit": "objective",
+    "duallimit": "objective",
+}
+
+
+class ScipBackend:
+    """Linear and mixed-integer problems by SCIP, in one thread."""
+
+    name = "scip"
+    capabilities = Capabilities(threads=False)
+
+    def versions(self) -> dict[str, str]:
+        model = pyscipopt.Model()
+        solver = f"{model.getMajorVersion()}.{model.getMinorVersion()}.{model.getTechVersion()}"
+        return {"SCIP": solver, "PySCIPOpt": importlib.metadata.version("pyscipopt")}
+
+    def open(self, problem: Problem) -> ScipSession:
+        return ScipSession(problem)
+
+
+class ScipSession:
+    """One problem inside one SCIP instance."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._load(problem)
+
+    def _load(self, problem: Problem) -> None:
+        self._problem = problem
+        self._model = pyscipopt.Model()
+        self._model.hideOutput()
+        with tempfile.TemporaryDirectory(prefix="gsdsl-") as folder:
+            file = Path(folder) / "problem.mps"
+            write_mps(problem, file, names=False)
+            try:
+                self._model.readProblem(str(file))
+            except Exception as failure:  # PySCIPOpt turns SCIP's return codes into bare exceptions of many types
+                raise DiagnosticError([_refused(problem, failure)]) from failure
+        self._variables: list[Any] = _by_number(self._model.getVars(), problem.columns)
+        self._progress = _ProgressEvents()
+        self._model.includeEventhdlr(self._progress, "progress", "reports incumbents and bounds")
+
+    def update(self, problem: Problem) -> None:
+        """Load the changed problem anew: PySCIPOpt offers no changes in bulk."""
+        self._load(problem)
+
+    def close(self) -> None:
+        self._variables = []
+        self._model.freeProb()
+
+    def solve(self, options: SolveOptions, start: Floats | None = None, monitor: Monitor | None = None) -> Answer:
+        """Solve; raises DiagnosticError for an unknown option and when SCIP ends with an error."""
+        began = time.perf_counter()
+        model = self._model
+        if model.getStageName() != "PROBLEM":
+            model.freeTransform()
+        apply_options(model, options, self._problem.is_mip)
+        if start is not None:
+            self._begin_from(start)
+        control = Control()
+        self._progress.control = control
+        try:
+            run_stoppable(model.optimizeNogil, control, monitor, model.interruptSolve)
+        finally:
+            self._progress.control = None
+        answer = self._answer(model.getStatus())
+        if answer.status is Status.INFEASIBLE_OR_UNBOUNDED or (
+            answer.status is Status.UNBOUNDED and self._problem.is_mip
+        ):
+            answer = Answer(self._unbounded_or_infeasible(control, options, monitor), statistics=answer.statistics)
+        return replace(answer, solve_seconds=time.perf_counter() - began)
+
+    def _begin_from(self, start: Floats) -> None:
+        """Offer a feasible point as it is; of another one the integer values, which SCIP tries to complete."""
+        model, problem = self._model, self._problem
+        if verify(problem, start).feasible:
+            solution, given = model.createOrigSol(), np.flatnonzero(start)
+        elif problem.is_mip:
+            solution, given = model.createPartialSol(), np.flatnonzero(problem.integer)
+        else:
+            return
+        values = np.where(problem.integer, np.rint(start), start)[given].tolist()
+        for column, value in zip(given.tolist(), values, strict=True):
+            model.setSolVal(solution, self._variables[column], value)
+        model.addSol(solution)
+
+    def _unbounded_or_infeasible(self, control: Control, options: SolveOptions, monitor: Monitor | None) -> Status:
+        """Tell the two apart: without costs the problem is feasible or not.
+
+        A feasible point makes a problem with an unbounded relaxation unbounded, as its data are rational.
+        """
+        rest = None if options.time_limit is None else max(0.0, options.time_limit - control.seconds)
+        feasibility = ScipSession(replace(self._problem, objectives=()))
+        try:
+            status = feasibility.solve(replace(options, time_limit=rest), None, monitor).status
+        finally:
+            feasibility.close()
+        if status is Status.OPTIMAL:
+            return Status.UNBOUNDED
+        return Status.INFEASIBLE if status is Status.INFEASIBLE else Status.INFEASIBLE_OR_UNBOUNDED
+
+    def _answer(self, status: str) -> Answer:
+        model, problem = self._model, self._problem
+        statistics = {"nodes": float(model.getNTotalNodes()), "iterations": float(model.getNLPIterations())}
+        if status not in PROVED and status not in LIMITS:
+            raise DiagnosticError([_failed(status)])
+        ended = PROVED.get(status, Status.LIMIT)
+        if ended not in (Status.OPTIMAL, Status.LIMIT):
+            return Answer(ended, statistics=statistics)
+        reason = LIMITS.get(status, "")
+        bound = _known(model.getDualbound())
+        if model.getNSols() == 0:
+            if ended is Status.OPTIMAL:
+                raise DiagnosticError([_failed("optimal, but without a point")])
+            return Answer(ended, bound=bound, reason=reason, statistics=statistics)
+        best: Any = model.getBestSol()
+        values = np.array([best[variable] for variable in self._variables], dtype=np.float64)
+        linear = ended is Status.OPTIMAL and not problem.is_mip
+        row_duals, reduced_costs = self._duals(values) if linear else (None, None)
+        return Answer(
+            ended,
+            values=values,
+            objective=float(model.getSolObjVal(best)),
+            bound=bound,
+            row_duals=row_duals,
+            reduced_costs=reduced_costs,
+            reason=reason,
+            statistics=statistics,
+        )
+
+    def _duals(self, point: Floats) -> tuple[Floats, Floats]:
+        """SCIP minimises inside; rows without sides do not exist in it; rows with one entry are bounds in it."""
+        model, problem = self._model, self._problem
+        duals = np.zeros(problem.rows)
+        for constraint in model.getConss(transformed=False):
+            duals[int(constraint.name[1:])] = model.getDualsolLinear(constraint)
+        if problem.objectives and problem.objectives[0].sense == "maximize":
+            duals = -duals
+        reduced = np.array([model.getVarRedcost(variable) for variable in self._variables], dtype=np.float64)
+        duals_back_to_rows(problem, point, duals, reduced)
+        return duals + 0.0, reduced + 0.0
+
+
+class _ProgressEvents(pyscipopt.Eventhdlr):
+    """Passes incumbents and bounds on while SCIP works."""
+
+    EVENTS = PY_SCIP_EVENTTYPE.NODESOLVED | PY_SCIP_EVENTTYPE.BESTSOLFOUND
+
+    def __init__(self) -> None:
+        self.control: Control | None = None
+
+    def eventinit(self) -> None:
+        self.model.catchEvent(self.EVENTS, self)
+
+    def eventexec(self, event: object) -> None:
+        control = self.control
+        if control is not None and control.wants_progress:
+            model = self.model
+            control.report(_known(model.getPrimalbound()), _known(model.getDualbound()), model.getNTotalNodes())
+
+
+def _by_number(named: list[Any], count: int) -> list[Any]:
+    """Objects named `c0, c1, ...` in the order of their numbers."""
+    ordered: list[Any] = [None] * count
+    for one in named:
+        ordered[int(one.name[1:])] = one
+    return ordered
+
+
+def _known(value: float) -> float | None:
+    return float(value) if abs(value) < INFINITE else None
+
+
+def _refused(problem: Problem, failure: Exception) -> Diagnostic:
+    largest = float(np.abs(problem.matrix.values).max(initial=0.0))
+    note = f"the largest coefficient is {largest:g}; SCIP takes {INFINITE:g} for infinite"
+    return Diagnostic("GSM4006", f"SCIP refused the problem: {failure}", notes=(note,))
+
+
+def _failed(what: str) -> Diagnostic:
+    help = "numbers of very different size are the usual cause; try other units, or another backend"
+    return Diagnostic("GSM4007", f"SCIP ended without an answer: {what}", help=help)

@@ -1,0 +1,65 @@
+"""Options of a solve in the words of SCIP."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyscipopt
+from pyscipopt.scip import PY_SCIP_PARAMSETTING
+
+from gpusched_dsl.backends.protocol import SolveOptions
+from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, did_you_mean
+
+
+def apply_options(model: pyscipopt.Model, options: SolveOptions, integers: bool) -> None:
+    """Set every parameter afresh, so that nothing of an earlier solve remains; raises DiagnosticError.
+
+    Without integers everything that changes rows or bounds is off, as dual values are those of the rows as stated.
+    """
+    model.resetParams()
+    model.hideOutput()
+    model.setParam("misc/catchctrlc", False)  # the waiting thread handles it, see running.py
+    model.setParam("randomization/randomseedshift", options.seed)
+    model.setParam("limits/gap", options.gap)
+    if options.time_limit is not None:
+        model.setParam("limits/time", options.time_limit)
+    if not integers:
+        off = PY_SCIP_PARAMSETTING.OFF
+        model.setPresolve(off)
+        model.setHeuristics(off)
+        model.setSeparating(off)
+        model.disablePropagation()
+        model.setParam("misc/scaleobj", False)
+    findings = [finding for name, value in options.extra.items() if (finding := _set_extra(model, name, value))]
+    if findings:
+        raise DiagnosticError(findings)
+
+
+def _set_extra(model: pyscipopt.Model, name: str, value: bool | int | float | str) -> Diagnostic | None:
+    try:
+        current = model.getParam(name)
+    except KeyError:
+        help = did_you_mean(name, model.getParams()) or "the parameters are listed in the documentation of SCIP"
+        return Diagnostic("GSM4004", f"SCIP has no parameter `{name}`", help=help)
+    try:
+        model.setParam(name, _in_type_of(current, value))
+    except Exception:  # PySCIPOpt turns SCIP's return codes into bare exceptions of many types
+        kind = {bool: "true or false", int: "an integer", float: "a number"}.get(type(current), "a word")
+        help = f"it takes {kind}; now it is `{current}`"
+        return Diagnostic("GSM4005", f"SCIP does not accept `{value}` for its parameter `{name}`", help=help)
+    if name == "display/verblevel":
+        model.hideOutput(not value)
+    return None
+
+
+def _in_type_of(current: Any, value: bool | int | float | str) -> bool | int | float | str:
+    """The value unless SCIP's package would silently change it: 2.5 to 2, any word to a number or to true."""
+    if isinstance(current, bool):
+        if value not in (True, False, 0, 1):
+            raise ValueError(value)
+        return bool(value)
+    if isinstance(current, int) and (isinstance(value, str) or value != int(value)):
+        raise ValueError(value)
+    if isinstance(current, float) and isinstance(value, str):
+        raise ValueError(value)
+    return str(value) if isinstance(current, str) else value
