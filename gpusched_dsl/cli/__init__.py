@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 from io import TextIOWrapper
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from gpusched_dsl.cli import exits
@@ -105,7 +106,7 @@ def _report_usage(error: Exception, arguments: list[str]) -> int:
 
     assert isinstance(error, UsageError)
     as_json = "--diagnostics=json" in arguments or any(
-        pair == ("--diagnostics", "json") for pair in zip(arguments, arguments[1:], strict=False)
+        pair == ("--diagnostics", "json") for pair in pairwise(arguments)
     )
     output = Output(diagnostics="json" if as_json else "text", findings_are_output="check" in arguments[:1])
     output.report([Diagnostic(error.code, error.message, help=error.help)])

@@ -13,7 +13,7 @@ INTERRUPTED = 130  # Ctrl-C before there was a solution
 BROKEN_PIPE = 141  # whoever read the output has gone
 
 TABLE = (
-    (OK, "solved: a solution was found (optimal, or the best one when a limit or Ctrl-C ended the search); nothing wrong"),
+    (OK, "solved: a solution was found (optimal, or the best at a limit or Ctrl-C); or nothing wrong"),
     (BAD_INPUT, "bad input: diagnostics with errors; failed tests; files that are not formatted (fmt --check)"),
     (USAGE, "wrong usage of the command line"),
     (INFEASIBLE, "infeasible (or the solver could not tell infeasible from unbounded)"),

@@ -10,7 +10,7 @@ from pathlib import Path
 from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.paths import gsm_files
-from gpusched_dsl.language.diagnostics import DiagnosticError, Diagnostics
+from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, Diagnostics
 from gpusched_dsl.reporting.files import write_text
 from gpusched_dsl.reporting.numbers import count_text
 
@@ -37,7 +37,9 @@ def run(options: argparse.Namespace, output: Output) -> int:
 
 def _standard_input(options: argparse.Namespace, output: Output) -> int:
     """Format standard input; nothing but the formatted text (or the difference) goes to standard output."""
-    text = sys.stdin.read()
+    text = _standard_text(output)
+    if text is None:
+        return exits.BAD_INPUT
     formatted = _formatted(text, "<stdin>", output)
     if formatted is None:
         return exits.BAD_INPUT
@@ -46,6 +48,20 @@ def _standard_input(options: argparse.Namespace, output: Output) -> int:
     elif not options.check:
         sys.stdout.write(formatted)
     return exits.BAD_INPUT if options.check and text != formatted else exits.OK
+
+
+def _standard_text(output: Output) -> str | None:
+    """Standard input as UTF-8 text, whatever the terminal's encoding."""
+    raw = getattr(sys.stdin, "buffer", None)
+    if raw is None:
+        return sys.stdin.read()
+    try:
+        text: str = raw.read().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        message = f"standard input is not UTF-8: byte {error.start + 1} cannot stand there"
+        output.report([Diagnostic("GSM1002", message, help="save it as UTF-8")])
+        return None
+    return text
 
 
 def _change(path: Path, text: str, formatted: str, options: argparse.Namespace, output: Output) -> None:

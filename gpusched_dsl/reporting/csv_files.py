@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import polars as pl
 
 from gpusched_dsl.reporting.files import make_folder, write_text
 
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\Z")
-_RISKY = ("=", "+", "-", "@", "\t", "\r")
+_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+_RISKY = r"^[=+\-@\t\r]"
 
 
 def write_csv_folder(folder: Path, tables: dict[str, pl.DataFrame]) -> list[Path]:
@@ -28,19 +27,13 @@ def write_csv_folder(folder: Path, tables: dict[str, pl.DataFrame]) -> list[Path
 
 
 def csv_text(frame: pl.DataFrame) -> str:
-    """The table as CSV; texts that a spreadsheet would run as a formula get a leading `'`."""
+    """The table as CSV; texts that a spreadsheet would run as a formula get a leading `'`, numbers stay as they are."""
     texts = [name for name, dtype in frame.schema.items() if dtype == pl.String]
-    guarded = [
-        pl.Series(name, [defused(v) if v is not None else None for v in frame[name].unique().to_list()])
+    guarded = frame.with_columns(
+        pl.when(pl.col(name).str.contains(_RISKY) & ~pl.col(name).str.contains(_NUMBER))
+        .then(pl.concat_str(pl.lit("'"), pl.col(name)))
+        .otherwise(pl.col(name))
+        .alias(name)
         for name in texts
-    ]
-    for name, safe in zip(texts, guarded, strict=True):
-        plain = frame[name].unique()
-        if not plain.equals(safe):
-            frame = frame.with_columns(frame[name].replace_strict(plain, safe).alias(name))
-    return frame.write_csv()
-
-
-def defused(text: str) -> str:
-    """The text with a `'` before it where a spreadsheet would take it for a formula; numbers stay as they are."""
-    return f"'{text}" if text.startswith(_RISKY) and not _NUMBER.match(text) else text
+    )
+    return guarded.write_csv()

@@ -50,6 +50,8 @@ def make_folder(path: Path) -> None:
 def check_writable(path: Path, *, folder: bool = False) -> None:
     """Raise DiagnosticError (GSM6008) when a file could not be written there; cheap, and before a long solve."""
     try:
+        if "\0" in str(path):
+            raise ValueError("the name holds a zero character")
         if not folder and path.is_dir():
             raise IsADirectoryError(f"`{path}` is a folder")
         if folder and path.exists() and not path.is_dir():

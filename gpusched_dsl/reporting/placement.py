@@ -35,7 +35,7 @@ class Placement:
     """`table` has a row per chosen element and a column per role (`job`, `node`, `uses`, `of`, `lasts`, `costs`, ...).
 
     `cost` is what the row costs altogether: `costs` itself, or `costs * lasts` where `costs` is money per time.
-    `units` gives the unit of the columns that have one; `codes` sort keys of the label columns, in the order of the sets.
+    `units` gives the unit of the columns that have one, `codes` the sort keys of label columns by the order of sets.
     """
 
     table: pl.DataFrame

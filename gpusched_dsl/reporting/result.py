@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -59,12 +59,12 @@ class Result:
 
     @property
     def status(self) -> Status:
-        """`optimal`, `infeasible`, `unbounded`, `infeasible_or_unbounded` or `limit` (see `reason`); compares with str."""
+        """`optimal`, `infeasible`, `unbounded`, `infeasible_or_unbounded` or `limit`; compares with strings."""
         return self.solved.status
 
     @property
     def reason(self) -> str:
-        """What ended a solve with status `limit`: `time`, `interrupt`, `nodes`, `iterations`, `memory`, ...; else empty."""
+        """What ended a solve with status `limit`: `time`, `interrupt`, `nodes`, `memory`, ...; else empty."""
         return self.solved.reason
 
     @property
@@ -252,8 +252,7 @@ class Result:
             return self._let(name)
         known = [f.name for f in self.problem.variables]
         known += [*model.params, *model.lets] if model else []
-        hint = did_you_mean(name, known)
-        raise KeyError(f"`{name}` is no variable, let or parameter of {self.problem.name}" + (f"; {hint}" if hint else ""))
+        raise self._unknown(name, "variable, let or parameter", known)
 
     def _let(self, name: str) -> tuple[Domain, np.ndarray[Any, Any], tuple[str, ...]]:
         from dataclasses import replace
@@ -280,9 +279,12 @@ class Result:
     def _named(self, families: tuple[Family, ...], name: str, kind: str) -> tuple[Family, ...]:
         found = tuple(f for f in families if f.name == name)
         if not found:
-            hint = did_you_mean(name, {f.name for f in families})
-            raise KeyError(f"`{name}` is no {kind} of {self.problem.name}" + (f"; {hint}" if hint else ""))
+            raise self._unknown(name, kind, [f.name for f in families])
         return found
+
+    def _unknown(self, name: str, kind: str, known: Sequence[str]) -> KeyError:
+        hint = did_you_mean(name, known)
+        return KeyError(f"`{name}` is no {kind} of {self.problem.name}" + (f"; {hint}" if hint else ""))
 
     def _needed(self, values: Floats | None, what: str) -> Floats:
         if values is not None:

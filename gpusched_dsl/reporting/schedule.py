@@ -57,12 +57,13 @@ def _texts(frame: pl.DataFrame, name: str) -> tuple[list[str], bool]:
 
 def _sorted(placed: Placement) -> pl.DataFrame:
     """By node, then in the order of the other labels' sets."""
-    keys = [n for n in ("node", "node_type", "slot", "job") if n in placed.codes]
+    keys: list[str] = [n for n in ("node", "node_type", "slot", "job") if n in placed.codes]
     keys += [n for n in placed.codes if n not in keys]
     if not keys or placed.table.is_empty():
         return placed.table
     order = np.lexsort([placed.codes[name] for name in reversed(keys)])
-    return placed.table[order.tolist()]
+    rows: list[int] = order.tolist()
+    return placed.table[rows]
 
 
 def _group_starts(frame: pl.DataFrame, leading: Sequence[str]) -> set[int]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from gpusched_dsl.ir.domains import Codes, Component, Domain, Scalar
+from gpusched_dsl.ir.domains import Codes, Component, Domain, Scalar, decode_column
 from gpusched_dsl.reporting.index_names import VALUE
 from gpusched_dsl.reporting.numbers import NOISE
 
@@ -49,7 +49,7 @@ def label_rows(domain: Domain, positions: Codes) -> list[list[Scalar]]:
     if not domain.components:
         return [[] for _ in range(len(positions))]
     columns = [c[positions] for c in domain.columns()]
-    labels = [c.tolist() if u is None else u.label_array[c].tolist() for u, c in zip(domain.components, columns, strict=True)]
+    labels = [decode_column(u, c) for u, c in zip(domain.components, columns, strict=True)]
     return [list(row) for row in zip(*labels, strict=True)]
 
 

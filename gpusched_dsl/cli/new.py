@@ -1,0 +1,46 @@
+"""`gsdsl new`: a starter project that checks, solves and tests as it stands."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+
+from gpusched_dsl.cli import exits
+from gpusched_dsl.cli.output import Output
+from gpusched_dsl.cli.starter import starter_files
+from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.reporting.files import cannot_write, make_folder, write_text
+
+
+def run(options: argparse.Namespace, output: Output) -> int:
+    folder = Path(options.name)
+    name = folder.name
+    if not re.fullmatch(r"[A-Za-z0-9][\w.-]*", name, re.ASCII):
+        raise DiagnosticError(
+            [
+                Diagnostic(
+                    "GSM6002",
+                    f"`{options.name}` cannot be the name of a project",
+                    help="use letters, digits, `-`, `_` and `.`, beginning with a letter or a digit",
+                )
+            ]
+        )
+    _refuse_taken(folder)
+    make_folder(folder)
+    for file, text in starter_files(name).items():
+        write_text(folder / file, text)
+        output.say(f"wrote {folder / file}")
+    output.say(f"\nnext: gsdsl solve {folder / name}.gsm")
+    return exits.OK
+
+
+def _refuse_taken(folder: Path) -> None:
+    """Raise DiagnosticError when something stands there that must not be overwritten."""
+    try:
+        taken = folder.exists() and (not folder.is_dir() or any(folder.iterdir()))
+    except OSError as failure:
+        raise DiagnosticError([cannot_write(folder, failure)]) from failure
+    if taken:
+        message = f"`{folder}` exists already and is not an empty folder"
+        raise DiagnosticError([Diagnostic("GSM6011", message, help="choose another name")])

@@ -1,0 +1,95 @@
+"""Stopping a solve, and showing how it goes on a terminal."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from gpusched_dsl.ir.answer import relative_gap
+from gpusched_dsl.reporting.numbers import number_text, percent_text, seconds_text
+
+if TYPE_CHECKING:
+    from gpusched_dsl.backends.protocol import Progress
+    from gpusched_dsl.cli.output import Output
+
+REFRESHES_PER_SECOND = 8
+
+
+class Watch:
+    """The monitor of a solve: remembers the last progress and whether the user wants to stop."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self.began = time.perf_counter()
+        self.latest: Progress | None = None
+        self.stop_requested = False
+        self._say = say
+
+    def progress(self, progress: Progress) -> None:
+        self.latest = progress
+
+    def ask_to_stop(self, number: int, frame: FrameType | None) -> None:
+        """The handler of Ctrl-C and SIGTERM: the first asks the solver to stop, the second leaves at once."""
+        if self.stop_requested:
+            raise KeyboardInterrupt
+        self.stop_requested = True
+        self._say("stopping with the best solution so far; press Ctrl-C again to leave at once")
+
+    def line(self) -> str:
+        """`incumbent 12.3   bound 11.9   gap 3.2 %   14 s   120 nodes`."""
+        seconds = time.perf_counter() - self.began
+        if self.latest is None:
+            return f"solving   {seconds_text(seconds)}"
+        latest = self.latest
+        parts = [f"incumbent {number_text(latest.objective)}", f"bound {number_text(latest.bound)}"]
+        if latest.objective is not None and latest.bound is not None:
+            parts.append(f"gap {percent_text(relative_gap(latest.objective, latest.bound))}")
+        parts.append(seconds_text(seconds))
+        if latest.nodes:
+            parts.append(f"{latest.nodes:,} nodes")
+        return "   ".join(parts)
+
+
+@contextmanager
+def watching(output: Output, *, show: bool) -> Iterator[Watch]:
+    """Handle Ctrl-C for a solve, and show its progress in one line that goes when it ends if `show`."""
+    watch = Watch(output.note)
+    handlers = _install(watch)
+    try:
+        if show:
+            with _live(output, watch):
+                yield watch
+        else:
+            yield watch
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+
+
+def _install(watch: Watch) -> dict[signal.Signals, Any]:
+    """Take over Ctrl-C and SIGTERM where nobody else has; gives the handlers to put back."""
+    if threading.current_thread() is not threading.main_thread():
+        return {}
+    own = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+    return {n: signal.signal(n, watch.ask_to_stop) for n, usual in own.items() if signal.getsignal(n) is usual}
+
+
+@contextmanager
+def _live(output: Output, watch: Watch) -> Iterator[None]:
+    from rich.live import Live
+    from rich.spinner import Spinner
+    from rich.text import Text
+
+    spinner = Spinner("dots")
+
+    class Line:
+        def __rich__(self) -> Spinner:
+            spinner.update(text=Text(watch.line(), no_wrap=True, overflow="ellipsis"))
+            return spinner
+
+    with Live(Line(), console=output.error_console(), refresh_per_second=REFRESHES_PER_SECOND, transient=True):
+        yield

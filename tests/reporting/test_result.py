@@ -1,0 +1,164 @@
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.language.diagnostics import DiagnosticError
+from gpusched_dsl.reporting.csv_files import csv_text
+from gpusched_dsl.reporting.points import entries_of_document, entries_of_file, entries_of_mapping, point_from
+from gpusched_dsl.reporting.result import Result
+
+Solve = Callable[..., Result]
+
+
+def test_tables_have_the_labels_and_the_nonzeros(problem: Problem, solved: Solve) -> None:
+    result = solved(problem)
+    assert result["run"].rows() == [("j1", 4, 1.0), ("=2+3", 4, 1.0)]
+    assert result["run"].columns == ["Jobs", "Nodes", "value"]
+    assert result.table("run").height == 4
+    assert result["spread"].rows() == [(0.75,)]
+    assert result.value("run", "j1", 4) == 1.0
+    assert result.value("spread") == pytest.approx(0.75)
+
+
+def test_the_objective_is_the_sum_of_its_terms(problem: Problem, solved: Solve) -> None:
+    result = solved(problem)
+    assert result.status == "optimal"
+    assert result.objective == pytest.approx(4.375)
+    assert result.terms == pytest.approx({"rent": 3.0, "late": 1.375})
+    assert result.gap == pytest.approx(0.0, abs=1e-9)
+
+
+def test_unknown_names_are_key_errors_with_a_guess(problem: Problem, solved: Solve) -> None:
+    result = solved(problem)
+    with pytest.raises(KeyError, match="did you mean `run`"):
+        result["rum"]
+    with pytest.raises(KeyError, match=r"run\[j1, 5\]"):
+        result.value("run", "j1", 5)
+    with pytest.raises(KeyError):
+        result.value("run", "j1")
+    with pytest.raises(KeyError, match="no constraint"):
+        result.duals("runs")
+
+
+def test_duals_of_a_linear_problem(linear: Problem, solved: Solve) -> None:
+    result = solved(linear)
+    duals = result.duals("once")
+    assert duals.columns == ["Jobs", "dual"]
+    # one more unit of `once[j1]` costs its rent and half of the price of `spread` more
+    assert duals.rows() == [("j1", pytest.approx(1.25)), ("=2+3", pytest.approx(2.0))]
+    assert result.duals("floor").rows() == [(pytest.approx(0.5),)]
+    reduced = {row[:2]: row[2] for row in result.reduced_costs("run").rows()}
+    assert reduced["j1", 7] == pytest.approx(1.75)
+    assert reduced["=2+3", 4] == pytest.approx(0.0, abs=1e-9)
+
+
+def test_integers_have_no_duals(problem: Problem, solved: Solve) -> None:
+    with pytest.raises(DiagnosticError, match="no duals") as error:
+        solved(problem).duals("once")
+    assert error.value.diagnostics[0].code == "GSM6010"
+
+
+def test_no_point_no_values(problem: Problem, solved: Solve) -> None:
+    result = solved(replace(problem, row_lower=np.array([5.0, 1, 0]), row_upper=np.array([5.0, 1, np.inf])))
+    assert result.status == "infeasible"
+    assert not result.has_point
+    assert result.placement is None
+    with pytest.raises(DiagnosticError, match="infeasible"):
+        result["run"]
+    found = result.to_dict()
+    assert found["objective"] is None
+    assert found["variables"] == {"run": [], "spread": []}
+    assert found["terms"] == {}
+
+
+def test_json_has_the_promised_keys_first(problem: Problem, solved: Solve, tmp_path: Path) -> None:
+    result = solved(problem)
+    result.to_json(tmp_path / "result.json")
+    found = json.loads((tmp_path / "result.json").read_text(encoding="utf-8"))
+    assert list(found)[:12] == [
+        "status", "objective", "bound", "gap", "terms", "variables", "placement", "build_seconds", "solve_seconds",
+        "backend", "versions", "inputs_sha256",
+    ]  # fmt: skip
+    assert found["variables"]["run"] == [{"index": ["j1", 4], "value": 1}, {"index": ["=2+3", 4], "value": 1}]
+    assert found["variables"]["spread"] == [{"index": [], "value": pytest.approx(0.75)}]
+    assert found == json.loads(json.dumps(result.to_dict()))
+
+
+def test_numbers_that_are_not_finite_become_null(problem: Problem, solved: Solve) -> None:
+    result = solved(problem)
+    object.__setattr__(result.solved, "statistics", {"nodes": float("inf"), "iterations": float("nan")})
+    assert result.to_dict()["statistics"] == {"nodes": None, "iterations": None}
+
+
+def test_csv_has_one_file_per_variable(problem: Problem, solved: Solve, tmp_path: Path) -> None:
+    files = solved(problem).to_csv(tmp_path / "out")
+    assert sorted(f.name for f in files) == ["run.csv", "spread.csv"]
+    assert (tmp_path / "out" / "run.csv").read_text() == "Jobs,Nodes,value\nj1,4,1.0\n'=2+3,4,1.0\n"
+
+
+def test_csv_cells_are_no_formulas() -> None:
+    risky = ["=1+1", "+cmd", "-2+3", "@SUM(A1)", "-", None]
+    harmless = ["-3", "+1.5e3", "a=b", "j1", "", "a,b"]
+    frame = pl.DataFrame({"job": [*risky, *harmless], "value": [-1.0] * 12})
+    rows = csv_text(frame).splitlines()
+    assert rows[1:7] == ["'=1+1,-1.0", "'+cmd,-1.0", "'-2+3,-1.0", "'@SUM(A1),-1.0", "'-,-1.0", ",-1.0"]
+    assert rows[7:] == ["-3,-1.0", "+1.5e3,-1.0", "a=b,-1.0", "j1,-1.0", '"",-1.0', '"a,b",-1.0']
+
+
+def test_csv_cells_do_not_start_with_a_tab() -> None:
+    assert csv_text(pl.DataFrame({"job": ["\t=1+1", "\r=1+1"]})).startswith("job\n'\t=1+1\n")
+
+
+def test_a_result_leads_back_to_its_point(problem: Problem, solved: Solve, tmp_path: Path) -> None:
+    result = solved(problem)
+    result.to_json(tmp_path / "result.json")
+    point, warnings = point_from(problem, entries_of_file(tmp_path / "result.json"))
+    assert point.tolist() == pytest.approx(result.solved.point.tolist())
+    assert warnings == []
+
+
+def test_values_without_a_place_are_told(problem: Problem) -> None:
+    entries = entries_of_document(
+        {
+            "variables": {
+                "run": [{"index": ["j1", 7], "value": 1}, {"index": ["gone", 4], "value": 1},
+                        {"index": ["j1"], "value": 1}],
+                "rum": [],
+                "spread": [{"index": [], "value": -5}],
+            }
+        }
+    )  # fmt: skip
+    point, warnings = point_from(problem, entries)
+    assert point.tolist() == [0, 1, 0, 0, 0]  # a value outside its bounds moves onto the nearest
+    assert [w.code for w in warnings] == ["GSM6009", "GSM6009"]
+    assert "2 of 3 values of `run`" in warnings[0].message
+    assert warnings[1].help == "did you mean `run`?"
+
+
+def test_points_from_python(problem: Problem) -> None:
+    frame = pl.DataFrame({"job": ["j1"], "node": [7], "value": [1.0]})
+    by_mapping, _ = point_from(problem, entries_of_mapping({"run": {("j1", 7): 1}, "spread": 2.0}))
+    by_frame, _ = point_from(problem, entries_of_mapping({"run": frame, "spread": 2.0}))
+    assert by_mapping.tolist() == by_frame.tolist() == [0, 1, 0, 0, 2]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[1]", "{}", '{"variables": 3}', '{"variables": {"run": [{"index": 3}]}}', "[" * 10**5]
+)
+def test_files_that_are_no_results(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "start.json"
+    path.write_text(text)
+    with pytest.raises(DiagnosticError) as error:
+        entries_of_file(path)
+    assert [d.code for d in error.value.diagnostics] == ["GSM6009"]
+
+
+def test_a_missing_warm_start_is_told(tmp_path: Path) -> None:
+    with pytest.raises(DiagnosticError, match="No such file"):
+        entries_of_file(tmp_path / "none.json")
