@@ -30,7 +30,7 @@ def main(folder: Path) -> None:
     ):
         sizes, counts = csv.writer(of_patterns, lineterminator="\n"), csv.writer(of_parts, lineterminator="\n")
         sizes.writerow(("pattern", "size"))
-        counts.writerow(("pattern", "part", "count"))
+        counts.writerow(("pattern", "part", "pieces"))
         for parts in patterns:
             name = f"{sum(parts)}={'+'.join(map(str, parts))}"
             sizes.writerow((name, sum(parts)))
