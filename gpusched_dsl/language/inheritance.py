@@ -204,13 +204,13 @@ class Merger:
         """An extending model's placement stands in for the inherited one; within one model there is one."""
         if self.placement is not None and self.placement != inherited:
             first = self.statements[self.placement]
-            assert first is not None
+            assert isinstance(first, tree.PlacementDecl)
             self.diagnostics.error(
                 "GSM1414",
                 "a model has one placement",
                 decl.variable.span,
                 "a second one",
-                secondary=[Label(first.span, "the first one")],
+                secondary=[Label(first.variable.span, "the first one")],
                 help="put all items into one placement",
             )
             return

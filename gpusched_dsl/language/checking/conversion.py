@@ -118,7 +118,7 @@ def _advice(unit: Unit, target: Unit) -> str | None:
     if target == DIMENSIONLESS:
         return f"divide by a quantity in `{unit}`, such as `1[{unit}]`, to have a plain number"
     missing = target / unit
-    return f"what is missing has the unit `{missing}`" if len(missing.factors) <= 4 else None
+    return f"what is missing has the unit `{missing}`" if len(missing.dimension) == 1 else None
 
 
 def _warn_duration(checker: ExpressionChecker, core: Core, unit: Unit, target: Unit, because: Label | None) -> None:

@@ -71,6 +71,8 @@ def _check_index(
         return None, scope
     variables: list[IndexVar] = []
     sound = True
+    if not index.names:
+        scope = scope.without_name(domain.span.text)
     for component, kind in enumerate(domain.types):
         name: tree.Identifier | None = index.names[component] if index.names else None
         if name is None or name.text == IGNORED:

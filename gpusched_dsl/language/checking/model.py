@@ -43,7 +43,12 @@ def check_model(
     """
     found = Diagnostics()
     flat = flatten(workspace, model_name, options, found, option_spans)
-    model = _ModelChecker(flat, found).run() if flat is not None else None
+    model: CheckedModel | None = None
+    try:
+        model = _ModelChecker(flat, found).run() if flat is not None else None
+    except RecursionError:
+        place = flat.span if flat is not None else None
+        found.error("GSM1004", f"an expression of model `{model_name}` is nested too deeply", place)
     diagnostics.extend(found)
     return None if found.has_errors else model
 

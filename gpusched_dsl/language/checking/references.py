@@ -25,7 +25,7 @@ from gpusched_dsl.language.checked import (
 from gpusched_dsl.language.checked import Label as LabelCore
 from gpusched_dsl.language.checking.conversion import fit, unit_in
 from gpusched_dsl.language.checking.indexings import IGNORED, component_names
-from gpusched_dsl.language.checking.kinds import as_element, describe, numeric_type
+from gpusched_dsl.language.checking.kinds import PLAIN, WHOLE, as_element, describe, numeric_type
 from gpusched_dsl.language.checking.ranges import check_inside
 from gpusched_dsl.language.checking.scope import Scope
 from gpusched_dsl.language.checking.symbols import ExtraName, Slot, Valued, slots_of
@@ -42,6 +42,8 @@ def declared_at(checker: ExpressionChecker, core: Core) -> list[Label]:
     """A label at what a reference refers to, for diagnostics about its type."""
     match core:
         case IndexRef(variable=variable):
+            if variable.span == core.span:
+                return []
             return [Label(variable.span, f"`{variable.name}` is {describe(variable.type)}")]
         case ParamRef(name=name) | VariableRef(name=name) | LetRef(name=name) | RandomRef(name=name):
             span = checker.symbols.span_of(name)
@@ -173,8 +175,15 @@ def _report_no_value(checker: ExpressionChecker, name: str, place: Span, scope: 
             f"unknown name `{name}`",
             place,
             "not declared" if subscripted else "neither an index nor declared",
-            help=did_you_mean(name, known),
+            help=did_you_mean(name, known) or _naming(name, scope, subscripted),
         )
+
+
+def _naming(name: str, scope: Scope, subscripted: bool) -> str | None:
+    """`param x[Jobs] = 2 * w[j]`: the index has to be named."""
+    if subscripted or not scope.unnamed or len(name) > 2:
+        return None
+    return f"an index is named where it is declared: `{name} in {scope.unnamed[0]}`"
 
 
 def _subscripts(
@@ -206,6 +215,9 @@ def _fit_subscript(
     part = as_element(core, slot.type)
     if part is not None:
         return part
+    if slot.type == WHOLE and numeric_type(core) == PLAIN:
+        checker.is_whole(core)
+        return None
     where = (
         f"subscript {slots.index(slot) + 1} of `{declared.name}`"
         if len(slots) > 1
@@ -217,7 +229,7 @@ def _fit_subscript(
         core.span,
         describe(core.type),
         secondary=[
-            Label(slot.domain.span, f"`{declared.name}` is indexed by {describe(slot.type)} here"),
+            Label(slot.domain.span, f"`{declared.name}` is indexed by this"),
             *declared_at(checker, core),
         ],
         help=None if core.type != TextType() else "an integer position takes a number without quotes",

@@ -22,18 +22,23 @@ class Scope:
     """`bindings` has None for an index whose set is in error: references to it are silent.
 
     `guarded` names the indices that an enclosing `where`, `if` or premise speaks of: whether a shifted subscript of
-    such an index falls outside is known only with data. `expecting` is true inside `E(...)` and `P(...)`.
+    such an index falls outside is known only with data. `expecting` is true inside `E(...)` and `P(...)`. `unnamed`
+    are sets that are iterated without naming the index, for the help on an unknown name.
     """
 
     bindings: Mapping[str, Binding | None] = field(default_factory=dict)
     guarded: frozenset[str] = frozenset()
     expecting: bool = False
+    unnamed: tuple[str, ...] = ()
 
     def bind(self, name: str, binding: Binding | None) -> Scope:
         return replace(self, bindings={**self.bindings, name: binding})
 
     def guard(self, names: Iterable[str]) -> Scope:
         return replace(self, guarded=self.guarded | frozenset(names))
+
+    def without_name(self, domain: str) -> Scope:
+        return replace(self, unnamed=(*self.unnamed, domain))
 
     def expect(self) -> Scope:
         return replace(self, expecting=True)

@@ -120,13 +120,13 @@ def check_components(checker: ExpressionChecker, expr: tree.Expr, scope: Scope) 
 
 def _component(checker: ExpressionChecker, part: tree.Expr, scope: Scope) -> Core | None:
     if isinstance(part, tree.Name) and part.text not in scope.bindings and not _is_known(checker, part.text):
+        near = did_you_mean(part.text, [*scope.bindings, *checker.symbols.usable()])
         checker.error(
             "GSM1101",
             f"unknown name `{part.text}`",
             part.span,
             "no index or parameter of this name",
-            help=did_you_mean(part.text, [*scope.bindings, *checker.symbols.usable()])
-            or f'a label is written in quotes in a model: `"{part.text}"`',
+            help=f'a label is written in quotes in a model, `"{part.text}"`' + (f"; or {near}" if near else ""),
         )
         return None
     core = checker.check(part, scope)
