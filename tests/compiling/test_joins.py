@@ -1,0 +1,164 @@
+"""However an index list is planned, it gives the rows of the plain product that fulfil the conditions."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpusched_dsl.compiling.evaluate import Evaluator
+from gpusched_dsl.compiling.frames import EMPTY_FRAME
+from gpusched_dsl.compiling.instance import build_instance
+from gpusched_dsl.compiling.limits import Limits
+from gpusched_dsl.language.diagnostics import Diagnostics
+from gpusched_dsl.language.scenarios import check_scenario
+from gpusched_dsl.language.workspace import workspace_from_text
+
+A = ("a1", "a2", "a3")
+B = ("b1", "b2")
+SLOTS = (2, 3, 5, 8)
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Data:
+    triples: tuple[tuple[str, str, int], ...]
+    pairs: tuple[tuple[str, str], ...]
+    first: dict[str, int]
+    last: dict[str, int]
+    home: dict[str, str]
+
+
+@st.composite
+def datas(draw: st.DrawFn) -> Data:
+    triples = draw(st.lists(st.tuples(st.sampled_from(A), st.sampled_from(B), st.integers(1, 3)), unique=True))
+    pairs = draw(st.lists(st.tuples(st.sampled_from(A), st.sampled_from(A)), unique=True))
+    ints = {a: draw(st.integers(0, 9)) for a in A}
+    ends = {a: draw(st.integers(0, 9)) for a in A}
+    return Data(tuple(triples), tuple(pairs), ints, ends, {a: draw(st.sampled_from(B)) for a in A})
+
+
+# An index list: iterators by name and text, and for each name the values it runs over given the earlier ones.
+ITERATORS: dict[str, tuple[str, tuple[str, ...], Callable[[Data, Row], list[tuple[Any, ...]]]]] = {
+    "a": ("a in A", ("a",), lambda d, r: [(a,) for a in A]),
+    "c": ("c in A", ("c",), lambda d, r: [(a,) for a in A]),
+    "b": ("b in B", ("b",), lambda d, r: [(b,) for b in B]),
+    "g": ("g in 1..4", ("g",), lambda d, r: [(g,) for g in range(1, 5)]),
+    "h": ("h in Slots", ("h",), lambda d, r: [(h,) for h in SLOTS]),
+    "xyz": ("(x, y, z) in Triples", ("x", "y", "z"), lambda d, r: list(d.triples)),
+    "pq": ("(p, q) in Pairs", ("p", "q"), lambda d, r: list(d.pairs)),
+    "k": ("k in 1..first[a]", ("k",), lambda d, r: [(k,) for k in range(1, d.first[r["a"]] + 1)]),
+    "m": ("m in { n in A where n != a }", ("m",), lambda d, r: [(n,) for n in A if n != r["a"]]),
+}
+NEEDS = {"k": {"a"}, "m": {"a"}}
+CONDITIONS: dict[str, tuple[set[str], Callable[[Data, Row], bool]]] = {
+    "(a, b, g) in Triples": ({"a", "b", "g"}, lambda d, r: (r["a"], r["b"], r["g"]) in d.triples),
+    "(a, b, 2) in Triples": ({"a", "b"}, lambda d, r: (r["a"], r["b"], 2) in d.triples),
+    "(a, c) in Pairs": ({"a", "c"}, lambda d, r: (r["a"], r["c"]) in d.pairs),
+    "(a, a) in Pairs": ({"a"}, lambda d, r: (r["a"], r["a"]) in d.pairs),
+    "(a, c) not in Pairs": ({"a", "c"}, lambda d, r: (r["a"], r["c"]) not in d.pairs),
+    "x == a": ({"x", "a"}, lambda d, r: r["x"] == r["a"]),
+    "a == c": ({"a", "c"}, lambda d, r: r["a"] == r["c"]),
+    "z == g": ({"z", "g"}, lambda d, r: r["z"] == r["g"]),
+    "g == first[a] / 2": ({"g", "a"}, lambda d, r: r["g"] == d.first[r["a"]] / 2),
+    "home[a] == b": ({"a", "b"}, lambda d, r: d.home[r["a"]] == r["b"]),
+    "p == a and q != a": ({"p", "q", "a"}, lambda d, r: r["p"] == r["a"] and r["q"] != r["a"]),
+    "h >= first[a]": ({"h", "a"}, lambda d, r: r["h"] >= d.first[r["a"]]),
+    "first[a] <= h <= last[a]": ({"h", "a"}, lambda d, r: d.first[r["a"]] <= r["h"] <= d.last[r["a"]]),
+    "g > 1 and g < last[a]": ({"g", "a"}, lambda d, r: 1 < r["g"] < d.last[r["a"]]),
+    "k <= g": ({"k", "g"}, lambda d, r: r["k"] <= r["g"]),
+    "a == \"a2\" or b == \"b1\"": ({"a", "b"}, lambda d, r: r["a"] == "a2" or r["b"] == "b1"),
+}
+
+
+@st.composite
+def queries(draw: st.DrawFn) -> tuple[list[str], list[str]]:
+    names = draw(st.lists(st.sampled_from(list(ITERATORS)), min_size=1, max_size=4, unique=True))
+    names = [n for n in names if NEEDS.get(n, set()) <= set(names[: names.index(n)])] or ["a"]
+    bound = {v for n in names for v in ITERATORS[n][1]}
+    possible = [c for c, (needs, _) in CONDITIONS.items() if needs <= bound]
+    conditions = draw(st.lists(st.sampled_from(possible), max_size=3, unique=True)) if possible else []
+    return names, conditions
+
+
+def model_text(data: Data, names: list[str], conditions: list[str]) -> str:
+    variables = [v for n in names for v in ITERATORS[n][1]]
+    element = f"({', '.join(variables)})" if len(variables) > 1 else variables[0]
+    where = f" where {' and '.join(conditions)}" if conditions else ""
+    rows = ", ".join(f"({a}, {b}, {g})" for a, b, g in data.triples)
+    pairs = ", ".join(f"({a}, {b})" for a, b in data.pairs)
+    table = " ".join(f"{a} {data.first[a]} {data.last[a]} {data.home[a]}" for a in A)
+    return f"""
+model M {{
+  set A; set B; set Slots ordered;
+  set Triples within A cross B cross 1..3;
+  set Pairs within A cross A;
+  param first[A] integer; param last[A] integer; param home[A] within B;
+  set Result = {{ {element} : {", ".join(ITERATORS[n][0] for n in names)}{where} }};
+  var x >= 0; minimize x; constraint c: x >= 1;
+}}
+scenario S for M {{
+  A = {{ a1, a2, a3 }}; B = {{ b1, b2 }}; Slots = {{ 2, 3, 5, 8 }};
+  Triples = {{ {rows} }}; Pairs = {{ {pairs} }};
+  table A: first last home = {table};
+}}
+"""
+
+
+def brute_force(data: Data, names: list[str], conditions: list[str]) -> list[tuple[Any, ...]]:
+    rows: list[Row] = [{}]
+    for name in names:
+        _, variables, values = ITERATORS[name]
+        rows = [{**r, **dict(zip(variables, v, strict=True))} for r in rows for v in values(data, r)]
+    rows = [r for r in rows if all(CONDITIONS[c][1](data, r) for c in conditions)]
+    return [tuple(r.values()) for r in rows]
+
+
+def planned(text: str) -> list[tuple[Any, ...]]:
+    diagnostics = Diagnostics()
+    workspace = workspace_from_text(text, "test", diagnostics, None)
+    scenario = check_scenario(workspace, "S", {}, diagnostics)
+    diagnostics.raise_if_errors()
+    assert scenario is not None
+    instance = build_instance(scenario, folder=Path())
+    return list(zip(*instance.store.sets["Result"].label_columns(), strict=True))
+
+
+@settings(max_examples=150, deadline=None)
+@given(datas(), queries())
+def test_planned_index_lists_equal_brute_force(data: Data, query: tuple[list[str], list[str]]) -> None:
+    names, conditions = query
+    assert sorted(planned(model_text(data, names, conditions))) == sorted(brute_force(data, names, conditions))
+
+
+@pytest.mark.slow
+@settings(max_examples=5000, deadline=None)
+@given(datas(), queries())
+def test_many_planned_index_lists_equal_brute_force(data: Data, query: tuple[list[str], list[str]]) -> None:
+    names, conditions = query
+    assert sorted(planned(model_text(data, names, conditions))) == sorted(brute_force(data, names, conditions))
+
+
+def test_domains_keep_the_order_in_which_indices_are_listed() -> None:
+    data = Data(
+        tuple(itertools.product(reversed(A), reversed(B), (3, 1))), (), dict.fromkeys(A, 1), dict.fromkeys(A, 9),
+        dict.fromkeys(A, "b1"),
+    )  # fmt: skip
+    text = model_text(data, ["a", "b", "g"], ["(a, b, g) in Triples"]).replace(
+        "var x >= 0;", "var x >= 0; var y[a in A, b in B, g in 1..4 where (a, b, g) in Triples] >= 0;"
+    )
+    diagnostics = Diagnostics()
+    scenario = check_scenario(workspace_from_text(text, "test", diagnostics, None), "S", {}, diagnostics)
+    diagnostics.raise_if_errors()
+    assert scenario is not None
+    store = build_instance(scenario, folder=Path()).store
+    declared = scenario.model.variables["y"]
+    domain = Evaluator(scenario.model, store, Limits()).index_domain(declared.indexing, declared.span)
+    assert list(zip(*domain.label_columns(), strict=True)) == list(itertools.product(A, B, (1, 3)))
+    assert EMPTY_FRAME.size == 1
