@@ -84,6 +84,22 @@ CODES: dict[str, str] = {
     "GSM1415": "class of identical elements",
     "GSM1416": "unknown distribution",
     # 15xx scenario statements
+    "GSM1501": "unknown scenario",
+    "GSM1502": "scenarios extend each other in a circle",
+    "GSM1503": "scenario for no model, or for another one",
+    "GSM1504": "unknown set, parameter or option",
+    "GSM1505": "name that a scenario cannot give",
+    "GSM1506": "given twice",
+    "GSM1507": "wrong number of keys or columns",
+    "GSM1508": "key of the wrong set",
+    "GSM1509": "table whose cells do not make rows",
+    "GSM1510": "set, parameter or column in the wrong place",
+    "GSM1511": "unknown or misplaced aggregate",
+    "GSM1513": "setting that cannot be read",
+    "GSM1514": "choice of an option that is no name",
+    "GSM1515": "setting of something indexed",
+    "GSM1516": "distribution of something that is not random",
+    "GSM1517": "values given by each other in a circle",
     # 16xx tests, policies, online
     # 20xx data files and tables
     "GSM2001": "data file that does not exist",

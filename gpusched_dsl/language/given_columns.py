@@ -1,0 +1,299 @@
+"""Columns of tables and files against the declarations they give values for: units, keys, shape, aggregates."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import groupby
+
+from gpusched_dsl.language import tree
+from gpusched_dsl.language.checked import CheckedParam, CheckedSet, Numeric, ValueType
+from gpusched_dsl.language.checking.conversion import because_declared
+from gpusched_dsl.language.checking.kinds import describe, describe_all, same_kind
+from gpusched_dsl.language.checking.symbols import slots_of
+from gpusched_dsl.language.diagnostics import Diagnostics, Label, Severity, did_you_mean
+from gpusched_dsl.language.given import AGGREGATES, ONE, FileGiven
+from gpusched_dsl.language.source import Span
+from gpusched_dsl.language.units import DIMENSIONLESS, convertible, factor, reads_as_duration, unit_of
+
+
+class ColumnChecker:
+    """Checks columns and says what takes their unit to the declared one."""
+
+    def __init__(self, diagnostics: Diagnostics, not_yet: list[tuple[str, Span]]) -> None:
+        self.diagnostics = diagnostics
+        self.not_yet = not_yet
+
+    # --- units -------------------------------------------------------------------------------------------------------
+
+    def factor(self, name: str, unit: tree.UnitNode | None, span: Span, target: CheckedParam) -> Fraction | None:
+        """What the numbers of a column are multiplied by; None when its unit does not fit, which is reported."""
+        declared = Label(target.span, f"`{target.name}` is declared here")
+        if not isinstance(target.type, Numeric):
+            if unit is None:
+                return ONE
+            self.diagnostics.error(
+                "GSM1307",
+                f"`{target.name}` is {describe(target.type)}, so its column has no unit",
+                unit.span,
+                "no unit here",
+                secondary=[declared],
+            )
+            return None
+        wanted = target.type.unit
+        because = because_declared(target.name, target.span, wanted)
+        if unit is None:
+            if wanted == DIMENSIONLESS:
+                return ONE
+            self.diagnostics.error(
+                "GSM1303",
+                f"column `{name}` needs a unit: `{target.name}` is declared in `{wanted}`",
+                span,
+                "in which unit?",
+                secondary=[because],
+                help=f"write `{span.text}[{wanted}]` if it is in `{wanted}`",
+            )
+            return None
+        found = unit_of(unit, self.diagnostics)
+        if found is None:
+            return None
+        if convertible(found, wanted):
+            return factor(found, wanted)
+        if reads_as_duration(found, wanted):
+            self.diagnostics.error(
+                "GSM1304",
+                f"`{found}` and `{wanted}` meet: the reciprocal of a rate is read as a duration",
+                unit.span,
+                f"this is in `{found}`",
+                secondary=[because],
+                severity=Severity.WARNING,
+            )
+            return factor(found, wanted)
+        plain = wanted == DIMENSIONLESS
+        self.diagnostics.error(
+            "GSM1302",
+            f"units do not agree: `{found}` where {'a plain number' if plain else f'`{wanted}`'} is needed",
+            unit.span,
+            f"this is `{found}`",
+            secondary=[because],
+        )
+        return None
+
+    # --- tables ------------------------------------------------------------------------------------------------------
+
+    def keys_fit(
+        self, table: tree.Table, column: tree.TableColumn, target: CheckedParam, types: tuple[ValueType, ...]
+    ) -> bool:
+        """Whether the key sets of a table are what a parameter is indexed by."""
+        slots = tuple(slot.type for slot in slots_of(target))
+        if len(slots) == len(types) and all(map(same_kind, slots, types)):
+            return True
+        arity = len(slots) != len(types)
+        indexed = f"indexed by {describe_all(slots)}" if slots else "not indexed"
+        self.diagnostics.error(
+            "GSM1507" if arity else "GSM1508",
+            f"`{target.name}` is {indexed}, the keys of this table are {describe_all(types)}",
+            column.name.span,
+            "not by these keys",
+            secondary=[
+                Label(table.keys[0].span.to(table.keys[-1].span), "the keys"),
+                Label(target.span, f"`{target.name}` is declared here"),
+            ],
+            help=None if slots else f"write `{target.name} = ...;`",
+        )
+        return False
+
+    def shape(self, table: tree.Table, keys: int) -> bool:
+        """Whether the cells make whole rows, and rows begin where the layout shows it; reports GSM1509."""
+        width = keys + len(table.columns)
+        line = _line_off(table.cells, width)
+        if line is None and len(table.cells) % width == 0:
+            return True
+        names = ", ".join(f"`{name.text}`" for name in (*table.keys, *(c.name for c in table.columns)))
+        if line is not None:
+            span = line[0].span.to(line[-1].span)
+            message = f"this line of the table has {len(line)} cell{'' if len(line) == 1 else 's'}"
+        else:
+            rest = table.cells[len(table.cells) // width * width :]
+            span = rest[0].span.to(rest[-1].span)
+            message = f"the last row of the table has {len(rest)} cell{'' if len(rest) == 1 else 's'}"
+        keyed = f" ({keys} for the keys)" if keys > len(table.keys) else ""
+        self.diagnostics.error(
+            "GSM1509",
+            f"{message}, but a row has {width}{keyed}: {names}",
+            span,
+            help="write `.` for a value that is not given",
+        )
+        return False
+
+    # --- files -------------------------------------------------------------------------------------------------------
+
+    def set_item(self, level: int, data: tree.Data, item: tree.DataItem, target: CheckedSet) -> FileGiven | None:
+        """`Jobs = job;`, `F = (job, type);`, `Jobs = distinct(job);`."""
+        sound = True
+        declared = Label(target.span, f"`{target.name}` is declared here")
+        if item.keys:
+            self.diagnostics.error(
+                "GSM1507",
+                f"set `{target.name}` has no keys; its elements are the columns after `=`",
+                item.keys[0].span.to(item.keys[-1].span),
+                "not for a set",
+                secondary=[declared],
+            )
+            sound = False
+        if len(item.columns) != len(target.types):
+            many = len(target.types)
+            self.diagnostics.error(
+                "GSM1507",
+                f"elements of `{target.name}` are {describe_all(target.types)}: {many} column"
+                f"{'' if many == 1 else 's'} needed, {len(item.columns)} given",
+                item.columns[0].span.to(item.columns[-1].span),
+                f"{len(item.columns)} given",
+                secondary=[declared],
+            )
+            sound = False
+        for column in item.columns:
+            if column.function is not None:
+                self._no_aggregate(column.function, f"`{target.name}` is a set")
+                sound = False
+            if column.unit is not None:
+                self.diagnostics.error(
+                    "GSM1307", f"the elements of set `{target.name}` have no unit", column.unit.span, "no unit here"
+                )
+                sound = False
+        if not sound:
+            return None
+        names = tuple(column.name for column in item.columns)
+        return FileGiven(
+            target=target.name,
+            span=item.span,
+            level=level,
+            data=data,
+            item=item,
+            keys=names,
+            value=None,
+            distinct=item.distinct,
+        )
+
+    def param_item(self, level: int, data: tree.Data, item: tree.DataItem, target: CheckedParam) -> FileGiven | None:
+        """`exec_time[job, type] = seconds[s];`, `tariff[hour] = mean(lbmp[$/MWh]);`."""
+        slots = slots_of(target)
+        declared = Label(target.span, f"`{target.name}` is declared here")
+        sound = self._derived_keys(item)
+        if len(item.keys) != len(slots):
+            place = item.keys[0].span.to(item.keys[-1].span) if item.keys else item.target.span
+            kinds = f" ({describe_all(tuple(slot.type for slot in slots))})" if slots else ""
+            self.diagnostics.error(
+                "GSM1507",
+                f"`{target.name}` has {len(slots) or 'no'} key{'' if len(slots) == 1 else 's'}{kinds}, "
+                f"{len(item.keys)} given",
+                place,
+                f"{len(item.keys)} given",
+                secondary=[declared],
+            )
+            sound = False
+        if len(item.columns) != 1 or item.distinct:
+            what = "`distinct` is for sets" if item.distinct else f"{len(item.columns)} columns given"
+            self.diagnostics.error(
+                "GSM1510",
+                f"`{target.name}` is a parameter: its values are one column, {what}",
+                item.columns[0].span.to(item.columns[-1].span),
+                "one column needed",
+                secondary=[declared],
+            )
+            return None
+        [column] = item.columns
+        function = self._aggregate(column, target)
+        ratio = (
+            self._count_factor(column, target)
+            if function == "count"
+            else self.factor(column.name, column.unit, column.span, target)
+        )
+        if not sound or ratio is None or (column.function is not None and function is None):
+            return None
+        return FileGiven(
+            target=target.name,
+            span=item.span,
+            level=level,
+            data=data,
+            item=item,
+            keys=tuple(key.column for key in item.keys),
+            value=column.name,
+            factor=ratio,
+            function=function,
+        )
+
+    def _derived_keys(self, item: tree.DataItem) -> bool:
+        """Whether all keys are plain columns. `slot(time, 15[min])` is for a later version."""
+        sound = True
+        for key in item.keys:
+            if key.function is None:
+                continue
+            sound = False
+            if key.function.text == "slot":
+                self.not_yet.append((f"`{key.span.text}`", key.span))
+                continue
+            self.diagnostics.error(
+                "GSM1511",
+                f"unknown function `{key.function.text}` of a key column",
+                key.function.span,
+                "unknown",
+                help=did_you_mean(key.function.text, ["slot"]) or "keys are columns, or `slot(time, length)`",
+            )
+        return sound
+
+    def _aggregate(self, column: tree.DataColumn, target: CheckedParam) -> str | None:
+        function = column.function
+        if function is None:
+            return None
+        if function.text not in AGGREGATES:
+            self.diagnostics.error(
+                "GSM1511",
+                f"unknown aggregate `{function.text}`",
+                function.span,
+                "unknown",
+                help=did_you_mean(function.text, AGGREGATES) or f"aggregates are {', '.join(AGGREGATES)}",
+            )
+            return None
+        if not isinstance(target.type, Numeric) and function.text not in ("first", "last"):
+            self._no_aggregate(function, f"`{target.name}` is {describe(target.type)}")
+            return None
+        return function.text
+
+    def _no_aggregate(self, function: tree.Identifier, reason: str) -> None:
+        self.diagnostics.error(
+            "GSM1511", f"aggregate `{function.text}` cannot stand here: {reason}", function.span, "not here"
+        )
+
+    def _count_factor(self, column: tree.DataColumn, target: CheckedParam) -> Fraction | None:
+        """A count of rows has no unit, whatever the column has."""
+        if column.unit is not None:
+            self.diagnostics.error("GSM1307", "a count of rows has no unit", column.unit.span, "no unit here")
+            return None
+        assert isinstance(target.type, Numeric)
+        if target.type.unit == DIMENSIONLESS:
+            return ONE
+        self.diagnostics.error(
+            "GSM1302",
+            f"units do not agree: a count of rows where `{target.type.unit}` is needed",
+            column.span,
+            "a plain number",
+            secondary=[because_declared(target.name, target.span, target.type.unit)],
+        )
+        return None
+
+
+def _line_off(cells: tuple[tree.TableCell, ...], width: int) -> list[tree.TableCell] | None:
+    """The first line whose cells do not fit rows of `width`, or None.
+
+    A line may hold several rows, and a row may go on over several lines, but a row that begins inside a line shows
+    that a cell before it is missing or too many.
+    """
+    pending = 0
+    before: list[tree.TableCell] = []
+    for _, group in groupby(cells, key=lambda cell: cell.span.line):
+        line = list(group)
+        if pending and pending + len(line) > width:
+            return before
+        pending = (pending + len(line)) % width
+        before = line
+    return before if pending and len(before) > width else None

@@ -1,0 +1,259 @@
+"""`check_scenario`: what a scenario, the scenarios it extends and settings from outside give for a model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from gpusched_dsl.language import tree
+from gpusched_dsl.language.checked import CheckedModel
+from gpusched_dsl.language.checking import check_model
+from gpusched_dsl.language.diagnostics import Diagnostics, Label, did_you_mean
+from gpusched_dsl.language.flatten import flatten
+from gpusched_dsl.language.given import Given
+from gpusched_dsl.language.given_order import order_of_data
+from gpusched_dsl.language.giving import GivenTable, report_twice
+from gpusched_dsl.language.settings import read_setting
+from gpusched_dsl.language.source import Span
+
+
+class HasScenarios(Protocol):
+    """What is needed of a workspace here."""
+
+    @property
+    def models(self) -> Mapping[str, tree.Model]: ...
+
+    @property
+    def scenarios(self) -> Mapping[str, tree.Scenario]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedScenario:
+    """A scenario with its inheritance resolved.
+
+    `given` says for each target what gives it: what replaced nothing and is itself not replaced, then patches in the
+    order in which they apply. `model` is checked with the scenario's options, and its `data_order` also holds for what
+    the scenario's expressions read. `not_yet` lists statements that cannot run in this version, with their spans.
+    """
+
+    name: str
+    span: Span
+    model: CheckedModel
+    given: dict[str, tuple[Given, ...]]
+    not_yet: tuple[tuple[str, Span], ...] = ()
+    doc: str | None = None
+
+
+def check_scenario(
+    workspace: HasScenarios,
+    name: str,
+    overrides: Mapping[str, str],
+    diagnostics: Diagnostics,
+    *,
+    settings: Sequence[tree.NamedArgument] = (),
+    at: Span | None = None,
+) -> CheckedScenario | None:
+    """The checked scenario, or None when it or its model has errors (all of which are in `diagnostics`).
+
+    `overrides` are texts for options and scalar parameters (`{"period": "30[min]"}`), `settings` the same as trees;
+    both come after the scenario's own statements. `at` is where the scenario is asked for.
+    """
+    found = Diagnostics()
+    read = [read_setting(target, text, found) for target, text in overrides.items()]
+    arguments = [*settings, *(argument for argument in read if argument is not None)]
+    checked = _check(workspace, name, arguments, at, found)
+    diagnostics.extend(found)
+    return None if found.has_errors else checked
+
+
+def missing_targets(scenario: CheckedScenario) -> list[str]:
+    """The sets and parameters that need data and get none, in the order in which they are needed."""
+    model = scenario.model
+    missing: list[str] = []
+    for name in model.data_order:
+        if name in scenario.given:
+            continue
+        if name in model.sets:
+            needed = model.sets[name].value is None
+        else:
+            needed = model.params[name].value is None and model.params[name].default is None
+        if needed:
+            missing.append(name)
+    return missing
+
+
+def _check(
+    workspace: HasScenarios,
+    name: str,
+    settings: Sequence[tree.NamedArgument],
+    at: Span | None,
+    diagnostics: Diagnostics,
+) -> CheckedScenario | None:
+    chain = _chain(workspace, name, at, diagnostics)
+    if chain is None:
+        return None
+    scenario = chain[-1]
+    model_name = _model_name(workspace, chain, diagnostics)
+    if model_name is None:
+        return None
+    flat = flatten(workspace, model_name.text, {}, Diagnostics())
+    known = set() if flat is None else set(flat.option_decls)
+    options = _options(chain, settings, known, diagnostics)
+    choices = {option: choice.text for option, choice in options.items()}
+    spans = {option: choice.span for option, choice in options.items()}
+    model = check_model(workspace, model_name.text, choices, diagnostics, spans)
+    if model is None:
+        return None
+    table = GivenTable(model, diagnostics)
+    for level, part in enumerate(chain):
+        table.add_level(level, [s for s in part.statements if not _is_option(s, known)])
+    table.add_settings(len(chain), [s for s in settings if s.name.text not in known])
+    given = table.result()
+    order = order_of_data(model, given, diagnostics)
+    return CheckedScenario(
+        scenario.name.text,
+        scenario.name.span,
+        replace(model, data_order=order),
+        given,
+        (*model.not_yet, *table.not_yet),
+        scenario.doc,
+    )
+
+
+# --- which scenarios, which model ------------------------------------------------------------------------------------
+
+
+def _chain(workspace: HasScenarios, name: str, at: Span | None, diagnostics: Diagnostics) -> list[tree.Scenario] | None:
+    """The scenario preceded by all that it extends, the oldest first."""
+    scenarios = workspace.scenarios
+    scenario = scenarios.get(name)
+    if scenario is None:
+        diagnostics.error(
+            "GSM1501", f"unknown scenario `{name}`", at, "no such scenario", help=did_you_mean(name, scenarios)
+        )
+        return None
+    chain = [scenario]
+    while (base := chain[-1].extends) is not None:
+        found = scenarios.get(base.text)
+        if found is None:
+            diagnostics.error(
+                "GSM1501",
+                f"`{chain[-1].name.text}` extends the unknown scenario `{base.text}`",
+                base.span,
+                "no such scenario",
+                help=did_you_mean(base.text, scenarios) or "is the `import` of its file missing?",
+            )
+            return None
+        if found in chain:
+            circle = chain[chain.index(found) :]
+            names = [s.name.text for s in (*circle, found)]
+            diagnostics.error(
+                "GSM1502",
+                "scenarios extend each other in a circle",
+                base.span,
+                "closes the circle",
+                secondary=[Label(s.extends.span, "part of the circle") for s in circle[:-1] if s.extends is not None],
+                notes=["the circle is " + " extends ".join(f"`{n}`" for n in names)],
+                help="one of them must stand on its own",
+            )
+            return None
+        chain.append(found)
+    return chain[::-1]
+
+
+def _model_name(
+    workspace: HasScenarios, chain: Sequence[tree.Scenario], diagnostics: Diagnostics
+) -> tree.Identifier | None:
+    """The model of the newest scenario that names one; it must be that of the older ones, or extend it."""
+    name: tree.Identifier | None = None
+    for scenario in chain:
+        wanted = scenario.model
+        if wanted is None:
+            continue
+        if wanted.text not in workspace.models:
+            diagnostics.error(
+                "GSM1107",
+                f"unknown model `{wanted.text}`",
+                wanted.span,
+                "no such model",
+                help=did_you_mean(wanted.text, workspace.models) or "is the `import` of its file missing?",
+            )
+            return None
+        if name is not None and name.text not in _ancestry(workspace, wanted.text):
+            diagnostics.error(
+                "GSM1503",
+                f"scenario `{scenario.name.text}` is for `{wanted.text}`, but extends one for `{name.text}`",
+                wanted.span,
+                f"neither `{name.text}` nor a model that extends it",
+                secondary=[Label(name.span, f"for `{name.text}`")],
+            )
+            return None
+        name = wanted
+    if name is None:
+        diagnostics.error(
+            "GSM1503",
+            f"scenario `{chain[-1].name.text}` is for no model",
+            chain[-1].name.span,
+            "for which model?",
+            help=f"write `scenario {chain[-1].name.text} for Model {{ ... }}`",
+        )
+    return name
+
+
+def _ancestry(workspace: HasScenarios, name: str) -> set[str]:
+    """A model and all that it extends."""
+    found: set[str] = set()
+    while name in workspace.models and name not in found:
+        found.add(name)
+        base = workspace.models[name].extends
+        name = "" if base is None else base.text
+    return found
+
+
+# --- options ---------------------------------------------------------------------------------------------------------
+
+
+def _is_option(statement: tree.Statement, known: set[str]) -> bool:
+    return isinstance(statement, tree.Assign) and statement.target.text in known
+
+
+def _options(
+    chain: Sequence[tree.Scenario],
+    settings: Sequence[tree.NamedArgument],
+    known: set[str],
+    diagnostics: Diagnostics,
+) -> dict[str, tree.Identifier]:
+    """The choice of each option that is set, by its last assignment."""
+    chosen: dict[str, tree.Identifier] = {}
+    for scenario in chain:
+        here: dict[str, tree.Identifier] = {}
+        for statement in scenario.statements:
+            if not isinstance(statement, tree.Assign) or statement.target.text not in known:
+                continue
+            if statement.subscripts:
+                diagnostics.error(
+                    "GSM1507",
+                    f"option `{statement.target.text}` has no subscripts",
+                    statement.subscripts[0].span.to(statement.subscripts[-1].span),
+                    "not for an option",
+                )
+                continue
+            report_twice(here, statement.target, diagnostics)
+            _choose(chosen, statement.target, statement.value, diagnostics)
+    given: dict[str, tree.Identifier] = {}
+    for setting in settings:
+        if setting.name.text in known:
+            report_twice(given, setting.name, diagnostics)
+            _choose(chosen, setting.name, setting.value, diagnostics)
+    return chosen
+
+
+def _choose(
+    chosen: dict[str, tree.Identifier], target: tree.Identifier, value: tree.Expr, diagnostics: Diagnostics
+) -> None:
+    if isinstance(value, (tree.Name, tree.Text)):
+        text = value.text if isinstance(value, tree.Name) else value.value
+        chosen[target.text] = tree.Identifier(span=value.span, text=text)
+        return
+    diagnostics.error("GSM1514", f"option `{target.text}` needs the name of a choice", value.span, "not a name")
