@@ -226,9 +226,7 @@ class RunBuilder(DeclarationBuilder):
 
     def _window(self, children: Children, span: Span) -> tree.Window:
         index, lookahead, commit = children
-        return tree.Window(
-            span=span, index=self.index(index), lookahead=self.expr(lookahead), commit=self.expr(commit)
-        )
+        return tree.Window(span=span, index=self.index(index), lookahead=self.expr(lookahead), commit=self.expr(commit))
 
     def _arrive(self, children: Children, span: Span) -> tree.Arrive:
         index, at = children
@@ -246,6 +244,4 @@ class RunBuilder(DeclarationBuilder):
 
     def _carry(self, children: Children, span: Span) -> tree.Carry:
         target, names, value = children
-        return tree.Carry(
-            span=span, target=self.identifier(target), indices=self.names(names), value=self.expr(value)
-        )
+        return tree.Carry(span=span, target=self.identifier(target), indices=self.names(names), value=self.expr(value))

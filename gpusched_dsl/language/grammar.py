@@ -1,16 +1,22 @@
-"""The parser tables of `grammar/gsm.lark`, and the words and signs that its terminals stand for."""
+"""The parser of `grammar/gsm.lark`, and the words and signs that its terminals stand for.
+
+Working out the parse tables takes a third of a second, so they are kept beside the grammar;
+`python -m gpusched_dsl.language.grammar` writes them anew. Tables of another grammar or of another version of Lark are
+not used.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from lark import Lark
 
 RESERVED_PRIORITY = 1
+TABLES = "gsm.tables.json.gz"
 
 
 def grammar_text() -> str:
@@ -19,10 +25,73 @@ def grammar_text() -> str:
 
 @cache
 def lark() -> Lark:
-    """The LALR parser. Lark's own cache is never used: it unpickles a file from a predictable shared place."""
+    """The LALR parser, from the kept tables if they fit."""
+    return _kept() or compiled()
+
+
+def compiled() -> Lark:
+    """The LALR parser, worked out from the grammar.
+
+    Lark's own cache is never used: it unpickles a file from a predictable place that others can write to.
+    """
     from lark import Lark
 
     return Lark(grammar_text(), parser="lalr", lexer="basic", propagate_positions=True, maybe_placeholders=True)
+
+
+def fingerprint() -> str:
+    """What kept tables must have been made from to be used."""
+    import hashlib
+
+    import lark
+
+    return f"lark {lark.__version__} {hashlib.sha256(grammar_text().encode()).hexdigest()}"
+
+
+def kept_fingerprint() -> str | None:
+    """What the kept tables were made from; None if there are none."""
+    tables = _read_tables()
+    return None if tables is None else str(tables["made_from"])
+
+
+def _read_tables() -> dict[str, Any] | None:
+    import gzip
+    import json
+
+    try:
+        packed = files("gpusched_dsl.grammar").joinpath(TABLES).read_bytes()
+    except OSError:
+        return None
+    tables: dict[str, Any] = json.loads(gzip.decompress(packed), object_hook=_numbered)
+    return tables
+
+
+def _numbered(pairs: dict[str, Any]) -> dict[Any, Any]:
+    """JSON has only texts as keys; Lark's tables have numbers."""
+    return {int(k) if k.isdecimal() else k: v for k, v in pairs.items()}
+
+
+def _kept() -> Lark | None:
+    from lark import Lark
+
+    tables = _read_tables()
+    if tables is None or tables["made_from"] != fingerprint():
+        return None
+    parser: Lark = Lark._load_from_dict(tables["data"], tables["memo"])  # type: ignore[no-untyped-call]
+    return parser
+
+
+def packed_tables() -> bytes:
+    """The tables as they are kept."""
+    import gzip
+    import json
+
+    from lark.grammar import Rule
+    from lark.lexer import TerminalDef
+
+    data, memo = compiled().memo_serialize([TerminalDef, Rule])
+    text = json.dumps({"made_from": fingerprint(), "data": data, "memo": memo}, separators=(",", ":"))
+    return gzip.compress(text.encode(), mtime=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,3 +131,13 @@ def vocabulary() -> Vocabulary:
     spelling = {name: text for text, name in (reserved | signs).items()}
     spelling |= {name: text for text, names in soft.items() for name in names}
     return Vocabulary(reserved, soft, signs, patterns, spelling)
+
+
+def main() -> None:
+    from pathlib import Path
+
+    Path(str(files("gpusched_dsl.grammar").joinpath(TABLES))).write_bytes(packed_tables())
+
+
+if __name__ == "__main__":
+    main()

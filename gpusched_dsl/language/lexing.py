@@ -27,6 +27,7 @@ _FOREIGN = {
     "<>": "!=",
     "&&": "and",
     "||": "or",
+    "|": ":",
     "**": "^",
     "->": "=>",
     "≤": "<=",
@@ -82,12 +83,13 @@ def lex(source: Source, diagnostics: Diagnostics) -> Lexed | None:
     depth = 0
     start = 1 if source.text.startswith("\ufeff") else 0
     unknown_until = -1
-    for match in _scanner().finditer(source.text, start):
-        kind, text, place = match.lastgroup, match.group(), match.start()
+    scan, end = _scanner().match, start
+    while match := scan(source.text, end):
+        kind, text, place, end = match.lastgroup, match.group(), match.start(), match.end()
         if kind == "BLANK":
             continue
         if kind == "COMMENT":
-            comments.append(source.span(place, match.end()))
+            comments.append(source.span(place, end))
             continue
         if kind == "NAME":
             kind = words.reserved.get(text, "NAME")
@@ -96,28 +98,34 @@ def lex(source: Source, diagnostics: Diagnostics) -> Lexed | None:
             if text in _OPENING:
                 depth += 1
                 if depth > MAX_NESTING:
-                    _report_depth(source.span(place, match.end()), diagnostics)
+                    _report_depth(source.span(place, end), diagnostics)
                     return None
             elif text in _CLOSING:
                 depth = max(depth - 1, 0)
         elif kind not in words.patterns:
-            span = source.span(place, match.end())
-            mended = _mend(kind or "", span, diagnostics, after_unknown=place == unknown_until)
+            if kind == "open_string":
+                end = place + _likely_end(text)
+            mended = _mend(kind or "", source.span(place, end), diagnostics, after_unknown=place == unknown_until)
             if kind == "unknown":
-                unknown_until = match.end()
+                unknown_until = end
             if mended is None:
                 continue
             kind, text = mended
-        tokens.append(Token(kind, text, start_pos=place, end_pos=match.end()))
+        tokens.append(Token(kind, text, start_pos=place, end_pos=end))
         if len(tokens) > MAX_TOKENS:
             diagnostics.error(
                 "GSM1003",
                 f"the text has more than {MAX_TOKENS:,} words and signs",
-                source.span(place, match.end()),
+                source.span(place, end),
                 help="large tables belong in a data file, read by `data`",
             )
             return None
     return Lexed(tokens, comments)
+
+
+def _likely_end(text: str) -> int:
+    """The length of a text whose closing quote was forgotten: what closes the statement is not part of it."""
+    return max(len(text.rstrip(" \t\r;,)]}")), 1)
 
 
 def _report_depth(span: Span, diagnostics: Diagnostics) -> None:

@@ -18,6 +18,12 @@ _AGGREGATES = frozenset(("SUM", "PROD", "MIN", "MAX", "ANY", "ALL", "COUNT", "AR
 _OPENERS = {"RPAR": "LPAR", "RSQB": "LSQB", "RBRACE": "LBRACE"}
 _CLOSERS = {"LPAR": ("RPAR", ")"), "LSQB": ("RSQB", "]"), "LBRACE": ("RBRACE", "}")}
 
+# So few keywords can be confused less easily.
+_FEW = 4
+
+# That many letters of a keyword are taken for an abbreviation of it.
+_PREFIX = 3
+
 # Words of other languages that no resemblance would find.
 _SYNONYMS = {
     "variable": "var",
@@ -33,6 +39,10 @@ _SYNONYMS = {
 }
 
 
+# These begin expressions too loose for where they stand: parentheses are missing, not a name.
+_LOOSE = frozenset(("IF", "NOT", "ANY", "ALL"))
+
+
 def mend(reader: Reader, token: Token) -> bool:
     """Try each repair; True when one was made (and reported), so that reading goes on."""
     return any(
@@ -44,6 +54,7 @@ def mend(reader: Reader, token: Token) -> bool:
             _wrong_bracket,
             _misspelt_keyword,
             _missing_semicolon,
+            _missing_opening,
             _missing_brace,
             _reserved_word,
             _misspelt_beginning,
@@ -161,6 +172,8 @@ def _misspelt_beginning(reader: Reader, token: Token) -> bool:
     if terminal is None:
         return False
     meant = vocabulary().spelling[terminal]
+    if meant == str(first):
+        return False
     reader.error("GSM1015", f"`{first}` is not a keyword", reader.span(first), help=f"did you mean `{meant}`?")
     reader.abandon()
     reader.at = reader.first
@@ -177,7 +190,10 @@ def _resembling(word: str, expected: set[str]) -> str | None:
         return words[lowered]
     if _SYNONYMS.get(lowered) in words:
         return words[_SYNONYMS[lowered]]
-    near = difflib.get_close_matches(lowered, list(words), n=1, cutoff=0.75)
+    begun = [w for w in words if len(lowered) >= _PREFIX and w.startswith(lowered)]
+    if len(begun) == 1:
+        return words[begun[0]]
+    near = difflib.get_close_matches(lowered, list(words), n=1, cutoff=0.75 if len(words) > _FEW else 0.65)
     return words[near[0]] if near else None
 
 
@@ -192,10 +208,28 @@ def _missing_semicolon(reader: Reader, token: Token) -> bool:
         and (token.type != "NAME" or any(reader.driver.accepts("SEMICOLON", role, a) for a in after))
         for role in roles
     )
+    if not fits and reader.starts_line(reader.at):
+        fits = reader.driver.expected() == {"SEMICOLON"}
     if not fits and not (token.type in _CLOSES_TABLE and _uncell(reader)):
         return False
+    _insert_semicolon(reader)
+    return True
+
+
+def _insert_semicolon(reader: Reader) -> None:
     reader.error("GSM1011", "`;` is missing at the end of this statement", reader.behind_last(), help="add `;`")
     reader.insert("SEMICOLON", ";")
+
+
+def _missing_opening(reader: Reader, token: Token) -> bool:
+    """The head of a block without its `{`, followed by statements."""
+    if reader.between or not reader.starts_line(reader.at) or token.type in ("SEMICOLON", "NUMBER", "STRING"):
+        return False
+    roles = (token.type, *vocabulary().soft.get(str(token), ()))
+    if not any(reader.driver.accepts("LBRACE", role) for role in roles) or reader.driver.accepts("LBRACE", "NUMBER"):
+        return False
+    reader.error("GSM1010", "`{` is missing before the statements of this block", reader.behind_last(), help="add `{`")
+    reader.insert("LBRACE", "{")
     return True
 
 
@@ -224,7 +258,9 @@ def _missing_brace(reader: Reader, token: Token) -> bool:
     depth = reader.driver.depth if reader.between else reader.base
     for missing in range(1, len(blocks) + 1):
         if reader.driver.accepts(*["RBRACE"] * missing, token.type, depth=depth):
-            if not reader.between:
+            if not reader.between and reader.driver.accepts("SEMICOLON"):
+                _insert_semicolon(reader)
+            elif not reader.between:
                 reader.report_unexpected(token)
                 reader.abandon()
             reader.report_unclosed(blocks[-1], reader.span(token))
@@ -237,6 +273,8 @@ def _missing_brace(reader: Reader, token: Token) -> bool:
 def _reserved_word(reader: Reader, token: Token) -> bool:
     words = vocabulary().reserved
     if words.get(str(token)) != token.type or not reader.driver.accepts("NAME"):
+        return False
+    if token.type in _LOOSE and reader.driver.accepts("LPAR"):
         return False
     quoted = reader.driver.accepts("STRING")
     if not reader.between and reader.starts_line(reader.at) and reader.driver.accepts(token.type, depth=reader.base):

@@ -24,7 +24,7 @@ def parse(source: Source, diagnostics: Diagnostics) -> tree.File:
         lexed = lex(source, diagnostics)
         if lexed is None:
             return tree.File(source, ())
-        return build_file(source, read_blocks(source, lexed.tokens, diagnostics), diagnostics)
+        return build_file(source, read_blocks(source, lexed.tokens, diagnostics).blocks, diagnostics)
 
 
 @contextmanager

@@ -39,7 +39,7 @@ def read_source(place: Place, diagnostics: Diagnostics, asked: Span | None = Non
         handle = os.open(place.path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
         with os.fdopen(handle, "rb") as file:
             if not stat.S_ISREG(os.fstat(handle).st_mode):
-                diagnostics.error("GSM1001", f"`{place.name}` is not a file", asked, help="give the path of a text file")
+                diagnostics.error("GSM1001", f"`{place.name}` is not a file", asked, help="give that of a text file")
                 return None
             data = file.read(MAX_BYTES + 1)
     except IsADirectoryError:
@@ -122,7 +122,7 @@ def imported_place(
 def _confined(
     asked: str, span: Span, folder: Path, root: Path | None, name: str, diagnostics: Diagnostics
 ) -> Place | None:
-    """The file `asked` in `folder`, inside `root` also when symbolic links are followed (anywhere if `root` is None)."""
+    """The file `asked` in `folder`; inside `root`, also when symbolic links are followed, unless that is None."""
     if not asked or "\0" in asked or "\\" in asked or "://" in asked or re.match(r"[A-Za-z]:", asked):
         diagnostics.error(
             "GSM1031",

@@ -20,6 +20,20 @@ _BLOCKS = frozenset(("IMPORT", "MODEL", "SCENARIO", "TEST", "POLICY", "ONLINE", 
 
 
 @dataclass(frozen=True, slots=True)
+class Reading:
+    """What a text consists of.
+
+    `blocks` are the parse trees; `tokens` those that were read, as the words and signs they are at their place;
+    `starts` and `braces` the numbers of the tokens that begin statements and of the braces around statements.
+    """
+
+    blocks: list[Tree[Token]]
+    tokens: list[Token]
+    starts: set[int]
+    braces: set[int]
+
+
+@dataclass(frozen=True, slots=True)
 class Opened:
     """An opening bracket that waits for its other half; `block` when statements stand inside."""
 
@@ -42,10 +56,13 @@ class Reader:
         self.first = 0
         self.open: list[Opened] = []
         self.errors = 0
+        self.taken: list[Token] = []
+        self.starts: set[int] = set()
+        self.braces: set[int] = set()
 
     # --- reading ----------------------------------------------------------------------------------------------------
 
-    def read(self) -> list[Tree[Token]]:
+    def read(self) -> Reading:
         while self.at < len(self.tokens) and self.errors < MAX_ERRORS:
             token = self.driver.role(self.tokens[self.at], self.following())
             if token.type == "CAMPAIGN" and self.between and not self.open:
@@ -60,7 +77,7 @@ class Reader:
                 "GSM1019", f"more than {MAX_ERRORS} syntax errors: the rest is not read", self.span_at(self.at)
             )
             self.abandon()
-        return self._finish()
+        return Reading(self._finish(), self.taken, self.starts, self.braces)
 
     def take(self, token: Token) -> None:
         """Give the next token to the parser."""
@@ -69,7 +86,10 @@ class Reader:
 
     def feed(self, token: Token, index: int) -> None:
         self.driver.feed(token)
+        number = len(self.taken)
+        self.taken.append(token)
         if self.between:
+            self.starts.add(number)
             self.base, self.first, self.between = self.driver.depth - 1, index, False
         if token.type in _PAIRS:
             # A set may hold a number, a block may not.
@@ -80,6 +100,8 @@ class Reader:
             self.between = self.open.pop().block
         elif token.type in ("SEMICOLON", "SKIPPED"):
             self.between = True
+        if token.type in ("LBRACE", "RBRACE") and self.between:
+            self.braces.add(number)
 
     def insert(self, terminal: str, text: str) -> None:
         """Give the parser a token that the author forgot; it stands, without width, behind the last one."""
@@ -138,19 +160,21 @@ class Reader:
                 also=Label(self.span(token), f"`{_SIGNS[_PAIRS[bracket.token.type]]}` is missing before this"),
             )
             return
-        expected = expected_words(self.driver.expected())
+        expected = self.driver.expected()
+        pair = None if bracket is None else _PAIRS[bracket.token.type]
         self.error(
             "GSM1010",
-            f"expected {expected}, found {found_words(token)}",
+            f"expected {expected_words(expected)}, found {found_words(token)}",
             self.span(token),
+            also=Label(self.span(bracket.token), "inside this") if bracket and pair in expected else None,
             help=self._help(token),
         )
 
     def _help(self, token: Token) -> str | None:
         before = self.tokens[self.at - 1] if self.at else None
         if before is not None and before.type == "NUMBER" and token.type in ("NAME", "MIN", "UNIT_SIGN"):
-            return f"a unit stands in brackets: `{before}[{token}]`"
-        if token.type in ("IF", "ANY", "ALL") and self.driver.accepts("LPAR"):
+            return f"a unit stands in brackets, `{before}[{token}]`; a product is written with `*`"
+        if token.type in ("IF", "ANY", "ALL", "NOT") and self.driver.accepts("LPAR"):
             return f"put parentheses around the whole `{token} ...`"
         if token.type == "ELSE" and any(o.token.type == "LPAR" for o in self.open):
             return "only a subscripted name has an `else`: `(x[k, h-1] else was[k])`"
@@ -240,8 +264,8 @@ class Reader:
             severity=Severity.WARNING,
         )
         self.take(word)
-        last = self.tokens[end - 1]
-        self.feed(Token("SKIPPED", "", start_pos=word.end_pos, end_pos=last.end_pos), self.at)
+        first, last = self.tokens[min(self.at, end - 1)], self.tokens[end - 1]
+        self.feed(Token("SKIPPED", "", start_pos=first.start_pos, end_pos=last.end_pos), self.at)
         self.at = end
 
     # --- the end ----------------------------------------------------------------------------------------------------
@@ -275,6 +299,6 @@ class Reader:
         )
 
 
-def read_blocks(source: Source, tokens: list[Token], diagnostics: Diagnostics) -> list[Tree[Token]]:
-    """The syntax trees of the blocks of a text; statements with errors are not in them."""
+def read_blocks(source: Source, tokens: list[Token], diagnostics: Diagnostics) -> Reading:
+    """The blocks of a text; statements with errors are not in them."""
     return Reader(source, tokens, diagnostics).read()

@@ -199,8 +199,8 @@ def render_json(diagnostics: Iterable[Diagnostic]) -> str:
 
     Fields: `code`, `severity` (`error`, `warning` or `note`), `message`, the place, `label`, `secondary` (a list of
     places, each with its `message`), `notes` (a list of texts), `help` (a text or null).
-    A place has `file`, `line`, `column`, `end_line`, `end_column` (lines and columns from 1, the end exclusive). In a data
-    file `line` is the row and `data_column` the name of the column; what is not known is null.
+    A place has `file`, `line`, `column`, `end_line`, `end_column` (lines and columns from 1, the end exclusive). In a
+    data file `line` is the row and `data_column` the name of the column; what is not known is null.
     """
     import json
 

@@ -24,9 +24,9 @@ class Workspace:
     """All blocks of a main file and its imports.
 
     `files` are in the order of reading, the main file first. The folder against which a block's data paths are
-    resolved is that of the file it stands in: `workspace.folder_of(block)`. `sha256` gives the hash of each file read, by
-    the name that diagnostics use. `base` is the folder that no path may leave unless `allow_outside`; None for a text
-    without one.
+    resolved is that of the file it stands in: `workspace.folder_of(block)`. `sha256` gives the hash of each file read,
+    by the name that diagnostics use. `base` is the folder that no path may leave unless `allow_outside`; None for a
+    text without one.
     """
 
     base: Path | None
@@ -116,9 +116,7 @@ def _follow(workspace: Workspace, main: Source, digest: str, place: Place | None
                 _enter(workspace, block, diagnostics)
                 continue
             span = block.path.span
-            wanted = imported_place(
-                block.path.value, span, place, diagnostics, allow_outside=workspace.allow_outside
-            )
+            wanted = imported_place(block.path.value, span, place, diagnostics, allow_outside=workspace.allow_outside)
             if wanted is None or wanted.path in seen:
                 continue
             if len(seen) >= MAX_FILES:

@@ -1,0 +1,54 @@
+"""Going through syntax trees without knowing their nodes: all nodes of a kind, and equality but for places."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields
+from typing import TypeVar
+
+from gpusched_dsl.language import tree
+
+_Kind = TypeVar("_Kind", bound=tree.Node)
+
+
+def children(node: tree.Node) -> Iterator[tree.Node]:
+    """The nodes right below a node, in the order of its fields."""
+    for field in fields(node):
+        value = getattr(node, field.name)
+        if isinstance(value, tree.Node):
+            yield value
+        elif isinstance(value, tuple):
+            yield from (v for v in value if isinstance(v, tree.Node))
+
+
+def nodes_in(node: tree.Node, kind: type[_Kind]) -> Iterator[_Kind]:
+    """A node and all below it that are of a kind, each before what is below it."""
+    pending: list[tree.Node] = [node]
+    while pending:
+        found = pending.pop()
+        if isinstance(found, kind):
+            yield found
+        pending.extend(reversed(list(children(found))))
+
+
+def same_file(left: tree.File, right: tree.File) -> bool:
+    """Whether two files say the same, wherever it stands in them."""
+    return len(left.blocks) == len(right.blocks) and all(map(same_tree, left.blocks, right.blocks))
+
+
+def same_tree(left: object, right: object) -> bool:
+    """Whether two trees are equal but for their spans."""
+    pending: list[tuple[object, object]] = [(left, right)]
+    while pending:
+        a, b = pending.pop()
+        if type(a) is not type(b):
+            return False
+        if isinstance(a, tree.Node):
+            pending.extend((getattr(a, f.name), getattr(b, f.name)) for f in fields(a) if f.name != "span")
+        elif isinstance(a, tuple) and isinstance(b, tuple):
+            if len(a) != len(b):
+                return False
+            pending.extend(zip(a, b, strict=True))
+        elif a != b:
+            return False
+    return True
