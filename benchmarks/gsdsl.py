@@ -7,22 +7,17 @@ imports only when it needs it is imported first, as for the other arms.
 from pathlib import Path
 from typing import Any
 
-import gpusched_dsl.api
-import gpusched_dsl.backends.driver
-import gpusched_dsl.compiling.grounding
-import gpusched_dsl.compiling.instance
-import gpusched_dsl.language.scenarios
 import lark  # noqa: F401
 import networkx  # noqa: F401
 import polars  # noqa: F401
+
+from benchmarks.child import Lap
 from gpusched_dsl.backends.registry import backend
 from gpusched_dsl.building import Permissions, checked, choose_scenario, read_data
 from gpusched_dsl.compiling.grounding import ground
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics import Diagnostics
 from gpusched_dsl.language.workspace import load_workspace
-
-from benchmarks.child import Lap
 
 highs, scip = backend("highs"), backend("scip")
 
