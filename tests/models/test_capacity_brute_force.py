@@ -13,28 +13,29 @@ RULES = ("paper", "force", "at_most")
 BACKENDS = ("highs", "scip")
 
 
-def solved(path: Path, name: str, backend: str, **options: str) -> float:
-    result = gs.load(path).solve(name, backend=backend, options={"gap": 0}, set=options)
+def solved(model: gs.Model, name: str, backend: str, **options: str) -> float:
+    result = model.solve(name, backend, gap=0, settings=options)
     assert result.status == "optimal"
     return result.objective
 
 
-def agree(path: Path, name: str, instance: Instance, model: str) -> None:
+def agree(model: gs.Model, name: str, instance: Instance, printed: bool) -> None:
     """Every node rule that the model has, with both solvers, gives the optimum found by enumeration."""
-    printed = model == "CapacityPlanningPrinted"
     for rule in ("paper",) if printed else RULES:
         best, _ = cheapest(instance, rule, "printed" if printed else "corrected")
         for backend in BACKENDS:
             options = {} if printed else {"node_rule": rule}
-            assert solved(path, name, backend, **options) == pytest.approx(best, abs=1e-6, rel=1e-6), (rule, backend)
+            assert solved(model, name, backend, **options) == pytest.approx(best, abs=1e-6, rel=1e-6), (rule, backend)
 
 
 def check_seeds(folder: Path, model: str, seeds: range) -> None:
-    instances = [random_instance(Random(seed), model == "CapacityPlanningPrinted") for seed in seeds]
+    printed = model == "CapacityPlanningPrinted"
+    instances = [random_instance(Random(seed), every_configuration=printed) for seed in seeds]
     names = [f"Seed{seed}" for seed in seeds]
     path = write_file(folder, [scenario(name, i, model) for name, i in zip(names, instances, strict=True)])
+    loaded = gs.load(path)
     for name, instance in zip(names, instances, strict=True):
-        agree(path, name, instance, model)
+        agree(loaded, name, instance, printed)
 
 
 MODELS = ("CapacityPlanning", "CapacityPlanningPatterns", "CapacityPlanningPrinted")

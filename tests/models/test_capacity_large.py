@@ -49,7 +49,7 @@ def write_instance(folder: Path, catalogue: str, nodes: int, seed: int) -> Path:
 
 
 def optimum(path: Path, node_rule: str, backend: str) -> float:
-    result = gs.load(path).solve("Large", backend=backend, options={"gap": 0}, set={"node_rule": node_rule})
+    result = gs.load(path).solve("Large", backend, gap=0, settings={"node_rule": node_rule})
     assert result.status == "optimal"
     return result.objective
 
