@@ -18,7 +18,11 @@ from gpusched_dsl.ir.answer import Answer, Status
 from gpusched_dsl.ir.problem import Floats, Int32s, Problem
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
 
-# Beyond these counts one bulk hand-over is faster than changes one by one.
+# How long, at least and as a multiple of the first run, a problem found infeasible is solved again without presolve.
+SECOND_OPINION_SECONDS = 5.0
+SECOND_OPINION = 2.0
+
+# Beyond this count one bulk hand-over is faster than changes one by one.
 MOST_SINGLE_COEFFICIENTS = 2_000
 
 Highs: Any = highspy.Highs  # its constructor has no type annotations
@@ -134,6 +138,8 @@ class HighsSession:
         status = self._highs.getModelStatus()
         if status in (Raw.kUnknown, Raw.kSolveError, Raw.kPresolveError, Raw.kPostsolveError):
             status = self._run_again(control, monitor, options, "presolve", "off")
+        if status == Raw.kInfeasible and self._problem.is_mip:
+            status = self._second_opinion(control, monitor, options)
         answer = self._answer(status)
         if self._problem.is_mip and status in (Raw.kUnbounded, Raw.kUnboundedOrInfeasible):
             answer = Answer(self._unbounded_or_infeasible(control, monitor, options))
@@ -169,6 +175,21 @@ class HighsSession:
             for callback in callbacks:
                 callback.unsubscribe(look)
 
+    def _second_opinion(self, control: Control, monitor: Monitor | None, options: SolveOptions) -> Any:
+        """Ask again without presolve before an integer problem is called infeasible.
+
+        Presolve of HiGHS 1.7 to 1.15 has called feasible problems infeasible (tests/conformance has one). The second
+        run gets `SECOND_OPINION` times the time of the first; where that does not suffice the first word stands.
+        """
+        given = max(SECOND_OPINION_SECONDS, SECOND_OPINION * control.seconds)
+        if options.time_limit is not None:
+            given = min(given, options.time_limit - control.seconds)
+        if given <= 0 or control.stopping:
+            return Raw.kInfeasible
+        options = replace(options, time_limit=control.seconds + given)
+        second = self._run_again(control, monitor, options, "presolve", "off")
+        return second if self._has_point() else Raw.kInfeasible
+
     def _run_again(
         self, control: Control, monitor: Monitor | None, options: SolveOptions, option: str, value: str
     ) -> Any:
@@ -201,6 +222,10 @@ class HighsSession:
             return Status.UNBOUNDED
         return Status.INFEASIBLE if status == Raw.kInfeasible else Status.INFEASIBLE_OR_UNBOUNDED
 
+    def _has_point(self) -> bool:
+        feasible = highspy.SolutionStatus.kSolutionStatusFeasible
+        return bool(self._highs.getInfo().primal_solution_status == feasible)
+
     def _answer(self, status: Any) -> Answer:
         highs, problem = self._highs, self._problem
         info = highs.getInfo()
@@ -218,7 +243,7 @@ class HighsSession:
         if not optimal and status not in LIMITS:
             raise DiagnosticError([_failed(highs.modelStatusToString(status))])
         bound = _known(info.mip_dual_bound) if problem.is_mip else None
-        if info.primal_solution_status != highspy.SolutionStatus.kSolutionStatusFeasible:
+        if not self._has_point():
             if optimal:
                 raise DiagnosticError([_failed("optimal, but without a feasible point")])
             return Answer(Status.LIMIT, bound=bound, reason=LIMITS[status], statistics=statistics)

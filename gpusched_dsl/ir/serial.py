@@ -1,0 +1,318 @@
+"""A `Problem` as JSON and back: format `gsdsl-problem`, described by `docs/schema/problem.schema.json`.
+
+Arrays are plain JSON numbers that read back as the same doubles; `null` is a bound or side that is infinite. Index
+domains are stored once, by number, and products as their factors, so that provenance stays small beside the numbers.
+Source places are written as `file:line:column` for readers; a loaded problem has no spans.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal, NoReturn
+
+import msgspec
+import numpy as np
+from msgspec import Meta
+from numpy.typing import NDArray
+
+from gpusched_dsl.ir.domains import Component, Domain, Interval, Product, Scalars, Tuples, Universe
+from gpusched_dsl.ir.problem import Family, Floats, Matrix, Objective, Problem, Term
+from gpusched_dsl.ir.serial_checks import Broken, check_file, infinite_from_none
+from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.language.source import Span
+
+FORMAT = "gsdsl-problem"
+VERSION = 1
+
+Number = Annotated[int, Meta(ge=0, description="counted from 0")]
+Side = Annotated[float | None, Meta(description="null: infinite")]
+
+
+class UniverseFile(msgspec.Struct, forbid_unknown_fields=True):
+    """The elements of a nominal set, in order; all strings or all integers, distinct."""
+
+    name: str
+    labels: list[str | int]
+
+
+class ScalarsFile(msgspec.Struct, tag_field="kind", tag="scalars", forbid_unknown_fields=True):
+    """No index: one empty tuple."""
+
+
+class IntervalFile(msgspec.Struct, tag_field="kind", tag="interval", forbid_unknown_fields=True):
+    """The codes `low, low + step, ...` up to `high`. With a universe they count its elements from 0."""
+
+    low: int
+    high: int
+    step: Annotated[int, Meta(ge=1)] = 1
+    universe: Number | None = None
+
+
+class TuplesFile(msgspec.Struct, tag_field="kind", tag="tuples", forbid_unknown_fields=True):
+    """Distinct tuples by column of codes; a component is a universe, or null for integers."""
+
+    components: list[Number | None]
+    codes: list[list[int]]
+
+
+class ProductFile(msgspec.Struct, tag_field="kind", tag="product", forbid_unknown_fields=True):
+    """All combinations of domains with smaller numbers, the last one varying fastest."""
+
+    factors: Annotated[list[Number], Meta(min_length=1)]
+
+
+DomainFile = ScalarsFile | IntervalFile | TuplesFile | ProductFile
+
+
+class FamilyFile(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
+    """A run of columns or rows, one per tuple of the domain; families follow each other without gaps."""
+
+    name: str
+    domain: Number
+    unit: str = ""
+    part: Number = 0
+    doc: str | None = None
+    place: str | None = None
+
+
+class RowsFile(msgspec.Struct, forbid_unknown_fields=True):
+    """Row i is `lower[i] <= sum(values[k] * x[columns[k]] for k in starts[i] .. starts[i+1] - 1) <= upper[i]`."""
+
+    starts: list[Number]
+    columns: list[Number]
+    values: list[float]
+    lower: list[Side]
+    upper: list[Side]
+
+
+class TermFile(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
+    """`constant + sum(coefficients[k] * x[columns[k]])`."""
+
+    columns: list[Number]
+    coefficients: list[float]
+    constant: float = 0.0
+    name: str | None = None
+    place: str | None = None
+
+
+class ObjectiveFile(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
+    """The sum of its terms, to be made small or large; earlier objectives come first."""
+
+    sense: Literal["minimize", "maximize"]
+    terms: list[TermFile]
+    name: str | None = None
+    unit: str = ""
+    place: str | None = None
+
+
+class ProblemFile(msgspec.Struct, forbid_unknown_fields=True):
+    """A mixed-integer linear problem with the names it had in its model."""
+
+    format: Literal["gsdsl-problem"]
+    version: Literal[1]
+    name: str
+    universes: list[UniverseFile]
+    domains: list[DomainFile]
+    variables: list[FamilyFile]
+    constraints: list[FamilyFile]
+    lower: list[Side]
+    upper: list[Side]
+    integer: Annotated[list[tuple[Number, Number]], Meta(description="runs `first .. stop - 1` of integer columns")]
+    rows: RowsFile
+    objectives: list[ObjectiveFile]
+
+
+class _Header(msgspec.Struct):
+    format: str = ""
+    version: int = 0
+
+
+def to_json(problem: Problem) -> bytes:
+    """The JSON text; raises DiagnosticError for coefficients, costs or sides that JSON cannot hold."""
+    _refuse_unwritable(problem)
+    store = _Store()
+    variables = [store.family(f) for f in problem.variables]
+    constraints = [store.family(f) for f in problem.constraints]
+    matrix = problem.matrix
+    file = ProblemFile(
+        format="gsdsl-problem",
+        version=1,
+        name=problem.name,
+        universes=[UniverseFile(u.name, list(u.labels)) for u in store.universes],
+        domains=store.domains,
+        variables=variables,
+        constraints=constraints,
+        lower=problem.lower.tolist(),  # msgspec writes infinities as null
+        upper=problem.upper.tolist(),
+        integer=_runs(problem.integer),
+        rows=RowsFile(
+            matrix.starts.tolist(),
+            matrix.columns.tolist(),
+            matrix.values.tolist(),
+            problem.row_lower.tolist(),
+            problem.row_upper.tolist(),
+        ),
+        objectives=[_objective_file(o) for o in problem.objectives],
+    )
+    return msgspec.json.encode(file)
+
+
+def from_json(text: bytes) -> Problem:
+    """The problem; raises DiagnosticError (GSM4020 to 4022) for text that is not a sound problem file."""
+    try:
+        header = msgspec.json.decode(text, type=_Header)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as failure:
+        _fail("GSM4020", f"this is not a problem in JSON: {failure}")
+    if header.format != FORMAT:
+        _fail("GSM4020", f"this JSON is not a problem: its `format` is not `{FORMAT}`")
+    if header.version != VERSION:
+        _fail("GSM4021", f"this problem is in version {header.version} of its format; version {VERSION} is understood")
+    try:
+        file = msgspec.json.decode(text, type=ProblemFile)
+        check_file(file)
+        return _problem(file)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, Broken, OverflowError) as failure:
+        _fail("GSM4022", f"the problem file contradicts itself: {failure}")
+
+
+def schema() -> dict[str, Any]:
+    """The JSON schema of the format, as published in `docs/schema/problem.schema.json`."""
+    described = msgspec.json.schema(ProblemFile)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": FORMAT, **described}
+
+
+def _fail(code: str, message: str) -> NoReturn:
+    raise DiagnosticError([Diagnostic(code, message)])
+
+
+@dataclass
+class _Store:
+    """Numbers universes and domains as families mention them."""
+
+    universes: list[Universe] = field(default_factory=list)
+    domains: list[DomainFile] = field(default_factory=list)
+    _seen: dict[int, tuple[int, object]] = field(default_factory=dict)  # the object is kept so that its id stays taken
+
+    def family(self, family: Family) -> FamilyFile:
+        place = _place(family.span)
+        return FamilyFile(family.name, self.domain(family.domain), family.unit, family.part, family.doc, place)
+
+    def domain(self, domain: Domain) -> int:
+        if id(domain) in self._seen:
+            return self._seen[id(domain)][0]
+        stored = self._stored(domain)
+        return self._remember(domain, self.domains, stored)
+
+    def _stored(self, domain: Domain) -> DomainFile:
+        if isinstance(domain, Scalars):
+            return ScalarsFile()
+        if isinstance(domain, Interval):
+            return IntervalFile(domain.low, domain.high, domain.step, self._component(domain.component))
+        if isinstance(domain, Product):
+            return ProductFile([self.domain(factor) for factor in domain.factors])
+        components = [self._component(component) for component in domain.components]
+        return TuplesFile(components, [codes.tolist() for codes in domain.columns()])
+
+    def _component(self, component: Component) -> int | None:
+        if component is None:
+            return None
+        if id(component) in self._seen:
+            return self._seen[id(component)][0]
+        return self._remember(component, self.universes, component)
+
+    def _remember(self, key: object, store: list[Any], value: object) -> int:
+        store.append(value)
+        self._seen[id(key)] = (len(store) - 1, key)
+        return len(store) - 1
+
+
+def _place(span: Span | None) -> str | None:
+    return None if span is None else str(span)
+
+
+def _objective_file(objective: Objective) -> ObjectiveFile:
+    terms = [
+        TermFile(t.columns.tolist(), t.coefficients.tolist(), float(t.constant), t.name, _place(t.span))
+        for t in objective.terms
+    ]
+    sense: Any = objective.sense
+    return ObjectiveFile(sense, terms, objective.name, objective.unit, _place(objective.span))
+
+
+def _runs(marked: NDArray[np.bool_]) -> list[tuple[int, int]]:
+    steps = np.diff(np.concatenate([[0], marked.astype(np.int8), [0]]))
+    return list(zip(np.flatnonzero(steps == 1).tolist(), np.flatnonzero(steps == -1).tolist(), strict=True))
+
+
+def _refuse_unwritable(problem: Problem) -> None:
+    terms = [t for o in problem.objectives for t in o.terms]
+    numbers: list[Floats] = [problem.matrix.values, *(t.coefficients for t in terms)]
+    constants = np.array([t.constant for t in terms])
+    lower = np.concatenate([problem.lower, problem.row_lower])
+    upper = np.concatenate([problem.upper, problem.row_upper])
+    sound = (
+        all(np.isfinite(n).all() for n in [*numbers, constants])
+        and not (np.isnan(lower) | np.isposinf(lower)).any()
+        and not (np.isnan(upper) | np.isneginf(upper)).any()
+    )
+    if not sound:
+        message = "the problem holds a coefficient, cost or side that is not a number or infinite where it may not be"
+        _fail("GSM4023", message)
+
+
+def _problem(file: ProblemFile) -> Problem:
+    universes = [Universe(u.name, tuple(u.labels)) for u in file.universes]
+    domains: list[Domain] = []
+    for stored in file.domains:
+        domains.append(_domain(stored, universes, domains))
+    integer = np.zeros(len(file.lower), dtype=bool)
+    for first, stop in file.integer:
+        integer[first:stop] = True
+    rows = file.rows
+    return Problem(
+        name=file.name,
+        variables=_families(file.variables, domains),
+        lower=infinite_from_none(file.lower, -np.inf),
+        upper=infinite_from_none(file.upper, np.inf),
+        integer=integer,
+        constraints=_families(file.constraints, domains),
+        matrix=Matrix(
+            np.array(rows.starts, dtype=np.int64),
+            np.array(rows.columns, dtype=np.int32),
+            np.array(rows.values, dtype=np.float64),
+        ),
+        row_lower=infinite_from_none(rows.lower, -np.inf),
+        row_upper=infinite_from_none(rows.upper, np.inf),
+        objectives=tuple(_objective(o) for o in file.objectives),
+    )
+
+
+def _domain(stored: DomainFile, universes: list[Universe], earlier: list[Domain]) -> Domain:
+    def component(number: int | None) -> Component:
+        return None if number is None else universes[number]
+
+    if isinstance(stored, ScalarsFile):
+        return Scalars()
+    if isinstance(stored, IntervalFile):
+        return Interval(stored.low, stored.high, stored.step, component(stored.universe))
+    if isinstance(stored, ProductFile):
+        return Product(tuple(earlier[number] for number in stored.factors))
+    codes = tuple(np.array(column, dtype=np.int64) for column in stored.codes)
+    return Tuples(tuple(component(number) for number in stored.components), codes)
+
+
+def _families(stored: list[FamilyFile], domains: list[Domain]) -> tuple[Family, ...]:
+    families, first = [], 0
+    for one in stored:
+        family = Family(one.name, first, domains[one.domain], None, one.unit, one.part, one.doc)
+        families.append(family)
+        first += family.size
+    return tuple(families)
+
+
+def _objective(stored: ObjectiveFile) -> Objective:
+    terms = tuple(
+        Term(t.name, np.array(t.columns, dtype=np.int32), np.array(t.coefficients, dtype=np.float64), t.constant)
+        for t in stored.terms
+    )
+    return Objective(stored.sense, terms, stored.name, stored.unit)
