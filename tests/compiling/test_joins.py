@@ -53,7 +53,7 @@ ITERATORS: dict[str, tuple[str, tuple[str, ...], Callable[[Data, Row], list[tupl
     "h": ("h in Slots", ("h",), lambda d, r: [(h,) for h in SLOTS]),
     "xyz": ("(x, y, z) in Triples", ("x", "y", "z"), lambda d, r: list(d.triples)),
     "pq": ("(p, q) in Pairs", ("p", "q"), lambda d, r: list(d.pairs)),
-    "k": ("k in 1..first[a]", ("k",), lambda d, r: [(k,) for k in range(1, d.first[r["a"]] + 1)]),
+    "k": ("k in 1..low[a]", ("k",), lambda d, r: [(k,) for k in range(1, d.first[r["a"]] + 1)]),
     "m": ("m in { n in A where n != a }", ("m",), lambda d, r: [(n,) for n in A if n != r["a"]]),
 }
 NEEDS = {"k": {"a"}, "m": {"a"}}
@@ -66,12 +66,12 @@ CONDITIONS: dict[str, tuple[set[str], Callable[[Data, Row], bool]]] = {
     "x == a": ({"x", "a"}, lambda d, r: r["x"] == r["a"]),
     "a == c": ({"a", "c"}, lambda d, r: r["a"] == r["c"]),
     "z == g": ({"z", "g"}, lambda d, r: r["z"] == r["g"]),
-    "g == first[a] / 2": ({"g", "a"}, lambda d, r: r["g"] == d.first[r["a"]] / 2),
+    "g == low[a] / 2": ({"g", "a"}, lambda d, r: r["g"] == d.first[r["a"]] / 2),
     "home[a] == b": ({"a", "b"}, lambda d, r: d.home[r["a"]] == r["b"]),
     "p == a and q != a": ({"p", "q", "a"}, lambda d, r: r["p"] == r["a"] and r["q"] != r["a"]),
-    "h >= first[a]": ({"h", "a"}, lambda d, r: r["h"] >= d.first[r["a"]]),
-    "first[a] <= h <= last[a]": ({"h", "a"}, lambda d, r: d.first[r["a"]] <= r["h"] <= d.last[r["a"]]),
-    "g > 1 and g < last[a]": ({"g", "a"}, lambda d, r: 1 < r["g"] < d.last[r["a"]]),
+    "h >= low[a]": ({"h", "a"}, lambda d, r: r["h"] >= d.first[r["a"]]),
+    "low[a] <= h <= high[a]": ({"h", "a"}, lambda d, r: d.first[r["a"]] <= r["h"] <= d.last[r["a"]]),
+    "g > 1 and g < high[a]": ({"g", "a"}, lambda d, r: 1 < r["g"] < d.last[r["a"]]),
     "k <= g": ({"k", "g"}, lambda d, r: r["k"] <= r["g"]),
     "a == \"a2\" or b == \"b1\"": ({"a", "b"}, lambda d, r: r["a"] == "a2" or r["b"] == "b1"),
 }
@@ -90,7 +90,7 @@ def queries(draw: st.DrawFn) -> tuple[list[str], list[str]]:
 def model_text(data: Data, names: list[str], conditions: list[str]) -> str:
     variables = [v for n in names for v in ITERATORS[n][1]]
     element = f"({', '.join(variables)})" if len(variables) > 1 else variables[0]
-    where = f" where {' and '.join(conditions)}" if conditions else ""
+    where = f" where {' and '.join(f'({c})' for c in conditions)}" if conditions else ""
     rows = ", ".join(f"({a}, {b}, {g})" for a, b, g in data.triples)
     pairs = ", ".join(f"({a}, {b})" for a, b in data.pairs)
     table = " ".join(f"{a} {data.first[a]} {data.last[a]} {data.home[a]}" for a in A)
@@ -99,14 +99,14 @@ model M {{
   set A; set B; set Slots ordered;
   set Triples within A cross B cross 1..3;
   set Pairs within A cross A;
-  param first[A] integer; param last[A] integer; param home[A] within B;
+  param low[A] integer; param high[A] integer; param home[A] within B;
   set Result = {{ {element} : {", ".join(ITERATORS[n][0] for n in names)}{where} }};
-  var x >= 0; minimize x; constraint c: x >= 1;
+  var free >= 0; minimize free; constraint enough: free >= 1;
 }}
 scenario S for M {{
   A = {{ a1, a2, a3 }}; B = {{ b1, b2 }}; Slots = {{ 2, 3, 5, 8 }};
   Triples = {{ {rows} }}; Pairs = {{ {pairs} }};
-  table A: first last home = {table};
+  table A: low high home = {table};
 }}
 """
 
@@ -151,7 +151,7 @@ def test_domains_keep_the_order_in_which_indices_are_listed() -> None:
         dict.fromkeys(A, "b1"),
     )  # fmt: skip
     text = model_text(data, ["a", "b", "g"], ["(a, b, g) in Triples"]).replace(
-        "var x >= 0;", "var x >= 0; var y[a in A, b in B, g in 1..4 where (a, b, g) in Triples] >= 0;"
+        "var free >= 0;", "var free >= 0; var y[a in A, b in B, g in 1..4 where (a, b, g) in Triples] >= 0;"
     )
     diagnostics = Diagnostics()
     scenario = check_scenario(workspace_from_text(text, "test", diagnostics, None), "S", {}, diagnostics)
