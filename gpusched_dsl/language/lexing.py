@@ -54,7 +54,7 @@ def _scanner() -> re.Pattern[str]:
     parts = [f"(?P<{name}>{pattern})" for name, pattern in words.patterns.items()]
     parts += [
         r"(?P<open_string>\"[^\n]*)",
-        r"(?P<quoted>'[^'\n]*')",
+        r"(?P<quoted>'[^'\n]*'|[“„][^“”\n]*[“”]|[‘‚][^‘’\n]*[‘’])",
         r"(?P<foreign_comment>//[^\n]*|/\*(?s:.*?)(?:\*/|\Z))",
         f"(?P<foreign>{'|'.join(re.escape(f) for f in sorted(_FOREIGN, key=len, reverse=True))})",
         f"(?P<sign>{'|'.join(re.escape(s) for s in signs)})",
@@ -148,7 +148,7 @@ def _mend(kind: str, span: Span, diagnostics: Diagnostics, *, after_unknown: boo
         return "STRING", text.rstrip("\\") + '"'
     if kind == "quoted":
         diagnostics.error(
-            "GSM1017", "texts stand in double quotes", span, help=f"write `{text.replace(chr(39), chr(34))}`"
+            "GSM1017", "texts stand in straight double quotes", span, help=f'write `"{text[1:-1]}"`'
         )
         return "STRING", '"' + text[1:-1].replace("\\", "\\\\").replace('"', '\\"') + '"'
     if kind == "foreign_comment":
@@ -161,5 +161,6 @@ def _mend(kind: str, span: Span, diagnostics: Diagnostics, *, after_unknown: boo
         return (words.reserved | words.signs)[meant], meant
     if not after_unknown:
         shown = f"`{text}`" if text.isprintable() else f"U+{ord(text):04X}"
-        diagnostics.error("GSM1005", f"the character {shown} cannot stand here", span)
+        shown = '"`"' if text == "`" else shown
+        diagnostics.error("GSM1005", f"the character {shown} cannot stand here", span, help="remove it")
     return None

@@ -57,6 +57,7 @@ def mend(reader: Reader, token: Token) -> bool:
             _missing_opening,
             _missing_brace,
             _reserved_word,
+            _reserved_word_before,
             _misspelt_beginning,
         )
     )
@@ -279,11 +280,29 @@ def _reserved_word(reader: Reader, token: Token) -> bool:
     quoted = reader.driver.accepts("STRING")
     if not reader.between and reader.starts_line(reader.at) and reader.driver.accepts(token.type, depth=reader.base):
         return False
-    reader.error(
-        "GSM1014",
-        f"{found_words(token)} is a reserved word and cannot be a name",
-        reader.span(token),
-        help=f'choose another name, or quote a label: `"{token}"`' if quoted else "choose another name",
-    )
+    _report_reserved(reader, token, quoted)
     reader.take(Token.new_borrow_pos("NAME", str(token), token))
     return True
+
+
+def _reserved_word_before(reader: Reader, token: Token) -> bool:
+    """`Modes = { min, max };`: a word that could begin `min(...)` was meant as a name."""
+    word = reader.tokens[reader.at - 1] if reader.at else None
+    if word is None or word.type not in _AGGREGATES or reader.between or reader.at - 1 <= reader.first:
+        return False
+    depth = reader.driver.depth - 1
+    if not reader.driver.accepts("NAME", token.type, depth=depth):
+        return False
+    _report_reserved(reader, word, reader.driver.accepts("STRING", depth=depth))
+    reader.driver.cut(depth)
+    reader.feed(Token.new_borrow_pos("NAME", str(word), word), reader.at - 1)
+    return True
+
+
+def _report_reserved(reader: Reader, word: Token, quoted: bool) -> None:
+    reader.error(
+        "GSM1014",
+        f"{found_words(word)} is a reserved word and cannot be a name",
+        reader.span(word),
+        help=f'choose another name, or quote a label: `"{word}"`' if quoted else "choose another name",
+    )

@@ -126,7 +126,7 @@ def _confined(
     if not asked or "\0" in asked or "\\" in asked or "://" in asked or re.match(r"[A-Za-z]:", asked):
         diagnostics.error(
             "GSM1031",
-            f"`{asked}` is not the relative path of a file",
+            f"{f'`{asked}`' if asked else 'an empty text'} is not the relative path of a file",
             span,
             help="write it with `/`, relative to the file it stands in",
         )

@@ -172,7 +172,8 @@ class Reader:
 
     def _help(self, token: Token) -> str | None:
         before = self.tokens[self.at - 1] if self.at else None
-        if before is not None and before.type == "NUMBER" and token.type in ("NAME", "MIN", "UNIT_SIGN"):
+        number = before is not None and before.type == "NUMBER" and self.driver.accepts("LSQB")
+        if number and token.type in ("NAME", "MIN", "UNIT_SIGN"):
             return f"a unit stands in brackets, `{before}[{token}]`; a product is written with `*`"
         if token.type in ("IF", "ANY", "ALL", "NOT") and self.driver.accepts("LPAR"):
             return f"put parentheses around the whole `{token} ...`"
@@ -194,7 +195,8 @@ class Reader:
         """Leave out the present statement: up to and with its `;` or block, never the end of the one around it."""
         begun = not self.between
         header = begun and not self.open_blocks() and self.tokens[self.first].type in _BLOCKS
-        depth = sum(1 for o in self.open if o.token.type == "LBRACE" and begun and o.index >= self.first)
+        inside = [o for o in self.open if o.token.type == "LBRACE" and begun and o.index >= self.first]
+        depth, sets = len(inside), sum(1 for o in inside if not o.block)
         start = self.at
         self.abandon()
         if header and self._enter_block(start):
@@ -202,7 +204,7 @@ class Reader:
         statements_inside = False
         while self.at < len(self.tokens):
             token = self.tokens[self.at]
-            if token.type == "SEMICOLON" and depth == 0:
+            if token.type == "SEMICOLON" and depth <= sets:  # a set holds no `;`: its `}` is what is missing
                 self.at += 1
                 return
             if token.type == "LBRACE":
