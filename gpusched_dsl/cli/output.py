@@ -27,6 +27,7 @@ class Output:
         self.color = color
         self.quiet = quiet
         self.findings_are_output = findings_are_output
+        self._silent = self.as_json and findings_are_output
         self._collected: list[Diagnostic] = []
         self._told: set[Diagnostic] = set()
         self.errors = 0
@@ -36,8 +37,15 @@ class Output:
 
     def say(self, text: str = "") -> None:
         """A line of the result; nothing when quiet, or when standard output is for findings as JSON."""
-        if not self.quiet and not (self.as_json and self.findings_are_output):
+        if not self.quiet and not self._silent:
             print(text)
+
+    def only_findings(self) -> None:
+        """Keep standard output free of words: the command writes a document there."""
+        self._silent = True
+
+    def flush(self) -> None:
+        sys.stdout.flush()
 
     @property
     def is_terminal(self) -> bool:

@@ -58,7 +58,7 @@ scenario Today for Cluster {{
 test Today "what the scenario must give, whichever solver" {{
   solve Today with highs, scip;
   expect status == optimal;
-  expect total == 41.5;
+  expect total == 57.55;
   expect runs["search"] == 0;
 }}
 """

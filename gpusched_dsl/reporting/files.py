@@ -9,6 +9,9 @@ from pathlib import Path
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
 
 
+LARGEST_INPUT = 4 << 30  # bytes of a file that an earlier run wrote and that is read back
+
+
 def write_text(path: Path, text: str) -> None:
     """Write a file whole: beside its place first, then put there; raises DiagnosticError (GSM6008).
 

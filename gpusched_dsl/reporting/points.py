@@ -12,17 +12,17 @@ import numpy as np
 from gpusched_dsl.ir.domains import Codes, Component, Domain
 from gpusched_dsl.ir.problem import Family, Floats, Problem
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, Severity, did_you_mean
+from gpusched_dsl.reporting.files import LARGEST_INPUT
 
 Entry = tuple[Sequence[str | int], float]
-LARGEST_FILE = 1 << 30
 OUTSIDE = np.int64(-(1 << 61))  # the code of a label that is no element
 
 
 def entries_of_file(path: Path) -> dict[str, list[Entry]]:
     """The values in a JSON result; raises DiagnosticError (GSM6009) when it cannot be read or is no result."""
     try:
-        if path.stat().st_size > LARGEST_FILE:
-            raise ValueError("it is larger than 1 GiB")
+        if path.stat().st_size > LARGEST_INPUT:
+            raise ValueError("the file is too large")
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as failure:
         reason = failure.strerror if isinstance(failure, OSError) and failure.strerror else str(failure)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from gpusched_dsl.backends.solved import ObjectiveResult
     from gpusched_dsl.reporting.result import Result
 
-WIDTH = 12  # of the words on the left
+GAP = 2  # between the words on the left and what they say
 
 LIMITS = {
     "time": "the time limit",
@@ -73,38 +73,35 @@ def advice(status: Status, reason: str, has_point: bool) -> list[str]:
     return ["Allow more time (`--time-limit`), or start from a solution that is known (`--warm-start RESULT.json`)."]
 
 
-def field(word: str, text: str) -> str:
-    return f"{word:<{WIDTH}}{text}".rstrip()
-
-
 def result_lines(result: Result) -> list[str]:
-    """Status, objectives by term, bound, gap and times."""
-    lines = [field("status", status_text(result.status, result.reason, result.has_point))]
+    """Status, objectives by term, bound, gap and times, the words in one column; then advice if there is no solution."""
+    fields = [("status", status_text(result.status, result.reason, result.has_point))]
     for number, objective in enumerate(result.objectives):
-        lines.extend(objective_lines(objective, number, len(result.objectives)))
-    lines.append(field("build", seconds_text(result.build_seconds)))
-    lines.append(field("solve", seconds_text(result.solve_seconds)))
-    lines.extend(["", *told] if (told := advice(result.status, result.reason, result.has_point)) else [])
-    return lines
+        fields.extend(_objective_fields(objective, number, len(result.objectives)))
+    fields.append(("build", seconds_text(result.build_seconds)))
+    fields.append(("solve", seconds_text(result.solve_seconds)))
+    wide = max(len(word) for word, _ in fields) + GAP
+    lines = [f"{word:<{wide}}{text}".rstrip() for word, text in fields]
+    told = advice(result.status, result.reason, result.has_point)
+    return [*lines, "", *told] if told else lines
 
 
-def objective_lines(objective: ObjectiveResult, number: int, count: int) -> list[str]:
+def _objective_fields(objective: ObjectiveResult, number: int, count: int) -> list[tuple[str, str]]:
     """One objective: its value, its named terms below each other, bound and gap."""
     name = objective.name or "objective"
-    lines: list[str] = []
+    fields: list[tuple[str, str]] = []
     if objective.value is not None:
         named = [(t.name, t.value) for t in objective.terms if t.name is not None]
         texts = aligned([objective.value, *(v for _, v in named)])
-        wide = max([WIDTH, len(name) + 2, *(len(n) + 4 for n, _ in named)])
         sense = "minimised" if objective.sense == "minimize" else "maximised"
         order = f", priority {number + 1}" if count > 1 else ""
-        lines.append(f"{name:<{wide}}{with_unit(texts[0], objective.unit)}   ({sense}{order})")
+        fields.append((name, f"{with_unit(texts[0], objective.unit)}   ({sense}{order})"))
         for (term, _), text in zip(named, texts[1:], strict=True):
-            lines.append(f"  {term:<{wide - 2}}{with_unit(text, objective.unit)}")
+            fields.append((f"  {term}", with_unit(text, objective.unit)))
     if objective.status is None and count > 1:
-        lines.append(field("", f"`{name}` was not optimised: the objective before it ended without a proof"))
+        fields.append(("", f"`{name}` was not optimised: the objective before it ended without a proof"))
     elif objective.bound is not None:
-        lines.append(field("bound", with_unit(number_text(objective.bound), objective.unit)))
+        fields.append(("bound", with_unit(number_text(objective.bound), objective.unit)))
         if objective.gap is not None:
-            lines.append(field("gap", percent_text(objective.gap)))
-    return lines
+            fields.append(("gap", percent_text(objective.gap)))
+    return fields

@@ -1,0 +1,292 @@
+"""The Python interface: load a text, solve its scenarios, change values and solve again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from gpusched_dsl.building import DEFAULT_MEMORY, Built, Permissions, build, checked, choose_scenario
+from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, Diagnostics
+from gpusched_dsl.language.scenarios import CheckedScenario
+from gpusched_dsl.language.workspace import Workspace, load_workspace, workspace_from_text
+
+if TYPE_CHECKING:
+    from gpusched_dsl.backends.protocol import Monitor, SolveOptions
+    from gpusched_dsl.backends.solved import Solved
+    from gpusched_dsl.data.pieces import Piece
+    from gpusched_dsl.ir.problem import Floats, Problem
+    from gpusched_dsl.reporting.result import Origins, Result
+
+Setting: TypeAlias = str | int | float
+Checked: TypeAlias = tuple[CheckedScenario, tuple[Diagnostic, ...]]
+WarmStart: TypeAlias = Any  # a Result, the path of a JSON result, or {"run": {("j1", "n1"): 1}}
+
+
+def load(path: str | Path, *, allow_outside: bool = False, memory: int = DEFAULT_MEMORY) -> Model:
+    """Read a `.gsm` file and all that it imports.
+
+    Imports and data must lie in its folder unless `allow_outside`; `memory` is the most bytes that building a problem
+    may take. Raises DiagnosticError with every syntax error.
+    """
+    began = time.perf_counter()
+    found = Diagnostics()
+    workspace = load_workspace(Path(path), found, allow_outside=allow_outside)
+    found.raise_if_errors()
+    return Model(workspace, Permissions(memory, allow_outside), tuple(found), time.perf_counter() - began)
+
+
+def loads(
+    text: str,
+    name: str = "<text>",
+    *,
+    base: str | Path | None = None,
+    allow_outside: bool = False,
+    memory: int = DEFAULT_MEMORY,
+) -> Model:
+    """Read a text; its imports and data are relative to the folder `base`. Raises DiagnosticError as `load` does."""
+    began = time.perf_counter()
+    found = Diagnostics()
+    folder = None if base is None else Path(base)
+    workspace = workspace_from_text(text, name, found, folder, allow_outside=allow_outside)
+    found.raise_if_errors()
+    return Model(workspace, Permissions(memory, allow_outside), tuple(found), time.perf_counter() - began)
+
+
+def compile(
+    text: str,
+    scenario: str | None = None,
+    *,
+    settings: Mapping[str, Setting] | None = None,
+    base: str | Path | None = None,
+    allow_outside: bool = False,
+    memory: int = DEFAULT_MEMORY,
+) -> Problem:
+    """The problem that a text and one of its scenarios (the only one if None) state: arrays with the author's names.
+
+    Raises DiagnosticError with everything wrong in text and data.
+    """
+    return loads(text, base=base, allow_outside=allow_outside, memory=memory).ground(scenario, settings=settings)
+
+
+class Model:
+    """A text with its scenarios, ready to be solved.
+
+    `solve` checks, builds and solves a scenario; `set` gives sets and parameters other values, which hold for all that
+    follows; `resolve` solves the last scenario again with them, without reading and checking the text anew.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        permissions: Permissions | None = None,
+        warnings: tuple[Diagnostic, ...] = (),
+        parse_seconds: float = 0.0,
+    ) -> None:
+        self._workspace = workspace
+        self._permissions = permissions or Permissions()
+        self._warnings = warnings
+        self._parse_seconds = parse_seconds
+        self._values: dict[str, Any] = {}
+        self._checked: dict[tuple[str, tuple[tuple[str, str], ...]], Checked] = {}
+        self._last: tuple[str, dict[str, str]] | None = None
+        self._solved: Solved | None = None
+
+    # --- what there is -----------------------------------------------------------------------------------------------
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The names of all models, those of imports too."""
+        return tuple(self._workspace.models)
+
+    @property
+    def scenarios(self) -> tuple[str, ...]:
+        """The names of all scenarios, those of imports too."""
+        return tuple(self._workspace.scenarios)
+
+    @property
+    def warnings(self) -> tuple[Diagnostic, ...]:
+        """What was found when reading that is no error."""
+        return self._warnings
+
+    def __repr__(self) -> str:
+        main = self._workspace.main
+        return f"<Model {main.source.name if main else ''}: scenarios {', '.join(self.scenarios) or 'none'}>"
+
+    # --- problems ----------------------------------------------------------------------------------------------------
+
+    def ground(self, scenario: str | None = None, *, settings: Mapping[str, Setting] | None = None) -> Problem:
+        """The problem of a scenario (the only one if None), with the values that were set.
+
+        `settings` are options and parameters without indices, written as in a scenario: `{"period": "30[min]",
+        "node_rule": "force"}`. Raises DiagnosticError with everything wrong.
+        """
+        return self._build(choose_scenario(self._workspace, scenario), _texts(settings)).problem
+
+    def solve(
+        self,
+        scenario: str | None = None,
+        backend: str = "highs",
+        *,
+        gap: float = 1e-4,
+        time_limit: float | None = None,
+        threads: int | None = None,
+        seed: int = 0,
+        settings: Mapping[str, Setting] | None = None,
+        solver_options: Mapping[str, bool | int | float | str] | None = None,
+        warm_start: WarmStart = None,
+        monitor: Monitor | None = None,
+    ) -> Result:
+        """Build and solve a scenario (the only one if None).
+
+        `gap` is relative, `time_limit` in seconds, `settings` as in `ground`, `solver_options` go to the solver under
+        its own names. `warm_start` is a `Result`, the path of a JSON result, or values by variable:
+        `{"run": {("j1", "n1"): 1}}`, a scalar or a table. `monitor` hears of progress and may stop the solver.
+        An infeasible or unbounded problem is a result, not an error. Raises DiagnosticError with everything wrong in
+        text, data, options and with what the solver claims.
+        """
+        from gpusched_dsl.backends.driver import solve_problem
+        from gpusched_dsl.backends.protocol import SolveOptions
+        from gpusched_dsl.reporting.result import Result
+
+        options = SolveOptions(time_limit, gap, threads, seed, dict(solver_options or {}))
+        name, texts = choose_scenario(self._workspace, scenario), _texts(settings)
+        built = self._build(name, texts)
+        start, told = _start(built.problem, warm_start)
+        self.close()
+        solved = solve_problem(built.problem, backend, options, start, monitor)
+        self._last, self._solved = (name, texts), solved
+        return Result(solved, _with_warnings(built, told, self._parse_seconds))
+
+    def set(self, name: str, value: Any) -> None:
+        """Give a set or parameter another value, for every solve from now on.
+
+        A parameter takes a number in its declared unit (for every key if it has indices), a dictionary `{"j1": 3.0}` or
+        `{("j1", "v1", 2): 0.5}`, or a polars or pandas table with a column per index and one of values; a set takes the
+        list of its elements. All keys are given anew; those left out take the default or are reported.
+        Raises DiagnosticError (GSM6012) when no model has a parameter or set of this name or the value has no readable
+        form. Keys and values are checked with the other data by the next `resolve`, `solve` or `ground`.
+        """
+        from gpusched_dsl.python_values import pieces_of
+
+        scenario = self._scenario_for_set()
+        pieces_of(scenario.model, name, value)
+        self._values[name] = value
+
+    def reset(self, *names: str) -> None:
+        """Take back what was set, for these names or for all."""
+        for name in names or tuple(self._values):
+            self._values.pop(name, None)
+
+    def resolve(
+        self,
+        *,
+        gap: float | None = None,
+        time_limit: float | None = None,
+        warm_start: WarmStart = None,
+        monitor: Monitor | None = None,
+    ) -> Result:
+        """Solve the last scenario again with the values that have been set, from its last solution.
+
+        Text and checks are not repeated. Numbers are changed in the loaded problem; where the structure differs or the
+        backend cannot, it is built anew and `rebuilt` of the result says why. Options are those of the last solve but
+        for the ones given. Raises DiagnosticError: GSM6010 when nothing has been solved yet, else as `solve` does.
+        """
+        from gpusched_dsl.backends.driver import resolve
+        from gpusched_dsl.reporting.result import Result
+
+        if self._last is None or self._solved is None:
+            message = "there is nothing to solve again: nothing has been solved yet"
+            raise DiagnosticError([Diagnostic("GSM6010", message, help="call `solve` first")])
+        before = self._solved
+        built = self._build(*self._last)
+        options: SolveOptions = before.options
+        options = replace(
+            options,
+            gap=options.gap if gap is None else gap,
+            time_limit=options.time_limit if time_limit is None else time_limit,
+        )
+        start, told = _start(built.problem, warm_start)
+        self._solved = resolve(before, built.problem, options, start, monitor)
+        return Result(self._solved, _with_warnings(built, told, 0.0), _why_rebuilt(self._solved))
+
+    def close(self) -> None:
+        """Free the solver that is kept for `resolve`; a later `resolve` loads the problem anew."""
+        if self._solved is not None:
+            self._solved.close()
+
+    def __enter__(self) -> Model:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    # --- inside ------------------------------------------------------------------------------------------------------
+
+    def _scenario(self, name: str, settings: Mapping[str, str]) -> Checked:
+        key = (name, tuple(settings.items()))
+        if key not in self._checked:
+            self._checked[key] = checked(self._workspace, name, settings)
+        return self._checked[key]
+
+    def _scenario_for_set(self) -> CheckedScenario:
+        """The scenario whose model says what can be set: the last one solved, else the only one."""
+        name, settings = self._last or (choose_scenario(self._workspace), {})
+        return self._scenario(name, settings)[0]
+
+    def _build(self, name: str, settings: dict[str, str]) -> Built:
+        from gpusched_dsl.python_values import pieces_of
+
+        began = time.perf_counter()
+        scenario, warnings = self._scenario(name, settings)
+        replaced: dict[str, list[Piece]] = {n: pieces_of(scenario.model, n, v) for n, v in self._values.items()}
+        before = time.perf_counter() - began
+        built = build(
+            self._workspace,
+            scenario,
+            warnings=(*self._warnings, *warnings),
+            permissions=self._permissions,
+            replaced=replaced,
+            settings=settings,
+        )
+        return replace(built, seconds=built.seconds + before)
+
+
+def _texts(settings: Mapping[str, Setting] | None) -> dict[str, str]:
+    return {name: value if isinstance(value, str) else repr(value) for name, value in (settings or {}).items()}
+
+
+def _start(problem: Problem, given: WarmStart) -> tuple[Floats | None, tuple[Diagnostic, ...]]:
+    """The point to start from and warnings about what has no place in the problem."""
+    from gpusched_dsl.reporting.points import entries_of_document, entries_of_file, entries_of_mapping, point_from
+    from gpusched_dsl.reporting.result import Result
+
+    if given is None:
+        return None, ()
+    if isinstance(given, Result):
+        entries = entries_of_document(given.to_dict())
+    elif isinstance(given, str | Path):
+        entries = entries_of_file(Path(given))
+    else:
+        entries = entries_of_mapping(given)
+    point, told = point_from(problem, entries)
+    return point, tuple(told)
+
+
+def _with_warnings(built: Built, told: tuple[Diagnostic, ...], seconds_before: float) -> Origins:
+    origins = built.origins(seconds_before)
+    return replace(origins, warnings=(*origins.warnings, *told))
+
+
+def _why_rebuilt(solved: Solved) -> str | None:
+    from gpusched_dsl.backends.solved import Loading
+
+    reasons = {
+        Loading.STRUCTURE_CHANGED: "the structure changed: other columns, rows or places of coefficients",
+        Loading.BACKEND_CANNOT_UPDATE: f"the backend `{solved.backend.name}` cannot change a loaded problem",
+        Loading.SEVERAL_OBJECTIVES: "several objectives are solved one after the other, each from anew",
+        Loading.NO_SESSION: "there was no loaded problem: the last one needed no solver, or it was closed",
+    }
+    return reasons.get(solved.loading)

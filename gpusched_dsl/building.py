@@ -1,0 +1,185 @@
+"""From a workspace to a problem: choose a scenario, check it, read its data, ground it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gpusched_dsl.language import tree
+from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, Diagnostics, did_you_mean
+from gpusched_dsl.language.scenarios import CheckedScenario, check_scenario
+from gpusched_dsl.language.source import Span
+from gpusched_dsl.language.workspace import Workspace
+
+if TYPE_CHECKING:
+    from gpusched_dsl.compiling.instance import Instance
+    from gpusched_dsl.compiling.limits import Limits
+    from gpusched_dsl.data.pieces import Piece
+    from gpusched_dsl.ir.problem import Problem
+    from gpusched_dsl.reporting.result import Origins
+
+GIB = 1 << 30
+DEFAULT_MEMORY = 8 * GIB
+
+
+@dataclass(frozen=True, slots=True)
+class Permissions:
+    """What may be read and taken: `memory` in bytes for one grounding, data from `outside` the folder of its text."""
+
+    memory: int = DEFAULT_MEMORY
+    outside: bool = False
+
+    def limits(self) -> Limits:
+        """Fresh limits, for they count what one grounding takes."""
+        from gpusched_dsl.compiling.limits import Limits
+
+        return Limits(self.memory)
+
+
+@dataclass(frozen=True, eq=False)
+class Built:
+    """A scenario as a problem, with all that led there. `seconds` is the time from the workspace to the problem."""
+
+    scenario: CheckedScenario
+    instance: Instance
+    problem: Problem
+    seconds: float
+    warnings: tuple[Diagnostic, ...]
+    permissions: Permissions
+    sha256: Mapping[str, str]
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+    def origins(self, seconds_before: float = 0.0) -> Origins:
+        """What a result tells of where it came from; `seconds_before` were spent on reading the text."""
+        from gpusched_dsl.reporting.result import Origins
+
+        return Origins(
+            model=self.scenario.model,
+            store=self.instance.store,
+            scenario=self.scenario.name,
+            build_seconds=seconds_before + self.seconds,
+            inputs_sha256={**self.sha256, **self.instance.inputs},
+            warnings=self.warnings,
+            settings=dict(self.settings),
+            limits=self.permissions.limits(),
+        )
+
+
+def choose_scenario(workspace: Workspace, wanted: str | None = None) -> str:
+    """The scenario of that name, or the only one: of the main file if it has any, else of all that it imports.
+
+    Raises DiagnosticError: GSM6005 there is none, GSM6006 there are several, GSM6007 none of that name.
+    """
+    if wanted is not None:
+        if wanted in workspace.scenarios:
+            return wanted
+        listed = _listed("scenario", list(workspace.scenarios))
+        help = did_you_mean(wanted, workspace.scenarios) or listed
+        raise DiagnosticError([Diagnostic("GSM6007", f"there is no scenario `{wanted}`", help=help)])
+    own = [b.name.text for b in workspace.main_blocks() if isinstance(b, tree.Scenario)]
+    names = own or list(workspace.scenarios)
+    if len(names) == 1:
+        return names[0]
+    if names:
+        message = f"there are {len(names)} scenarios: {', '.join(f'`{n}`' for n in names)}"
+        raise DiagnosticError([Diagnostic("GSM6006", message, help=f"choose one, such as `--scenario {names[0]}`")])
+    message = "there is no scenario: nothing says which data the model is for"
+    raise DiagnosticError([Diagnostic("GSM6005", message, help=_how_to_give_data(workspace))])
+
+
+def checked(
+    workspace: Workspace,
+    name: str,
+    settings: Mapping[str, str] | None = None,
+    *,
+    arguments: Sequence[tree.NamedArgument] = (),
+    at: Span | None = None,
+) -> tuple[CheckedScenario, tuple[Diagnostic, ...]]:
+    """A scenario that can be solved, and warnings; raises DiagnosticError with all findings when it cannot.
+
+    `settings` are texts (`{"period": "30[min]"}`), `arguments` the same from a test; `at` is where it is asked for.
+    """
+    found = Diagnostics()
+    scenario = check_scenario(workspace, name, settings or {}, found, settings=arguments, at=at)
+    found.raise_if_errors()
+    assert scenario is not None
+    refuse_not_yet(scenario, found)
+    return scenario, tuple(found)
+
+
+def refuse_not_yet(scenario: CheckedScenario, found: Diagnostics) -> None:
+    """Raise DiagnosticError (GSM9010) naming everything in the scenario or its model that cannot run yet."""
+    for what, span in scenario.not_yet:
+        found.error(
+            "GSM9010",
+            f"{what} is checked, but cannot be solved in this version",
+            span,
+            "a later version will run this",
+            help="solve a model without it for now",
+        )
+    found.raise_if_errors()
+
+
+def build(
+    workspace: Workspace,
+    scenario: CheckedScenario,
+    *,
+    warnings: Sequence[Diagnostic] = (),
+    permissions: Permissions | None = None,
+    replaced: Mapping[str, Sequence[Piece]] | None = None,
+    settings: Mapping[str, str] | None = None,
+) -> Built:
+    """Read the data of a checked scenario and ground it; `replaced` stands for what the scenario gives.
+
+    Raises DiagnosticError with everything found wrong with the data, its checks and the grounding.
+    """
+    from gpusched_dsl.compiling.grounding import ground
+
+    began = time.perf_counter()
+    allowed = permissions or Permissions()
+    instance = read_data(workspace, scenario, permissions=allowed, replaced=replaced)
+    problem = ground(scenario.model, instance.store, allowed.limits())
+    return Built(
+        scenario=scenario,
+        instance=instance,
+        problem=problem,
+        seconds=time.perf_counter() - began,
+        warnings=tuple(warnings),
+        permissions=allowed,
+        sha256=workspace.sha256,
+        settings=dict(settings or {}),
+    )
+
+
+def read_data(
+    workspace: Workspace,
+    scenario: CheckedScenario,
+    *,
+    permissions: Permissions,
+    replaced: Mapping[str, Sequence[Piece]] | None = None,
+) -> Instance:
+    """The data of a scenario as arrays; raises DiagnosticError as `build_instance` does."""
+    from gpusched_dsl.compiling.instance import build_instance
+    from gpusched_dsl.data.files import Limits as FileLimits
+
+    return build_instance(
+        scenario,
+        folder=workspace.base or Path.cwd(),
+        limits=permissions.limits(),
+        files=FileLimits(allow_outside=permissions.outside),
+        replaced=replaced,
+    )
+
+
+def _listed(kind: str, names: Sequence[str]) -> str:
+    if not names:
+        return f"the file has no {kind}"
+    return f"the {kind}s are {', '.join(f'`{n}`' for n in names)}"
+
+
+def _how_to_give_data(workspace: Workspace) -> str:
+    model = next(iter(workspace.models), "Model")
+    return f"write `scenario Name for {model} {{ ... }}` in this file, or in one that imports it"

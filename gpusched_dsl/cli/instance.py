@@ -1,0 +1,105 @@
+"""The problem that a command line means: a scenario of a `.gsm` file, or a problem file."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gpusched_dsl.building import DEFAULT_MEMORY, GIB, Built, Permissions, build, checked, choose_scenario
+from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, Diagnostics
+from gpusched_dsl.language.workspace import Workspace, load_workspace
+from gpusched_dsl.reporting.files import LARGEST_INPUT
+
+if TYPE_CHECKING:
+    from gpusched_dsl.cli.output import Output
+    from gpusched_dsl.ir.problem import Problem
+    from gpusched_dsl.reporting.result import Origins
+
+PROBLEM_SUFFIX = ".json"
+
+
+def permissions(options: argparse.Namespace) -> Permissions:
+    gib = options.memory_limit
+    return Permissions(DEFAULT_MEMORY if gib is None else int(gib * GIB), options.allow_outside)
+
+
+def open_problem(options: argparse.Namespace, output: Output) -> tuple[Problem, Origins]:
+    """The problem and where it came from; warnings are told. Raises DiagnosticError with everything wrong."""
+    began = time.perf_counter()
+    path = Path(options.file)
+    if path.suffix == PROBLEM_SUFFIX:
+        return _read_problem(path, options, began)
+    settings = read_settings(options.set)
+    workspace = read_workspace(path, options.allow_outside, output)
+    name = choose_scenario(workspace, options.scenario)
+    refuse_later_method(getattr(options, "backend", None), workspace)
+    scenario, warnings = checked(workspace, name, settings)
+    output.report(warnings)
+    before = time.perf_counter() - began
+    built: Built = build(
+        workspace, scenario, warnings=warnings, permissions=permissions(options), settings=settings
+    )
+    return built.problem, built.origins(before)
+
+
+def read_workspace(path: Path, allow_outside: bool, output: Output) -> Workspace:
+    """A file and its imports; syntax errors end it (DiagnosticError), warnings are told."""
+    found = Diagnostics()
+    workspace = load_workspace(path, found, allow_outside=allow_outside)
+    found.raise_if_errors()
+    output.report(found)
+    return workspace
+
+
+def read_settings(texts: list[str]) -> dict[str, str]:
+    """`["period=30[min]"]` as a dictionary, the last one of a name winning; DiagnosticError (GSM6003) without a `=`."""
+    settings: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip() or not value.strip():
+            help = "write `name=value`, such as `--set period=30[min]`"
+            raise DiagnosticError([Diagnostic("GSM6003", f"`{text}` sets nothing", help=help)])
+        settings.pop(name.strip(), None)
+        settings[name.strip()] = value.strip()
+    return settings
+
+
+def refuse_later_method(name: str | None, workspace: Workspace | None) -> None:
+    """Raise DiagnosticError (GSM9011) for a policy or a solver that only a later version can run."""
+    message = later_method(name, workspace)
+    if message is not None:
+        raise DiagnosticError([Diagnostic("GSM9011", message, help="solve with `highs` or `scip` for now")])
+
+
+def later_method(name: str | None, workspace: Workspace | None) -> str | None:
+    """Why a method cannot run in this version; None when it may be a backend."""
+    if name == "cvxpy":
+        return "the backend `cvxpy` comes with a later version"
+    if name is not None and workspace is not None and name in workspace.policies:
+        return f"`{name}` is a policy: policies are checked, but cannot run in this version"
+    return None
+
+
+def _read_problem(path: Path, options: argparse.Namespace, began: float) -> tuple[Problem, Origins]:
+    from hashlib import sha256
+
+    from gpusched_dsl.ir.serial import from_json
+    from gpusched_dsl.reporting.result import Origins
+
+    refuse_later_method(getattr(options, "backend", None), None)
+    for given, option in ((options.scenario, "--scenario"), (options.set, "--set")):
+        if given:
+            message = f"`{option}` needs a `.gsm` file: `{path}` is a compiled problem, its data are fixed"
+            raise DiagnosticError([Diagnostic("GSM6016", message)])
+    try:
+        if path.stat().st_size > LARGEST_INPUT:
+            raise OSError(27, "the file is too large")
+        data = path.read_bytes()
+    except (OSError, ValueError) as failure:
+        reason = failure.strerror if isinstance(failure, OSError) and failure.strerror else str(failure)
+        raise DiagnosticError([Diagnostic("GSM4020", f"cannot read `{path}`: {reason}")]) from failure
+    problem = from_json(data)
+    seconds = time.perf_counter() - began
+    return problem, Origins(build_seconds=seconds, inputs_sha256={str(path): sha256(data).hexdigest()})

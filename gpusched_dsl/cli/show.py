@@ -1,0 +1,49 @@
+"""A result on the terminal: the summary and the placement table."""
+
+from __future__ import annotations
+
+from gpusched_dsl.cli.output import Output
+from gpusched_dsl.reporting.grid import plain, rich_table
+from gpusched_dsl.reporting.numbers import count_text, number_text, with_unit
+from gpusched_dsl.reporting.placement import Placement
+from gpusched_dsl.reporting.result import Result
+from gpusched_dsl.reporting.schedule import schedule, totals
+from gpusched_dsl.reporting.summary import result_lines
+
+MOST_ROWS = 400  # of the table; a longer schedule is for files
+
+
+def show_result(result: Result, output: Output) -> None:
+    """Status, objective by term, bound, gap and times, then what runs where."""
+    for line in result_lines(result):
+        output.say(line)
+    if result.placed is not None:
+        output.say()
+        show_placement(result.placed, output)
+
+
+def show_placement(placed: Placement, output: Output) -> None:
+    """The placement with a line above that counts it, as a rich table on a terminal."""
+    grid = schedule(placed)
+    if not grid.rows:
+        output.say("placement: empty, nothing is placed")
+        return
+    output.say(_caption(placed))
+    shown = grid.head(MOST_ROWS)
+    if output.is_terminal and not output.quiet:
+        output.console().print(rich_table(shown))
+    else:
+        output.say(plain(shown).rstrip("\n"))
+    if grid.rows > MOST_ROWS:
+        output.say(f"  ... and {grid.rows - MOST_ROWS:,} more rows; `--csv` and `--json` write all of them")
+
+
+def _caption(placed: Placement) -> str:
+    """`placement: 4 jobs on 2 nodes, cost 17.55 $`."""
+    parts = []
+    for role, one in (("job", "job"), ("node", "node")):
+        if role in placed.table.columns:
+            parts.append(count_text(placed.table[role].n_unique(), one))
+    counted = " on ".join(parts) or count_text(placed.table.height, "row")
+    costs = [f"cost {with_unit(number_text(v), placed.units.get(n, ''))}" for n, v in totals(placed).items()]
+    return ", ".join([f"placement: {counted}", *costs])
