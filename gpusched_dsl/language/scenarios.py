@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.checking import check_model
 from gpusched_dsl.language.diagnostics import Diagnostics, Label, did_you_mean
-from gpusched_dsl.language.flatten import flatten
+from gpusched_dsl.language.flatten import HasModels, flatten
 from gpusched_dsl.language.given import Given
 from gpusched_dsl.language.given_order import order_of_data
 from gpusched_dsl.language.giving import GivenTable, report_twice
@@ -18,14 +18,14 @@ from gpusched_dsl.language.settings import read_setting
 from gpusched_dsl.language.source import Span
 
 
-class HasScenarios(Protocol):
+class HasScenarios(HasModels, Protocol):
     """What is needed of a workspace here."""
 
     @property
-    def models(self) -> Mapping[str, tree.Model]: ...
-
-    @property
     def scenarios(self) -> Mapping[str, tree.Scenario]: ...
+
+
+ModelCache: TypeAlias = dict[tuple[str, frozenset[tuple[str, str]]], CheckedModel]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +53,18 @@ def check_scenario(
     *,
     settings: Sequence[tree.NamedArgument] = (),
     at: Span | None = None,
+    models: ModelCache | None = None,
 ) -> CheckedScenario | None:
     """The checked scenario, or None when it or its model has errors (all of which are in `diagnostics`).
 
     `overrides` are texts for options and scalar parameters (`{"period": "30[min]"}`), `settings` the same as trees;
-    both come after the scenario's own statements. `at` is where the scenario is asked for.
+    both come after the scenario's own statements. `at` is where the scenario is asked for. `models` keeps checked
+    models for the next call.
     """
     found = Diagnostics()
     read = [read_setting(target, text, found) for target, text in overrides.items()]
     arguments = [*settings, *(argument for argument in read if argument is not None)]
-    checked = _check(workspace, name, arguments, at, found)
+    checked = _check(workspace, name, arguments, at, {} if models is None else models, found)
     diagnostics.extend(found)
     return None if found.has_errors else checked
 
@@ -88,6 +90,7 @@ def _check(
     name: str,
     settings: Sequence[tree.NamedArgument],
     at: Span | None,
+    models: ModelCache,
     diagnostics: Diagnostics,
 ) -> CheckedScenario | None:
     chain = _chain(workspace, name, at, diagnostics)
@@ -102,9 +105,11 @@ def _check(
     options = _options(chain, settings, known, diagnostics)
     choices = {option: choice.text for option, choice in options.items()}
     spans = {option: choice.span for option, choice in options.items()}
-    model = check_model(workspace, model_name.text, choices, diagnostics, spans)
+    key = (model_name.text, frozenset(choices.items()))
+    model = models.get(key) or check_model(workspace, model_name.text, choices, diagnostics, spans)
     if model is None:
         return None
+    models[key] = model
     table = GivenTable(model, diagnostics)
     for level, part in enumerate(chain):
         table.add_level(level, [s for s in part.statements if not _is_option(s, known)])
@@ -136,6 +141,8 @@ def _chain(workspace: HasScenarios, name: str, at: Span | None, diagnostics: Dia
     chain = [scenario]
     while (base := chain[-1].extends) is not None:
         found = scenarios.get(base.text)
+        if found is None and workspace.may_hold(base.text):
+            return None
         if found is None:
             diagnostics.error(
                 "GSM1501",
@@ -171,6 +178,8 @@ def _model_name(
         wanted = scenario.model
         if wanted is None:
             continue
+        if wanted.text not in workspace.models and workspace.may_hold(wanted.text):
+            return None
         if wanted.text not in workspace.models:
             diagnostics.error(
                 "GSM1107",

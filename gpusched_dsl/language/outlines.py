@@ -1,0 +1,66 @@
+"""Checks of the blocks around models and scenarios: tests, policies, online blocks. Nothing here runs anything."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Protocol
+
+from gpusched_dsl.language import tree
+from gpusched_dsl.language.diagnostics import Diagnostics
+from gpusched_dsl.language.expectations import (
+    STATUSES,
+    CheckedExpect,
+    CheckedMethod,
+    CheckedSolve,
+    CheckedTest,
+    check_test,
+)
+from gpusched_dsl.language.policies import check_policy
+from gpusched_dsl.language.rolling import check_online
+from gpusched_dsl.language.scenarios import ModelCache
+
+
+class HasBlocks(Protocol):
+    """What is needed of a workspace here."""
+
+    @property
+    def models(self) -> Mapping[str, tree.Model]: ...
+
+    @property
+    def scenarios(self) -> Mapping[str, tree.Scenario]: ...
+
+    @property
+    def tests(self) -> Mapping[str, tree.Test]: ...
+
+    @property
+    def policies(self) -> Mapping[str, tree.Policy]: ...
+
+    @property
+    def onlines(self) -> Mapping[str, tree.Online]: ...
+
+
+def check_outlines(
+    workspace: HasBlocks, diagnostics: Diagnostics, known_methods: Collection[str] | None = None
+) -> None:
+    """Check every policy, online block and test. `known_methods` are the names of the backends there are."""
+    for policy in workspace.policies.values():
+        check_policy(workspace, policy, diagnostics)
+    for online in workspace.onlines.values():
+        check_online(workspace, online, diagnostics)
+    known = None if known_methods is None else {*known_methods, *workspace.policies}
+    models: ModelCache = {}
+    for test in workspace.tests.values():
+        check_test(workspace, test, diagnostics, known, models)
+
+
+__all__ = [
+    "STATUSES",
+    "CheckedExpect",
+    "CheckedMethod",
+    "CheckedSolve",
+    "CheckedTest",
+    "check_online",
+    "check_outlines",
+    "check_policy",
+    "check_test",
+]
