@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from lark import Tree
+from lark import Token, Tree
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.builder_declarations import Parts
@@ -15,10 +15,13 @@ from gpusched_dsl.language.lexing import MAX_NESTING
 from gpusched_dsl.language.source import Source
 
 
-def build_file(source: Source, blocks: Iterable[ParseTree], diagnostics: Diagnostics) -> tree.File:
+def build_file(
+    source: Source, blocks: Iterable[ParseTree], diagnostics: Diagnostics, lost: Iterable[Token] = ()
+) -> tree.File:
     """The syntax tree of a text from the parse trees of its blocks."""
     builder = BlockBuilder(source, diagnostics)
-    return tree.File(source, tuple(b for block in blocks if (b := builder.block(block)) is not None))
+    built = tuple(b for block in blocks if (b := builder.block(block)) is not None)
+    return tree.File(source, built, tuple(builder.identifier(name) for name in (*lost, *builder.too_deep)))
 
 
 def _deepest(block: ParseTree) -> tuple[int, ParseTree]:
@@ -39,6 +42,7 @@ class BlockBuilder(RunBuilder):
 
     def __init__(self, source: Source, diagnostics: Diagnostics) -> None:
         super().__init__(source, diagnostics)
+        self.too_deep: list[Token] = []
         self._blocks: dict[str, Callable[[ParseTree], tree.Block]] = {
             "import": self._import,
             "model": self._model,
@@ -63,6 +67,7 @@ class BlockBuilder(RunBuilder):
                 self.span(place),
                 help="a long chain of operators counts too: give parts of it names with `let`, or sum over a set",
             )
+            self.too_deep += [name for name in block.children[:1] if isinstance(name, Token)]
             return None
         return build(block)
 

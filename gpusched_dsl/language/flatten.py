@@ -13,10 +13,15 @@ from gpusched_dsl.language.source import Span
 
 
 class HasModels(Protocol):
-    """What is needed of a workspace here: its models by name."""
+    """What is needed of a workspace here: its models by name, and what of it could not be read."""
 
     @property
     def models(self) -> Mapping[str, tree.Model]: ...
+
+    @property
+    def lost(self) -> Mapping[str, Span]: ...
+
+    def may_hold(self, name: str) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +83,8 @@ def _chain(workspace: HasModels, name: str, diagnostics: Diagnostics) -> list[tr
     chain = [model]
     while (base := chain[-1].extends) is not None:
         found = models.get(base.text)
+        if found is None and workspace.may_hold(base.text):
+            return None
         if found is None:
             near = did_you_mean(base.text, models)
             diagnostics.error(
@@ -98,6 +105,7 @@ def _chain(workspace: HasModels, name: str, diagnostics: Diagnostics) -> list[tr
 def _report_circle(circle: list[tree.Model], diagnostics: Diagnostics) -> None:
     circle.sort(key=lambda m: (m.name.span.source.name, m.span.start))
     names = [m.name.text for m in circle]
+    alone = len(circle) == 1
     path: list[str] = [names[0]]
     by_name = {m.name.text: m for m in circle}
     while (base := by_name[path[-1]].extends) is not None and len(path) <= len(names):
@@ -105,12 +113,12 @@ def _report_circle(circle: list[tree.Model], diagnostics: Diagnostics) -> None:
     places = [m.extends.span for m in circle if m.extends is not None]
     diagnostics.error(
         "GSM1401",
-        "models extend each other in a circle",
+        f"model `{names[0]}` extends itself" if alone else "models extend each other in a circle",
         places[0],
-        "part of the circle",
+        "itself" if alone else "part of the circle",
         secondary=[Label(place, "and this") for place in places[1:]],
-        notes=["the circle is " + " extends ".join(f"`{name}`" for name in path)],
-        help="one of them must stand on its own",
+        notes=[] if alone else ["the circle is " + " extends ".join(f"`{name}`" for name in path)],
+        help="leave out `extends`" if alone else "one of them must stand on its own",
     )
 
 
@@ -142,6 +150,7 @@ def _check_option(decl: tree.OptionDecl, diagnostics: Diagnostics) -> None:
                 choice.span,
                 "again",
                 secondary=[Label(seen[choice.text], "first here")],
+                help="remove one of them",
             )
         seen.setdefault(choice.text, choice.span)
     if decl.default.text not in seen:

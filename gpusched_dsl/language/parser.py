@@ -23,8 +23,9 @@ def parse(source: Source, diagnostics: Diagnostics) -> tree.File:
     with _no_collections():
         lexed = lex(source, diagnostics)
         if lexed is None:
-            return tree.File(source, ())
-        return build_file(source, read_blocks(source, lexed.tokens, diagnostics).blocks, diagnostics)
+            return tree.File(source, (), unread=True)
+        reading = read_blocks(source, lexed.tokens, diagnostics)
+        return build_file(source, reading.blocks, diagnostics, reading.lost)
 
 
 @contextmanager

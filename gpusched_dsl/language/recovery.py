@@ -17,6 +17,7 @@ MAX_ERRORS = 50
 _PAIRS = {"LPAR": "RPAR", "LSQB": "RSQB", "LBRACE": "RBRACE"}
 _SIGNS = {"RPAR": ")", "RSQB": "]", "RBRACE": "}"}
 _BLOCKS = frozenset(("IMPORT", "MODEL", "SCENARIO", "TEST", "POLICY", "ONLINE", "CAMPAIGN"))
+_NAMING = _BLOCKS | {"SET", "PARAM", "LET", "VAR", "RANDOM", "CONSTRAINT", "OPTION", "MINIMIZE", "MAXIMIZE"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +25,15 @@ class Reading:
     """What a text consists of.
 
     `blocks` are the parse trees; `tokens` those that were read, as the words and signs they are at their place;
-    `starts` and `braces` the numbers of the tokens that begin statements and of the braces around statements.
+    `starts` and `braces` the numbers of the tokens that begin statements and of the braces around statements; `lost`
+    the names whose declarations are left out.
     """
 
     blocks: list[Tree[Token]]
     tokens: list[Token]
     starts: set[int]
     braces: set[int]
+    lost: list[Token]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,7 @@ class Reader:
         self.first = 0
         self.open: list[Opened] = []
         self.errors = 0
+        self.lost: list[Token] = []
         self.taken: list[Token] = []
         self.starts: set[int] = set()
         self.braces: set[int] = set()
@@ -77,7 +81,7 @@ class Reader:
                 "GSM1019", f"more than {MAX_ERRORS} syntax errors: the rest is not read", self.span_at(self.at)
             )
             self.abandon()
-        return Reading(self._finish(), self.taken, self.starts, self.braces)
+        return Reading(self._finish(), self.taken, self.starts, self.braces, self.lost)
 
     def take(self, token: Token) -> None:
         """Give the next token to the parser."""
@@ -186,6 +190,9 @@ class Reader:
     def abandon(self) -> None:
         """Forget the statement that was begun."""
         if not self.between:
+            words = [t for t in self.tokens[self.first : self.first + 3] if t.type != "OVERRIDE"]
+            if words[0].type in _NAMING and len(words) > 1 and words[1].type == "NAME":
+                self.lost.append(words[1])
             self.driver.cut(self.base)
             while self.open and self.open[-1].index >= self.first:
                 self.open.pop()

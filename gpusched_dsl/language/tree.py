@@ -611,7 +611,13 @@ class Online(Block):
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """One parsed text."""
+    """One parsed text.
+
+    `lost` are the names of blocks and declarations that a syntax error keeps out of `blocks`: a reference to one of
+    them needs no complaint of its own. `unread` is true when nothing of the text could be read.
+    """
 
     source: Source
     blocks: tuple[Block, ...]
+    lost: tuple[Identifier, ...] = ()
+    unread: bool = False

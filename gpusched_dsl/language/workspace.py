@@ -26,7 +26,7 @@ class Workspace:
     `files` are in the order of reading, the main file first. The folder against which a block's data paths are
     resolved is that of the file it stands in: `workspace.folder_of(block)`. `sha256` gives the hash of each file read,
     by the name that diagnostics use. `base` is the folder that no path may leave unless `allow_outside`; None for a
-    text without one.
+    text without one. `incomplete` says that a file could not be read, so that any name may be missing.
     """
 
     base: Path | None
@@ -39,6 +39,7 @@ class Workspace:
     onlines: dict[str, tree.Online] = field(default_factory=dict)
     sha256: dict[str, str] = field(default_factory=dict)
     roots: dict[Path, Path | None] = field(default_factory=dict)
+    incomplete: bool = False
 
     @property
     def sources(self) -> list[Source]:
@@ -48,6 +49,15 @@ class Workspace:
     def main(self) -> tree.File | None:
         """The main file, None if it could not be read."""
         return self.files[0] if self.files else None
+
+    @property
+    def lost(self) -> dict[str, Span]:
+        """The names of blocks and declarations that could not be read for syntax errors."""
+        return {name.text: name.span for file in self.files for name in file.lost}
+
+    def may_hold(self, name: str) -> bool:
+        """Whether a block of this name may stand in what could not be read (which has been reported)."""
+        return self.incomplete or name in self.lost
 
     def main_blocks(self) -> Iterator[tree.Block]:
         """The blocks that stand in the main file itself, in its order."""
@@ -108,6 +118,7 @@ def _follow(workspace: Workspace, main: Source, digest: str, place: Place | None
         source, digest, place = waiting.popleft()
         file = parse(source, diagnostics)
         workspace.files.append(file)
+        workspace.incomplete |= file.unread
         workspace.sha256[source.name] = digest
         if source.path is not None:
             workspace.roots[source.path] = None if place is None else place.root
@@ -117,14 +128,19 @@ def _follow(workspace: Workspace, main: Source, digest: str, place: Place | None
                 continue
             span = block.path.span
             wanted = imported_place(block.path.value, span, place, diagnostics, allow_outside=workspace.allow_outside)
-            if wanted is None or wanted.path in seen:
+            if wanted is not None and wanted.path in seen:
                 continue
             if len(seen) >= MAX_FILES:
                 diagnostics.error("GSM1033", f"more than {MAX_FILES} files are imported", span)
+                workspace.incomplete = True
                 return
-            seen.add(wanted.path)
-            read = read_source(wanted, diagnostics, span)
-            if read is not None:
+            read = None
+            if wanted is not None:
+                seen.add(wanted.path)
+                read = read_source(wanted, diagnostics, span)
+            if wanted is None or read is None:
+                workspace.incomplete = True
+            else:
                 waiting.append((*read, wanted))
 
 

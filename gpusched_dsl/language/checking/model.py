@@ -45,7 +45,7 @@ def check_model(
     flat = flatten(workspace, model_name, options, found, option_spans)
     model: CheckedModel | None = None
     try:
-        model = _ModelChecker(flat, found).run() if flat is not None else None
+        model = _ModelChecker(flat, found, workspace.lost).run() if flat is not None else None
     except RecursionError:
         place = flat.span if flat is not None else None
         found.error("GSM1004", f"an expression of model `{model_name}` is nested too deeply", place)
@@ -72,10 +72,10 @@ def _variants(workspace: HasModels, name: str) -> Iterator[dict[str, str]]:
 class _ModelChecker:
     """Reads the declarations of one flat model in an order in which each finds what it needs."""
 
-    def __init__(self, flat: FlatModel, diagnostics: Diagnostics) -> None:
+    def __init__(self, flat: FlatModel, diagnostics: Diagnostics, lost: Mapping[str, Span]) -> None:
         self.flat = flat
         self.diagnostics = diagnostics
-        self.symbols = Symbols(others=dict(_other_names(flat)))
+        self.symbols = Symbols(others=dict(_other_names(flat)), poisoned=dict(lost))
         self.checker = ExpressionChecker(self.symbols, diagnostics)
 
     def run(self) -> CheckedModel:
