@@ -79,7 +79,6 @@ class _Grounding:
     def __init__(self, model: CheckedModel, store: Store, limits: Limits) -> None:
         self.model = model
         self.store = store
-        self.limits = limits
         self.ev = Evaluator(model, store, limits)
         self.linear = Linearizer(self.ev)
         self.found = Diagnostics()
@@ -129,7 +128,7 @@ class _Grounding:
         ]
         if sizes:
             _, span, name = max(sizes, key=lambda s: s[0])
-            self.limits.total(sum(s[0] for s in sizes), span, name, max(s[0] for s in sizes))
+            self.ev.budget.total(sum(s[0] for s in sizes), span, name, max(s[0] for s in sizes))
 
     @contextmanager
     def _collecting(self) -> Iterates[None]:
@@ -142,7 +141,7 @@ class _Grounding:
     def _domain(self, declared: CheckedVariable | CheckedConstraint) -> Domain:
         kind = "variable" if isinstance(declared, CheckedVariable) else "constraint"
         domain = self.ev.index_domain(declared.indexing, declared.span)
-        self.limits.problem(domain.size, declared.span, f"{kind} `{declared.name}`")
+        self.ev.budget.problem(domain.size, declared.span, f"{kind} `{declared.name}`")
         return domain
 
     # --- variables ---------------------------------------------------------------------------------------------------
@@ -250,7 +249,7 @@ class _Grounding:
         blocks = sides.expression.blocks
         name = f"constraint `{constraint.name}`"
         entries = sum(frame.size if b.rows is None else len(b.rows) for b in blocks)
-        self.limits.problem(entries, constraint.span, name)
+        self.ev.budget.problem(entries, constraint.span, name)
         starts, columns, values = assemble(frame.size, blocks)
         not_numbers = (
             np.isnan(sides.lower) | np.isnan(sides.upper) | ((sides.lower == sides.upper) & np.isinf(sides.lower))
@@ -284,7 +283,7 @@ class _Grounding:
         affine = self.linear.affine(term.value, EMPTY_FRAME)
         entries = sum(1 if b.rows is None else len(b.rows) for b in affine.blocks)
         name = f"term `{term.name}`" if term.name else "the objective"
-        self.limits.problem(entries, term.span, name)
+        self.ev.budget.problem(entries, term.span, name)
         starts, columns, values = assemble(1, affine.blocks)
         total = affine.constant.reshape(-1)
         self._refuse_not_finite(term.span, name, EMPTY_FRAME, starts, values, ~np.isfinite(total))

@@ -202,7 +202,7 @@ class _Builder:
 
     def _param(self, declared: CheckedParam) -> None:
         domain = self.ev.index_domain(declared.indexing, declared.span)
-        self.ev.limits.frame(domain.size, 1 + domain.arity, declared.span, f"parameter `{declared.name}`")
+        self.ev.budget.frame(domain.size, 1 + domain.arity, declared.span, f"parameter `{declared.name}`")
         frame = self.ev.domain_frame(declared.indexing, domain)
         if declared.value is not None:
             values: Values | None = self._evaluated(declared, declared.value, frame)

@@ -331,7 +331,7 @@ class _Plan:
 
     def _allow(self, rows: int, new: int) -> None:
         columns = len(self.expansion.frame.columns) + new
-        self.ev.limits.frame(rows, columns, self.span, "this index list")
+        self.ev.budget.frame(rows, columns, self.span, "this index list")
 
 
 def _pairs(condition: Core) -> list[Core]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
 from gpusched_dsl.language.source import Span
@@ -11,33 +11,40 @@ GIB = 1 << 30
 ENTRY = 24  # bytes per matrix entry: here and in the solver
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Limits:
     """`memory` is the most bytes that one grounding may take (the arrays of one step, or the whole problem)."""
 
     memory: int = 8 * GIB
-    _problem: int = field(default=0, init=False)
+
+
+class Budget:
+    """What one grounding has taken of its limits so far."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._memory = limits.memory
+        self._taken = 0
 
     def frame(self, rows: int, columns: int, span: Span, what: str) -> None:
         """Allow a frame of so many rows or raise `DiagnosticError` (GSM3001)."""
         needed = rows * (8 * columns + 24)
-        if needed > self.memory:
+        if needed > self._memory:
             raise self._refusal(f"{what} is too large", f"{rows:,} combinations", needed, span)
 
     def problem(self, entries: int, span: Span, what: str) -> None:
         """Count entries that stay in the problem (with the solver's copy) or raise (GSM3001)."""
-        self._problem += ENTRY * entries
-        if self._problem > self.memory:
-            raise self._refusal(f"the problem is too large at {what}", f"{entries:,} entries", self._problem, span)
+        self._taken += ENTRY * entries
+        if self._taken > self._memory:
+            raise self._refusal(f"the problem is too large at {what}", f"{entries:,} entries", self._taken, span)
 
     def total(self, entries: int, largest: Span, what: str, share: int) -> None:
         """Allow a problem of at least so many entries in all or raise (GSM3001), naming its largest part."""
-        if ENTRY * entries > self.memory:
+        if ENTRY * entries > self._memory:
             message = f"the problem is too large: at least {entries:,} entries, {share:,} of them in {what}"
             raise self._refusal(message, f"{share:,} entries", ENTRY * entries, largest)
 
     def _refusal(self, message: str, label: str, needed: int, span: Span) -> DiagnosticError:
-        sizes = f"about {needed / GIB:,.1f} GiB are needed, the limit is {self.memory / GIB:,.1f} GiB"
+        sizes = f"about {needed / GIB:,.1f} GiB are needed, the limit is {self._memory / GIB:,.1f} GiB"
         help = (
             "add a condition (`where`), index a sparse set instead of a product, "
             "or raise the limit with `--memory-limit`"

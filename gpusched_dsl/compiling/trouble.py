@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from gpusched_dsl.compiling.frames import Frame
-from gpusched_dsl.compiling.limits import Limits
+from gpusched_dsl.compiling.limits import Budget, Limits
 from gpusched_dsl.compiling.store import Store, Values
 from gpusched_dsl.ir.domains import Scalar
 from gpusched_dsl.language.checked import CheckedModel, Core
@@ -21,7 +21,7 @@ class Trouble:
     def __init__(self, model: CheckedModel, store: Store, limits: Limits) -> None:
         self.model = model
         self.store = store
-        self.limits = limits
+        self.budget = Budget(limits)
 
     def failure(
         self,

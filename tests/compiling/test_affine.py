@@ -22,9 +22,7 @@ def blocks(draw: st.DrawFn) -> list[Block]:
         if not everywhere:
             rows = np.array(sorted(draw(st.lists(st.integers(0, SIZE - 1), max_size=12))), dtype=np.int64)
             count = len(rows)
-        columns = np.array(
-            draw(st.lists(st.integers(0, COLUMNS - 1), min_size=count, max_size=count)), dtype=np.int64
-        )
+        columns = np.array(draw(st.lists(st.integers(0, COLUMNS - 1), min_size=count, max_size=count)), dtype=np.int64)
         coefficients = np.array(
             draw(st.lists(st.sampled_from([-2.0, -1.0, 0.0, 0.5, 3.0]), min_size=count, max_size=count))
         )

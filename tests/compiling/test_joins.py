@@ -73,7 +73,7 @@ CONDITIONS: dict[str, tuple[set[str], Callable[[Data, Row], bool]]] = {
     "low[a] <= h <= high[a]": ({"h", "a"}, lambda d, r: d.first[r["a"]] <= r["h"] <= d.last[r["a"]]),
     "g > 1 and g < high[a]": ({"g", "a"}, lambda d, r: 1 < r["g"] < d.last[r["a"]]),
     "k <= g": ({"k", "g"}, lambda d, r: r["k"] <= r["g"]),
-    "a == \"a2\" or b == \"b1\"": ({"a", "b"}, lambda d, r: r["a"] == "a2" or r["b"] == "b1"),
+    'a == "a2" or b == "b1"': ({"a", "b"}, lambda d, r: r["a"] == "a2" or r["b"] == "b1"),
 }
 
 
