@@ -86,9 +86,10 @@ class Located:
     name: str
 
 
-def locate(base: Path, text: str, limits: Limits) -> Located:
-    """The file that a path in a `.gsm` text means, kept inside the folder `base` unless the limits say otherwise.
+def locate(base: Path, text: str, limits: Limits, root: Path | None = None) -> Located:
+    """The file that a path in a `.gsm` text in folder `base` means.
 
+    It is kept inside the folder `root` (without one: inside `base`) unless the limits say otherwise.
     Raises Unreadable (GSM2001 missing, GSM2002 outside, GSM2003 not a path that can be used).
     """
     if reason := _unusable(text):
@@ -101,6 +102,7 @@ def locate(base: Path, text: str, limits: Limits) -> Located:
             )
         )
     home = base.resolve()
+    inside = home if root is None else root.resolve()
     absolute = text.startswith("/") or Path(text).is_absolute()
     if absolute and not limits.allow_outside:
         raise Unreadable(_outside(text, "it is absolute"))
@@ -108,7 +110,7 @@ def locate(base: Path, text: str, limits: Limits) -> Located:
         path = (home / text).resolve()
     except (OSError, RuntimeError) as error:
         raise Unreadable(Fault("GSM2003", f"`{text}` is no path of a data file: {error}")) from None
-    if not limits.allow_outside and not path.is_relative_to(home):
+    if not limits.allow_outside and not path.is_relative_to(inside):
         reason = "it is reached through a symbolic link" if ".." not in Path(text).parts else "it climbs out with `..`"
         raise Unreadable(_outside(text, reason))
     try:
@@ -116,7 +118,7 @@ def locate(base: Path, text: str, limits: Limits) -> Located:
     except OSError as error:
         raise Unreadable(Fault("GSM2003", f"`{text}` is no path of a data file: {error.strerror}")) from None
     if not exists:
-        raise Unreadable(_missing(home, text))
+        raise Unreadable(_missing(home, inside, text))
     return Located(path, text)
 
 
@@ -145,12 +147,12 @@ def _outside(text: str, reason: str) -> Fault:
     )
 
 
-def _missing(home: Path, text: str) -> Fault:
+def _missing(home: Path, inside: Path, text: str) -> Fault:
     from gpusched_dsl.language.diagnostics import did_you_mean
 
     folder = (home / text).parent
     known: list[str] = []
-    if folder.is_dir() and folder.resolve().is_relative_to(home):
+    if folder.is_dir() and folder.resolve().is_relative_to(inside):
         prefix = text[: len(text) - len(Path(text).name)]
         known = [prefix + entry.name for entry in sorted(folder.iterdir())[:1000] if entry.is_file()]
     return Fault("GSM2001", f"data file `{text}` does not exist", help=did_you_mean(text, known))

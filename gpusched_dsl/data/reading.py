@@ -23,12 +23,13 @@ _FileKey = tuple[Path, str | None]
 class FileReader:
     """Reads the files of one scenario, each once and only the columns that are used.
 
-    `folder` stands for the folder of texts that are no file. `hashes` holds the SHA-256 of every file read, by the
-    name the author wrote.
+    `folder` stands for the folder of texts that are no file. `roots` tells for a text the folder that its paths may
+    not leave, where that is not its own. `hashes` holds the SHA-256 of every file read, by the name the author wrote.
     """
 
     folder: Path
     limits: Limits = field(default_factory=Limits)
+    roots: Mapping[Path, Path | None] = field(default_factory=dict)
     hashes: dict[str, str] = field(default_factory=dict)
     _wanted: dict[_FileKey, dict[str, Span]] = field(default_factory=dict)
     _located: dict[tuple[Path, str], Located | Fault] = field(default_factory=dict)
@@ -64,10 +65,11 @@ class FileReader:
     def _locate(self, data: tree.Data) -> Located | Fault:
         source = data.path.span.source.path
         base = self.folder if source is None else source.parent
-        key = (base, data.path.value)
+        key = (source or base, data.path.value)
         if key not in self._located:
             try:
-                self._located[key] = locate(base, data.path.value, self.limits)
+                root = None if source is None else self.roots.get(source)
+                self._located[key] = locate(base, data.path.value, self.limits, root)
             except Unreadable as error:
                 self._located[key] = error.faults[0]
         return self._located[key]
@@ -95,7 +97,8 @@ class FileReader:
                     return None
                 wanted = {column: span for column, span in wanted.items() if column not in lost}
                 continue
-            self.hashes[located.name] = file.sha256
+            same = self.hashes.get(located.name, file.sha256) == file.sha256
+            self.hashes[located.name if same else str(located.path)] = file.sha256
             return file
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from gpusched_dsl.data.files import FileColumns, Limits, Unreadable
+from gpusched_dsl.data.files import FileColumns, Limits, Unreadable, locate
 from gpusched_dsl.data.tables import read_columns
 
 ROWS = [("j1", 3.5, 1), ("j2", 7.0, 2), ("j3", 4.0, 4)]
@@ -226,6 +226,18 @@ def test_outside_may_be_allowed(tmp_path: Path) -> None:
     open_ = Limits(allow_outside=True)
     assert read_columns(tmp_path / "in", "../a.csv", None, ["job"], open_).rows == 3
     assert read_columns(tmp_path / "in", str(tmp_path / "a.csv"), None, ["job"], open_).rows == 3
+
+
+def test_paths_stay_inside_the_root_of_the_text(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    (home / "sub").mkdir(parents=True)
+    write(home, "a.csv", CSV)
+    write(tmp_path, "b.csv", CSV)
+    assert locate(home / "sub", "../a.csv", Limits(), home).path == (home / "a.csv").resolve()
+    for base, path, root in ((home / "sub", "../a.csv", None), (home / "sub", "../../b.csv", home)):
+        with pytest.raises(Unreadable) as caught:
+            locate(base, path, Limits(), root)
+        assert caught.value.faults[0].code == "GSM2002"
 
 
 @pytest.mark.parametrize(
