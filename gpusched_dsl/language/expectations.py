@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -113,7 +113,7 @@ def _solves(
         )
         if scenario is None:
             continue
-        checker = ExpectChecker(scenario.model, diagnostics)
+        checker = ExpectChecker(scenario.model, diagnostics, workspace.lost)
         checked = [checker.expect(e) for e in expects]
         yield CheckedSolve(
             solve.span,
@@ -191,10 +191,12 @@ def _constant(expr: tree.Expr, diagnostics: Diagnostics) -> bool | float | str |
 class ExpectChecker:
     """Checks `expect` statements against a model and what is known of an answer."""
 
-    def __init__(self, model: CheckedModel, diagnostics: Diagnostics) -> None:
-        symbols = Symbols.of(model)
-        extras = {name: extra for name, extra in _answer_names(model).items() if name not in symbols.values}
-        self.checker = ExpressionChecker(Symbols.of(model, extras), diagnostics)
+    def __init__(self, model: CheckedModel, diagnostics: Diagnostics, lost: Mapping[str, Span]) -> None:
+        declared = Symbols.of(model).values
+        extras = {name: extra for name, extra in _answer_names(model).items() if name not in declared}
+        symbols = Symbols.of(model, extras)
+        symbols.poisoned.update(lost)
+        self.checker = ExpressionChecker(symbols, diagnostics)
         self.has_status = "status" in extras
         self.diagnostics = diagnostics
 

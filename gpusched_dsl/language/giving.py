@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import CheckedModel, CheckedParam, CheckedSet
@@ -18,11 +18,15 @@ from gpusched_dsl.language.source import Span
 class GivenTable:
     """Collects what the scenarios of a chain give, oldest first; later levels replace or patch earlier ones."""
 
-    def __init__(self, model: CheckedModel, diagnostics: Diagnostics) -> None:
+    def __init__(self, model: CheckedModel, diagnostics: Diagnostics, lost: Mapping[str, Span]) -> None:
+        """`lost` are names whose declarations could not be read: nothing is said of them."""
         self.model = model
         self.diagnostics = diagnostics
+        self.lost = lost
         self.not_yet: list[tuple[str, Span]] = []
-        checker = ExpressionChecker(Symbols.of(model), diagnostics)
+        symbols = Symbols.of(model)
+        symbols.poisoned.update(lost)
+        checker = ExpressionChecker(symbols, diagnostics)
         self.checker = checker
         self.values = ValueChecker(checker)
         self.columns = ColumnChecker(diagnostics, self.not_yet)
@@ -164,7 +168,7 @@ class GivenTable:
 
     def _key_set(self, key: tree.Identifier) -> CheckedSet | None:
         found = self.model.sets.get(key.text)
-        if found is None:
+        if found is None and key.text not in self.lost:
             where = self.checker.symbols.span_of(key.text)
             self.diagnostics.error(
                 "GSM1504" if where is None else "GSM1510",
@@ -209,6 +213,8 @@ class GivenTable:
             if sound:
                 self.not_yet.append((f"`{statement.target.text} ~ ...`", statement.span))
             return
+        if statement.target.text in self.lost:
+            return
         where = self.checker.symbols.span_of(statement.target.text)
         self.diagnostics.error(
             "GSM1516",
@@ -225,7 +231,8 @@ class GivenTable:
         """The set or parameter that a statement gives; None, reported, when there is none that can be given."""
         target = self.model.sets.get(name.text) or self.model.params.get(name.text)
         if target is None:
-            self._report_no_target(name)
+            if name.text not in self.lost:
+                self._report_no_target(name)
             return None
         if target.value is not None:
             self.diagnostics.error(

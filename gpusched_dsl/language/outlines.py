@@ -15,25 +15,16 @@ from gpusched_dsl.language.expectations import (
     CheckedTest,
     check_test,
 )
-from gpusched_dsl.language.policies import check_policy
+from gpusched_dsl.language.policies import HasPolicies, check_policy
 from gpusched_dsl.language.rolling import check_online
-from gpusched_dsl.language.scenarios import ModelCache
+from gpusched_dsl.language.scenarios import HasScenarios, ModelCache
 
 
-class HasBlocks(Protocol):
+class HasBlocks(HasScenarios, HasPolicies, Protocol):
     """What is needed of a workspace here."""
 
     @property
-    def models(self) -> Mapping[str, tree.Model]: ...
-
-    @property
-    def scenarios(self) -> Mapping[str, tree.Scenario]: ...
-
-    @property
     def tests(self) -> Mapping[str, tree.Test]: ...
-
-    @property
-    def policies(self) -> Mapping[str, tree.Policy]: ...
 
     @property
     def onlines(self) -> Mapping[str, tree.Online]: ...

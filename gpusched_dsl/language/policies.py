@@ -16,11 +16,8 @@ from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.units import DIMENSIONLESS
 
 
-class HasPolicies(Protocol):
+class HasPolicies(HasModels, Protocol):
     """What is needed of a workspace here."""
-
-    @property
-    def models(self) -> Mapping[str, tree.Model]: ...
 
     @property
     def policies(self) -> Mapping[str, tree.Policy]: ...
@@ -32,7 +29,7 @@ def check_policy(workspace: HasPolicies, policy: tree.Policy, diagnostics: Diagn
     chain = _chain(workspace, policy, found)
     model = _model(workspace, chain, found) if chain is not None else None
     if chain is not None and model is not None:
-        _PolicyChecker(model, found).run(chain)
+        _PolicyChecker(model, found, workspace.lost).run(chain)
     diagnostics.extend(found)
     return not found.has_errors
 
@@ -42,6 +39,8 @@ def _chain(workspace: HasPolicies, policy: tree.Policy, diagnostics: Diagnostics
     chain = [policy]
     while (base := chain[-1].extends) is not None:
         found = workspace.policies.get(base.text)
+        if found is None and workspace.may_hold(base.text):
+            return None
         if found is None:
             diagnostics.error(
                 "GSM1610",
@@ -84,6 +83,8 @@ def _model(workspace: HasPolicies, chain: Sequence[tree.Policy], diagnostics: Di
 
 def model_of(workspace: HasModels, name: tree.Identifier, diagnostics: Diagnostics) -> CheckedModel | None:
     """The model with the defaults of its options; its own errors are reported where it is checked itself."""
+    if name.text not in workspace.models and workspace.may_hold(name.text):
+        return None
     if name.text not in workspace.models:
         diagnostics.error(
             "GSM1107",
@@ -99,11 +100,12 @@ def model_of(workspace: HasModels, name: tree.Identifier, diagnostics: Diagnosti
 class _PolicyChecker:
     """Reads the statements of a chain of policies, oldest first: a later line takes the place of an inherited one."""
 
-    def __init__(self, model: CheckedModel, diagnostics: Diagnostics) -> None:
+    def __init__(self, model: CheckedModel, diagnostics: Diagnostics, lost: Mapping[str, Span]) -> None:
         extras = {"now": ExtraName(None), "remaining": ExtraName(None)}
         self.model = model
         self.diagnostics = diagnostics
         self.symbols = Symbols.of(model, {n: e for n, e in extras.items() if n not in model.params})
+        self.symbols.poisoned.update(lost)
         self.checker = ExpressionChecker(self.symbols, diagnostics)
         self.queue: Scope = EMPTY  # the index that `order` runs over, known to all rules after it
 

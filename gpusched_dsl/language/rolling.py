@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import CheckedModel, IndexVar, NamedSet, Numeric
 from gpusched_dsl.language.checking import EMPTY, Binding, ExpressionChecker, ExtraName, Scope, Symbols
@@ -23,14 +25,15 @@ def check_online(workspace: HasModels, online: tree.Online, diagnostics: Diagnos
     found = Diagnostics()
     model = model_of(workspace, online.model, found)
     if model is not None:
-        _OnlineChecker(model, found).run(online)
+        _OnlineChecker(model, found, workspace.lost).run(online)
     diagnostics.extend(found)
     return not found.has_errors
 
 
 class _OnlineChecker:
-    def __init__(self, model: CheckedModel, diagnostics: Diagnostics) -> None:
+    def __init__(self, model: CheckedModel, diagnostics: Diagnostics, lost: Mapping[str, Span]) -> None:
         self.model = model
+        self.lost = lost
         self.diagnostics = diagnostics
         self.seen: dict[str, Span] = {}
 
@@ -51,7 +54,7 @@ class _OnlineChecker:
                 if name is not None and name not in self.model.params:
                     extras.setdefault(name, ExtraName(None))  # a parameter that the loop brings along
         own = {n: e for n, e in extras.items() if n not in self.model.params and n not in self.model.variables}
-        self.checker = ExpressionChecker(Symbols.of(self.model, own), self.diagnostics)
+        self.checker = self._expressions(own)
         for statement in online.statements:
             match statement:
                 case tree.Window():
@@ -67,6 +70,11 @@ class _OnlineChecker:
                 case tree.Carry():
                     self._carry(statement)
 
+    def _expressions(self, extras: Mapping[str, ExtraName]) -> ExpressionChecker:
+        symbols = Symbols.of(self.model, extras)
+        symbols.poisoned.update(self.lost)
+        return ExpressionChecker(symbols, self.diagnostics)
+
     def _once(self, what: str, span: Span) -> None:
         if what in self.seen:
             self.diagnostics.error(
@@ -80,7 +88,7 @@ class _OnlineChecker:
         self.seen.setdefault(what, span)
 
     def _window_set(self, window: tree.Window) -> NamedSet | None:
-        core = ExpressionChecker(Symbols.of(self.model), self.diagnostics).set_of(window.index.domain)
+        core = self._expressions({}).set_of(window.index.domain)
         if core is None:
             return None
         if not isinstance(core, NamedSet) or len(core.types) != 1 or not self.model.sets[core.name].ordered:
@@ -149,6 +157,8 @@ class _OnlineChecker:
     def _carry(self, statement: tree.Carry) -> None:
         target = self.model.params.get(statement.target.text)
         self._once(f"carry {statement.target.text}", statement.span)
+        if target is None and statement.target.text in self.lost:
+            return
         if target is None or target.value is not None:
             where = self.checker.symbols.span_of(statement.target.text)
             reason = "derived by the model" if target is not None else "no parameter of the model"

@@ -55,7 +55,9 @@ def check_scenario(
     at: Span | None = None,
     models: ModelCache | None = None,
 ) -> CheckedScenario | None:
-    """The checked scenario, or None when it or its model has errors (all of which are in `diagnostics`).
+    """The checked scenario, or None when it or its model has errors.
+
+    All of them are in `diagnostics`, except those of texts that could not be read, which were reported with them.
 
     `overrides` are texts for options and scalar parameters (`{"period": "30[min]"}`), `settings` the same as trees;
     both come after the scenario's own statements. `at` is where the scenario is asked for. `models` keeps checked
@@ -110,7 +112,7 @@ def _check(
     if model is None:
         return None
     models[key] = model
-    table = GivenTable(model, diagnostics)
+    table = GivenTable(model, diagnostics, workspace.lost)
     for level, part in enumerate(chain):
         table.add_level(level, [s for s in part.statements if not _is_option(s, known)])
     table.add_settings(len(chain), [s for s in settings if s.name.text not in known])
@@ -133,6 +135,8 @@ def _chain(workspace: HasScenarios, name: str, at: Span | None, diagnostics: Dia
     """The scenario preceded by all that it extends, the oldest first."""
     scenarios = workspace.scenarios
     scenario = scenarios.get(name)
+    if scenario is None and workspace.may_hold(name):
+        return None
     if scenario is None:
         diagnostics.error(
             "GSM1501", f"unknown scenario `{name}`", at, "no such scenario", help=did_you_mean(name, scenarios)
