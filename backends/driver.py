@@ -203,7 +203,7 @@ class _Solve:
         if best is not None:
             single = len(self.problem.objectives) <= 1
             verification = best.verification if single else verify(self.problem, best.point, self.tolerances)
-        only = last.answer if len(self.problem.objectives) <= 1 else Answer(last.answer.status)
+        only = last.answer if len(self.problem.objectives) == 1 else Answer(last.answer.status)
         return Solved(
             problem=self.problem,
             backend=self.backend,
