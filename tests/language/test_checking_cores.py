@@ -3,8 +3,9 @@
 import pytest
 
 from gpusched_dsl.language import checked as c
+from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import CheckedModel, Element, Numeric, TextType
-from gpusched_dsl.language.checking import check_model
+from gpusched_dsl.language.checking import ExpressionChecker, ExtraName, Symbols, check_model
 from gpusched_dsl.language.diagnostics import Diagnostics
 from gpusched_dsl.language.units import parse_unit_text
 from gpusched_dsl.language.workspace import workspace_from_text
@@ -302,3 +303,33 @@ def test_placement() -> None:
     assert shown["uses"] == "g"
     assert show(placement.items[3].of) == "gpus[v]"
     assert shown["costs"] == "(* (* (* g price[v]) power) 1e-06)"
+
+
+def test_a_fallback_may_be_a_fraction_where_the_reference_is_not() -> None:
+    checked = model("var z[Slots] integer; let l[h in Slots] = (z[h-1] else 0.5); let m[h in Slots] = (z[h-1] else 0);")
+    assert checked.lets["l"].type == Numeric()
+    assert checked.lets["m"].type == Numeric(integer=True)
+
+
+def test_variables_may_stand_anywhere_after_the_solve() -> None:
+    checked = model("")
+    diagnostics = Diagnostics()
+    names = {
+        "status": ExtraName(TextType()),
+        "optimal": ExtraName(TextType(), text="optimal"),
+        "cost": ExtraName(Numeric(False, parse_unit_text("$"))),
+        "left": ExtraName(Numeric(), indices=(Element("Jobs"),)),
+        "unknown": ExtraName(None),
+    }
+    checker = ExpressionChecker(Symbols.of(checked, names), diagnostics, decided=True)
+    text = """test T { solve S with highs;
+      expect sum[k in Nodes where on[k, first(Slots)] > 0] 1 < 3;
+      expect status == optimal and cost >= 2[$] and left["a"] == 1 and unknown >= 3[h];
+    }"""
+    workspace = workspace_from_text(text, "t.gsm", diagnostics)
+    first, second = [s.condition for s in workspace.tests["T"].statements if isinstance(s, tree.Expect)]
+    assert show(checker.condition(first)) == "(< (sum [k in Nodes where (> on[k,(first Slots)] 0)] 1) 3)"
+    assert checker.condition(second) is None
+    assert list(diagnostics) == []
+    assert isinstance(second, tree.Binary)
+    assert show(checker.condition(second.left)) == ("(and (== status 'optimal') (>= cost 2) (== left['a':Jobs] 1))")

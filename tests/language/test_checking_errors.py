@@ -242,7 +242,7 @@ def test_an_index_that_was_not_named_is_explained() -> None:
 
 def test_the_wrong_index_shows_the_position_and_the_iterator() -> None:
     found = only("constraint c[k in Nodes]: late[k] <= 1[h];")
-    assert found.message == "the subscript of `late` is an element of `Jobs`, `k` is an element of `Nodes`"
+    assert found.message == "the subscript of `late` must be an element of `Jobs`, `k` is an element of `Nodes`"
     assert places(found) == ["Jobs", "k"]
 
 
@@ -355,6 +355,7 @@ def test_time_per_thing_against_time_is_a_warning() -> None:
         "set Fast within Nodes; constraint c[k in Fast, h in Slots]: on[k, h] == 1;",
         'set Modes = { "slow", "fast" }; param speed[Modes]; constraint c: x <= speed["fast"];',
         "set Arcs within Nodes cross Nodes; var flow[Arcs] >= 0; constraint c[(a, b) in Arcs]: flow[a, b] <= 1;",
+        "constraint c: P(wait > x * 1[h]) <= 0.1;",
         "constraint c: E(min(wait, 3[h])) <= x * 1[h] and P(wait > 2[h]) <= 0.1;",
         "let peak = max[k in Nodes, h in Slots] on[k, h]; minimize cost: peak; then maximize other: x;",
         "param flag[j in Jobs] binary = due[j] > 3[h]; constraint c[j in Jobs where flag[j]]: x >= 1;",

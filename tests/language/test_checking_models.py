@@ -133,3 +133,40 @@ print([name for name in heavy if name in sys.modules], len(found))
 """
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[] 0"
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        "param due[Jobs in h;",
+        "var x[Jobs >= 0;",
+        "set Jobs = {;",
+        "let peak = * 2;",
+        "constraint late[j in Jobs] x[j] >= 1;",
+    ],
+)
+def test_uses_of_a_declaration_with_a_syntax_error_are_no_further_errors(broken: str) -> None:
+    declared = ["set Jobs;", "param due[Jobs] in h;", "var x[Jobs] in h >= 0;", "let peak = max[j in Jobs] x[j];"]
+    start = broken.split("[")[0].split("=")[0].strip()
+    others = [d for d in declared if not d.startswith(start)]
+    text = f"""model M {{
+      {broken} {" ".join(others)}
+      minimize cost in h: peak;
+      constraint c[j in Jobs]: x[j] <= due[j];
+    }}"""
+    diagnostics = Diagnostics()
+    workspace = workspace_from_text(text, "m.gsm", diagnostics)
+    assert [d.code[:5] for d in diagnostics] == ["GSM10"]
+    check_model(workspace, "M", {}, diagnostics)
+    assert len(diagnostics) == 1
+
+
+def test_names_of_a_choice_not_taken_are_unknown_all_the_same() -> None:
+    text = """model M {
+      option a in { one, two } default one; var x >= 0;
+      when a == two { param extra; }
+      constraint c: x >= extra;
+    }"""
+    diagnostics = Diagnostics()
+    assert check_model(workspace_from_text(text, "m.gsm", diagnostics), "M", {}, diagnostics) is None
+    assert [d.code for d in diagnostics] == ["GSM1101"]

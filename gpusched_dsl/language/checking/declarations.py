@@ -75,7 +75,7 @@ def _alike(checker: ExpressionChecker, decl: tree.SetDecl, value: SetCore, withi
         return True
     checker.error(
         "GSM1208",
-        f"`{decl.name.text}` has {describe_all(value.types)}, which cannot be within `{within.span.text}`",
+        f"`{decl.name.text}` cannot be within `{within.span.text}`: its elements are of another kind",
         value.span,
         describe_all(value.types),
         secondary=[Label(within.span, describe_all(within.types))],
@@ -133,7 +133,11 @@ def check_param(checker: ExpressionChecker, decl: tree.ParamDecl) -> CheckedPara
     if within is not None:
         if len(within.types) > 1:
             checker.error(
-                "GSM1208", f"`{decl.name.text}` has one value, not a tuple", within.span, describe_all(within.types)
+                "GSM1208",
+                f"`{decl.name.text}` has one value, not a tuple",
+                within.span,
+                describe_all(within.types),
+                help="declare a parameter for each part of the tuple",
             )
             return None
         kind, type_ = "element", within.types[0]

@@ -97,7 +97,11 @@ def _report_circle(circle: list[str], by_name: Mapping[str, Ordered], needs: Nee
         labels[0],
         secondary=[Label(place, label) for place, label in zip(places[1:], labels[1:], strict=True)],
         notes=["the circle is " + " -> ".join(f"`{name}`" for name in [*circle, circle[0]])],
-        help="state the condition in a `check` instead of a bound" if bounds else "one of them must come from data",
+        help="state the condition in a `check` instead of a bound"
+        if bounds
+        else "a derived value cannot build on itself, at another index neither"
+        if len(circle) == 1
+        else "define one of them without the others",
     )
 
 

@@ -50,9 +50,12 @@ class ExpressionChecker:
     - `set_of(expr, scope, expected)`: a set; `expected` types give quoted labels their set.
     - `indexing(node, scope)`: iterators and conditions, with the scope in which their indices are bound.
     - `data_only(core, where)`: reports the first variable in it.
+
+    With `decided` the values of variables are known, as in an `expect` after a solve: they may stand everywhere.
     """
 
-    def __init__(self, symbols: Symbols, diagnostics: Diagnostics) -> None:
+    def __init__(self, symbols: Symbols, diagnostics: Diagnostics, *, decided: bool = False) -> None:
+        self.decided = decided
         self.symbols = symbols
         self.diagnostics = diagnostics
         self.not_yet: list[tuple[str, Span]] = []
@@ -158,7 +161,9 @@ class ExpressionChecker:
             core.span,
             "neither true nor false",
             secondary=references.declared_at(self, core),
-            help=f"compare it, as in `{core.span.text} >= 1`" if numeric_type(core) is not None else None,
+            help=f"compare it, as in `{core.span.text} {'>= 1' if core.decision else '> 0'}`"
+            if numeric_type(core) is not None
+            else None,
         )
         return None
 
@@ -215,7 +220,7 @@ class ExpressionChecker:
 
     def data_only(self, core: Core, where: str) -> bool:
         """Whether no variable occurs; `where` completes the report (`the bound of x`, `a condition after where`)."""
-        if not core.decision:
+        if self.decided or not core.decision:
             return True
         part = deciding(core)
         place = part.span if part is not None else core.span

@@ -39,7 +39,6 @@ def check_call(checker: ExpressionChecker, expr: tree.Call, scope: Scope) -> Cor
         checker.error("GSM1212", f"`{name}` has no named arguments", argument.span, "named argument")
     if name in _OF_SETS:
         return _of_set(checker, expr, scope) if _counts(checker, expr, 1) else None
-    arguments = [checker.check(a, scope) for a in expr.arguments]
     if name in _OVER_INDICES:
         checker.error(
             "GSM1212",
@@ -49,6 +48,7 @@ def check_call(checker: ExpressionChecker, expr: tree.Call, scope: Scope) -> Cor
             help=f"write `{name}[j in Jobs] ...`; several values are joined by operators or `min(a, b)`, `max(a, b)`",
         )
         return None
+    arguments = [checker.check(a, scope) for a in expr.arguments]
     if name not in FUNCTIONS:
         _report_unknown(checker, expr)
         return None
@@ -75,7 +75,7 @@ def _report_unknown(checker: ExpressionChecker, expr: tree.Call) -> None:
         expr.function.span,
         "no function of this name",
         secondary=[Label(declared, f"`{name}` is declared here")] if declared is not None else [],
-        help=brackets or did_you_mean(name, (*FUNCTIONS, *_OVER_INDICES)),
+        help=brackets or did_you_mean(name, (*FUNCTIONS, *_OVER_INDICES)) or f"functions are {', '.join(FUNCTIONS)}",
     )
 
 

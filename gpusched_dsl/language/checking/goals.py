@@ -10,6 +10,7 @@ from gpusched_dsl.language.checked import (
     CheckedTerm,
     Comparison,
     Core,
+    Expected,
     Logical,
 )
 from gpusched_dsl.language.checking.conversion import fit, unit_in
@@ -27,7 +28,7 @@ _STRICT = {"<": "<=", ">": ">=", "!=": None}
 def no_strict_comparison(checker: ExpressionChecker, core: Core) -> bool:
     """Whether variables are compared only in ways a solver can keep; reports `<`, `>` and `!=` between them."""
     sound = True
-    for part in walk(core):
+    for part in walk(core, around=(Expected,)):  # the event of a probability may be strict
         if not isinstance(part, Comparison) or not part.decision:
             continue
         op = next((op for op in part.ops if op in _STRICT), None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpusched_dsl.language import tree
-from gpusched_dsl.language.checked import Comparison, Core, Element, Logic, Logical, Membership, TextType
+from gpusched_dsl.language.checked import Comparison, Constant, Core, Element, Logic, Logical, Membership, TextType
 from gpusched_dsl.language.checking.conversion import agree
 from gpusched_dsl.language.checking.kinds import as_element, describe, is_plain_whole, numeric_type
 from gpusched_dsl.language.checking.references import declared_at
@@ -137,6 +137,7 @@ def _texts(checker: ExpressionChecker, expr: tree.Compare, operands: list[Core])
             text.span,
             "a text",
             secondary=[*declared_at(checker, other), *declared_at(checker, text)],
+            help=f'a text is quoted: `"{other.span.text}"`' if isinstance(other, Constant) else None,
         )
         return None
     if any(op in _ORDER for op in expr.ops):

@@ -38,6 +38,8 @@ def check_model(
 ) -> CheckedModel | None:
     """The checked model, or None when it has errors (all of which are in `diagnostics`).
 
+    What needs a declaration that has a syntax error is passed over in silence: a model of a workspace with syntax
+    errors may lack parts.
     `options` are choices by option name; those not given take their default. `option_spans` tell where they were
     written.
     """

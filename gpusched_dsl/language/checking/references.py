@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gpusched_dsl.language import tree
@@ -17,6 +18,7 @@ from gpusched_dsl.language.checked import (
     KnownValue,
     LetRef,
     NamedSet,
+    Numeric,
     ParamRef,
     RandomRef,
     TextType,
@@ -84,7 +86,9 @@ def _otherwise(checker: ExpressionChecker, expr: tree.Otherwise, scope: Scope) -
     if pair is None:
         return None
     decision = reference.decision or pair.decision
-    kind = reference.type
+    kind, other = reference.type, numeric_type(pair)
+    if isinstance(kind, Numeric) and other is not None and not other.integer:
+        kind = replace(kind, integer=False)
     return Fallback(span=expr.span, type=kind, decision=decision, reference=reference, fallback=pair)
 
 
@@ -180,9 +184,11 @@ def _report_no_value(checker: ExpressionChecker, name: str, place: Span, scope: 
 
 
 def _naming(name: str, scope: Scope, subscripted: bool) -> str | None:
-    """`param x[Jobs] = 2 * w[j]`: the index has to be named."""
-    if subscripted or not scope.unnamed or len(name) > 2:
+    """`param x[Jobs] = 2 * w[j]`: the index has to be named. `sum[j in Jobs] w[j] + v[j]`: it is known no longer."""
+    if subscripted or len(name) > 2:
         return None
+    if not scope.unnamed:
+        return "an index is known only to what its brackets belong to; the body of `sum[...]` ends at `+` and `-`"
     return f"an index is named where it is declared: `{name} in {scope.unnamed[0]}`"
 
 
@@ -196,6 +202,8 @@ def _subscripts(
 ) -> tuple[Core, ...] | None:
     """One core per subscript position, each of the type of the position."""
     cores = [checker.check(subscript, scope) for subscript in subscripts]
+    if any(isinstance(subscript, tree.TupleExpr) for subscript in subscripts):
+        return None
     if len(subscripts) != len(slots):
         _report_arity(checker, declared, slots, expr, len(subscripts))
         return None
@@ -225,7 +233,7 @@ def _fit_subscript(
     )
     checker.error(
         "GSM1203",
-        f"{where} is {describe(slot.type)}, `{core.span.text}` is {describe(core.type)}",
+        f"{where} must be {describe(slot.type)}, `{core.span.text}` is {describe(core.type)}",
         core.span,
         describe(core.type),
         secondary=[

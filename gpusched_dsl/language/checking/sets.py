@@ -89,7 +89,13 @@ def _named(checker: ExpressionChecker, expr: tree.Name, scope: Scope) -> SetCore
 def _literal(checker: ExpressionChecker, expr: tree.SetLiteral, scope: Scope, expected: Types | None) -> SetCore | None:
     if not expr.items:
         if expected is None:
-            checker.error("GSM1213", "the elements of this empty set are of no known kind", expr.span, "of which set?")
+            checker.error(
+                "GSM1213",
+                "the elements of this empty set are of no known kind",
+                expr.span,
+                "of which set?",
+                help="say it with `within`: `set None within Nodes = {};`",
+            )
             return None
         return LiteralSet(span=expr.span, types=expected, rows=())
     types = expected
@@ -146,7 +152,7 @@ def _types_of_row(checker: ExpressionChecker, row: tuple[Core, ...]) -> Types | 
         if isinstance(core.type, TextType):
             checker.error(
                 "GSM1213",
-                f"it is not known to which set {core.span.text} belongs",
+                f"it is not known to which set `{core.span.text}` belongs",
                 core.span,
                 "a label of which set?",
                 help="say it with `within`: `set Fast within Nodes = { ... };`",

@@ -44,11 +44,13 @@ def _parts(value: object) -> Iterates[Part]:
             yield from _parts(item)
 
 
-def walk(part: Part) -> Iterates[Part]:
-    """A part and everything in it, outer before inner, in the order of the text."""
+def walk(part: Part, *, around: tuple[type[Part], ...] = ()) -> Iterates[Part]:
+    """A part and everything in it, outer before inner, in the order of the text; `around` are left out as a whole."""
     waiting = [part]
     while waiting:
         current = waiting.pop()
+        if isinstance(current, around):
+            continue
         yield current
         waiting.extend(reversed(list(children(current))))
 
