@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 GIB = 1 << 30
 DEFAULT_MEMORY = 8 * GIB
+LATER_BACKENDS = ("cvxpy",)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 from gpusched_dsl.cli import exits
@@ -85,9 +84,8 @@ def _read(path: Path, output: Output) -> str | None:
 
 def _formatted(text: str, name: str, output: Output) -> str | None:
     """The text in the one layout, None when it has syntax errors (which are told)."""
-    from gpusched_dsl.language import formatter
+    from gpusched_dsl.language.formatter import format_text
 
-    format_text: Callable[[str, str], str] = formatter.format_text
     try:
         return format_text(text, name)
     except DiagnosticError as error:

@@ -7,7 +7,16 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpusched_dsl.building import DEFAULT_MEMORY, GIB, Built, Permissions, build, checked, choose_scenario
+from gpusched_dsl.building import (
+    DEFAULT_MEMORY,
+    GIB,
+    LATER_BACKENDS,
+    Built,
+    Permissions,
+    build,
+    checked,
+    choose_scenario,
+)
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, Diagnostics
 from gpusched_dsl.language.workspace import Workspace, load_workspace
 from gpusched_dsl.reporting.files import LARGEST_INPUT
@@ -75,8 +84,8 @@ def refuse_later_method(name: str | None, workspace: Workspace | None) -> None:
 
 def later_method(name: str | None, workspace: Workspace | None) -> str | None:
     """Why a method cannot run in this version; None when it may be a backend."""
-    if name == "cvxpy":
-        return "the backend `cvxpy` comes with a later version"
+    if name in LATER_BACKENDS:
+        return f"the backend `{name}` comes with a later version"
     if name is not None and workspace is not None and name in workspace.policies:
         return f"`{name}` is a policy: policies are checked, but cannot run in this version"
     return None

@@ -67,10 +67,14 @@ class Output:
             return self.color == "always"
         return _is_terminal(stream) and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
 
+    def styled(self, text: str, style: str) -> str:
+        """A text for standard output in a colour (`31` is red), where there are colours."""
+        return f"\x1b[{style}m{text}\x1b[0m" if self.colored(sys.stdout) else text
+
     # --- findings ----------------------------------------------------------------------------------------------------
 
-    def report(self, diagnostics: Iterable[Diagnostic]) -> None:
-        """Tell findings, each once; warnings are left out when quiet."""
+    def report(self, diagnostics: Iterable[Diagnostic], *, counted: bool = True) -> None:
+        """Tell findings, each once; warnings are left out when quiet. `counted` ends them with their number."""
         from gpusched_dsl.language.diagnostics import Severity
 
         new = [d for d in dict.fromkeys(diagnostics) if d not in self._told]
@@ -85,7 +89,8 @@ class Output:
             from gpusched_dsl.language.render import render_text
 
             sys.stdout.flush()  # so that both streams come in order where they go to the same place
-            print(render_text(new, color=self.colored(sys.stderr)).rstrip("\n"), file=sys.stderr, flush=True)
+            text = render_text(new, color=self.colored(sys.stderr)).rstrip("\n")
+            print(text if counted else text.rpartition("\n\n")[0] + "\n", file=sys.stderr, flush=True)
 
     def note(self, text: str) -> None:
         """A word beside the result, such as what was written where; nothing when quiet or for JSON."""

@@ -1,4 +1,4 @@
-"""The files of a starter project, as `gsdsl new` writes them."""
+"""The files of a starter project, as `gsdsl new` writes them. Braces are doubled, for `str.format`."""
 
 from __future__ import annotations
 
@@ -10,29 +10,28 @@ MODEL = """\
 #   gsdsl test  {name}.gsm
 
 model Cluster "Jobs on the nodes of a small cluster, until the next decision" {{
-
-  set Jobs  "jobs that wait";
+  set Jobs "jobs that wait";
   set Nodes "nodes of the cluster";
 
-  param gpus[Nodes]   integer >= 1        "GPUs of a node";
-  param price[Nodes]  in $/h >= 0         "rent of one GPU";
-  param needs[Jobs]   integer >= 1        "GPUs that the job asks for";
-  param hours[Jobs]   in h > 0            "how long it runs";
-  param value[Jobs]   in $ >= 0           "what postponing it costs";
+  param gpus[Nodes] integer >= 1 "GPUs of a node";
+  param price[Nodes] in $/h >= 0 "rent of one GPU";
+  param needs[Jobs] integer >= 1 "GPUs that the job asks for";
+  param hours[Jobs] in h > 0 "how long it runs";
+  param value[Jobs] in $ >= 0 "what postponing it costs";
 
-  check [j in Jobs]: any[n in Nodes] needs[j] <= gpus[n]  "a job must fit on some node";
+  check [j in Jobs]: any[n in Nodes] needs[j] <= gpus[n] "a job must fit on some node";
 
-  var run[Jobs, Nodes] binary             "job runs on this node";
+  var run[Jobs, Nodes] binary "job runs on this node";
 
   let runs[j in Jobs] = sum[n in Nodes] run[j, n];
 
   minimize total in $ {{
-    rent:      sum[j in Jobs, n in Nodes] price[n] * needs[j] * hours[j] * run[j, n];
+    rent: sum[j in Jobs, n in Nodes] price[n] * needs[j] * hours[j] * run[j, n];
     postponed: sum[j in Jobs] value[j] * (1 - runs[j]);
   }}
 
-  constraint once[j in Jobs]:       runs[j] <= 1;
-  constraint capacity[n in Nodes]:  sum[j in Jobs] needs[j] * run[j, n] <= gpus[n];
+  constraint once[j in Jobs]: runs[j] <= 1;
+  constraint capacity[n in Nodes]: sum[j in Jobs] needs[j] * run[j, n] <= gpus[n];
 
   placement run[j, n] {{
     job j;  node n;
@@ -44,11 +43,11 @@ model Cluster "Jobs on the nodes of a small cluster, until the next decision" {{
 
 scenario Today for Cluster {{
   table Nodes:  gpus  price[$/h] =
-    fast           4         0.9
-    large          8         0.6 ;
+    fast        4     0.9
+    large       8     0.6;
 
   data "jobs.csv" {{
-    Jobs       = job;
+    Jobs = job;
     needs[job] = gpus;
     hours[job] = minutes[min];
     value[job] = value[$];

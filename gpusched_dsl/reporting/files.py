@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
-
 
 LARGEST_INPUT = 4 << 30  # bytes of a file that an earlier run wrote and that is read back
 
@@ -23,21 +24,27 @@ def write_text(path: Path, text: str) -> None:
                 raise IsADirectoryError(f"`{path}` is a folder")
             path.write_text(text, encoding="utf-8")
             return
-        _replace(path.resolve(), text)
+        with replacing(path) as beside:
+            beside.write_text(text, encoding="utf-8", newline="")
     except (OSError, ValueError) as failure:
         raise DiagnosticError([cannot_write(path, failure)]) from failure
 
 
-def _replace(path: Path, text: str) -> None:
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A file beside `path` to write; it takes the place of `path` when the block ends well, and goes when it does not.
+
+    Raises OSError.
+    """
+    target = path.resolve()
+    beside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
     try:
-        with beside.open("x", encoding="utf-8", newline="") as file:
-            file.write(text)
-            file.flush()
+        yield beside
+        with beside.open("rb") as file:
             os.fsync(file.fileno())
-        if path.exists():
-            beside.chmod(path.stat().st_mode & 0o777)
-        beside.replace(path)
+        if target.exists():
+            beside.chmod(target.stat().st_mode & 0o777)
+        beside.replace(target)
     finally:
         beside.unlink(missing_ok=True)
 

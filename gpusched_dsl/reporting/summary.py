@@ -74,7 +74,7 @@ def advice(status: Status, reason: str, has_point: bool) -> list[str]:
 
 
 def result_lines(result: Result) -> list[str]:
-    """Status, objectives by term, bound, gap and times, the words in one column; then advice if there is no solution."""
+    """Status, objectives by term, bound, gap and times, words in one column; then advice without a solution."""
     fields = [("status", status_text(result.status, result.reason, result.has_point))]
     for number, objective in enumerate(result.objectives):
         fields.extend(_objective_fields(objective, number, len(result.objectives)))

@@ -1,0 +1,109 @@
+"""`gsdsl check`: everything that can be wrong in files, found without a solver."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+from dataclasses import replace
+
+from gpusched_dsl.building import LATER_BACKENDS, Permissions, read_data
+from gpusched_dsl.cli import exits
+from gpusched_dsl.cli.output import Output
+from gpusched_dsl.cli.paths import gsm_files
+from gpusched_dsl.language.checking import check_workspace
+from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Label, Severity
+from gpusched_dsl.language.outlines import check_outlines
+from gpusched_dsl.language.scenarios import CheckedScenario, check_scenario, missing_targets
+from gpusched_dsl.language.workspace import Workspace, load_workspace
+from gpusched_dsl.reporting.numbers import count_text
+
+# What may still come, from a generator or the online loop: a warning here, an error for `solve`.
+MAY_STILL_COME = frozenset({"GSM2001"})
+INCOMPLETE = "GSM2115"
+SHOWN = 5
+
+
+def run(options: argparse.Namespace, output: Output) -> int:
+    permissions = Permissions(outside=options.allow_outside)
+    several = len(files := gsm_files(options.files)) > 1
+    for path in files:
+        before = output.errors
+        found = Diagnostics()
+        workspace = load_workspace(path, found, allow_outside=options.allow_outside)
+        if not found.has_errors:
+            check_all(workspace, found, permissions)
+        output.report(found)
+        if output.errors == before:
+            output.say(f"{f'{path}: ' if several else ''}ok: {contents(workspace)}")
+    return exits.BAD_INPUT if output.errors else exits.OK
+
+
+def check_all(workspace: Workspace, found: Diagnostics, permissions: Permissions) -> None:
+    """Names, types and units of all blocks, then the data of every scenario that has all of them."""
+    check_workspace(workspace, found)
+    check_outlines(workspace, found, _methods(workspace))
+    for name in workspace.scenarios:
+        scenario = check_scenario(workspace, name, {}, found)
+        if scenario is not None:
+            _check_data(workspace, scenario, found, permissions)
+
+
+def _methods(workspace: Workspace) -> set[str] | None:
+    """What may stand after `with` in a test; None, and nothing loaded, when there is no test."""
+    if not workspace.tests:
+        return None
+    from gpusched_dsl.backends.registry import backend_names
+
+    return {*backend_names(), *LATER_BACKENDS}
+
+
+def contents(workspace: Workspace) -> str:
+    """`1 model, 2 scenarios, 1 test`, of a file with its imports."""
+    kinds: list[tuple[int, str, str]] = [
+        (len(workspace.models), "model", "models"),
+        (len(workspace.scenarios), "scenario", "scenarios"),
+        (len(workspace.tests), "test", "tests"),
+        (len(workspace.policies), "policy", "policies"),
+        (len(workspace.onlines), "online block", "online blocks"),
+    ]
+    return ", ".join(count_text(n, one, many) for n, one, many in kinds if n) or "nothing declared"
+
+
+def _check_data(
+    workspace: Workspace, scenario: CheckedScenario, found: Diagnostics, permissions: Permissions
+) -> None:
+    missing = missing_targets(scenario)
+    if missing:
+        found.add(_incomplete(scenario, missing))
+        return
+    if scenario.not_yet or not scenario.given:
+        return
+    try:
+        read_data(workspace, scenario, permissions=permissions)
+    except DiagnosticError as error:
+        found.extend(map(_may_still_come, error.diagnostics))
+
+
+def _may_still_come(diagnostic: Diagnostic) -> Diagnostic:
+    if diagnostic.code in MAY_STILL_COME:
+        return replace(diagnostic, severity=Severity.WARNING)
+    return diagnostic
+
+
+def _incomplete(scenario: CheckedScenario, missing: Iterable[str]) -> Diagnostic:
+    """One warning that names what a scenario does not give, with the declarations."""
+    model, names = scenario.model, list(missing)
+    labels = tuple(
+        Label((model.params.get(n) or model.sets[n]).span, "has no value") for n in names[:SHOWN]
+    )
+    listed = ", ".join(f"`{n}`" for n in names[:SHOWN])
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return Diagnostic(
+        INCOMPLETE,
+        f"scenario `{scenario.name}` does not give {listed}{more}: its data are not checked",
+        scenario.span,
+        "incomplete",
+        secondary=labels,
+        help="`solve` needs all of them; give them here, or a `default` in the model",
+        severity=Severity.WARNING,
+    )

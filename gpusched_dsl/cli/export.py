@@ -1,0 +1,67 @@
+"""`gsdsl export`: the compiled problem as LP, MPS or JSON."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from gpusched_dsl.cli import exits
+from gpusched_dsl.cli.instance import open_problem
+from gpusched_dsl.cli.output import Output
+from gpusched_dsl.language.diagnostics import DiagnosticError
+from gpusched_dsl.reporting.files import cannot_write, check_writable, replacing
+from gpusched_dsl.reporting.summary import size_text
+
+if TYPE_CHECKING:
+    from gpusched_dsl.ir.problem import Problem
+
+STDOUT = "-"
+
+
+def run(options: argparse.Namespace, output: Output) -> int:
+    out = options.out or STDOUT
+    if out != STDOUT:
+        check_writable(Path(out))
+    problem, _ = open_problem(options, output)
+    if out == STDOUT:
+        with tempfile.TemporaryFile(buffering=0) as file:
+            write_problem(problem, options.to, file)
+            file.seek(0)
+            _copy_out(file)
+        return exits.OK
+    try:
+        with replacing(Path(out)) as beside, beside.open("wb", buffering=0) as file:
+            write_problem(problem, options.to, file)
+    except OSError as failure:
+        raise DiagnosticError([cannot_write(Path(out), failure)]) from failure
+    output.say(f"wrote {out}: {size_text(problem)}")
+    return exits.OK
+
+
+def write_problem(problem: Problem, form: str, file: BinaryIO) -> None:
+    """Write a problem as `lp`, `mps` or `json` to an unbuffered file; raises DiagnosticError where it cannot be."""
+    if form == "json":
+        from gpusched_dsl.ir.serial import to_json
+
+        text = memoryview(to_json(problem))
+        while text:  # one write of an unbuffered file may take less than all
+            text = text[file.write(text) :]
+        return
+    from gpusched_dsl.backends.writers import write_lp, write_mps
+
+    (write_lp if form == "lp" else write_mps)(problem, file)
+
+
+def _copy_out(file: BinaryIO) -> None:
+    """To standard output as bytes where it takes them."""
+    sys.stdout.flush()
+    raw = getattr(sys.stdout, "buffer", None)
+    if raw is None:
+        sys.stdout.write(file.read().decode("utf-8"))
+    else:
+        shutil.copyfileobj(file, raw)
+        raw.flush()

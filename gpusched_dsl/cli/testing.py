@@ -1,0 +1,70 @@
+"""`gsdsl test`: run the test blocks of files and report like a test runner."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections import Counter
+from pathlib import Path
+
+from gpusched_dsl.building import Permissions
+from gpusched_dsl.cli import exits
+from gpusched_dsl.cli.instance import permissions
+from gpusched_dsl.cli.output import Output
+from gpusched_dsl.cli.paths import gsm_files
+from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, Diagnostics
+from gpusched_dsl.language.workspace import load_workspace
+from gpusched_dsl.modeltests import Outcome, Run, run_tests
+from gpusched_dsl.reporting.numbers import seconds_text
+
+WORDS = {Outcome.PASSED: "PASS", Outcome.FAILED: "FAIL", Outcome.BROKEN: "ERROR", Outcome.SKIPPED: "SKIP"}
+STYLES = {Outcome.PASSED: "32", Outcome.FAILED: "31", Outcome.BROKEN: "31", Outcome.SKIPPED: "33"}
+IN_SUMMARY = {
+    Outcome.PASSED: "passed", Outcome.FAILED: "failed", Outcome.BROKEN: "with errors", Outcome.SKIPPED: "skipped",
+}  # fmt: skip
+
+
+def run(options: argparse.Namespace, output: Output) -> int:
+    began = time.perf_counter()
+    files = gsm_files(options.files)
+    counts: Counter[Outcome] = Counter()
+    for path in files:
+        counts += _run_file(path, options, permissions(options), output, heading=len(files) > 1)
+    _refuse_nothing(counts, output, options)
+    summary = ", ".join(f"{counts[o]} {word}" for o, word in IN_SUMMARY.items() if counts[o]) or "nothing was run"
+    output.say(f"\n{summary} in {seconds_text(time.perf_counter() - began)}")
+    return exits.BAD_INPUT if output.errors else exits.OK
+
+
+def _run_file(
+    path: Path, options: argparse.Namespace, allowed: Permissions, output: Output, *, heading: bool
+) -> Counter[Outcome]:
+    found = Diagnostics()
+    workspace = load_workspace(path, found, allow_outside=options.allow_outside)
+    output.report(found)
+    counts: Counter[Outcome] = Counter()
+    if found.has_errors:
+        counts[Outcome.BROKEN] += 1
+        return counts
+    for ended in run_tests(workspace, permissions=allowed, containing=options.filter, backend=options.backend):
+        if heading and not counts:
+            output.say(str(path))
+        counts[ended.outcome] += 1
+        _tell(ended, output)
+    return counts
+
+
+def _tell(ended: Run, output: Output) -> None:
+    word = output.styled(f"{WORDS[ended.outcome]:<5}", STYLES[ended.outcome])
+    behind = f"   ({ended.reason})" if ended.reason else f"   ({seconds_text(ended.seconds)})" if ended.method else ""
+    output.say(f"  {word} {ended.title}{behind}")
+    output.report(ended.findings, counted=False)
+
+
+def _refuse_nothing(counts: Counter[Outcome], output: Output, options: argparse.Namespace) -> None:
+    """Raise DiagnosticError (GSM6013) when there was no test at all: a green run of nothing would mislead."""
+    if counts or output.errors:
+        return
+    narrowed = options.filter or options.backend
+    help = "look at `--filter` and `--backend`" if narrowed else "write a `test` block, or name a file that has one"
+    raise DiagnosticError([Diagnostic("GSM6013", "there is no test to run", help=help)])

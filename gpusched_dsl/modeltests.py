@@ -1,0 +1,164 @@
+"""Runs `test` blocks: every `solve` with each of its methods, every `expect` judged on each answer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from gpusched_dsl.backends.driver import solve_problem
+from gpusched_dsl.backends.protocol import SolveOptions
+from gpusched_dsl.backends.registry import backend_names
+from gpusched_dsl.building import LATER_BACKENDS, Built, Permissions, build
+from gpusched_dsl.expectations import judge
+from gpusched_dsl.language import tree
+from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, Diagnostics
+from gpusched_dsl.language.expectations import CheckedExpect, CheckedMethod, CheckedSolve, CheckedTest, check_test
+from gpusched_dsl.language.workspace import Workspace
+from gpusched_dsl.reporting.result import Result
+
+DEFAULT_METHOD = "highs"
+
+
+class Outcome(StrEnum):
+    PASSED = "passed"
+    FAILED = "failed"  # an expectation is not met
+    BROKEN = "broken"  # the test, its data or its solve has errors
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Run:
+    """One `solve` of a test with one method. `findings` tell what failed, `reason` why it was skipped."""
+
+    test: str
+    solve: str
+    method: str
+    outcome: Outcome
+    seconds: float = 0.0
+    findings: tuple[Diagnostic, ...] = ()
+    reason: str = ""
+
+    @property
+    def title(self) -> str:
+        if not self.solve:
+            return self.test
+        return f"{self.test}: {self.solve} with {self.method}" if self.method else f"{self.test}: {self.solve}"
+
+
+def run_tests(
+    workspace: Workspace, *, permissions: Permissions | None = None, containing: str = "", backend: str | None = None
+) -> Iterator[Run]:
+    """Run the tests of the main file whose names contain a text, and say of each run how it went as soon as it ended.
+
+    With `backend`, only the runs with that method. Imported files' tests are theirs to run. Raises KeyboardInterrupt
+    when Ctrl-C stopped a solve.
+    """
+    for block in workspace.main_blocks():
+        if isinstance(block, tree.Test) and containing in block.name.text:
+            yield from _run_test(workspace, block, permissions or Permissions(), backend)
+
+
+def _run_test(workspace: Workspace, block: tree.Test, permissions: Permissions, backend: str | None) -> Iterator[Run]:
+    found = Diagnostics()
+    test = check_test(workspace, block, found, {*backend_names(), *LATER_BACKENDS, *workspace.policies})
+    if test is None:
+        yield Run(block.name.text, "", "", Outcome.BROKEN, findings=tuple(found))
+        return
+    for solve in test.solves:
+        yield from _run_solve(workspace, test, solve, permissions, backend)
+
+
+def _run_solve(
+    workspace: Workspace, test: CheckedTest, solve: CheckedSolve, permissions: Permissions, backend: str | None
+) -> Iterator[Run]:
+    title = _title(solve)
+    methods = solve.methods or (CheckedMethod(DEFAULT_METHOD, solve.span, {}),)
+    wanted = [m for m in methods if backend in (None, m.name)]
+    running: list[CheckedMethod] = []
+    for method in wanted:
+        reason = _cannot_run(method.name, workspace)
+        if reason:
+            yield Run(test.name, title, method.name, Outcome.SKIPPED, reason=reason)
+        else:
+            running.append(method)
+    if solve.scenario.not_yet:
+        what = ", ".join(dict.fromkeys(w for w, _ in solve.scenario.not_yet))
+        for method in running:
+            yield Run(test.name, title, method.name, Outcome.SKIPPED, reason=f"{what} cannot run in this version")
+        return
+    if not running:
+        return
+    try:
+        built = build(workspace, solve.scenario, permissions=permissions)
+    except DiagnosticError as error:
+        yield Run(test.name, title, "", Outcome.BROKEN, findings=error.diagnostics)
+        return
+    for method in running:
+        yield _run_method(test.name, title, solve, method, built)
+
+
+def _run_method(test: str, title: str, solve: CheckedSolve, method: CheckedMethod, built: Built) -> Run:
+    began = time.perf_counter()
+    try:
+        solved = solve_problem(built.problem, method.name, _options(method))
+        solved.close()
+        if solved.reason == "interrupt":
+            raise KeyboardInterrupt
+        result = Result(solved, built.origins())
+        findings = tuple(f for e in solve.expects for f in _findings(e, result, f"{title} with {method.name}"))
+        outcome = Outcome.FAILED if findings else Outcome.PASSED
+    except DiagnosticError as error:
+        findings, outcome = error.diagnostics, Outcome.BROKEN
+    return Run(test, title, method.name, outcome, time.perf_counter() - began, findings)
+
+
+def _findings(expect: CheckedExpect, result: Result, title: str) -> Iterator[Diagnostic]:
+    for unmet in judge(expect, result):
+        yield Diagnostic("GSM6015", unmet.message, unmet.core.span, "expected", notes=(*unmet.notes, f"in `{title}`"))
+
+
+def _options(method: CheckedMethod) -> SolveOptions:
+    """The options of `scip (gap = 0, time_limit = 1[min])`; other names go to the solver. Raises DiagnosticError."""
+    extra = dict(method.settings)
+    gap = _number(method, extra.pop("gap", SolveOptions().gap), "gap")
+    limit = extra.pop("time_limit", None)
+    threads = extra.pop("threads", None)
+    return SolveOptions(
+        time_limit=None if limit is None else _number(method, limit, "time_limit"),
+        gap=gap,
+        threads=None if threads is None else _whole(method, threads, "threads"),
+        seed=_whole(method, extra.pop("seed", 0), "seed"),
+        extra=extra,
+    )
+
+
+def _number(method: CheckedMethod, value: bool | float | str, name: str) -> float:
+    if isinstance(value, bool | str):
+        message = f"`{name}` of `{method.name}` must be a number, not `{value}`"
+        raise DiagnosticError([Diagnostic("GSM6003", message, method.span)])
+    return value
+
+
+def _whole(method: CheckedMethod, value: bool | float | str, name: str) -> int:
+    number = _number(method, value, name)
+    if not float(number).is_integer():
+        message = f"`{name}` of `{method.name}` must be a whole number, not `{number:g}`"
+        raise DiagnosticError([Diagnostic("GSM6003", message, method.span)])
+    return int(number)
+
+
+def _cannot_run(name: str, workspace: Workspace) -> str:
+    """Why a method is skipped, empty when it is not."""
+    if name in LATER_BACKENDS:
+        return f"the backend `{name}` comes with a later version"
+    if name in workspace.policies:
+        return "policies cannot run in this version"
+    return ""
+
+
+def _title(solve: CheckedSolve) -> str:
+    """`solve CP6 (node_rule = force)`."""
+    settings = ", ".join(" ".join(s.span.text.split()) for s in solve.settings)
+    return f"solve {solve.scenario.name}" + (f" ({settings})" if settings else "")
