@@ -207,7 +207,7 @@ class Merger:
             assert isinstance(first, tree.PlacementDecl)
             self.diagnostics.error(
                 "GSM1414",
-                "a model has one placement",
+                "a model can have only one placement",
                 decl.variable.span,
                 "a second one",
                 secondary=[Label(first.variable.span, "the first one")],

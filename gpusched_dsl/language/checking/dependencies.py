@@ -99,7 +99,7 @@ def _report_circle(circle: list[str], by_name: Mapping[str, Ordered], needs: Nee
         notes=["the circle is " + " -> ".join(f"`{name}`" for name in [*circle, circle[0]])],
         help="state the condition in a `check` instead of a bound"
         if bounds
-        else "a derived value cannot build on itself, at another index neither"
+        else "a derived value cannot build on itself, not even at another index"
         if len(circle) == 1
         else "define one of them without the others",
     )
