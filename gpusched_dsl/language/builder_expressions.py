@@ -99,13 +99,14 @@ class ExpressionBuilder:
         """The value of a number literal, and whether it is written as a whole number."""
         text = str(token)
         whole = text.isdecimal()
+        digits = text.lstrip("0")
         value = float(text)
         problem = None
         if math.isinf(value):
             problem = "is too large"
         elif value == 0 and any(c in "123456789" for c in text.lower().partition("e")[0]):
             problem = "is too small: it would be read as 0"
-        elif whole and value > MAX_WHOLE:
+        elif whole and (len(digits) > len(str(MAX_WHOLE)) or int(digits or "0") > MAX_WHOLE):
             problem = "has too many digits to be exact"
         if problem is not None:
             shown = text if len(text) <= 24 else f"{text[:10]}…{text[-6:]}"

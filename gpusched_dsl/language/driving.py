@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from lark import Token, Tree
@@ -40,18 +41,13 @@ class Driver:
 
     def accepts(self, *terminals: str, depth: int | None = None) -> bool:
         """Whether these terminals can follow, one after the other (after the stack cut back to `depth`, if given)."""
-        stack = self._state.state_stack if depth is None else self._state.state_stack[:depth]
-        for terminal in terminals:
-            after = self._after(stack, terminal)
-            if after is None:
-                return False
-            stack = after
-        return True
+        ahead = _Ahead(self._state.state_stack, self.depth if depth is None else depth, [])
+        return all(self._go(ahead, terminal) for terminal in terminals)
 
     def fits(self, terminal: str) -> bool:
         """The same for one terminal, quick when the table says so at once."""
         action = self._states[self._state.position].get(terminal)
-        return action is not None and (action[0] is Shift or self._after(self._state.state_stack, terminal) is not None)
+        return action is not None and (action[0] is Shift or self.accepts(terminal))
 
     def expected(self, depth: int | None = None) -> set[str]:
         """All terminals that can come next, `$END` among them (after the stack cut back to `depth`, if given)."""
@@ -75,24 +71,35 @@ class Driver:
                 return token
         return Token.new_borrow_pos(fitting[0], str(token), token)
 
-    def _after(self, stack: list[Any], terminal: str) -> list[Any] | None:
-        """The states after a terminal, or None where it cannot stand. Values are left alone."""
-        states = self._states
-        action = states[stack[-1]].get(terminal)
-        if action is None:
-            return None
-        stack = stack.copy()
+    def _go(self, ahead: _Ahead, terminal: str) -> bool:
+        """Move the states as a terminal would; False where it cannot stand. Values are left alone."""
         while True:
+            action = self._states[ahead.top()].get(terminal)
+            if action is None:
+                return False
             kind, argument = action
             if kind is Shift:
-                stack.append(argument)
-                return stack
-            size = len(argument.expansion)
-            if size:
-                del stack[-size:]
-            stack.append(states[stack[-1]][argument.origin.name][1])
-            if terminal == "$END" and stack[-1] == self._state.parse_conf.end_state:
-                return stack
-            action = states[stack[-1]].get(terminal)
-            if action is None:
-                return None
+                ahead.pushed.append(argument)
+                return True
+            ahead.pop(len(argument.expansion))
+            ahead.pushed.append(self._states[ahead.top()][argument.origin.name][1])
+            if terminal == "$END" and ahead.top() == self._state.parse_conf.end_state:
+                return True
+
+
+@dataclass(slots=True)
+class _Ahead:
+    """The parser's states some tokens ahead: `kept` of those on its stack, and `pushed` on top of them."""
+
+    stack: list[Any]
+    kept: int
+    pushed: list[Any]
+
+    def top(self) -> Any:
+        return self.pushed[-1] if self.pushed else self.stack[self.kept - 1]
+
+    def pop(self, count: int) -> None:
+        from_pushed = min(count, len(self.pushed))
+        if from_pushed:
+            del self.pushed[-from_pushed:]
+        self.kept -= count - from_pushed

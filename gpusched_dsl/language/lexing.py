@@ -147,9 +147,7 @@ def _mend(kind: str, span: Span, diagnostics: Diagnostics, *, after_unknown: boo
         )
         return "STRING", text.rstrip("\\") + '"'
     if kind == "quoted":
-        diagnostics.error(
-            "GSM1017", "texts stand in straight double quotes", span, help=f'write `"{text[1:-1]}"`'
-        )
+        diagnostics.error("GSM1017", "texts stand in straight double quotes", span, help=f'write `"{text[1:-1]}"`')
         return "STRING", '"' + text[1:-1].replace("\\", "\\\\").replace('"', '\\"') + '"'
     if kind == "foreign_comment":
         first = span.source.span(span.start, span.start + 2)

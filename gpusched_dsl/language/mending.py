@@ -51,6 +51,7 @@ def mend(reader: Reader, token: Token) -> bool:
             _extra_semicolon,
             _equals_for_comparison,
             _parenthesised_indices,
+            _loose_quantifier,
             _wrong_bracket,
             _misspelt_keyword,
             _missing_semicolon,
@@ -104,6 +105,21 @@ def _parenthesised_indices(reader: Reader, token: Token) -> bool:
         f"the indices of `{word}` stand in square brackets",
         reader.span(word).to(reader.span(tokens[opening])),
         help=f"write `{word}[j in Jobs] x[j]`",
+    )
+    reader.skip_statement()
+    return True
+
+
+def _loose_quantifier(reader: Reader, token: Token) -> bool:
+    """`2 * any[j in J] x[j]`: a condition where only a number can stand."""
+    word = reader.tokens[reader.at - 1] if reader.at else None
+    if word is None or word.type not in ("ANY", "ALL") or token.type != "LSQB":
+        return False
+    reader.error(
+        "GSM1010",
+        f"`{word}[...]` is a condition, too loose to stand here",
+        reader.span(word),
+        help=f"put parentheses around the whole `{word} ...`",
     )
     reader.skip_statement()
     return True
@@ -201,20 +217,28 @@ def _resembling(word: str, expected: set[str]) -> str | None:
 def _missing_semicolon(reader: Reader, token: Token) -> bool:
     if reader.between:
         return False
-    following = reader.following()
-    roles = (token.type, *vocabulary().soft.get(str(token), ()))
-    after = () if following is None else (following.type, *vocabulary().soft.get(str(following), ()))
-    fits = any(
-        reader.driver.accepts("SEMICOLON", role)
-        and (token.type != "NAME" or any(reader.driver.accepts("SEMICOLON", role, a) for a in after))
-        for role in roles
-    )
+    fits = _fits_after(reader, "SEMICOLON")
     if not fits and reader.starts_line(reader.at):
         fits = reader.driver.expected() == {"SEMICOLON"}
     if not fits and not (token.type in _CLOSES_TABLE and _uncell(reader)):
         return False
     _insert_semicolon(reader)
     return True
+
+
+def _fits_after(reader: Reader, terminal: str) -> bool:
+    """Whether the next token could follow an inserted terminal; for a name, also the one behind it."""
+    token, following = reader.tokens[reader.at], reader.following()
+    after = () if following is None else _roles(following)
+    return any(
+        reader.driver.accepts(terminal, role)
+        and (token.type != "NAME" or any(reader.driver.accepts(terminal, role, a) for a in after))
+        for role in _roles(token)
+    )
+
+
+def _roles(token: Token) -> tuple[str, ...]:
+    return (token.type, *vocabulary().soft.get(str(token), ()))
 
 
 def _insert_semicolon(reader: Reader) -> None:
@@ -224,10 +248,7 @@ def _insert_semicolon(reader: Reader) -> None:
 
 def _missing_opening(reader: Reader, token: Token) -> bool:
     """The head of a block without its `{`, followed by statements."""
-    if reader.between or not reader.starts_line(reader.at) or token.type in ("SEMICOLON", "NUMBER", "STRING"):
-        return False
-    roles = (token.type, *vocabulary().soft.get(str(token), ()))
-    if not any(reader.driver.accepts("LBRACE", role) for role in roles) or reader.driver.accepts("LBRACE", "NUMBER"):
+    if reader.between or not _fits_after(reader, "LBRACE") or reader.driver.accepts("LBRACE", "NUMBER"):
         return False
     reader.error("GSM1010", "`{` is missing before the statements of this block", reader.behind_last(), help="add `{`")
     reader.insert("LBRACE", "{")
@@ -290,6 +311,8 @@ def _reserved_word_before(reader: Reader, token: Token) -> bool:
     word = reader.tokens[reader.at - 1] if reader.at else None
     if word is None or word.type not in _AGGREGATES or reader.between or reader.at - 1 <= reader.first:
         return False
+    if token.type == "LSQB":
+        return False
     depth = reader.driver.depth - 1
     if not reader.driver.accepts("NAME", token.type, depth=depth):
         return False
@@ -300,6 +323,7 @@ def _reserved_word_before(reader: Reader, token: Token) -> bool:
 
 
 def _report_reserved(reader: Reader, word: Token, quoted: bool) -> None:
+    reader.lost.append(word)
     reader.error(
         "GSM1014",
         f"{found_words(word)} is a reserved word and cannot be a name",

@@ -13,6 +13,8 @@ from gpusched_dsl.language.source import Source, Span
 from gpusched_dsl.language.wording import expected_words, found_words
 
 MAX_ERRORS = 50
+# Of the parser's stack. What is nested 200 deep, however it is written, stays far below.
+MAX_DEPTH = 4_000
 
 _PAIRS = {"LPAR": "RPAR", "LSQB": "RSQB", "LBRACE": "RBRACE"}
 _SIGNS = {"RPAR": ")", "RSQB": "]", "RBRACE": "}"}
@@ -73,6 +75,8 @@ class Reader:
                 self._skip_campaign(token)
             elif self.driver.fits(token.type):
                 self.take(token)
+                if self.driver.depth > MAX_DEPTH:
+                    self._leave_out_deep(token)
             elif not mend(self, token):
                 self.report_unexpected(token)
                 self.skip_statement()
@@ -191,7 +195,7 @@ class Reader:
         """Forget the statement that was begun."""
         if not self.between:
             words = [t for t in self.tokens[self.first : self.first + 3] if t.type != "OVERRIDE"]
-            if words[0].type in _NAMING and len(words) > 1 and words[1].type == "NAME":
+            if len(words) > 1 and words[0].type in _NAMING and words[1].type == "NAME":
                 self.lost.append(words[1])
             self.driver.cut(self.base)
             while self.open and self.open[-1].index >= self.first:
@@ -230,6 +234,10 @@ class Reader:
             elif self.at > start and self.starts_line(self.at) and self._begins(token, depth):
                 return
             self.at += 1
+
+    def _leave_out_deep(self, token: Token) -> None:
+        self.error("GSM1004", "this is nested too deeply", self.span(token), help="give parts of it names with `let`")
+        self.skip_statement()
 
     def open_blocks(self) -> list[Opened]:
         return [o for o in self.open if o.block]
