@@ -36,6 +36,7 @@ def main() -> int:
         print(f"\n== {case.name}: {case.title}\n")
         measured = measure(case, options.rounds, not options.fast, say=_progress)
         print(report.comparison(case, measured))
+        print(f"\nseconds: wall, without imports; ratios to {case.reference}")
         print()
         print(report.phases(measured))
         print()

@@ -63,6 +63,7 @@ CAPACITY = Case(
         Arm("gsdsl", "benchmarks.capacity.by_gsdsl"),
         Arm("NumPy, column by column", "benchmarks.capacity.by_numpy_columns"),
         Arm("NumPy, constraint by constraint", "benchmarks.capacity.by_numpy_rows"),
+        Arm("NumPy and SciPy, triplets", "benchmarks.capacity.by_numpy_triplets", needs=("scipy",)),
         Arm("linopy, sparse", "benchmarks.capacity.by_linopy", ("sparse",), needs=("linopy",)),
         Arm("linopy, default", "benchmarks.capacity.by_linopy", ("dense",), needs=("linopy",)),
         Arm("GMPL (glpsol)", "benchmarks.capacity.by_gmpl", repeats=1, needs=("program:glpsol",), slow=True),
@@ -71,6 +72,7 @@ CAPACITY = Case(
     targets=(
         Target("gsdsl", against="linopy, sparse"),
         Target("gsdsl", against="linopy, default"),
+        Target("gsdsl", against="NumPy and SciPy, triplets", factor=1.5),
         Target("gsdsl", against="NumPy, constraint by constraint", factor=1.5),
         Target("gsdsl", figure="peak_mb", against="linopy, sparse"),
         Target("gsdsl", figure="peak_mb", against="linopy, default"),

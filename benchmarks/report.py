@@ -17,12 +17,12 @@ def table(header: list[str], rows: list[list[str]]) -> str:
 
 
 def comparison(case: Case, measured: list[Measured]) -> str:
-    """Best and median wall seconds without imports, imports, peak memory; both as multiples of the reference's."""
+    """Wall seconds without imports (best, median), CPU seconds, imports, peak memory; ratios to the reference arm."""
     reference = next((m for m in measured if m.arm.name == case.reference and m.samples), None)
     rows = []
     for one in measured:
         if one.skipped is not None:
-            rows.append([one.arm.name, *[""] * 6, one.skipped])
+            rows.append([one.arm.name, *[""] * 7, one.skipped])
             continue
         best = one.best
         ratio = memory = ""
@@ -30,10 +30,11 @@ def comparison(case: Case, measured: list[Measured]) -> str:
             ratio = f"{best.seconds / reference.best.seconds:.2f}"
             memory = f"{one.figure('peak_mb') / reference.figure('peak_mb'):.2f}"
         rows.append([
-            one.arm.name, f"{best.seconds:.3f}", f"{one.median:.3f}", f"{min(s.imports for s in one.samples):.3f}",
-            ratio, f"{one.figure('peak_mb'):.0f}", memory, f"best of {len(one.samples)}",
+            one.arm.name, f"{best.seconds:.3f}", f"{one.median:.3f}", f"{min(s.cpu for s in one.samples):.3f}",
+            ratio, f"{min(s.imports for s in one.samples):.3f}", f"{one.figure('peak_mb'):.0f}", memory,
+            f"best of {len(one.samples)}",
         ])  # fmt: skip
-    header = ["arm", "seconds", "median", "imports", f"x {case.reference}", "peak MB", f"x {case.reference}", "runs"]
+    header = ["arm", "seconds", "median", "CPU", "ratio", "imports", "peak MB", "ratio", "runs"]
     return table(header, rows)
 
 
