@@ -10,6 +10,7 @@ import numpy as np
 from gpusched_dsl.backends.checking import CheckedPoint, checked_bound, checked_point
 from gpusched_dsl.backends.protocol import Backend, Monitor, Session, SolveOptions
 from gpusched_dsl.backends.registry import backend as backend_named
+from gpusched_dsl.backends.repair import repaired
 from gpusched_dsl.backends.requests import check_request
 from gpusched_dsl.backends.screening import answer_without_solver, refuse_unusable, uncrossed
 from gpusched_dsl.backends.solved import Loading, ObjectiveResult, Solved
@@ -172,8 +173,31 @@ class _Solve:
             raise DiagnosticError([Diagnostic("GSM4007", f"`{self.backend.name}` claims an optimum without a point")])
         checked = None
         if answer.values is not None:
-            checked = checked_point(problem, answer, self.tolerances, self.backend.name)
+            answer, checked = self._checked(problem, answer)
         return _Stage(answer, checked, time.perf_counter() - began)
+
+    def _checked(self, problem: Problem, answer: Answer) -> tuple[Answer, CheckedPoint]:
+        """Check the point; where rounding breaks it, or it is broken as it is, try to repair it first."""
+        name = self.backend.name
+        refusal: DiagnosticError | None = None
+        try:
+            checked = checked_point(problem, answer, self.tolerances, name)
+            if checked.whole:
+                return answer, checked
+        except DiagnosticError as refused:
+            refusal = refused
+        other = repaired(self.backend, problem, answer, self.options, self.monitor) if problem.is_mip else None
+        if other is not None:
+            try:
+                better = checked_point(problem, other, self.tolerances, name)
+            except DiagnosticError:
+                pass
+            else:
+                if better.whole:
+                    return other, better
+        if refusal is not None:
+            raise refusal
+        return answer, checked
 
     def _hand_over(self, problem: Problem) -> None:
         began = time.perf_counter()

@@ -188,7 +188,8 @@ class HighsSession:
             return Raw.kInfeasible
         options = replace(options, time_limit=control.seconds + given)
         second = self._run_again(control, monitor, options, "presolve", "off")
-        return second if self._has_point() else Raw.kInfeasible
+        unbounded = second in (Raw.kUnbounded, Raw.kUnboundedOrInfeasible)
+        return second if unbounded or self._has_point() else Raw.kInfeasible
 
     def _run_again(
         self, control: Control, monitor: Monitor | None, options: SolveOptions, option: str, value: str
@@ -217,6 +218,8 @@ class HighsSession:
         self._highs.changeColsCost(len(costs), columns, np.zeros(len(costs)))
         self._run(control, monitor)
         status = self._highs.getModelStatus()
+        if status == Raw.kInfeasible:
+            status = self._second_opinion(control, monitor, options)
         self._highs.changeColsCost(len(costs), columns, costs)
         if status == Raw.kOptimal:
             return Status.UNBOUNDED

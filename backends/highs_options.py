@@ -14,11 +14,17 @@ from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, did_y
 PRESOLVE_AGGREGATOR = 4096
 
 
+# Presolve of HiGHS 1.14 reports suboptimal points of small mixed problems as optimal (ERGO-Code/HiGHS#3043, #3094).
+BROKEN_PRESOLVE = ((1, 14),)
+
+
 def apply_options(highs: highspy.Highs, options: SolveOptions) -> None:
     """Set every option afresh, so that nothing of an earlier solve remains; raises DiagnosticError."""
     highs.resetOptions()
     highs.setOptionValue("output_flag", False)
     highs.setOptionValue("presolve_rule_off", PRESOLVE_AGGREGATOR)
+    if (highs.versionMajor(), highs.versionMinor()) in BROKEN_PRESOLVE:
+        highs.setOptionValue("presolve", "off")
     highs.setOptionValue("random_seed", options.seed)
     highs.setOptionValue("mip_rel_gap", options.gap)
     if options.time_limit is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import pyscipopt
@@ -9,6 +10,13 @@ from pyscipopt.scip import PY_SCIP_PARAMSETTING
 
 from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, did_you_mean
+
+# Parts of SCIP's presolve that lose optima of integer problems: the upgrade of rows to variable bounds in SCIP 10.0.2
+# (tests/conformance has a problem), the PaPILO plugin in SCIP 10.0.3 (scipopt/papilo#91; many builds do not have it).
+WRONG_OTHERWISE: dict[str, bool | int] = {
+    "constraints/linear/upgrade/varbound": False,
+    "presolving/milp/maxrounds": 0,
+}
 
 
 def apply_options(model: pyscipopt.Model, options: SolveOptions, integers: bool) -> None:
@@ -30,6 +38,10 @@ def apply_options(model: pyscipopt.Model, options: SolveOptions, integers: bool)
         model.setSeparating(off)
         model.disablePropagation()
         model.setParam("misc/scaleobj", False)
+    else:
+        for name, value in WRONG_OTHERWISE.items():
+            with suppress(KeyError):  # not every build has it
+                model.setParam(name, value)
     findings = [finding for name, value in options.extra.items() if (finding := _set_extra(model, name, value))]
     if findings:
         raise DiagnosticError(findings)

@@ -458,6 +458,37 @@ INTEGER = [
         options=SolveOptions(gap=0.05),
         point=[1, 1, 0],
     ),
+    optimal(
+        "integer_and_continuous_in_one_row",  # HiGHS 1.14: ERGO-Code/HiGHS#3043
+        problem(minimize(3, 5), columns=2, rows=[at_least(6.5, 1, 1)], upper=20, integer=[1]),
+        19.5,
+        point=[6.5, 0],
+    ),
+    optimal(
+        "tardiness_of_an_integer",  # HiGHS 1.14: ERGO-Code/HiGHS#3050
+        problem(minimize(-50, 0.02), columns=2, rows=[at_most(0, 1, -1)], lower=1, upper=4, integer=[0]),
+        -199.92,
+        point=[4, 4],
+    ),
+    optimal(
+        "one_of_two_slots",  # HiGHS 1.14: ERGO-Code/HiGHS#3094
+        problem(
+            minimize(0, 0, 0, 0, 7, 5),
+            columns=6,
+            rows=[
+                at_most(0, -400, 0, 1, 0, 0, 0),
+                at_most(0, 0, -400, 0, 1, 0, 0),
+                equal(400, 0, 0, 1, 0, 1, 0),
+                equal(400, 0, 0, 0, 1, 0, 1),
+                at_most(1, 1, 1, 0, 0, 0, 0),
+            ],
+            upper=[1, 1, 400, 400, 400, 400],
+            integer=[0, 1],
+        ),
+        2000.0,
+        point=[1, 0, 400, 0, 0, 400],
+    ),
+    optimal("lost_by_variable_bounds", stored("lost_by_variable_bounds"), -63.2),
     optimal("capacity_pattern_presolve", stored("capacity_pattern_presolve"), 0.9167),
     optimal("cp_s_force", stored("cp_s_force"), 4.4279),
     optimal("called_infeasible_by_presolve", stored("called_infeasible_by_presolve"), 7.454080403037447),

@@ -1,0 +1,53 @@
+"""Whole numbers made exact: the integer columns fixed at their rounded values, the others solved for again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
+from gpusched_dsl.backends.screening import answer_without_solver
+from gpusched_dsl.backends.stages import in_own_size, with_visible_costs
+from gpusched_dsl.ir.answer import Answer, Status, relative_gap
+from gpusched_dsl.ir.problem import Problem
+
+ALLOWED_LOSS = 1e-6  # of the objective, beside the gap asked for
+LEAST_SECONDS = 1.0
+
+
+def repaired(
+    backend: Backend, problem: Problem, answer: Answer, options: SolveOptions, monitor: Monitor | None
+) -> Answer | None:
+    """The answer with a point whose integer columns are whole; None when there is none that is as good.
+
+    Solvers accept 0.999999 for 1; with a large coefficient on that column the rounded point breaks a row, but often
+    another choice of the continuous columns does not.
+    """
+    assert answer.values is not None
+    if problem.integer.all() or not np.isfinite(answer.values).all():
+        return None
+    whole = np.clip(np.rint(answer.values), problem.lower, problem.upper)
+    linear = replace(
+        problem,
+        lower=np.where(problem.integer, whole, problem.lower),
+        upper=np.where(problem.integer, whole, problem.upper),
+        integer=np.zeros(problem.columns, dtype=bool),
+    )
+    found = answer_without_solver(linear)
+    if found is None:
+        visible, factor = with_visible_costs(linear)
+        limit = None if options.time_limit is None else max(LEAST_SECONDS, options.time_limit)
+        session = backend.open(visible)
+        try:
+            found = in_own_size(session.solve(replace(options, time_limit=limit, extra={}), None, monitor), factor)
+        finally:
+            session.close()
+    if found.status is not Status.OPTIMAL or found.values is None:
+        return None
+    best = answer.bound if answer.bound is not None else answer.objective
+    if answer.status is Status.OPTIMAL and found.objective is not None and best is not None:
+        loss = relative_gap(found.objective, best)
+        if loss > options.gap + ALLOWED_LOSS:
+            return None
+    return replace(answer, values=found.values, objective=found.objective)
