@@ -285,15 +285,17 @@ class ColumnChecker:
 def _line_off(cells: tuple[tree.TableCell, ...], width: int) -> list[tree.TableCell] | None:
     """The first line whose cells do not fit rows of `width`, or None.
 
-    A line may hold several rows, and a row may go on over several lines, but a row that begins inside a line shows
-    that a cell before it is missing or too many.
+    A line holds whole rows, or a row goes on over lines of its own: a row that begins or ends within a line shows
+    that a cell is missing or too many.
     """
+    lines = [list(group) for _, group in groupby(cells, key=lambda cell: cell.span.line)]
+    if len(lines) == 1:
+        return None
     pending = 0
-    before: list[tree.TableCell] = []
-    for _, group in groupby(cells, key=lambda cell: cell.span.line):
-        line = list(group)
-        if pending and pending + len(line) > width:
-            return before
+    for number, line in enumerate(lines):
+        if not pending and len(line) > width and len(line) % width:
+            return line
+        if pending + len(line) > width and pending:
+            return lines[number - 1]
         pending = (pending + len(line)) % width
-        before = line
-    return before if pending and len(before) > width else None
+    return None

@@ -63,15 +63,21 @@ def _visit(
 def _report_circle(
     circle: list[str], given: Mapping[str, tuple[Given, ...]], reads: Mapping[str, set[str]], diagnostics: Diagnostics
 ) -> None:
-    steps = pairwise(circle)
-    target = next(name for name, used in steps if used in reads.get(name, ()))
-    [place, *_] = [g.span for g in given[target] if isinstance(g, ExpressionGiven)]
+    """Report it from the first statement of the scenario that is part of it."""
+    places = {
+        name: next(g.span for g in given[name] if isinstance(g, ExpressionGiven))
+        for name, used in pairwise(circle)
+        if used in reads.get(name, ())
+    }
+    target = min(places, key=lambda name: (places[name].source.name, places[name].start))
+    start = circle.index(target)
+    turned = [*circle[start:-1], *circle[: start + 1]]
     diagnostics.error(
         "GSM1517",
         f"`{target}` is given by an expression that needs `{target}`",
-        place,
+        places[target],
         "needs itself",
-        notes=["the circle is " + " -> ".join(f"`{name}`" for name in circle)],
+        notes=["the circle is " + " -> ".join(f"`{name}`" for name in turned)],
         help="give one of them by numbers",
     )
 
