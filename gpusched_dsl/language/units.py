@@ -17,6 +17,7 @@ from gpusched_dsl.language.diagnostics import Diagnostics, did_you_mean
 
 Exponents = tuple[tuple[str, int], ...]
 
+MAX_EXPONENT = 99  # of a unit that is written or comes out of a power
 CURRENCIES = ("USD", "EUR", "GBP")
 COUNTED = ("epoch", "iteration", "sample", "token", "request", "job", "task")  # things that come at rates
 

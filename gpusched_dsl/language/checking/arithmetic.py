@@ -18,13 +18,13 @@ from gpusched_dsl.language.checked import (
     SetFunction,
     Shift,
 )
-from gpusched_dsl.language.checking.conversion import agree, origins, plain, require_plain
+from gpusched_dsl.language.checking.conversion import agree, origins, require_plain
 from gpusched_dsl.language.checking.kinds import describe, is_plain_whole, numeric_type
 from gpusched_dsl.language.checking.references import declared_at
 from gpusched_dsl.language.checking.scope import Scope
 from gpusched_dsl.language.diagnostics import Label
 from gpusched_dsl.language.source import Span
-from gpusched_dsl.language.units import DIMENSIONLESS
+from gpusched_dsl.language.units import DIMENSIONLESS, MAX_EXPONENT, Unit
 
 if TYPE_CHECKING:
     from gpusched_dsl.language.checking.expressions import ExpressionChecker
@@ -80,9 +80,9 @@ def _power(checker: ExpressionChecker, expr: tree.Binary, left: Core, right: Cor
         return None
     if base.unit.is_dimensionless:
         whole = base.integer and isinstance(exponent, Constant) and is_plain_whole(exponent) and exponent.value >= 0
-        left = plain(left) if isinstance(left.type, Numeric) else left
-        return _made(expr.span, "^", left, exponent, Numeric(whole, DIMENSIONLESS))
-    if not isinstance(exponent, Constant) or not is_plain_whole(exponent) or abs(exponent.value) > 100:
+        pure = require_plain(checker, left, "a base")
+        return None if pure is None else _made(expr.span, "^", pure, exponent, Numeric(whole, DIMENSIONLESS))
+    if not isinstance(exponent, Constant) or not is_plain_whole(exponent) or _exceeds(base.unit, exponent.value):
         checker.error(
             "GSM1306",
             f"a number in `{base.unit}` can only be raised to a whole number that is written out",
@@ -94,6 +94,11 @@ def _power(checker: ExpressionChecker, expr: tree.Binary, left: Core, right: Cor
         return None
     unit = base.unit ** int(exponent.value)
     return _made(expr.span, "^", left, exponent, Numeric(base.integer and exponent.value >= 0, unit))
+
+
+def _exceeds(unit: Unit, exponent: float) -> bool:
+    """Whether a power would have exponents that no quantity has, and scales too long to compute with."""
+    return abs(exponent) * max(abs(e) for _, e in (*unit.dimension, *unit.factors)) > MAX_EXPONENT
 
 
 # --- shifts ----------------------------------------------------------------------------------------------------------

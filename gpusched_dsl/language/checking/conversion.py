@@ -36,6 +36,27 @@ def say(unit: Unit) -> str:
     return "a plain number" if unit == DIMENSIONLESS else f"`{unit}`"
 
 
+def _too_far(checker: ExpressionChecker, core: Core, target: Unit) -> bool:
+    """Whether the factor to `target`, or the number converted, is beyond floating point; reports it."""
+    ratio = factor(unit_in(core), target)
+    try:
+        sound = float(ratio) != 0
+        if isinstance(core, Constant):
+            float(Fraction(core.value) * ratio)
+    except OverflowError:
+        sound = False
+    if not sound:
+        checker.error(
+            "GSM1302",
+            f"{say(unit_in(core))} and {say(target)} are too far apart to convert",
+            core.span,
+            f"this is in {say(unit_in(core))}",
+            secondary=origins(checker, core),
+            help="use units of similar size",
+        )
+    return not sound
+
+
 def rescaled(core: Core, target: Unit) -> Core:
     """The same quantity as a number in `target`."""
     ratio = factor(unit_in(core), target)
@@ -51,11 +72,6 @@ def rescaled(core: Core, target: Unit) -> Core:
     return Arithmetic(
         span=core.span, type=Numeric(whole, target), decision=core.decision, op="*", left=core, right=number
     )
-
-
-def plain(core: Core) -> Core:
-    """A dimensionless number without a scale: `3[%]` becomes 0.03, hours over minutes a pure ratio."""
-    return rescaled(core, DIMENSIONLESS)
 
 
 def origins(checker: ExpressionChecker, core: Core, limit: int = 2) -> list[Label]:
@@ -86,7 +102,7 @@ def fit(
     if is_zero(core):
         return replace(core, type=Numeric(True, target))
     if convertible(unit, target):
-        return rescaled(core, target)
+        return None if _too_far(checker, core, target) else rescaled(core, target)
     if reads_as_duration(unit, target):
         _warn_duration(checker, core, unit, target, because)
         return rescaled(core, target)
@@ -165,7 +181,9 @@ def require_plain(checker: ExpressionChecker, core: Core, what: str) -> Core | N
             help=f"divide by a quantity of the same kind, such as `1[{unit}]`",
         )
         return None
-    return plain(core) if isinstance(core.type, Numeric) else core
+    if not isinstance(core.type, Numeric):
+        return core
+    return None if _too_far(checker, core, DIMENSIONLESS) else rescaled(core, DIMENSIONLESS)
 
 
 def because_declared(name: str, span: Span, unit: Unit) -> Label:

@@ -13,6 +13,7 @@ from gpusched_dsl.language.checked import (
     Expected,
     IndexingCore,
     Label,
+    LetRef,
     Logical,
     Negate,
     Numeric,
@@ -223,20 +224,15 @@ class ExpressionChecker:
         if self.decided or not core.decision:
             return True
         part = deciding(core)
-        place = part.span if part is not None else core.span
         name = part.name if part is not None else core.span.text
         declared = self.symbols.span_of(name)
-        sort = self.symbols.sort_of(name) if declared is not None else "a variable"
+        what = "depends on variables" if isinstance(part, LetRef) else "is declared as a variable"
         self.error(
             "GSM1211",
             f"a variable stands in {where}, where only data may",
-            place,
+            part.span if part is not None else core.span,
             f"`{name}` is known only after the solve",
-            secondary=[Place(declared, f"`{name}` is {sort} that depends on variables")]
-            if sort == "a `let`" and declared is not None
-            else [Place(declared, f"`{name}` is declared as a variable")]
-            if declared is not None
-            else [],
+            secondary=[Place(declared, f"`{name}` {what}")] if declared is not None else [],
         )
         return False
 

@@ -15,11 +15,10 @@ from gpusched_dsl.language.checked import (
     SetFunction,
 )
 from gpusched_dsl.language.checking.arithmetic import shifted
-from gpusched_dsl.language.checking.conversion import agree, origins, require_plain, rescaled, unit_in
+from gpusched_dsl.language.checking.conversion import agree, fit, origins, require_plain, unit_in
 from gpusched_dsl.language.checking.kinds import WHOLE, describe, is_plain_whole, numeric_type
 from gpusched_dsl.language.checking.scope import Scope
 from gpusched_dsl.language.diagnostics import Label, did_you_mean
-from gpusched_dsl.language.units import DIMENSIONLESS
 
 if TYPE_CHECKING:
     from gpusched_dsl.language.checking.expressions import ExpressionChecker
@@ -179,6 +178,9 @@ def _root(checker: ExpressionChecker, expr: tree.Call, core: Core) -> Core | Non
                 help="divide by a quantity of the same kind first",
             )
             return None
-        core = rescaled(core, unit.base if unit.dimension else DIMENSIONLESS)
+        based = fit(checker, core, unit.base)
+        if based is None:
+            return None
+        core = based
     kind = Numeric(False, root)
     return Function(span=expr.span, type=kind, decision=core.decision, name="sqrt", arguments=(core,))
