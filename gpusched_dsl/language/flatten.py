@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from gpusched_dsl.language import tree
+from gpusched_dsl.language.circles import report_circle
 from gpusched_dsl.language.diagnostics import Diagnostics, Label, did_you_mean
 from gpusched_dsl.language.inheritance import Merger, report_duplicate
 from gpusched_dsl.language.source import Span
@@ -96,30 +97,10 @@ def _chain(workspace: HasModels, name: str, diagnostics: Diagnostics) -> list[tr
             )
             return None
         if found in chain:
-            _report_circle(chain[chain.index(found) :], diagnostics)
+            report_circle("GSM1401", "model", chain[chain.index(found) :], diagnostics)
             return None
         chain.append(found)
     return chain[::-1]
-
-
-def _report_circle(circle: list[tree.Model], diagnostics: Diagnostics) -> None:
-    circle.sort(key=lambda m: (m.name.span.source.name, m.span.start))
-    names = [m.name.text for m in circle]
-    alone = len(circle) == 1
-    path: list[str] = [names[0]]
-    by_name = {m.name.text: m for m in circle}
-    while (base := by_name[path[-1]].extends) is not None and len(path) <= len(names):
-        path.append(base.text)
-    places = [m.extends.span for m in circle if m.extends is not None]
-    diagnostics.error(
-        "GSM1401",
-        f"model `{names[0]}` extends itself" if alone else "models extend each other in a circle",
-        places[0],
-        "itself" if alone else "part of the circle",
-        secondary=[Label(place, "and this") for place in places[1:]],
-        notes=[] if alone else ["the circle is " + " extends ".join(f"`{name}`" for name in path)],
-        help="leave out `extends`" if alone else "one of them must stand on its own",
-    )
 
 
 # --- options ---------------------------------------------------------------------------------------------------------

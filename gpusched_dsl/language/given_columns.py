@@ -181,7 +181,7 @@ class ColumnChecker:
         sound = self._derived_keys(item)
         if len(item.keys) != len(slots):
             place = item.keys[0].span.to(item.keys[-1].span) if item.keys else item.target.span
-            kinds = f" ({describe_all(tuple(slot.type for slot in slots))})" if slots else ""
+            kinds = f" ({', '.join(describe(slot.type) for slot in slots)})" if slots else ""
             self.diagnostics.error(
                 "GSM1507",
                 f"`{target.name}` has {len(slots) or 'no'} key{'' if len(slots) == 1 else 's'}{kinds}, "

@@ -71,7 +71,7 @@ class ValueChecker:
         if fitted is None:
             self.checker.error(
                 "GSM1508",
-                f"a subscript of `{target.name}` is {describe(kind)} here, `{core.span.text}` is {describe(core.type)}",
+                f"a subscript of `{target.name}` must be {describe(kind)}, `{core.span.text}` is {describe(core.type)}",
                 core.span,
                 describe(core.type),
                 secondary=[Place(target.span, f"`{target.name}` is declared here")],

@@ -172,8 +172,9 @@ class GivenTable:
             where = self.checker.symbols.span_of(key.text)
             self.diagnostics.error(
                 "GSM1504" if where is None else "GSM1510",
-                f"`{key.text}` is {'unknown' if where is None else self.checker.symbols.sort_of(key.text)}, "
-                "but a table's keys are sets",
+                f"unknown set `{key.text}`: the keys of a table are sets"
+                if where is None
+                else f"`{key.text}` is {self.checker.symbols.sort_of(key.text)}, but the keys of a table are sets",
                 key.span,
                 "no set",
                 secondary=[] if where is None else [Label(where, "declared here")],

@@ -9,6 +9,7 @@ from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.checking import EMPTY, ExpressionChecker, ExtraName, Scope, Symbols, check_model
 from gpusched_dsl.language.checking.declarations import check_let
+from gpusched_dsl.language.circles import report_circle
 from gpusched_dsl.language.diagnostics import Diagnostics, Label, did_you_mean
 from gpusched_dsl.language.flatten import HasModels
 from gpusched_dsl.language.rules import RULES, WEIGHTS, RuleShape
@@ -51,15 +52,7 @@ def _chain(workspace: HasPolicies, policy: tree.Policy, diagnostics: Diagnostics
             )
             return None
         if found in chain:
-            names = [p.name.text for p in (*chain[chain.index(found) :], found)]
-            diagnostics.error(
-                "GSM1611",
-                "policies extend each other in a circle",
-                base.span,
-                "closes the circle",
-                notes=["the circle is " + " extends ".join(f"`{n}`" for n in names)],
-                help="one of them must stand on its own",
-            )
+            report_circle("GSM1611", "policy", chain[chain.index(found) :], diagnostics)
             return None
         chain.append(found)
     return chain[::-1]

@@ -9,6 +9,7 @@ from typing import Protocol, TypeAlias
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.checking import check_model
+from gpusched_dsl.language.circles import report_circle
 from gpusched_dsl.language.diagnostics import Diagnostics, Label, did_you_mean
 from gpusched_dsl.language.flatten import HasModels, flatten
 from gpusched_dsl.language.given import Given
@@ -157,17 +158,7 @@ def _chain(workspace: HasScenarios, name: str, at: Span | None, diagnostics: Dia
             )
             return None
         if found in chain:
-            circle = chain[chain.index(found) :]
-            names = [s.name.text for s in (*circle, found)]
-            diagnostics.error(
-                "GSM1502",
-                "scenarios extend each other in a circle",
-                base.span,
-                "closes the circle",
-                secondary=[Label(s.extends.span, "part of the circle") for s in circle[:-1] if s.extends is not None],
-                notes=["the circle is " + " extends ".join(f"`{n}`" for n in names)],
-                help="one of them must stand on its own",
-            )
+            report_circle("GSM1502", "scenario", chain[chain.index(found) :], diagnostics)
             return None
         chain.append(found)
     return chain[::-1]
