@@ -346,7 +346,7 @@ def test_unknown_scenarios() -> None:
 
 
 def test_circle_of_scenarios() -> None:
-    found = wrong_text("scenario S extends A { } scenario A extends B { } scenario B extends A { }", "GSM1502", "A")
+    found = wrong_text("scenario S extends A { } scenario A extends B { } scenario B extends A { }", "GSM1502", "B")
     assert found.notes == ("the circle is `A` extends `B` extends `A`",)
     wrong_text("scenario S extends S { }", "GSM1502", "S")
 
