@@ -10,6 +10,7 @@ from gpusched_dsl.building import LATER_BACKENDS, Permissions, read_data
 from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.paths import gsm_files
+from gpusched_dsl.language import tree
 from gpusched_dsl.language.checking import check_workspace
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Label, Severity
 from gpusched_dsl.language.outlines import check_outlines
@@ -20,7 +21,7 @@ from gpusched_dsl.reporting.numbers import count_text
 # What may still come, from a generator or the online loop: a warning here, an error for `solve`.
 MAY_STILL_COME = frozenset({"GSM2001"})
 INCOMPLETE = "GSM2115"
-SHOWN = 5
+SHOWN = 3
 
 
 def run(options: argparse.Namespace, output: Output) -> int:
@@ -74,7 +75,8 @@ def _check_data(
 ) -> None:
     missing = missing_targets(scenario)
     if missing:
-        found.add(_incomplete(scenario, missing))
+        if _stands_alone(workspace, scenario.name):
+            found.add(_incomplete(scenario, missing))
         return
     if scenario.not_yet or not scenario.given:
         return
@@ -82,6 +84,13 @@ def _check_data(
         read_data(workspace, scenario, permissions=permissions)
     except DiagnosticError as error:
         found.extend(map(_may_still_come, error.diagnostics))
+
+
+def _stands_alone(workspace: Workspace, name: str) -> bool:
+    """Whether a scenario is of the file itself and no other one extends it, so that nothing else could complete it."""
+    own = {b.name.text for b in workspace.main_blocks() if isinstance(b, tree.Scenario)}
+    extended = {s.extends.text for s in workspace.scenarios.values() if s.extends is not None}
+    return name in own and name not in extended
 
 
 def _may_still_come(diagnostic: Diagnostic) -> Diagnostic:

@@ -29,7 +29,7 @@ class Output:
         self.findings_are_output = findings_are_output
         self._silent = self.as_json and findings_are_output
         self._collected: list[Diagnostic] = []
-        self._told: set[Diagnostic] = set()
+        self._told: set[tuple[str, str, str]] = set()
         self.errors = 0
         self.warnings = 0
 
@@ -77,8 +77,8 @@ class Output:
         """Tell findings, each once; warnings are left out when quiet. `counted` ends them with their number."""
         from gpusched_dsl.language.diagnostics import Severity
 
-        new = [d for d in dict.fromkeys(diagnostics) if d not in self._told]
-        self._told.update(new)
+        new = list({_key(d): d for d in diagnostics if _key(d) not in self._told}.values())
+        self._told.update(map(_key, new))
         self.errors += sum(d.severity is Severity.ERROR for d in new)
         self.warnings += sum(d.severity is Severity.WARNING for d in new)
         if self.quiet:
@@ -108,6 +108,11 @@ class Output:
             self._collected = []
         sys.stdout.flush()
         sys.stderr.flush()
+
+
+def _key(diagnostic: Diagnostic) -> tuple[str, str, str]:
+    """The same finding in a text that was read twice, for two files that import it, has the same key."""
+    return diagnostic.code, diagnostic.message, str(diagnostic.primary)
 
 
 def _is_terminal(stream: TextIO) -> bool:
