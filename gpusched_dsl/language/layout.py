@@ -76,6 +76,8 @@ def indent_lines(lines: list[Line], spacing: Spacing) -> None:
             line.indent = INDENT * depth if first in spacing.starts else _inner(first, statement, line_of, spacing)
         elif first in spacing.starts:
             line.indent = INDENT * (depth - _closes(first, spacing))
+        elif first in spacing.braces:
+            line.indent = statement
         else:
             line.indent = _inner(first, statement, line_of, spacing)
         for number in line.tokens:

@@ -87,11 +87,13 @@ def load_workspace(path: Path, diagnostics: Diagnostics, *, allow_outside: bool 
         resolved = path.resolve()
     except (OSError, ValueError, RuntimeError) as error:
         diagnostics.error("GSM1001", f"cannot read `{path}`: {error}")
-        return Workspace(None, allow_outside)
+        return Workspace(None, allow_outside, incomplete=True)
     workspace = Workspace(resolved.parent, allow_outside)
     place = Place(resolved, str(path), resolved.parent)
     read = read_source(place, diagnostics)
-    if read is not None:
+    if read is None:
+        workspace.incomplete = True
+    else:
         _follow(workspace, *read, place, diagnostics)
     return workspace
 
@@ -105,7 +107,7 @@ def workspace_from_text(
     folder = None if base is None else base.resolve()
     workspace = Workspace(folder, allow_outside)
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-    place = None if folder is None else Place(folder / name, name, folder)
+    place = None if folder is None else Place(folder / "text", name, folder)
     _follow(workspace, Source(name, text), digest, place, diagnostics)
     return workspace
 
