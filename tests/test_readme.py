@@ -1,0 +1,66 @@
+"""What README.md shows is what happens: its example, its output, its diagnostic, its Python."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from gpusched_dsl.cli import main
+
+ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def block_after(words: str, language: str = "") -> str:
+    """The first fenced block of a language after some words."""
+    found = re.search(rf"^```{language}\n(.*?)^```$", README[README.index(words) :], re.MULTILINE | re.DOTALL)
+    assert found is not None
+    return found[1]
+
+
+def without_seconds(text: str) -> str:
+    return re.sub(r"^(build|solve) +[0-9.]+ s$", r"\1", text, flags=re.MULTILINE).strip()
+
+
+@pytest.fixture
+def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The text of assign.gsm, which lies in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    text = block_after("`assign.gsm`:", "gsm")
+    Path("assign.gsm").write_text(text, encoding="utf-8")
+    return text
+
+
+def test_the_example_gives_the_output_shown(example: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["solve", "assign.gsm"]) == 0
+    assert without_seconds(capsys.readouterr().out) == without_seconds(block_after("`gsdsl solve assign.gsm` prints"))
+
+
+def test_the_example_is_formatted(example: str) -> None:
+    assert main(["fmt", "--check", "assign.gsm"]) == 0
+
+
+def test_the_diagnostic_is_the_one_shown(example: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "price[n] * lasts" in example
+    Path("assign.gsm").write_text(example.replace("price[n] * lasts", "price[j] * lasts"), encoding="utf-8")
+    assert main(["check", "assign.gsm"]) == 1
+    assert capsys.readouterr().err.strip() == block_after("With `price[j]` in place of").strip()
+
+
+def test_the_python_runs(example: str, capsys: pytest.CaptureFixture[str]) -> None:
+    exec(compile(block_after("## Python", "python"), "README.md", "exec"), {})
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("optimal 42.45")
+    assert float(lines[-1]) == pytest.approx(40.5)
+
+
+def test_every_link_leads_somewhere() -> None:
+    for link in re.findall(r"\]\(([^)#]+)\)", README):
+        assert (ROOT / link).exists(), link
+
+
+def test_every_command_is_listed() -> None:
+    from gpusched_dsl.cli.arguments import build_parser
+
+    shown = re.findall(r"^\| `gsdsl (\w+)", README, re.MULTILINE)
+    assert shown == re.findall(r"^    ([a-z]+) {2,}", build_parser()[0].format_help(), re.MULTILINE)
