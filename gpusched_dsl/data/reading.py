@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -69,7 +70,8 @@ class FileReader:
         if key not in self._located:
             try:
                 root = None if source is None else self.roots.get(source)
-                self._located[key] = locate(base, data.path.value, self.limits, root)
+                found = locate(base, data.path.value, self.limits, root)
+                self._located[key] = Located(found.path, _name_beside(data.path))
             except Unreadable as error:
                 self._located[key] = error.faults[0]
         return self._located[key]
@@ -100,6 +102,14 @@ class FileReader:
             same = self.hashes.get(located.name, file.sha256) == file.sha256
             self.hashes[located.name if same else str(located.path)] = file.sha256
             return file
+
+
+def _name_beside(path: tree.Text) -> str:
+    """What findings call a data file: its path from where the text itself was named."""
+    source = path.span.source
+    return (
+        path.value if source.path is None else os.path.normpath(os.path.join(os.path.dirname(source.name), path.value))
+    )
 
 
 def _table(data: tree.Data) -> str | None:
