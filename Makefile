@@ -11,12 +11,13 @@ DEMO   ?= models/gavel_40_jobs.gsm
 .PHONY: help demo test slow lint bench tables clean
 
 help:
-	@echo "make demo   solve the scenario drawn from a public trace and print its schedule"
-	@echo "make test   run the tests (make slow: the long ones too)"
-	@echo "make lint   ruff and mypy"
-	@echo "make bench  run the benchmarks and print their tables"
-	@echo "make tables work out the parse tables again, after a change of the grammar"
-	@echo "make clean  remove the virtual environment, caches and build leftovers"
+	@echo "make demo    solve the scenario drawn from a public trace and print its schedule"
+	@echo "make test    run the tests"
+	@echo "make slow    run the long tests: properties, fuzzing, scale"
+	@echo "make lint    ruff and mypy"
+	@echo "make bench   run the benchmarks and print their tables"
+	@echo "make tables  work out the parse tables again, after a change of the grammar"
+	@echo "make clean   remove the virtual environment, caches and build leftovers"
 
 demo: $(VENV)/.has-run
 	$(BIN)/gsdsl solve $(DEMO)
