@@ -43,7 +43,8 @@ def test_blanks_between_words() -> None:
     check(
         """
         model   M{set A;set   B={1 , 2};param p[ j in A,B ]in   $ / h>=0   default   1 [ $/h ]"doc";
-        let x=-a+b*-c^2-(d-1)+sum [j in A]y [ j - 1 ] *f( a ,b = 2 )+z[2*j-1]; constraint c[j in A] :a<=b=>not c;
+        let x=-a+b*-c^2-(d-1)+sum [j in A]y [ j - 1 ] *f( a ,b = 2 )+z[2*j-1];
+        constraint c[j in A] :a<=b=>not c;
         set C={(v,g):v in A,g in 1 .. n[ v ]}; set D={ };
         }
         scenario S for M{x=- 3;data"f"{p[a,slot( t,15 [min] )]=mean( c [ s ] );}}
@@ -51,7 +52,8 @@ def test_blanks_between_words() -> None:
         """,
         """
         model M { set A;  set B = { 1, 2 };  param p[j in A, B] in $/h >= 0 default 1[$/h] "doc";
-          let x = -a + b * -c^2 - (d - 1) + sum[j in A] y[j-1] * f(a, b = 2) + z[2 * j - 1];  constraint c[j in A]: a <= b => not c;
+          let x = -a + b * -c^2 - (d - 1) + sum[j in A] y[j-1] * f(a, b = 2) + z[2 * j - 1];
+          constraint c[j in A]: a <= b => not c;
           set C = { (v, g) : v in A, g in 1..n[v] };  set D = {};
         }
         scenario S for M { x = -3;  data "f" { p[a, slot(t, 15[min])] = mean(c[s]); } }

@@ -27,10 +27,8 @@ SNIPPETS = [
     *vocabulary().reserved,
     *vocabulary().soft,
     *vocabulary().signs,
-    *"x j Jobs 3 2.5 1e400 99999999999999999999 h $ \n # // ' \" \\ \t \r \0 é 𝒳 \ufeff \u202e".split(" "),
-    '"a"',
-    "x[j]",
-    "1[h]",
+    *("x", "j", "Jobs", "3", "2.5", "1e400", "99999999999999999999", "h", "$", '"a"', "x[j]", "1[h]"),
+    *("\n", "#", "//", "'", '"', "\\", "\t", "\r", "\0", "é", "𝒳", "\ufeff", "\u202e"),
     "sum[j in Jobs] ",
     "model M {",
     "scenario S for M {",
@@ -87,11 +85,11 @@ def check_text(text: str) -> None:
     render_json(diagnostics)
     try:
         formatted = format_text(text)
-    except DiagnosticError as error:
-        assert diagnostics.has_errors
-        assert any(d.severity == "error" for d in error.diagnostics)
+    except DiagnosticError:
+        formatted = None
+    assert diagnostics.has_errors == (formatted is None)
+    if formatted is None:
         return
-    assert not diagnostics.has_errors
     again = Diagnostics()
     assert same_file(file, parse(Source("g.gsm", formatted), again))
     assert not again.has_errors

@@ -83,7 +83,7 @@ def test_syntax_errors_of_imported_files_are_reported(tmp_path: Path) -> None:
     assert not workspace.incomplete
 
 
-# --- files that cannot be read -----------------------------------------------------------------------------------------
+# --- files that cannot be read ---------------------------------------------------------------------------------------
 
 
 def test_a_missing_file(tmp_path: Path) -> None:
@@ -226,7 +226,7 @@ def test_the_number_of_files_is_bounded(tmp_path: Path) -> None:
     assert workspace.incomplete
 
 
-# --- the standard library, and texts -----------------------------------------------------------------------------------
+# --- the standard library, and texts ---------------------------------------------------------------------------------
 
 
 def test_the_standard_library(tmp_path: Path) -> None:

@@ -1,0 +1,64 @@
+"""The grammar itself: no conflicts, kept tables in step, the words of both kinds."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from lark.parsers.lalr_analysis import LALR_Analyzer
+
+from gpusched_dsl.language import grammar
+from gpusched_dsl.language.grammar import fingerprint, kept_fingerprint, vocabulary
+from gpusched_dsl.language.wording import expected_words
+
+
+def test_the_kept_tables_are_those_of_the_grammar() -> None:
+    words = "write them anew with `python -m gpusched_dsl.language.grammar`"
+    kept = kept_fingerprint()
+    assert kept is not None, words
+    assert kept.split()[-1] == fingerprint().split()[-1], words
+
+
+def test_kept_and_compiled_parsers_are_alike() -> None:
+    kept = grammar._kept()
+    if kept is None:
+        pytest.skip("the tables were made by another version of Lark")
+    compiled = grammar.compiled()
+    assert [(t.name, t.pattern.value, t.priority) for t in kept.terminals] == [
+        (t.name, t.pattern.value, t.priority) for t in compiled.terminals
+    ]
+    assert len(kept.rules) == len(compiled.rules)
+    accepted = [set(p.parse_interactive("").choices()) for p in (kept, compiled)]
+    assert accepted[0] == accepted[1]
+
+
+def test_the_parser_works_without_kept_tables() -> None:
+    code = (
+        "import gpusched_dsl.language.grammar as g; g.TABLES = 'none';"
+        "from gpusched_dsl.language.formatter import format_text;"
+        "assert format_text('model  M { var x ; }') == 'model M { var x; }\\n'; assert g._kept() is None"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_grammar_has_no_conflicts() -> None:
+    # Otherwise Lark settles those between shift and reduce without a word.
+    frontend = grammar.compiled().parser
+    LALR_Analyzer(frontend.parser_conf, strict=True).compute_lalr()
+
+
+def test_reserved_words_are_few_and_known() -> None:
+    assert " ".join(sorted(vocabulary().reserved)) == (
+        "all and any argmax argmin binary campaign check constraint count cross default diff drop else false "
+        "if import in integer inter let max maximize min minimize model not online option or override param "
+        "placement policy prod random scenario set sum test then true union var when where within"
+    )
+    assert not set(vocabulary().reserved) & set(vocabulary().soft)
+
+
+def test_every_terminal_has_words_for_messages() -> None:
+    for terminal in grammar.lark().terminals:
+        if terminal.name not in ("COMMENT", "BLANK"):
+            assert expected_words([terminal.name]) != "nothing more", terminal.name
+    assert expected_words(["$END"]) == "the end of the text"
