@@ -14,6 +14,7 @@ from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
 
 # Of the sum of the sizes of the parts of an objective.
 OBJECTIVE_TOLERANCE = 1e-6
+NOT_FEASIBLE = "GSM4008"
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +29,7 @@ class CheckedPoint:
 def checked_point(problem: Problem, answer: Answer, tolerances: Tolerances, solver: str) -> CheckedPoint:
     """The point to report for `answer`: tidied if that keeps it feasible, else as the solver gave it.
 
-    Tidying rounds integer columns and moves values that overstep a bound by a rounding error onto it. Raises
+    Tidying rounds integer columns and moves values that overstep a bound onto it, both within the tolerances. Raises
     DiagnosticError when the point breaks the problem beyond the tolerances, or its objective is not what was claimed.
     """
     assert answer.values is not None
@@ -37,11 +38,12 @@ def checked_point(problem: Problem, answer: Answer, tolerances: Tolerances, solv
         message = f"`{solver}` returned {raw.size} values for {problem.columns} columns"
         raise DiagnosticError([Diagnostic("GSM4007", message)])
     _check_objective(problem, answer, raw, solver)
-    tidy = tidied(problem, raw)
-    checked = verify(problem, tidy, tolerances)
-    if checked.feasible:
-        return CheckedPoint(tidy, checked, True)
     checked = verify(problem, raw, tolerances)
+    if checked.integrality <= tolerances.integrality and checked.bound_relative <= tolerances.feasibility:
+        tidy = tidied(problem, raw)
+        tidy_checked = verify(problem, tidy, tolerances)
+        if tidy_checked.feasible:
+            return CheckedPoint(tidy, tidy_checked, True)
     if checked.feasible:
         return CheckedPoint(raw, checked, not problem.is_mip or checked.integrality == 0.0)
     raise DiagnosticError([_broken(checked, solver)])
@@ -86,7 +88,7 @@ def _allowed(objective: Objective, value: ObjectiveValue, columns: int) -> float
 def _broken(checked: Verification, solver: str) -> Diagnostic:
     first, *others = checked.worst
     return Diagnostic(
-        "GSM4008",
+        NOT_FEASIBLE,
         f"the point that `{solver}` returned is not feasible: {first}",
         first.family.span,
         notes=tuple(f"also, {violation}" for violation in others),

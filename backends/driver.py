@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gpusched_dsl.backends.checking import CheckedPoint, checked_bound, checked_point
+from gpusched_dsl.backends.checking import NOT_FEASIBLE, CheckedPoint, checked_bound, checked_point
 from gpusched_dsl.backends.protocol import Backend, Monitor, Session, SolveOptions
 from gpusched_dsl.backends.registry import backend as backend_named
 from gpusched_dsl.backends.repair import repaired
@@ -185,6 +185,8 @@ class _Solve:
             if checked.whole:
                 return answer, checked
         except DiagnosticError as refused:
+            if refused.diagnostics[0].code != NOT_FEASIBLE:
+                raise
             refusal = refused
         other = repaired(self.backend, problem, answer, self.options, self.monitor) if problem.is_mip else None
         if other is not None:

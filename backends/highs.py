@@ -138,7 +138,7 @@ class HighsSession:
         status = self._highs.getModelStatus()
         if status in (Raw.kUnknown, Raw.kSolveError, Raw.kPresolveError, Raw.kPostsolveError):
             status = self._run_again(control, monitor, options, "presolve", "off")
-        if status == Raw.kInfeasible and self._problem.is_mip:
+        if status == Raw.kInfeasible:
             status = self._second_opinion(control, monitor, options)
         answer = self._answer(status)
         if self._problem.is_mip and status in (Raw.kUnbounded, Raw.kUnboundedOrInfeasible):
@@ -150,9 +150,8 @@ class HighsSession:
         is_mip = self._problem.is_mip
 
         def look(event: Any) -> None:
-            if control.stopping:
-                event.interrupt()
-            elif control.wants_progress:
+            event.interrupt(control.stopping)  # said every time: HiGHS remembers it from one run to the next
+            if control.wants_progress and not control.stopping:
                 seen = event.data_out
                 if is_mip:
                     control.report(_known(seen.mip_primal_bound), _known(seen.mip_dual_bound), seen.mip_node_count)
@@ -176,9 +175,9 @@ class HighsSession:
                 callback.unsubscribe(look)
 
     def _second_opinion(self, control: Control, monitor: Monitor | None, options: SolveOptions) -> Any:
-        """Ask again without presolve before an integer problem is called infeasible.
+        """Ask again without presolve before a problem is called infeasible.
 
-        Presolve of HiGHS 1.7 to 1.15 has called feasible problems infeasible (tests/conformance has one). The second
+        Presolve of HiGHS 1.7 to 1.15 has called feasible problems infeasible (tests/conformance has two). The second
         run gets `SECOND_OPINION` times the time of the first; where that does not suffice the first word stands.
         """
         given = max(SECOND_OPINION_SECONDS, SECOND_OPINION * control.seconds)

@@ -21,13 +21,16 @@ def repaired(
 ) -> Answer | None:
     """The answer with a point whose integer columns are whole; None when there is none that is as good.
 
-    Solvers accept 0.999999 for 1; with a large coefficient on that column the rounded point breaks a row, but often
-    another choice of the continuous columns does not.
+    The repaired point is not checked for feasibility here. Solvers accept 0.999999 for 1; with a large coefficient on
+    that column the rounded point breaks a row, but often another choice of the continuous columns does not.
     """
     assert answer.values is not None
-    if problem.integer.all() or not np.isfinite(answer.values).all():
+    if not np.isfinite(answer.values).all():
         return None
     whole = np.clip(np.rint(answer.values), problem.lower, problem.upper)
+    if problem.integer.all():
+        objective = problem.objectives[0].value(whole) if problem.objectives else 0.0
+        return _unless_worse(replace(answer, values=whole, objective=objective), answer, options)
     linear = replace(
         problem,
         lower=np.where(problem.integer, whole, problem.lower),
@@ -45,9 +48,12 @@ def repaired(
             session.close()
     if found.status is not Status.OPTIMAL or found.values is None:
         return None
+    return _unless_worse(replace(answer, values=found.values, objective=found.objective), answer, options)
+
+
+def _unless_worse(other: Answer, answer: Answer, options: SolveOptions) -> Answer | None:
+    """`other`, or None when it is no longer the optimum that `answer` claims to be."""
     best = answer.bound if answer.bound is not None else answer.objective
-    if answer.status is Status.OPTIMAL and found.objective is not None and best is not None:
-        loss = relative_gap(found.objective, best)
-        if loss > options.gap + ALLOWED_LOSS:
-            return None
-    return replace(answer, values=found.values, objective=found.objective)
+    if answer.status is not Status.OPTIMAL or other.objective is None or best is None:
+        return other
+    return other if relative_gap(other.objective, best) <= options.gap + ALLOWED_LOSS else None

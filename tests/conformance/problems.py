@@ -305,6 +305,7 @@ UNBOUNDED = [
     ended("unbounded_lp_min", "unbounded", problem(minimize(-1, 0), columns=2, rows=[equal(0, 1, -1)])),
     ended("unbounded_lp_max", "unbounded", problem(maximize(1, 1), columns=2, rows=[at_least(1, 1, -1)])),
     ended("unbounded_no_rows", "unbounded", problem(maximize(1), columns=1)),
+    ended("unbounded_called_infeasible", "unbounded", stored("unbounded_called_infeasible")),
     ended("unbounded_free", "unbounded", problem(minimize(1), columns=1, lower=-INF)),
     ended("unbounded_mip", "unbounded", problem(minimize(-1, 0), columns=2, rows=[equal(0, 1, -1)], integer=True)),
     ended("unbounded_mip_no_rows", "unbounded", problem(maximize(1), columns=1, integer=True)),

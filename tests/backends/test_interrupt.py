@@ -1,0 +1,167 @@
+"""Ctrl-C, monitors and what they leave behind, with real signals."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from building import at_least, many_knapsacks, minimize, problem
+
+from gpusched_dsl.backends.driver import solve_problem
+from gpusched_dsl.backends.protocol import Progress, SolveOptions
+from gpusched_dsl.backends.registry import backend_names
+from gpusched_dsl.backends.running import Control, run_stoppable
+
+PROGRAM = """
+import json, sys
+sys.path.insert(0, sys.argv[2])
+from building import many_knapsacks
+from gpusched_dsl.backends.driver import solve_problem
+from gpusched_dsl.backends.protocol import SolveOptions
+
+class Telling:
+    told = False
+    stop_requested = False
+    def progress(self, progress):
+        if progress.objective is not None and not self.told:
+            self.told = True
+            print("incumbent", flush=True)
+
+solved = solve_problem(many_knapsacks(), sys.argv[1], SolveOptions(gap=0.0, time_limit=60), monitor=Telling())
+print(json.dumps({"status": solved.status, "reason": solved.reason, "objective": solved.objective,
+                  "bound": solved.bound, "feasible": solved.verification.feasible}), flush=True)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@pytest.mark.parametrize("name", backend_names())
+def test_ctrl_c_keeps_the_best_point(name: str) -> None:
+    folder = str(Path(__file__).parent.parent / "conformance")
+    child = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, name, folder], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert child.stdout is not None
+    assert child.stderr is not None
+    assert child.stdout.readline().strip() == "incumbent"
+    sent = time.monotonic()
+    child.send_signal(signal.SIGINT)
+    told = json.loads(child.stdout.readline())
+    errors = child.stderr.read()
+    assert child.wait(timeout=20) == 0
+    assert time.monotonic() - sent < 20
+    assert "Traceback" not in errors
+    assert (told["status"], told["reason"], told["feasible"]) == ("limit", "interrupt", True)
+    assert 0 < told["objective"] <= told["bound"]
+
+
+class StopAtOnce:
+    """Stops as soon as it has been asked; remembers what it heard."""
+
+    def __init__(self, after: int = 0) -> None:
+        self.after = after
+        self.heard: list[Progress] = []
+        self.threads: set[int] = set()
+
+    def progress(self, progress: Progress) -> None:
+        self.heard.append(progress)
+        self.threads.add(threading.get_ident())
+
+    @property
+    def stop_requested(self) -> bool:
+        return len(self.heard) >= self.after
+
+
+@pytest.mark.parametrize("name", backend_names())
+def test_monitor_hears_and_stops(name: str) -> None:
+    monitor = StopAtOnce(after=3)
+    solved = solve_problem(many_knapsacks(), name, SolveOptions(gap=0.0, time_limit=60), monitor=monitor)
+    assert (solved.status, solved.reason) == ("limit", "interrupt")
+    assert len(monitor.heard) >= 3
+    assert monitor.threads == {threading.get_ident()}
+    seconds = [p.seconds for p in monitor.heard]
+    assert seconds == sorted(seconds)
+    assert any(p.objective is not None for p in monitor.heard)
+    assert solved.objective is not None
+    bounds = [p.bound for p in monitor.heard if p.bound is not None]
+    assert all(bound >= solved.objective for bound in bounds)
+
+
+@pytest.mark.parametrize("name", backend_names())
+def test_session_works_after_a_stop(name: str) -> None:
+    options = SolveOptions(gap=0.0, time_limit=60)
+    solved = solve_problem(many_knapsacks(), name, options, monitor=StopAtOnce())
+    assert solved.reason == "interrupt"
+    assert solved.session is not None
+    answer = solved.session.solve(SolveOptions(gap=0.5))
+    assert answer.status == "optimal"
+
+
+class Failing:
+    stop_requested = False
+
+    def progress(self, progress: Progress) -> None:
+        raise RuntimeError("the screen is gone")
+
+
+@pytest.mark.parametrize("name", backend_names())
+def test_failing_monitor_stops_the_solver(name: str) -> None:
+    began = time.monotonic()
+    with pytest.raises(RuntimeError, match="the screen is gone"):
+        solve_problem(many_knapsacks(), name, SolveOptions(gap=0.0, time_limit=60), monitor=Failing())
+    assert time.monotonic() - began < 30
+    assert not [t for t in threading.enumerate() if t.name == "solver"]
+
+
+def test_second_ctrl_c_gives_up_waiting() -> None:
+    control = Control()
+    release = threading.Event()
+
+    def press() -> None:
+        for _ in range(2):
+            time.sleep(0.2)
+            os.kill(os.getpid(), signal.SIGINT)
+
+    presser = threading.Thread(target=press)
+    presser.start()
+    with pytest.raises(KeyboardInterrupt):
+        run_stoppable(lambda: (release.wait(20), None)[1], control)
+    release.set()
+    presser.join()
+    assert control.stopping
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_other_handlers_of_ctrl_c_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    def own(number: int, frame: object) -> None: ...
+
+    before = signal.signal(signal.SIGINT, own)
+    try:
+        solve_problem(problem(minimize(1), columns=1, rows=[at_least(1, 1)]), "highs")
+        assert signal.getsignal(signal.SIGINT) is own
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.parametrize("name", backend_names())
+def test_solves_outside_the_main_thread(name: str) -> None:
+    found: list[float | None] = []
+    one = problem(minimize(1), columns=1, rows=[at_least(1, 1)])
+    thread = threading.Thread(target=lambda: found.append(solve_problem(one, name).objective))
+    thread.start()
+    thread.join(30)
+    assert found == [1.0]
+
+
+def test_a_failure_in_the_solver_comes_out_here() -> None:
+    def work() -> None:
+        raise ArithmeticError("inside")
+
+    with pytest.raises(ArithmeticError, match="inside"):
+        run_stoppable(work, Control())
