@@ -83,6 +83,11 @@ def _elements(values: pl.Series, universe: Universe, tell: _Teller) -> Cells:
     return Cells(coded.codes, coded.known)
 
 
+def _written(value: object) -> object:
+    """A value as an author would write it: 2, not 2.0."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class _Teller:
     """Reports one kind of wrong value, if there is any. `rows` are the rows of the piece that masks speak of."""
@@ -98,7 +103,7 @@ class _Teller:
             return
         values, origin = self.piece.values, self.piece.origin
         assert values is not None
-        shown = [(f"`{values[row]}`", origin.place(row)) for row in rows[:SHOWN].tolist()]
+        shown = [(f"`{_written(values[row])}`", origin.place(row)) for row in rows[:SHOWN].tolist()]
         text, place = shown[0]
         message = f"{text}, a value of `{self.checked.name}`, {one}"
         if len(rows) > 1:

@@ -97,7 +97,7 @@ def locate(base: Path, text: str, limits: Limits, root: Path | None = None) -> L
         raise Unreadable(
             Fault(
                 "GSM2003",
-                f"`{shown}` is no path of a data file: {reason}",
+                f"{f'`{shown}`' if shown else 'this'} is no path of a data file: {reason}",
                 help="name a file relative to this text, with `/` between folders",
             )
         )

@@ -260,6 +260,7 @@ def _report_patched_twice(
         f"`{key_text(checked.name, patch.labels)}` is given 2 times",
         patch.span,
         secondary=[Label(earlier.span, "first given here"), declared(checked)],
+        help="keep one of them",
     )
 
 

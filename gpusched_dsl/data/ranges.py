@@ -88,7 +88,8 @@ def report_failed_check(
         ", ".join(f"{name} = {quoted(label)}" for name, label in zip(names, labels, strict=True))
         for labels in (decode(components, shown) if names else [])
     ]
-    message = "the data do not meet a check" if check.message is None else check.message
+    condition = " ".join(check.condition.span.text.split())
+    message = f"the data do not meet `{condition}`" if check.message is None else f"a check failed: {check.message}"
     count = len(holds)
     notes: tuple[str, ...] = ()
     if told:

@@ -112,7 +112,7 @@ def report_unknown_keys(
         "GSM2103",
         message,
         piece.origin.place(int(rows[0]), at),
-        f"key of `{checked.name}`",
+        f"{'element' if isinstance(checked, CheckedSet) else 'key'} of `{checked.name}`",
         secondary=[Label(piece.origin.statement, "given here"), declared(checked)],
         notes=notes,
         help=_near(labels[0], component),

@@ -112,15 +112,15 @@ class _Repeat:
 
 def _report_repeated(checked: CheckedSet, repeats: list[_Repeat], count: int, diagnostics: Diagnostics) -> None:
     head, *rest = repeats
-    message = f"{head.text} is twice among the elements of `{checked.name}`"
+    message = f"`{head.text}` is twice among the elements of `{checked.name}`"
     if count > 1:
-        message = f"{count} elements of `{checked.name}` are given again, such as {head.text}"
+        message = f"{count} elements of `{checked.name}` are given again, such as `{head.text}`"
     diagnostics.error(
         "GSM2110",
         message,
         head.place,
         secondary=[Label(head.earlier, "first given here"), declared(checked)],
-        notes=examples([f"{r.text} ({place_text(r.place)}), first {place_text(r.earlier)}" for r in rest], count - 1),
+        notes=examples([f"`{r.text}` ({place_text(r.place)}), first {place_text(r.earlier)}" for r in rest], count - 1),
         help="where rows may repeat, take them with `distinct` in the data statement",
     )
 
