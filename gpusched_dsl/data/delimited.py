@@ -206,7 +206,7 @@ def _split(
     frame = frame.select([pl.col(place).alias(column) for column, place in places.items()])
     spaced = _has_spaces(body, separator.encode())
     if spaced:
-        frame = frame.with_columns(pl.all().str.strip_chars())
+        frame = frame.with_columns(pl.all().str.strip_chars(" "))
     if spaced or b'""' in body:
         frame = frame.with_columns(pl.all().replace("", None))
     return frame
