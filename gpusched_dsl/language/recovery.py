@@ -265,24 +265,32 @@ class Reader:
 
     def _skip_campaign(self, word: Token) -> None:
         """Give the parser all that follows the word `campaign` as one token."""
-        depth, end = 0, self.at + 1
-        while end < len(self.tokens):
+        opened: list[Opened] = []
+        end, closed = self.at + 1, False
+        while end < len(self.tokens) and not closed:
             token = self.tokens[end]
             if token.type in _BLOCKS and self.starts_line(end):
                 break
-            depth += (token.type == "LBRACE") - (token.type == "RBRACE")
+            if token.type == "LBRACE":
+                opened.append(Opened(token, end, block=True))
+            elif token.type == "RBRACE":
+                if opened:
+                    opened.pop()
+                closed = not opened
             end += 1
-            if token.type == "RBRACE" and depth <= 0:
-                break
         self.diagnostics.error(
             "GSM9001",
             "`campaign` blocks are not part of this version; this one is skipped",
             self.span(word),
             severity=Severity.WARNING,
         )
+        if opened:
+            self.report_unclosed(opened[0], self.span_at(end))
+        elif not closed:
+            self.error("GSM1010", "expected the block of this campaign", self.span(word), help="`{ ... }` is missing")
         self.take(word)
-        first, last = self.tokens[min(self.at, end - 1)], self.tokens[end - 1]
-        self.feed(Token("SKIPPED", "", start_pos=first.start_pos, end_pos=last.end_pos), self.at)
+        start = self.tokens[self.at].start_pos if self.at < end else word.end_pos
+        self.feed(Token("SKIPPED", "", start_pos=start, end_pos=self.tokens[end - 1].end_pos), self.at)
         self.at = end
 
     # --- the end ----------------------------------------------------------------------------------------------------

@@ -131,10 +131,13 @@ def test_mistakes_in_a_model(text: str, code: str, underlined: str, words: str) 
         ("import x;", "GSM1010", "x", "a text in quotes"),
         ("model M { } }", "GSM1013", "}", "closes nothing"),
         ("3 + 4;", "GSM1010", "3", "expected a block"),
+        ("campaign C for M { vary x in {1, 2};", "GSM1012", "{", "never closed"),
+        ("campaign C;", "GSM1010", "campaign", "`{ ... }` is missing"),
     ],
 )
 def test_mistakes_in_other_places(text: str, code: str, underlined: str, words: str) -> None:
     file, found = errors(text + "\nmodel Last { set A; }")
+    found = [f for f in found if f.severity == "error"]
     assert place(found[0])[:2] == (code, underlined)
     assert len(found) == 1, [f.message for f in found]
     assert words in f"{found[0].message} / {found[0].help}"
