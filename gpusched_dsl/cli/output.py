@@ -29,7 +29,7 @@ class Output:
         self.findings_are_output = findings_are_output
         self._silent = self.as_json and findings_are_output
         self._collected: list[Diagnostic] = []
-        self._told: set[tuple[str, str, str]] = set()
+        self._told: set[tuple[str, ...]] = set()
         self.errors = 0
         self.warnings = 0
 
@@ -110,9 +110,9 @@ class Output:
         sys.stderr.flush()
 
 
-def _key(diagnostic: Diagnostic) -> tuple[str, str, str]:
+def _key(diagnostic: Diagnostic) -> tuple[str, ...]:
     """The same finding in a text that was read twice, for two files that import it, has the same key."""
-    return diagnostic.code, diagnostic.message, str(diagnostic.primary)
+    return diagnostic.code, diagnostic.message, str(diagnostic.primary), *diagnostic.notes
 
 
 def _is_terminal(stream: TextIO) -> bool:

@@ -74,10 +74,15 @@ def _group_starts(frame: pl.DataFrame, leading: Sequence[str]) -> set[int]:
 
 
 def _join_slots(placed: Placement) -> Placement:
-    """Rows that differ only in the slot and in what is summed become one, with the slots as ranges."""
+    """Rows that differ only in the slot and in what is summed become one, with the slots as ranges.
+
+    A rate of cost that changes from slot to slot would keep them apart, so only the sum of the cost stays.
+    """
     frame = placed.table
     if frame.is_empty():
         return placed
+    if {"costs", "cost"} <= set(frame.columns):
+        frame = frame.drop("costs")
     same = [n for n in frame.columns if n != "slot" and n not in SUMMED]
     slot_codes = placed.codes.get("slot", np.arange(frame.height))
     by_slot = np.argsort(slot_codes, kind="stable")
@@ -95,7 +100,7 @@ def _join_slots(placed: Placement) -> Placement:
             if name in joined:
                 joined[name].append(float(frame[name][rows].sum()))
     firsts = [rows[0] for rows in groups.values()]
-    codes = {name: codes[firsts] for name, codes in placed.codes.items() if name in joined}
+    codes = {name: column[firsts] for name, column in placed.codes.items() if name in joined}
     return Placement(pl.DataFrame(joined, schema_overrides={"slot": pl.String}), placed.units, codes)
 
 

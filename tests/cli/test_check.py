@@ -1,0 +1,115 @@
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Run = Callable[..., object]
+TOUR = ["campaign.gsm", "capacity_planning.gsm", "figure1.gsm", "price_aware.gsm", "speed_profile.gsm"]
+
+
+def test_what_is_right_is_counted(gsdsl: Run, pack: Path) -> None:
+    done = gsdsl("check", pack)
+    assert (done.code, done.out, done.err) == (0, "ok: 1 model, 1 scenario, 1 test\n", "")
+
+
+def test_all_findings_at_once(gsdsl: Run, variant: Callable[..., Path]) -> None:
+    path = variant("worth[i] *", "wroth[i] *", "room = 7[GB]", "room = 7[$]", "gain == 10", "gian == 10")
+    done = gsdsl("check", path)
+    assert done.code == 1
+    assert done.out == ""
+    assert "GSM1101" in done.err
+    assert "did you mean `worth`?" in done.err
+    assert done.err.count("error[") == 1  # what needs the model is silent while the model has errors
+    path = variant("room = 7[GB]", "room = 7[$]", "a 3 2", "a 3 2 1")
+    assert gsdsl("check", path).err.count("error[") == 2
+
+
+def test_findings_as_json_are_the_output(gsdsl: Run, variant: Callable[..., Path]) -> None:
+    done = gsdsl("check", "--diagnostics", "json", variant("room = 7[GB]", "room = 7[$]"))
+    assert done.code == 1
+    assert "GSM1302" in json.dumps(json.loads(done.out))
+    assert done.err == ""
+    done = gsdsl("check", "--diagnostics", "json", variant())
+    assert done.code == 0
+    assert "GSM" not in json.dumps(json.loads(done.out))
+
+
+def test_wrong_data_are_errors(gsdsl: Run, variant: Callable[..., Path]) -> None:
+    done = gsdsl("check", variant("b 5 3", "b -5 3"))
+    assert done.code == 1
+    assert "GSM2109" in done.err
+
+
+def test_a_scenario_without_all_data_is_a_warning(gsdsl: Run, variant: Callable[..., Path]) -> None:
+    done = gsdsl("check", variant("  room = 7[GB];\n", ""))
+    assert done.code == 0
+    assert done.out == "ok: 1 model, 1 scenario, 1 test\n"
+    assert "warning[GSM2115]: scenario `Small` does not give `room`" in done.err
+    assert gsdsl("solve", variant("  room = 7[GB];\n", "")).code == 1
+
+
+def test_a_base_for_other_scenarios_may_be_incomplete(gsdsl: Run, variant: Callable[..., Path]) -> None:
+    full = "scenario Full extends Small { room = 7[GB]; }\ntest Small {"
+    path = variant("  room = 7[GB];\n", "", "test Small {", full, "solve Small", "solve Full")
+    done = gsdsl("check", path)
+    assert (done.code, done.err) == (0, "")
+
+
+def test_a_missing_data_file_is_a_warning(gsdsl: Run, variant: Callable[..., Path]) -> None:
+    path = variant("room = 7[GB];", 'data "later.csv" { room = room[GB]; }')
+    done = gsdsl("check", path)
+    assert done.code == 0
+    assert "warning[GSM2001]" in done.err
+    done = gsdsl("solve", path)
+    assert done.code == 1
+    assert "error[GSM2001]" in done.err
+
+
+def test_data_from_outside_need_leave(gsdsl: Run, variant: Callable[..., Path], tmp_path: Path) -> None:
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "room.csv").write_text("room\n7\n")
+    path = variant("room = 7[GB];", 'data "../room.csv" { room = room[GB]; }', name="inner/pack.gsm")
+    assert "GSM2002" in gsdsl("check", path).err
+    assert gsdsl("check", path, "--allow-outside").code == 0
+    assert gsdsl("solve", path, "--allow-outside").code == 0
+
+
+def test_folders_stand_for_their_files(gsdsl: Run, variant: Callable[..., Path], tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
+    (tmp_path / ".hidden").mkdir()
+    variant(name="one.gsm")
+    variant("7[GB]", "7[$]", name="deep/two.gsm")
+    variant("7[GB]", "7[$]", name=".hidden/three.gsm")
+    done = gsdsl("check", tmp_path)
+    assert done.code == 1
+    assert done.out == f"{tmp_path / 'one.gsm'}: ok: 1 model, 1 scenario, 1 test\n"
+    assert done.err.count("error[") == 1
+
+
+def test_an_empty_folder_is_an_error(gsdsl: Run, tmp_path: Path) -> None:
+    done = gsdsl("check", tmp_path)
+    assert done.code == 1
+    assert "error[GSM6004]" in done.err
+
+
+def test_a_shared_import_is_told_once(gsdsl: Run, variant: Callable[..., Path], tmp_path: Path) -> None:
+    variant("worth[i] * take[i]", "wroth[i] * take[i]", name="shared.gsm")
+    for name in ("a.gsm", "b.gsm"):
+        (tmp_path / name).write_text('import "shared.gsm";\n')
+    assert gsdsl("check", tmp_path / "a.gsm", tmp_path / "b.gsm").err.count("error[") == 1
+
+
+@pytest.mark.parametrize("text", ["", "# only a comment\n"])
+def test_nothing_is_fine(gsdsl: Run, tmp_path: Path, text: str) -> None:
+    (tmp_path / "empty.gsm").write_text(text)
+    assert gsdsl("check", tmp_path / "empty.gsm").out == "ok: nothing declared\n"
+
+
+@pytest.mark.parametrize("content", [b"\x00\x01", b"\xff\xfeh\x00", b"model \xff {}", bytes(range(256)) * 50])
+def test_garbage_is_told(gsdsl: Run, tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "garbage.gsm"
+    path.write_bytes(content)
+    for done in (gsdsl("check", path), gsdsl("solve", path), gsdsl("test", path), gsdsl("fmt", path)):
+        assert done.code == 1
+        assert "error[GSM10" in done.err

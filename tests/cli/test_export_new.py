@@ -1,0 +1,85 @@
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import highspy
+import pytest
+
+from gpusched_dsl.cli.starter import starter_files
+from gpusched_dsl.ir.serial import from_json
+
+Run = Callable[..., object]
+
+
+@pytest.mark.parametrize("form", ["lp", "mps"])
+def test_other_solvers_read_what_is_exported(gsdsl: Run, pack: Path, tmp_path: Path, form: str) -> None:
+    out = tmp_path / f"pack.{form}"
+    done = gsdsl("export", pack, "--to", form, "--out", out)
+    assert (done.code, done.out) == (0, f"wrote {out}: 2 columns (2 integer), 1 row, 2 nonzeros\n")
+    highs = highspy.Highs()
+    highs.silent()
+    assert highs.readModel(str(out)) == highspy.HighsStatus.kOk
+    highs.run()
+    assert highs.getInfo().objective_function_value == pytest.approx(10.0)
+    assert [p.name for p in tmp_path.iterdir() if p.name.startswith(".")] == []
+
+
+def test_without_a_file_it_goes_to_standard_output(gsdsl: Run, pack: Path, tmp_path: Path) -> None:
+    for form in ("lp", "mps", "json"):
+        gsdsl("export", pack, "--to", form, "--out", tmp_path / "out")
+        assert gsdsl("export", pack, "--to", form).out == (tmp_path / "out").read_text()
+
+
+def test_json_is_the_problem(gsdsl: Run, pack: Path) -> None:
+    problem = from_json(gsdsl("export", pack, "--to", "json", "--set", "room=9[GB]").out.encode())
+    assert problem.name == "Pack"
+    assert problem.row_upper.tolist() == [9.0]
+
+
+def test_errors_leave_nothing_behind(gsdsl: Run, variant: Callable[..., Path], tmp_path: Path) -> None:
+    done = gsdsl("export", variant("7[GB]", "7[$]"), "--to", "mps", "--out", tmp_path / "out.mps")
+    assert done.code == 1
+    assert not (tmp_path / "out.mps").exists()
+    done = gsdsl("export", variant(), "--to", "mps", "--out", tmp_path / "none" / "out.mps")
+    assert "error[GSM6008]" in done.err
+
+
+def test_the_starter_project_works_as_it_stands(gsdsl: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "my-cluster"
+    done = gsdsl("new", folder)
+    assert done.code == 0
+    assert sorted(p.name for p in folder.iterdir()) == ["README.md", "jobs.csv", "my-cluster.gsm"]
+    model = folder / "my-cluster.gsm"
+    assert f"next: gsdsl solve {model}" in done.out
+    done = gsdsl("check", model)
+    assert (done.code, done.out, done.err) == (0, "ok: 1 model, 1 scenario, 1 test\n", "")
+    assert "2 passed" in gsdsl("test", model).out
+    assert gsdsl("fmt", "--check", model).code == 0
+    found = json.loads(gsdsl("solve", model, "--json", "-").out)
+    assert found["status"] == "optimal"
+    assert len(found["placement"]) == 4
+
+
+def test_nothing_is_overwritten(gsdsl: Run, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    assert gsdsl("new", tmp_path / "empty").code == 0
+    for name in ("empty", "file"):
+        (tmp_path / "file").write_text("")
+        done = gsdsl("new", tmp_path / name)
+        assert done.code == 1
+        assert "error[GSM6011]" in done.err
+
+
+@pytest.mark.parametrize("name", ["-x", "a b", "ü", ".hidden", "..", "a\0b"])
+def test_names_that_make_no_project(gsdsl: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = gsdsl("new", "--", name)
+    assert done.code == 1
+    assert "error[GSM6002]" in done.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_starter_files_name_the_project() -> None:
+    files = starter_files("demo")
+    assert "gsdsl solve demo.gsm" in files["demo.gsm"]
+    assert "{" + "name}" not in "".join(files.values())

@@ -1,0 +1,248 @@
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Run = Callable[..., object]
+
+REPORT = """\
+Pack, scenario Small, with highs
+2 columns (2 integer), 1 row, 2 nonzeros
+
+status  optimal
+gain    10 $   (maximised)
+  sold  11 $
+  fee   -1 $
+bound   10 $
+gap     0 %
+build   # s
+solve   # s
+"""
+
+
+def seconds_hidden(text: str) -> str:
+    return re.sub(r"\d+\.\d+ s", "# s", text)
+
+
+def test_the_report(gsdsl: Run, pack: Path) -> None:
+    done = gsdsl("solve", pack)
+    assert done.code == 0
+    assert seconds_hidden(done.out) == REPORT
+    assert done.err == ""
+
+
+def test_both_backends_agree(gsdsl: Run, pack: Path, tmp_path: Path) -> None:
+    found = {}
+    for backend in ("highs", "scip"):
+        done = gsdsl("solve", pack, "--backend", backend, "--gap", 0, "--json", tmp_path / f"{backend}.json")
+        assert done.code == 0
+        found[backend] = json.loads((tmp_path / f"{backend}.json").read_text())
+    assert {f["objective"] for f in found.values()} == {10.0}
+    assert [f["backend"] for f in found.values()] == ["highs", "scip"]
+
+
+def test_json_to_standard_output_is_all_there_is(gsdsl: Run, pack: Path) -> None:
+    done = gsdsl("solve", pack, "--json", "-")
+    found = json.loads(done.out)
+    assert found["status"] == "optimal"
+    assert found["terms"] == {"sold": 11.0, "fee": -1.0}
+    assert found["variables"] == {"take": [{"index": ["a"], "value": 2}, {"index": ["b"], "value": 1}]}
+    assert list(found["inputs_sha256"]) == [str(pack)]
+
+
+def test_csv_and_json_files(gsdsl: Run, pack: Path, tmp_path: Path) -> None:
+    done = gsdsl("solve", pack, "--csv", tmp_path / "out", "--json", tmp_path / "out.json")
+    assert done.code == 0
+    assert (tmp_path / "out" / "take.csv").read_text() == "i,value\na,2.0\nb,1.0\n"
+    assert json.loads((tmp_path / "out.json").read_text())["objective"] == 10.0
+    assert f"wrote {tmp_path / 'out.json'}" in done.err
+
+
+def test_settings_change_the_scenario(gsdsl: Run, pack: Path) -> None:
+    done = gsdsl("solve", pack, "--set", "room=4[GB]", "--set", "room=2000[MB]", "--json", "-")
+    found = json.loads(done.out)
+    assert found["terms"]["sold"] == 3.0
+    assert found["settings"] == {"room": "2000[MB]"}
+
+
+def test_a_warm_start_is_taken(gsdsl: Run, pack: Path, tmp_path: Path) -> None:
+    gsdsl("solve", pack, "--json", tmp_path / "first.json")
+    done = gsdsl("solve", pack, "--warm-start", tmp_path / "first.json")
+    assert done.code == 0
+    assert "10 $" in done.out
+
+
+def test_a_warm_start_that_does_not_fit_is_told(gsdsl: Run, pack: Path, tmp_path: Path) -> None:
+    (tmp_path / "other.json").write_text('{"variables": {"take": [{"index": ["z"], "value": 1}]}}')
+    done = gsdsl("solve", pack, "--warm-start", tmp_path / "other.json")
+    assert done.code == 0
+    assert "warning[GSM6009]" in done.err
+    (tmp_path / "broken.json").write_text("{")
+    assert gsdsl("solve", pack, "--warm-start", tmp_path / "broken.json").code == 1
+
+
+def test_quiet_says_nothing(gsdsl: Run, pack: Path) -> None:
+    done = gsdsl("--quiet", "solve", pack)
+    assert (done.code, done.out, done.err) == (0, "", "")
+    assert gsdsl("solve", pack, "--quiet").out == ""
+
+
+@pytest.mark.parametrize(
+    ("replaced", "code", "words"),
+    [
+        (("room = 7[GB]", "room = 0[GB]"), 0, "gain    -1 $"),
+        (("<= room;", ">= 100[GB];"), 3, "infeasible"),
+        ((" integer >= 0 <= 9", " >= 0", "<= room", ">= room"), 4, "unbounded"),
+    ],
+)
+def test_how_a_solve_can_end(
+    gsdsl: Run, variant: Callable[..., Path], replaced: tuple[str, ...], code: int, words: str
+) -> None:
+    done = gsdsl("solve", variant(*replaced))
+    assert done.code == code
+    assert words in done.out
+
+
+def test_without_a_solution_there_is_advice_and_json(gsdsl: Run, variant: Callable[..., Path], tmp_path: Path) -> None:
+    path = variant("<= room;", ">= 100[GB];")
+    done = gsdsl("solve", path, "--json", tmp_path / "out.json", "--csv", tmp_path / "csv")
+    assert done.code == 3
+    assert "`drop` one constraint" in done.out
+    found = json.loads((tmp_path / "out.json").read_text())
+    assert found["status"] == "infeasible"
+    assert found["objective"] is None
+    assert not (tmp_path / "csv").exists()
+    assert "there is no solution" in done.err
+
+
+def test_a_limit_before_any_solution(gsdsl: Run, pack: Path) -> None:
+    done = gsdsl("solve", pack, "--time-limit", 0, "--backend", "scip")
+    assert done.code == 5
+    assert "stopped by the time limit before any solution" in done.out
+
+
+def test_several_scenarios_are_listed(gsdsl: Run, variant: Callable[..., Path]) -> None:
+    path = variant("test Small {", "scenario Large extends Small { room = 20[GB]; }\ntest Small {")
+    done = gsdsl("solve", path)
+    assert done.code == 1
+    assert "error[GSM6006]: there are 2 scenarios: `Small`, `Large`" in done.err
+    assert gsdsl("solve", path, "--scenario", "Large").code == 0
+    done = gsdsl("solve", path, "--scenario", "Larg")
+    assert "error[GSM6007]" in done.err
+    assert "did you mean `Large`?" in done.err
+
+
+def test_a_model_alone_cannot_be_solved(gsdsl: Run, variant: Callable[..., Path], tmp_path: Path) -> None:
+    path = tmp_path / "model.gsm"
+    path.write_text("model M { var x >= 0; minimize x; }")
+    done = gsdsl("solve", path)
+    assert done.code == 1
+    assert "error[GSM6005]" in done.err
+
+
+def test_the_own_scenario_wins_over_imported_ones(gsdsl: Run, pack: Path, tmp_path: Path) -> None:
+    path = tmp_path / "own.gsm"
+    path.write_text('import "pack.gsm";\nscenario Own extends Small { room = 3[GB]; }\n')
+    assert "scenario Own" in gsdsl("solve", path).out
+    path.write_text('import "pack.gsm";\n')
+    assert "scenario Small" in gsdsl("solve", path).out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["--backend", "cvxpy"], "GSM9011", "later version"),
+        (["--backend", "Greedy"], "GSM9011", "is a policy"),
+        (["--backend", "hihgs"], "GSM4001", "did you mean `highs`?"),
+        (["--set", "room"], "GSM6003", "sets nothing"),
+        (["--set", "rom=3"], "GSM1504", "did you mean `room`?"),
+        (["--set", "room=3"], "GSM1303", "needs a unit"),
+        (["--solver-option", "mip"], "GSM6003", "sets nothing"),
+        (["--solver-option", "mip_rel_gab=1"], "GSM4004", "did you mean `mip_rel_gap`"),
+        (["--json", "no/such/folder/out.json"], "GSM6008", "no folder"),
+        (["--csv", "pack.gsm"], "GSM6008", "is a file"),
+        (["--memory-limit", "1e-9"], "GSM3001", "limit"),
+    ],
+)
+def test_wrong_options_are_findings(
+    gsdsl: Run,
+    variant: Callable[..., Path],
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    code: str,
+    words: str,
+) -> None:
+    policy = "policy Greedy for Pack { order i in Items by size[i]; }"
+    path = variant("test Small {", f"{policy}\ntest Small {{", name="pack.gsm")
+    monkeypatch.chdir(path.parent)
+    done = gsdsl("solve", path.name, *arguments)
+    assert done.code == 1
+    assert f"error[{code}]" in done.err
+    assert words in done.err
+    assert "Traceback" not in done.err
+
+
+def test_random_cannot_be_solved_yet(gsdsl: Run, tmp_path: Path) -> None:
+    path = tmp_path / "random.gsm"
+    path.write_text(
+        "model M { random w in h; var x in h >= 0; minimize c in h: E(max(w - x, 0[h])) + x; }\n"
+        "scenario S for M { w ~ exponential(mean = 3[h]); }\n"
+    )
+    done = gsdsl("solve", path)
+    assert done.code == 1
+    assert "error[GSM9010]" in done.err
+    assert "cannot be solved in this version" in done.err
+    assert gsdsl("check", path).code == 0
+
+
+def test_a_problem_file_can_be_solved(gsdsl: Run, pack: Path, tmp_path: Path) -> None:
+    gsdsl("export", pack, "--to", "json", "--out", tmp_path / "problem.json")
+    done = gsdsl("solve", tmp_path / "problem.json", "--csv", tmp_path / "csv")
+    assert done.code == 0
+    assert seconds_hidden(done.out) == REPORT.replace(", scenario Small", "")
+    assert (tmp_path / "csv" / "take.csv").read_text() == "Items,value\na,2.0\nb,1.0\n"
+    for option in (["--scenario", "Small"], ["--set", "room=1[GB]"]):
+        done = gsdsl("solve", tmp_path / "problem.json", *option)
+        assert done.code == 1
+        assert "error[GSM6016]" in done.err
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[1, 2", '{"format": "other", "version": 1}', "\x00\xff"])
+def test_files_that_are_no_problem(gsdsl: Run, tmp_path: Path, text: str) -> None:
+    (tmp_path / "problem.json").write_text(text)
+    done = gsdsl("solve", tmp_path / "problem.json")
+    assert done.code == 1
+    assert "error[GSM4020]" in done.err
+
+
+def test_a_missing_file_has_a_guess(gsdsl: Run, pack: Path) -> None:
+    done = gsdsl("solve", pack.with_name("pak.gsm"))
+    assert done.code == 1
+    assert "did you mean `pack.gsm`?" in done.err
+    assert gsdsl("solve", pack.with_name("none.json")).code == 1
+
+
+def test_findings_as_json_go_to_standard_error(gsdsl: Run, variant: Callable[..., Path]) -> None:
+    path = variant("room = 7[GB]", "room = 7[$]")
+    done = gsdsl("solve", path, "--diagnostics", "json")
+    assert done.code == 1
+    assert "GSM1302" in json.dumps(json.loads(done.err))
+    assert done.out == ""
+
+
+def test_the_placement_is_printed_by_node(gsdsl: Run, tmp_path: Path) -> None:
+    gsdsl("new", tmp_path / "starter")
+    done = gsdsl("solve", tmp_path / "starter" / "starter.gsm")
+    assert done.code == 0
+    table = done.out[done.out.index("placement") :]
+    assert table == (
+        "placement: 4 jobs on 2 nodes, cost 17.55 $\n"
+        "  node   job      uses    lasts [h]  costs [$/h]  cost [$]\n"
+        "  -----  -------  ------  ---------  -----------  --------\n"
+        "  fast   resnet   2 of 4      1.500        1.800     2.700\n"
+        "         whisper  1 of 4      0.500        0.900     0.450\n"
+        "  large  bert     4 of 8      4.000        2.400     9.600\n"
+        "         tuning   4 of 8      2.000        2.400     4.800\n"
+    )

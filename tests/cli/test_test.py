@@ -1,0 +1,167 @@
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Run = Callable[..., object]
+
+
+def lines(text: str) -> list[str]:
+    """The lines of a report without its times."""
+    return [line.split("   (")[0] for line in text.splitlines()]
+
+
+def test_what_holds_passes(gsdsl: Run, pack: Path) -> None:
+    done = gsdsl("test", pack)
+    assert done.code == 0
+    assert lines(done.out)[:3] == ["  PASS  Small: solve Small with highs", "  PASS  Small: solve Small with scip", ""]
+    assert done.out.splitlines()[3].startswith("2 passed in ")
+    assert done.err == ""
+
+
+def test_what_fails_shows_both_sides_at_its_place(gsdsl: Run, variant: Callable[..., Path]) -> None:
+    path = variant("gain == 10", "gain == 11")
+    done = gsdsl("test", path)
+    assert done.code == 1
+    assert lines(done.out)[0] == "  FAIL  Small: solve Small with highs"
+    assert "2 failed in" in done.out
+    assert "error[GSM6015]: `gain == 11` does not hold: `gain` is 10 $" in done.err
+    line = path.read_text().splitlines().index("  expect gain == 11;") + 1
+    assert f"{path}:{line}:10" in done.err
+    assert "a difference of 1.1e-05 is tolerated" in done.err
+    assert "in `solve Small with scip`" in done.err
+
+
+@pytest.mark.parametrize(
+    ("expectation", "holds"),
+    [
+        ("gain == 10.000009", True),
+        ("gain == 10.00002", False),
+        ("gain == 10.4 within 0.5", True),
+        ("gain == 10.4 within 300[$]", True),
+        ("gain == 10.6 within 0.5", False),
+        ("gain != 10", False),
+        ("gain <= 9.999995", True),
+        ("gain < 10", False),
+        ("10 <= gain <= 11", True),
+        ("sold == 11", True),
+        ("fee == -1", True),
+        ("objective == 10", True),
+        ("bound == gain", True),
+        ("gap <= 0", True),
+        ("status == infeasible", False),
+        ('status != "limit"', True),
+        ('sum[i in Items] size[i] * take[i] == 7', True),
+        ("sum[i in Items] size[i] * take[i] == 7000[MB]", True),
+        ("all[i in Items] take[i] <= 2", True),
+        ("all[i in Items] take[i] <= 1", False),
+        ("any[i in Items] take[i] == 2", True),
+        ('take["a"] == 2 and take["b"] == 1', True),
+        ('take["a"] == 2 and take["b"] == 2', False),
+        ("room == 7[GB]", True),
+        ("count(Items) == 2", True),
+    ],
+)
+def test_expectations(gsdsl: Run, variant: Callable[..., Path], expectation: str, holds: bool) -> None:
+    done = gsdsl("test", variant("gain == 10", expectation), "--backend", "highs")
+    assert (done.code == 0) == holds, done.err
+    if not holds:
+        assert done.err.count("error[GSM6015]") == 1
+
+
+def test_a_failing_all_names_the_first_index(gsdsl: Run, variant: Callable[..., Path]) -> None:
+    done = gsdsl("test", variant("gain == 10", "all[i in Items] take[i] <= 1"), "--backend", "highs")
+    assert "`take[i] <= 1` does not hold for 1 of 2, first for i = a: `take[i]` is 2" in done.err
+
+
+def test_what_an_answer_does_not_have(gsdsl: Run, variant: Callable[..., Path]) -> None:
+    path = variant("<= room;", ">= 100[GB];", "status == optimal", "status == infeasible")
+    done = gsdsl("test", path, "--backend", "highs")
+    assert done.code == 1
+    assert "`gain` has no value: the status is `infeasible`" in done.err
+    assert '`take["a"]` has no value' in done.err
+    assert done.err.count("error[GSM6015]") == 2
+
+
+def test_settings_and_solver_options(gsdsl: Run, variant: Callable[..., Path]) -> None:
+    path = variant(
+        "solve Small with highs, scip (gap = 0)",
+        "solve Small (room = 3[GB]) with highs (gap = 0, time_limit = 1[min], threads = 1, seed = 3, presolve = off)",
+        "gain == 10", "gain == 4", 'take["a"] == 2', 'take["a"] == 0',
+    )  # fmt: skip
+    done = gsdsl("test", path)
+    assert done.code == 0, done.err
+    assert lines(done.out)[0] == "  PASS  Small: solve Small (room = 3[GB]) with highs"
+
+
+@pytest.mark.parametrize(
+    ("method", "code"),
+    [("hihgs", "GSM1602"), ("highs (gap = tight)", "GSM6003"), ("highs (seed = 0.5)", "GSM6003"),
+     ("highs (no_option = 1)", "GSM4004"), ("highs (gap = -1)", "GSM4011")],
+)  # fmt: skip
+def test_wrong_methods(gsdsl: Run, variant: Callable[..., Path], method: str, code: str) -> None:
+    done = gsdsl("test", variant("highs, scip (gap = 0)", method))
+    assert done.code == 1
+    assert f"error[{code}]" in done.err
+    assert "1 with errors in" in done.out
+
+
+def test_a_test_without_a_method_uses_highs(gsdsl: Run, variant: Callable[..., Path]) -> None:
+    done = gsdsl("test", variant(" with highs, scip (gap = 0)", ""))
+    assert lines(done.out)[0] == "  PASS  Small: solve Small with highs"
+
+
+def test_what_cannot_run_is_skipped_and_told(gsdsl: Run, variant: Callable[..., Path]) -> None:
+    path = variant("test Small {", "policy Greedy for Pack { order i in Items by size[i]; }\ntest Small {",
+                   "highs, scip (gap = 0)", "highs, Greedy, cvxpy")  # fmt: skip
+    done = gsdsl("test", path)
+    assert done.code == 0, done.err
+    assert "  SKIP  Small: solve Small with Greedy   (policies cannot run in this version)" in done.out
+    assert "  SKIP  Small: solve Small with cvxpy   (the backend `cvxpy` comes with a later version)" in done.out
+    assert "1 passed, 2 skipped in" in done.out
+
+
+def test_wrong_data_break_a_test(gsdsl: Run, variant: Callable[..., Path]) -> None:
+    done = gsdsl("test", variant("b 5 3", "b 5 -3"))
+    assert done.code == 1
+    assert "  ERROR Small: solve Small\n" in done.out
+    assert "error[GSM2109]" in done.err
+
+
+def test_files_folders_and_filters(gsdsl: Run, variant: Callable[..., Path], tmp_path: Path) -> None:
+    variant(name="a.gsm")
+    variant("test Small", "test Other", name="b.gsm")
+    done = gsdsl("test", tmp_path)
+    assert lines(done.out)[:2] == [str(tmp_path / "a.gsm"), "  PASS  Small: solve Small with highs"]
+    assert "4 passed in" in done.out
+    done = gsdsl("test", tmp_path, "--filter", "Oth", "--backend", "scip")
+    assert lines(done.out)[:2] == [str(tmp_path / "b.gsm"), "  PASS  Other: solve Small with scip"]
+    assert "1 passed in" in done.out
+
+
+def test_imported_tests_are_not_run(gsdsl: Run, pack: Path, tmp_path: Path) -> None:
+    (tmp_path / "importer.gsm").write_text('import "pack.gsm";\n')
+    done = gsdsl("test", tmp_path / "importer.gsm")
+    assert done.code == 1
+    assert "error[GSM6013]" in done.err
+
+
+def test_no_test_is_no_success(gsdsl: Run, pack: Path) -> None:
+    done = gsdsl("test", pack, "--filter", "nothing")
+    assert done.code == 1
+    assert "look at `--filter`" in done.err
+
+
+def test_quiet_tells_failures_only(gsdsl: Run, pack: Path, variant: Callable[..., Path]) -> None:
+    done = gsdsl("test", pack, "--quiet")
+    assert (done.code, done.out, done.err) == (0, "", "")
+    done = gsdsl("test", variant("gain == 10", "gain == 11"), "--quiet")
+    assert done.out == ""
+    assert "GSM6015" in done.err
+
+
+def test_failures_as_json(gsdsl: Run, variant: Callable[..., Path]) -> None:
+    done = gsdsl("test", variant("gain == 10", "gain == 11"), "--diagnostics", "json")
+    assert done.code == 1
+    assert json.dumps(json.loads(done.err)).count("GSM6015") == 2

@@ -1,0 +1,203 @@
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gpusched_dsl import __version__
+from gpusched_dsl.cli import exits
+from gpusched_dsl.cli.arguments import COMMANDS
+
+Run = Callable[..., object]
+
+# Any solution is found at once, the best one is never proved in the time a test has: equal weights of odd parity.
+HARD = """\
+model Halves {
+  set Items = 1..60;
+  set Bins = 1..3;
+  var on[Items, Bins] binary;
+  var over[Bins] >= 0;
+  minimize uneven: sum[b in Bins] over[b];
+  constraint one[i in Items]: sum[b in Bins] on[i, b] == 1;
+  constraint high[b in Bins]:
+    sum[i in Items] (1000 + i * i * 37 - 111 * i) * on[i, b] - (sum[i in Items] (1000 + i * i * 37 - 111 * i)) / 3
+      <= over[b];
+  constraint low[b in Bins]:
+    (sum[i in Items] (1000 + i * i * 37 - 111 * i)) / 3 - sum[i in Items] (1000 + i * i * 37 - 111 * i) * on[i, b]
+      <= over[b];
+}
+scenario Only for Halves { }
+"""
+
+
+def command(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "gpusched_dsl.cli", *arguments]
+
+
+def test_help_lists_commands_and_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
+    from gpusched_dsl.cli import main
+
+    with pytest.raises(SystemExit) as stopped:
+        main(["--help"])
+    assert stopped.value.code == 0
+    text = capsys.readouterr().out
+    assert all(f"    {name} " in text for name in COMMANDS)
+    for code, meaning in exits.TABLE:
+        assert re.search(rf"^ +{code}  {re.escape(meaning)}$", text, re.MULTILINE)
+
+
+def test_every_exit_code_is_documented() -> None:
+    documented = (Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
+    for code, _ in exits.TABLE:
+        assert f"| {code} |" in documented
+    options = re.findall(r'"(--[a-z-]+)"', Path(exits.__file__).with_name("arguments.py").read_text(encoding="utf-8"))
+    for option in options:
+        assert f"`{option}" in documented or f"{option} " in documented, option
+
+
+def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
+    from gpusched_dsl.cli import main
+
+    with pytest.raises(SystemExit):
+        main(["--version"])
+    assert capsys.readouterr().out == f"gsdsl {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["slove", "x.gsm"], "GSM6001", "did you mean `solve`?"),
+        (["--color", "never", "slove"], "GSM6001", "did you mean `solve`?"),
+        (["model.gsm"], "GSM6001", "gsdsl solve model.gsm"),
+        (["explain", "x.gsm"], "GSM6001", "the commands are"),
+        (["solve"], "GSM6002", "FILE"),
+        (["solve", "a.gsm", "b.gsm"], "GSM6002", "one argument too many: `b.gsm`"),
+        (["solve", "a.gsm", "--gapp", "1"], "GSM6002", "did you mean `--gap`?"),
+        (["solve", "a.gsm", "--gap", "x"], "GSM6002", "`x` is not a number"),
+        (["solve", "a.gsm", "--gap", "-1"], "GSM6002", "negative"),
+        (["solve", "a.gsm", "--gap", "nan"], "GSM6002", "not a number"),
+        (["solve", "a.gsm", "--threads", "0"], "GSM6002", "at least 1"),
+        (["solve", "a.gsm", "--seed", "1.5"], "GSM6002", "whole number"),
+        (["solve", "a.gsm", "--memory-limit", "0"], "GSM6002", "not positive"),
+        (["solve", "a.gsm", "--time"], "GSM6002", "did you mean `--time-limit`"),
+        (["export", "a.gsm"], "GSM6002", "--to"),
+        (["export", "a.gsm", "--to", "latex"], "GSM6002", "latex"),
+        (["new", ""], "GSM6002", "name of a project"),
+        (["--diagnostics", "xml", "check"], "GSM6002", "xml"),
+    ],
+)
+def test_wrong_usage(gsdsl: Run, arguments: list[str], code: str, words: str) -> None:
+    done = gsdsl(*arguments)
+    assert done.code == (1 if arguments[0] == "new" else 2)
+    assert f"error[{code}]" in done.err
+    assert words in done.err
+
+
+def test_wrong_usage_as_json(gsdsl: Run) -> None:
+    done = gsdsl("solve", "a.gsm", "--gap", "x", "--diagnostics", "json")
+    assert done.code == 2
+    assert "GSM6002" in json.dumps(json.loads(done.err))
+
+
+def test_no_command_shows_the_help(gsdsl: Run) -> None:
+    done = gsdsl()
+    assert done.code == 2
+    assert "commands:" in done.err
+
+
+def test_colours(gsdsl: Run, pack: Path) -> None:
+    assert "\x1b[" not in gsdsl("check", "none.gsm").err
+    assert "\x1b[" in gsdsl("check", "none.gsm", "--color", "always").err
+
+
+@pytest.mark.parametrize("debug", [False, True])
+def test_a_defect_is_told_without_a_traceback(
+    gsdsl: Run, pack: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, debug: bool
+) -> None:
+    from gpusched_dsl.cli import check
+
+    def broken(*arguments: object) -> None:
+        raise ZeroDivisionError("a defect\nof two lines")
+
+    monkeypatch.setattr(check, "check_all", broken)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    done = gsdsl("check", pack, *(["--debug"] if debug else []))
+    assert done.code == exits.INTERNAL
+    assert "error[GSM9999]: internal error: ZeroDivisionError: a defect" in done.err
+    assert ("Traceback" in done.err) == debug
+    (kept,) = tmp_path.glob("gsdsl-error-*.txt")
+    assert str(kept) in done.err
+    assert "ZeroDivisionError: a defect" in kept.read_text()
+
+
+def test_running_out_of_memory_is_no_defect(gsdsl: Run, pack: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from gpusched_dsl.cli import check
+
+    def broken(*arguments: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(check, "check_all", broken)
+    done = gsdsl("check", pack)
+    assert done.code == exits.BAD_INPUT
+    assert "error[GSM6014]" in done.err
+
+
+def test_ctrl_c_before_the_solver(gsdsl: Run, pack: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from gpusched_dsl.cli import check
+
+    def interrupted(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(check, "check_all", interrupted)
+    done = gsdsl("check", pack)
+    assert done.code == exits.INTERRUPTED
+    assert done.err == "interrupted\n"
+
+
+def test_a_reader_that_goes_away_is_no_error(pack: Path) -> None:
+    arguments = command("export", str(pack), "--to", "json")
+    process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    assert process.wait(60) == exits.BROKEN_PIPE
+
+
+def test_an_ascii_terminal_shows_escapes(variant: Callable[..., Path]) -> None:
+    path = variant("Items", "Dinge_ü", "Pack", "Päck")
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    done = subprocess.run(command("solve", str(path)), capture_output=True, text=True, env=environment, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("P\\xe4ck, scenario Small")
+
+
+@pytest.mark.parametrize(
+    ("backend", "sent"), [("highs", signal.SIGINT), ("highs", signal.SIGTERM), ("scip", signal.SIGINT)]
+)
+def test_ctrl_c_keeps_the_best_solution(tmp_path: Path, backend: str, sent: signal.Signals) -> None:
+    (tmp_path / "hard.gsm").write_text(HARD)
+    arguments = ["solve", "hard.gsm", "--gap", "0", "--backend", backend, "--json", "out.json", "--csv", "csv"]
+    process = subprocess.Popen(
+        command(*arguments), cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    header = [process.stdout.readline() for _ in range(3)]  # comes before the solver starts
+    time.sleep(2)
+    assert process.poll() is None, "the instance is meant to keep the solver busy"
+    process.send_signal(sent)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == exits.OK, err
+    assert "Halves" in header[0]
+    assert "stopped by Ctrl-C; the best solution found is shown" in out
+    assert "stopping with the best solution so far" in err
+    found = json.loads((tmp_path / "out.json").read_text())
+    assert (found["status"], found["reason"]) == ("limit", "interrupt")
+    assert sum(e["value"] for e in found["variables"]["on"]) == 60
+    assert (tmp_path / "csv" / "on.csv").is_file()
