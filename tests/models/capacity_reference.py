@@ -121,12 +121,21 @@ def _fill(instance: Instance, types: tuple[str, ...], waiting: list[str], must_r
     yield from place(0, 0)
 
 
+def conserves_work(instance: Instance, placement: Placement) -> bool:
+    """No job waits, or no GPU is idle."""
+    running = sum(len(jobs) for _, jobs in placement)
+    idle = sum(instance.gpus[vm] - sum(gpus for _, gpus in jobs) for vm, jobs in placement)
+    return running == len(instance.deadline) or idle == 0
+
+
 def cheapest(
-    instance: Instance, node_rule: str = "paper", deadline_terms: str = "corrected"
+    instance: Instance, node_rule: str = "paper", deadline_terms: str = "corrected", work_conserving: str = "no"
 ) -> tuple[float, list[Placement]]:
-    """The optimum in $ and all schedules that reach it (up to 1e-9); (inf, []) when the rule allows none."""
+    """The optimum in $ and all schedules that reach it (up to 1e-9); (inf, []) when the rules allow none."""
     best, winners = float("inf"), list[Placement]()
     for placement in placements(instance, node_rule):
+        if work_conserving == "yes" and not conserves_work(instance, placement):
+            continue
         total = evaluate(instance, placement, deadline_terms).total
         if total < best - 1e-9:
             best, winners = total, []

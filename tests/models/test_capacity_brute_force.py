@@ -18,6 +18,8 @@ SETTINGS = {
         *({"node_rule": rule} for rule in ("paper", "force", "at_most")),
         {"deadline_terms": "printed"},
         {"deadline_terms": "printed", "node_rule": "at_most"},
+        {"work_conserving": "yes"},
+        {"work_conserving": "yes", "node_rule": "at_most"},
     ],
     "CapacityPlanningPatterns": [{"node_rule": rule} for rule in ("paper", "force", "at_most")],
     "CapacityPlanningPrinted": [{}],
@@ -55,10 +57,14 @@ def check_seeds(folder: Path, model: str, seeds: range) -> None:
     for name, instance in instances.items():
         for settings in SETTINGS[model]:
             terms = "printed" if printed else settings.get("deadline_terms", "corrected")
-            best, _ = cheapest(instance, settings.get("node_rule", "paper"), terms)
+            rules = (settings.get("node_rule", "paper"), terms, settings.get("work_conserving", "no"))
+            best, _ = cheapest(instance, *rules)
             for backend in BACKENDS:
                 result = loaded.solve(name, backend, gap=0, settings=settings)
                 where = (name, settings, backend)
+                if best == float("inf"):
+                    assert result.status == "infeasible", where
+                    continue
                 assert result.status == "optimal", where
                 assert result.objective == pytest.approx(best, abs=1e-6, rel=1e-6), where
                 if model == "CapacityPlanningPatterns":
