@@ -171,6 +171,7 @@ def read_data(
         folder=workspace.base or Path.cwd(),
         limits=permissions.limits(),
         files=FileLimits(allow_outside=permissions.outside),
+        roots=workspace.roots,
         replaced=replaced,
     )
 

@@ -46,6 +46,9 @@ from gpusched_dsl.language.scenarios import CheckedScenario
 
 T = TypeVar("T")
 
+# A label with its row is a few objects: as much as that many numbers.
+_LABEL_NUMBERS = 24
+
 
 @dataclass(eq=False)
 class Instance:
@@ -72,16 +75,18 @@ def build_instance(
     folder: Path,
     limits: Limits | None = None,
     files: FileLimits | None = None,
+    roots: Mapping[Path, Path | None] | None = None,
     replaced: Mapping[str, Sequence[Piece]] | None = None,
 ) -> Instance:
     """Read, bind, derive and check all data of a scenario.
 
-    `folder` is where data paths of texts that are no file start; `replaced` stands for what the scenario gives (values
+    `folder` is where data paths of texts that are no file start; `roots` are the folders that the paths of a text may
+    not leave, where that is not its own (`Workspace.roots`); `replaced` stands for what the scenario gives (values
     set from Python). Raises DiagnosticError with everything found: GSM20xx of files, GSM21xx of keys and values,
     GSM22xx of checks, GSM30xx of derivations.
     """
     diagnostics = Diagnostics()
-    reader = FileReader(folder, files or FileLimits())
+    reader = FileReader(folder, files or FileLimits(), roots or {})
     reader.expect(g for givens in scenario.given.values() for g in givens)
     builder = _Builder(scenario, reader, limits or Limits(), dict(replaced or {}), diagnostics)
     builder.run()
@@ -195,6 +200,7 @@ class _Builder:
 
     def _evaluated_labels(self, core: SetCore, given: Given) -> ColumnPiece:
         domain = self.ev.domain(core)
+        self.ev.budget.frame(domain.size, _LABEL_NUMBERS, core.span, f"set `{given.target}`")
         rows: list[tuple[Scalar, ...]] = list(zip(*domain.label_columns(), strict=True))
         return label_piece(rows, domain.arity, given.span)
 
@@ -248,15 +254,19 @@ class _Builder:
         return pieces
 
     def _value(self, declared: CheckedParam, core: Core) -> float | str:
-        if isinstance(core, Label):
-            return core.text
+        """A single value as `bind_param` takes it: a number, an element's label, or a text."""
+        if isinstance(declared.type, TextType):
+            return str(self.ev.values(core, EMPTY_FRAME).reshape(-1)[0])
         if isinstance(declared.type, Element):
-            code = int(self.ev.codes(core, EMPTY_FRAME).reshape(-1)[0])
-            return str(self.store.universes[declared.type.root].labels[code])
+            return self._label(core)
         return self.ev.number(core)
 
     def _label(self, core: Core) -> Scalar:
-        return core.text if isinstance(core, Label) else int(self.ev.number(core))
+        if isinstance(core, Label):
+            return core.text
+        if isinstance(core.type, Element):
+            return self.store.universes[core.type.root].labels[int(self.ev.codes(core, EMPTY_FRAME).reshape(-1)[0])]
+        return int(self.ev.number(core))
 
     def _given(self, name: str) -> tuple[Given, ...]:
         return self.scenario.given.get(name, ())
