@@ -141,7 +141,7 @@ class HighsSession:
         if status == Raw.kInfeasible:
             status = self._second_opinion(control, monitor, options)
         answer = self._answer(status)
-        if self._problem.is_mip and status in (Raw.kUnbounded, Raw.kUnboundedOrInfeasible):
+        if status == Raw.kUnboundedOrInfeasible or (self._problem.is_mip and status == Raw.kUnbounded):
             answer = Answer(self._unbounded_or_infeasible(control, monitor, options))
         return replace(answer, solve_seconds=time.perf_counter() - began)
 
@@ -206,7 +206,7 @@ class HighsSession:
             self._highs.setOptionValue("time_limit", max(0.0, options.time_limit - control.seconds))
 
     def _unbounded_or_infeasible(self, control: Control, monitor: Monitor | None, options: SolveOptions) -> Status:
-        """Tell the two apart for an integer problem: without costs it is feasible or not.
+        """Tell the two apart: without costs the problem is feasible or not.
 
         HiGHS has shown that the relaxation is unbounded (or that nothing is feasible); a feasible point then makes the
         problem unbounded, as its data are rational.

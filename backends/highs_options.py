@@ -46,7 +46,8 @@ def _set_extra(highs: highspy.Highs, name: str, value: bool | int | float | str)
     if highs.setOptionValue(name, _in_type_of(current, value)) != highspy.HighsStatus.kOk:
         kind = {bool: "true or false", int: "an integer", float: "a number"}.get(type(current), "one of a few words")
         help = f"it takes {kind}; now it is `{current}`"
-        return Diagnostic("GSM4005", f"HiGHS does not accept `{value}` for its option `{name}`", help=help)
+        written = f"{value:g}" if isinstance(value, float) else value
+        return Diagnostic("GSM4005", f"HiGHS does not accept `{written}` for its option `{name}`", help=help)
     return None
 
 

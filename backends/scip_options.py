@@ -58,7 +58,8 @@ def _set_extra(model: pyscipopt.Model, name: str, value: bool | int | float | st
     except Exception:  # PySCIPOpt turns SCIP's return codes into bare exceptions of many types
         kind = {bool: "true or false", int: "an integer", float: "a number"}.get(type(current), "a word")
         help = f"it takes {kind}; now it is `{current}`"
-        return Diagnostic("GSM4005", f"SCIP does not accept `{value}` for its parameter `{name}`", help=help)
+        written = f"{value:g}" if isinstance(value, float) else value
+        return Diagnostic("GSM4005", f"SCIP does not accept `{written}` for its parameter `{name}`", help=help)
     if name == "display/verblevel":
         model.hideOutput(not value)
     return None

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import BinaryIO
 
@@ -46,18 +47,14 @@ class _Writer:
         self.rows = entry_names(problem.constraints, "r", alphabet) if names else numbered("r", problem.rows)
         objectives = problem.objectives or (Objective("minimize", ()),)
         self.objectives = objectives
-        taken = set() if not names else set(self.rows.filter(self.rows.is_in(self._wanted(alphabet))).to_list())
-        self.objective_names = self._free_names(alphabet, taken)
+        self.objective_names = self._objective_names(alphabet)
 
-    def _wanted(self, alphabet: Alphabet) -> list[str]:
-        return [name for k, o in enumerate(self.objectives) for name in _candidates(o, k, alphabet)]
-
-    def _free_names(self, alphabet: Alphabet, taken: set[str]) -> list[str]:
-        chosen = []
-        for k, objective in enumerate(self.objectives):
-            name = next(n for n in _candidates(objective, k, alphabet) if n not in taken)
-            taken.add(name)
-            chosen.append(name)
+    def _objective_names(self, alphabet: Alphabet) -> list[str]:
+        """Objectives are rows to a reader: their names must differ from those of the rows."""
+        chosen: list[str] = []
+        for number, objective in enumerate(self.objectives):
+            candidates = _candidates(objective, number, alphabet)
+            chosen.append(next(n for n in candidates if n not in chosen and not (self.rows == n).any()))
         return chosen
 
     def text(self, text: str) -> None:
@@ -239,10 +236,12 @@ def _kind(problem: Problem) -> Places:
 
 
 def _candidates(objective: Objective, number: int, alphabet: Alphabet) -> Iterator[str]:
+    """Names for an objective, the best first; there are more of them than rows that may have them already."""
     stem = alphabet.clean(objective.name or "objective")
-    if not alphabet.misreads(stem):
-        yield stem
-    yield from (f"{stem}_{number}_{attempt}" for attempt in range(1_000_000))
+    if alphabet.misreads(stem):
+        stem = "objective"
+    yield stem
+    yield from (f"{stem}_{number}_{attempt}" for attempt in count())
 
 
 def _notes(problem: Problem) -> Sequence[str]:
