@@ -61,6 +61,17 @@ def test_four_nodes_with_and_without_names_agree(tmp_path: Path) -> None:
     assert solved(path, "at_most", "scip").objective == pytest.approx(9.3317, abs=6e-5)
 
 
+def test_printed_form_has_the_stated_size(tmp_path: Path) -> None:
+    path = write_instance(tmp_path, "full9", 40, 1)
+    text = path.read_text(encoding="utf-8")
+    text = text.replace("planning_patterns.gsm", "planning_printed.gsm").replace(
+        "extends AllPatterns", "for CapacityPlanningPrinted"
+    )
+    path.write_text(text.replace("Runnable = (job, vm_type, gpus);", ""), encoding="utf-8")
+    problem = gs.load(path).ground("Large")
+    assert (problem.columns, problem.rows, len(problem.matrix.values)) == (513_600, 1_041_601, 4_114_040)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(1, 6))
 @pytest.mark.parametrize("catalogue", OPTIMA)
