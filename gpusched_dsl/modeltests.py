@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from gpusched_dsl.backends.driver import solve_problem
@@ -110,7 +110,8 @@ def _run_method(test: str, title: str, solve: CheckedSolve, method: CheckedMetho
         findings = tuple(f for e in solve.expects for f in _findings(e, result, f"{title} with {method.name}"))
         outcome = Outcome.FAILED if findings else Outcome.PASSED
     except DiagnosticError as error:
-        findings, outcome = error.diagnostics, Outcome.BROKEN
+        findings = tuple(d if d.primary is not None else replace(d, primary=method.span) for d in error.diagnostics)
+        outcome = Outcome.BROKEN
     return Run(test, title, method.name, outcome, time.perf_counter() - began, findings)
 
 

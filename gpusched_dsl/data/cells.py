@@ -72,7 +72,8 @@ def check_kind(
     if within is not None:
         codes = values.astype(np.int64)
         outside = (codes != values) | (within.locate([codes]) < 0)
-        tell("GSM2112", outside, "is not in the set it must be in", "are not in the set they must be in")
+        into = f"in `{checked.within.span.text}`" if checked.within is not None else "in the set of its values"
+        tell("GSM2112", outside, f"is not {into}", f"are not {into}")
 
 
 def _elements(values: pl.Series, universe: Universe, tell: _Teller) -> Cells:
