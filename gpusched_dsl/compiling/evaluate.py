@@ -14,7 +14,7 @@ import numpy as np
 
 from gpusched_dsl.compiling.frames import Frame, Mask
 from gpusched_dsl.compiling.references import References
-from gpusched_dsl.compiling.store import MISSING, Values, as_codes
+from gpusched_dsl.compiling.store import MISSING, PAST, Values, as_codes, is_element
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.problem import Floats
 from gpusched_dsl.language.checked import (
@@ -44,7 +44,6 @@ from gpusched_dsl.language.diagnostics import did_you_mean
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "==": np.equal, "!=": np.not_equal, "<=": np.less_equal, ">=": np.greater_equal, "<": np.less, ">": np.greater,
 }  # fmt: skip
-_LOGIC = {"and": np.logical_and, "or": np.logical_or, "=>": np.logical_or, "<=>": np.equal}
 _REDUCE = {"min": np.minimum, "max": np.maximum, "prod": np.multiply}
 _UNARY: dict[str, Callable[[Any], Any]] = {
     "abs": np.abs, "floor": np.floor, "ceil": np.ceil, "exp": np.exp, "log": np.log, "sqrt": np.sqrt,
@@ -113,6 +112,8 @@ class Evaluator(References):
         if not core.subscripts:
             return np.asarray(self.store.point[family.first])
         position = self.variable_position(core, frame)
+        if not family.domain.size:
+            return np.zeros(position.shape)
         values = self.store.point[family.first + np.maximum(position, 0)]
         return np.where(position >= 0, values, 0.0)
 
@@ -145,13 +146,22 @@ class Evaluator(References):
 
     def _Shift(self, core: Shift, frame: Frame) -> Values:
         ordering = self.store.sets[core.ordering]
-        codes, offset = self.codes(core.operand, frame), self.codes(core.offset, frame)
-        place = ordering.locate((np.atleast_1d(codes),)).reshape(codes.shape)
-        target = place + offset
-        inside = (place >= 0) & (target >= 0) & (target < ordering.size)
+        place = self._shifted_place(core, frame)
+        inside = (place >= 0) & (place < ordering.size)
+        outside = np.where(place < 0, MISSING, PAST)
         if not ordering.size:
-            return np.where(inside, 0, MISSING)
-        return np.where(inside, ordering.columns()[0][np.where(inside, target, 0)], MISSING)
+            return outside
+        return np.where(inside, ordering.columns()[0][np.where(inside, place, 0)], outside)
+
+    def _shifted_place(self, core: Shift, frame: Frame) -> Codes:
+        """The place in the ordering, also before its first and after its last: `(h - 1) + 1` is `h` everywhere."""
+        inner = core.operand
+        if isinstance(inner, Shift) and inner.ordering == core.ordering:
+            return self._shifted_place(inner, frame) + self.codes(core.offset, frame)
+        codes = self.codes(inner, frame)
+        place = self.store.sets[core.ordering].locate((np.atleast_1d(codes),)).reshape(codes.shape)
+        shifted = place + self.codes(core.offset, frame)
+        return np.where(place >= 0, shifted, np.where(codes == PAST, PAST, MISSING))
 
     def _Negate(self, core: Negate, frame: Frame) -> Values:
         return -self.numbers(core.operand, frame)
@@ -195,15 +205,25 @@ class Evaluator(References):
         return values
 
     def _Logic(self, core: Logic, frame: Frame) -> Values:
-        operands = [np.asarray(self.values(o, frame), dtype=np.bool_) for o in core.operands]
+        result = np.asarray(self.values(core.operands[0], frame), dtype=np.bool_)
         if core.op == "not":
-            return np.logical_not(operands[0])
-        combine: np.ufunc = _LOGIC[core.op]
+            return np.logical_not(result)
+        if core.op == "<=>":
+            return np.equal(result, np.asarray(self.values(core.operands[1], frame), dtype=np.bool_))
         if core.op == "=>":
-            operands[0] = np.logical_not(operands[0])
-        result: Values = operands[0]
-        for operand in operands[1:]:
-            result = combine(result, operand)
+            result = np.logical_not(result)
+        for operand in core.operands[1:]:
+            result = self._and_then(result, operand, frame, undecided=core.op == "and")
+        return result
+
+    def _and_then(self, known: Mask, core: Core, frame: Frame, *, undecided: bool) -> Mask:
+        """`known`, and where that is `undecided` the next condition: the other rows may not have it."""
+        rows = np.flatnonzero(np.broadcast_to(known == undecided, (frame.size,)))
+        if len(rows) == frame.size:
+            return np.asarray(self.values(core, frame), dtype=np.bool_)
+        result = np.full(frame.size, not undecided)
+        if len(rows):
+            result[rows] = self.values(core, frame.take(rows))
         return result
 
     def _Membership(self, core: Membership, frame: Frame) -> Values:
@@ -222,9 +242,11 @@ class Evaluator(References):
             return np.floor(arguments[0] + 0.5)
         with np.errstate(all="ignore"):
             result = _UNARY[core.name](arguments[0])
-        self.refuse_where(
-            ~np.isfinite(result), "GSM3004", f"`{core.name}` has no finite value here", core, frame, "undefined"
-        )
+        wrong = ~np.isfinite(result)
+        if np.any(wrong):
+            first = float(np.atleast_1d(arguments[0])[np.atleast_1d(wrong)][0])
+            message, label = f"`{core.name}` has no finite value", f"`{core.name}` of {first:g}"
+            self.refuse_where(wrong, "GSM3004", message, core, frame, label)
         return result
 
     def _SetFunction(self, core: SetFunction, frame: Frame) -> Values:
@@ -272,6 +294,11 @@ class Evaluator(References):
                 "GSM3009",
                 f"elements of `{universe.name}` are used as numbers, but they are not whole numbers in the data",
                 core.span,
-                f"such as {universe.labels[0]!r}" if universe.labels else "",
+                f"such as `{universe.labels[0]}`" if universe.labels else "",
+                help="write the elements as whole numbers, or compare them with `==`",
             )
+        inside = is_element(codes)
+        if not inside.all():  # before the first and after the last, as among elements
+            labels = universe.integer_labels[np.where(inside, codes, 0)] if len(universe.labels) else np.float64(0)
+            return np.where(inside, labels, np.where(codes == PAST, np.inf, -np.inf))
         return universe.integer_labels[codes]

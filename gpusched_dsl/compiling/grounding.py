@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from gpusched_dsl.compiling.affine import Affine, assemble
 from gpusched_dsl.compiling.evaluate import Evaluator
-from gpusched_dsl.compiling.frames import EMPTY_FRAME, Frame
+from gpusched_dsl.compiling.frames import EMPTY_FRAME, Frame, Mask
 from gpusched_dsl.compiling.limits import Limits
 from gpusched_dsl.compiling.linear import Linearizer
 from gpusched_dsl.compiling.sizes import entries_at_least
@@ -26,6 +26,7 @@ from gpusched_dsl.language.checked import (
     CheckedObjective,
     CheckedTerm,
     CheckedVariable,
+    Choice,
     Comparison,
     Core,
     Logic,
@@ -194,7 +195,10 @@ class _Grounding:
         made: list[_Rows] = []
         for comparison, rows in self._comparisons(constraint.body, frame):
             part_domain, part_frame = domain, frame
-            if rows is not None:
+            if rows is not None and not domain.arity:
+                if not len(rows):
+                    continue
+            elif rows is not None:
                 part_frame = frame.take(rows)
                 part_domain = Tuples(domain.components, tuple(c[rows] for c in domain.columns()))
             for side in self._sides(comparison, part_frame):
@@ -207,10 +211,11 @@ class _Grounding:
             return [(body, None)]
         if isinstance(body, Logic) and body.op == "and":
             return [c for operand in body.operands for c in self._comparisons(operand, frame)]
-        if isinstance(body, Logic) and body.op == "=>" and not body.operands[0].decision and frame.columns:
-            rows = np.flatnonzero(self.ev.mask(body.operands[0], frame))
-            inner = self._comparisons(body.operands[1], frame.take(rows))
-            return [(c, rows if r is None else rows[r]) for c, r in inner]
+        if isinstance(body, Logic) and body.op == "=>" and not body.operands[0].decision:
+            return self._where(self.ev.mask(body.operands[0], frame), body.operands[1], frame)
+        if isinstance(body, Choice) and not body.condition.decision:
+            mask = self.ev.mask(body.condition, frame)
+            return [*self._where(mask, body.then, frame), *self._where(~mask, body.otherwise, frame)]
         raise self.ev.failure(
             "GSM3010",
             "logic between decisions is not linear, and this version has no reformulation for it",
@@ -218,6 +223,10 @@ class _Grounding:
             "not a linear comparison",
             help="write it with linear constraints on binary variables",
         )
+
+    def _where(self, mask: Mask, body: Core, frame: Frame) -> list[tuple[Comparison, Codes | None]]:
+        rows = np.flatnonzero(mask)
+        return [(c, rows if r is None else rows[r]) for c, r in self._comparisons(body, frame.take(rows))]
 
     def _sides(self, comparison: Comparison, frame: Frame) -> list[_Sides]:
         """The rows of a comparison; `a <= x <= b` with data at both ends is one row with two sides."""

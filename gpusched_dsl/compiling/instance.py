@@ -9,6 +9,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from gpusched_dsl.compiling.derived import report_outside
 from gpusched_dsl.compiling.evaluate import Evaluator
 from gpusched_dsl.compiling.frames import EMPTY_FRAME, Frame
 from gpusched_dsl.compiling.limits import Limits
@@ -210,17 +211,22 @@ class _Builder:
         domain = self.ev.index_domain(declared.indexing, declared.span)
         self.ev.budget.frame(domain.size, 1 + domain.arity, declared.span, f"parameter `{declared.name}`")
         frame = self.ev.domain_frame(declared.indexing, domain)
+        within = None if declared.within is None else self.ev.domain(declared.within)
         if declared.value is not None:
             values: Values | None = self._evaluated(declared, declared.value, frame)
             origin = None
         else:
             default = None if declared.default is None else self._evaluated(declared, declared.default, frame)
-            within = None if declared.within is None else self.ev.domain(declared.within)
             bound = bind_param(declared, domain, self._pieces(declared), default, self.diagnostics, within)
             if bound is None:
                 raise Unavailable(declared.name)
             values, origin = bound.values, bound.origin
         assert values is not None
+        formula = declared.value or declared.default
+        if formula is not None and within is not None:
+            sound = report_outside(declared, formula, domain, values, within, self.diagnostics)
+            if not sound:
+                raise Unavailable(declared.name)
         for limit in declared.bounds:
             report_out_of_range(
                 declared, domain, values, self.ev.numbers(limit.value, frame), limit, origin, self.diagnostics

@@ -15,6 +15,7 @@ import numpy as np
 
 from gpusched_dsl.compiling.frames import Expansion, Frame, ranges
 from gpusched_dsl.compiling.free_variables import free_variables
+from gpusched_dsl.compiling.store import MISSING
 from gpusched_dsl.ir.domains import Codes, Domain, Packing
 from gpusched_dsl.ir.problem import Floats
 from gpusched_dsl.language.checked import (
@@ -240,8 +241,11 @@ class _Plan:
     def _iterate_range(self, iterator: Iterator, domain: IntegerRange, clips: list[tuple[str, Core]]) -> None:
         frame = self.expansion.frame
         step = 1 if domain.step is None else self.ev.whole(domain.step, frame)
-        low = np.broadcast_to(self.ev.codes(domain.low, frame), (frame.size,))
-        high = np.broadcast_to(self.ev.codes(domain.high, frame), (frame.size,))
+        if domain.step is not None:
+            self.ev.refuse_where(
+                np.less_equal(step, 0), "GSM3007", "the step of a range must be positive", domain.step, frame, "is not"
+            )
+        low, high = (self._range_end(end, frame) for end in (domain.low, domain.high))
         if isinstance(step, int) and step == 1:
             for op, bound in clips:
                 value = np.broadcast_to(self.ev.numbers(bound, frame), (frame.size,))
@@ -252,7 +256,13 @@ class _Plan:
         counts = np.maximum(0, (high - low) // step + 1)
         self._allow(int(counts.sum()), 1)
         self.expansion = self.expansion.repeat(counts)
-        self._bind({iterator.variables[0]: np.repeat(low, counts) + step * ranges(counts)})
+        steps = step if isinstance(step, int) else np.repeat(step, counts)
+        self._bind({iterator.variables[0]: np.repeat(low, counts) + steps * ranges(counts)})
+
+    def _range_end(self, core: Core, frame: Frame) -> Codes:
+        codes = np.broadcast_to(self.ev.codes(core, frame), (frame.size,))
+        self.ev.refuse_where(codes == MISSING, "GSM3007", "a range needs whole numbers", core, frame, "is none")
+        return codes
 
     def _iterate_clipped(self, iterator: Iterator, domain: Domain, clips: list[tuple[str, Core]]) -> None:
         """A one-dimensional ordered domain from a lower to an upper bound per row, by binary search."""
@@ -279,7 +289,7 @@ class _Plan:
         """A set expression that depends on earlier indices: grow by its own index list, then name the elements."""
         if isinstance(domain, ComprehensionSet):
             inner = expand(self.ev, self.expansion.frame, domain.indexing, domain.span)
-            codes = [np.broadcast_to(self.ev.codes(e, inner.frame), (inner.frame.size,)) for e in domain.element]
+            codes = [self.ev.element_codes(e, inner.frame) for e in domain.element]
             rows = _first_occurrences((inner.parents(), *codes))
             parent = inner.parents()[rows]
             self.expansion = _follow(self.expansion, parent)
@@ -347,11 +357,16 @@ def _pairs(condition: Core) -> list[Core]:
 
 
 def _first_above(value: Floats, *, strict: bool) -> Codes:
-    return np.asarray(np.floor(value) + 1 if strict else np.ceil(value), dtype=np.int64)
+    return _whole(np.floor(value) + 1 if strict else np.ceil(value))
 
 
 def _last_below(value: Floats, *, strict: bool) -> Codes:
-    return np.asarray(np.ceil(value) - 1 if strict else np.floor(value), dtype=np.int64)
+    return _whole(np.ceil(value) - 1 if strict else np.floor(value))
+
+
+def _whole(value: Floats) -> Codes:
+    """Whole numbers as integers; those beyond every index stay beyond it."""
+    return np.clip(value, -(2.0**60), 2.0**60).astype(np.int64)
 
 
 def _first_occurrences(columns: tuple[Codes, ...]) -> Codes:

@@ -8,7 +8,7 @@ import numpy as np
 
 from gpusched_dsl.compiling.frames import Frame, Mask
 from gpusched_dsl.compiling.sets import Sets
-from gpusched_dsl.compiling.store import MISSING
+from gpusched_dsl.compiling.store import is_element
 from gpusched_dsl.ir.domains import Codes, Domain, Scalars
 from gpusched_dsl.language.checked import Core, IndexRef, IndexVar, LetRef, ParamRef, Shift, VariableRef
 
@@ -80,7 +80,7 @@ class References(Sets):
 
     def _label_text(self, core: Core, frame: Frame) -> str:
         code = int(self.codes(core, frame).reshape(-1)[0])
-        if code == MISSING:
+        if not is_element(np.asarray(code)):
             return f"{core.span.text} = nothing"
         component = self.store.component(core.type)
         return str(code if component is None else component.labels[code])

@@ -12,7 +12,7 @@ from gpusched_dsl.compiling.frames import EMPTY_FRAME, Expansion, Frame, JoinInd
 from gpusched_dsl.compiling.free_variables import free_variables
 from gpusched_dsl.compiling.index_domains import sorted_tuples
 from gpusched_dsl.compiling.limits import Limits
-from gpusched_dsl.compiling.store import MISSING, Store
+from gpusched_dsl.compiling.store import MISSING, Store, is_element
 from gpusched_dsl.compiling.trouble import Trouble
 from gpusched_dsl.ir.domains import Codes, Domain, Interval, Product, Scalars, Tuples
 from gpusched_dsl.ir.problem import Floats
@@ -78,6 +78,13 @@ class Sets(Trouble):
         self._domains.clear()
         self._join_indexes.clear()
 
+    def element_codes(self, core: Core, frame: Frame) -> Codes:
+        """The value in every row as the code of an element; raises (GSM3002) where it fell off an ordered set."""
+        codes = np.broadcast_to(self.codes(core, frame), (frame.size,))
+        lost = ~is_element(codes)
+        self.refuse_where(lost, "GSM3002", f"`{core.span.text}` does not exist", core, frame, "is no element")
+        return codes
+
     def _set_IntegerRange(self, core: IntegerRange) -> Domain:
         bounds = [self._bound(b) for b in (core.low, core.high)]
         step = 1 if core.step is None else self._bound(core.step)
@@ -95,14 +102,14 @@ class Sets(Trouble):
     def _set_LiteralSet(self, core: LiteralSet) -> Domain:
         components = tuple(map(self.store.component, core.types))
         columns = tuple(
-            np.array([int(self.codes(row[at], EMPTY_FRAME).reshape(-1)[0]) for row in core.rows], dtype=np.int64)
+            np.array([int(self.element_codes(row[at], EMPTY_FRAME)[0]) for row in core.rows], dtype=np.int64)
             for at in range(len(core.types))
         )
         return sorted_tuples(components, columns, keep_order=True)
 
     def _set_ComprehensionSet(self, core: ComprehensionSet) -> Domain:
         grown = self.expand(EMPTY_FRAME, core.indexing, core.span).frame
-        columns = tuple(np.broadcast_to(self.codes(e, grown), (grown.size,)) for e in core.element)
+        columns = tuple(self.element_codes(e, grown) for e in core.element)
         return sorted_tuples(tuple(map(self.store.component, core.types)), columns, keep_order=True)
 
     def _set_SetOperation(self, core: SetOperation) -> Domain:
@@ -121,7 +128,7 @@ class Sets(Trouble):
         if not free_variables(core):
             domain = self.domain(core)
             if covers_universe(domain):
-                return np.not_equal(codes[0], MISSING)
+                return is_element(codes[0])
             return domain.locate(codes) >= 0
         if isinstance(core, IntegerRange):
             low, high = self.codes(core.low, frame), self.codes(core.high, frame)

@@ -48,7 +48,14 @@ class Store:
         return self.universes[type_.root] if isinstance(type_, Element) else None
 
 
-MISSING = np.int64(-(1 << 61))  # an index that fell off the end of an ordered set; in no domain
+# Codes that are in no domain, and that order comparisons place before and after every element.
+MISSING = np.int64(-(1 << 61))  # before the first element of an ordered set, or no element at all
+PAST = np.int64(1 << 61)  # after the last element of an ordered set
+
+
+def is_element(codes: Codes) -> NDArray[np.bool_]:
+    """Which codes are not one of those two."""
+    return np.not_equal(codes, MISSING) & np.not_equal(codes, PAST)
 
 
 def as_codes(values: Values) -> Codes:

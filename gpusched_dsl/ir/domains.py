@@ -7,6 +7,7 @@ positions (`locate`) and positions into code columns (`columns`), always for who
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -239,28 +240,41 @@ class Product(Domain):
 
 @dataclass(frozen=True)
 class Packing:
-    """Packs code tuples into one int64 key each, by mixed radix over the ranges seen; `span` keys are possible."""
+    """Packs code tuples into one int64 key each, by mixed radix over the ranges seen; `span` keys are possible.
+
+    Where ranges are too wide for 63 bits, `ranks` has the distinct values of each column: their places are packed.
+    """
 
     lows: tuple[int, ...]
     extents: tuple[int, ...]
     span: int = field(default=0)
+    ranks: tuple[Codes, ...] = field(default=(), compare=False)
 
     @staticmethod
     def of(columns: Sequence[Codes]) -> Packing:
-        """The packing of these columns; raises OverflowError when their ranges do not fit into 63 bits."""
-        lows, extents, span = [], [], 1
-        for column in columns:
-            low = int(column.min()) if len(column) else 0
-            high = int(column.max()) if len(column) else 0
-            lows.append(low)
-            extents.append(high - low + 1)
-            span *= high - low + 1
-        if span >= 1 << 62:
+        """The packing of these columns; raises OverflowError when not even the distinct values fit into 63 bits."""
+        ends = [(int(c.min()), int(c.max())) if len(c) else (0, 0) for c in columns]
+        lows, extents = tuple(low for low, _ in ends), tuple(high - low + 1 for low, high in ends)
+        if math.prod(extents) < 1 << 62:
+            return Packing(lows, extents, math.prod(extents))
+        ranks = tuple(np.unique(c) for c in columns)
+        extents = tuple(map(len, ranks))
+        if math.prod(extents) >= 1 << 62:
             raise OverflowError("index ranges too wide to pack")
-        return Packing(tuple(lows), tuple(extents), span)
+        return Packing((0,) * len(ranks), extents, math.prod(extents), ranks)
+
+    def _ranked(self, columns: Sequence[Codes]) -> list[Codes]:
+        places = [np.searchsorted(known, c) for known, c in zip(self.ranks, columns, strict=True)]
+        last = [len(known) - 1 for known in self.ranks]
+        return [
+            np.where(known[np.minimum(place, end)] == c, place, -1)
+            for known, place, end, c in zip(self.ranks, places, last, columns, strict=True)
+        ]
 
     def keys(self, columns: Sequence[Codes]) -> Codes:
         """One key per tuple, -1 for a tuple outside the ranges."""
+        if self.ranks:
+            columns = self._ranked(columns)
         key: Codes = np.zeros(len(columns[0]), dtype=np.int64)
         outside: NDArray[np.bool_] | None = None
         for column, low, extent in zip(columns, self.lows, self.extents, strict=True):

@@ -1,0 +1,120 @@
+"""What expressions mean at their edges: beyond the ends of ordered sets, guards, empty and very wide sets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from gpusched_dsl.language.diagnostics import Diagnostic
+from gpusched_dsl.reporting.result import Result
+
+Solve = Callable[..., Result]
+Refused = Callable[..., list[Diagnostic]]
+Values = Callable[..., dict[Any, Any]]
+
+FIVE = "H = 1..5;"
+
+
+@pytest.mark.parametrize(
+    ("window", "expected"),
+    [
+        ("where h <= k <= h + m", {1: 3, 2: 3, 3: 3, 4: 2, 5: 1}),
+        ("where k <= h + m and not (k < h)", {1: 3, 2: 3, 3: 3, 4: 2, 5: 1}),
+        ("where not (k > h + m) and k >= h", {1: 3, 2: 3, 3: 3, 4: 2, 5: 1}),
+        ("where h - m <= k <= h", {1: 1, 2: 2, 3: 3, 4: 3, 5: 3}),
+        ("where h - m < k < h + m", {1: 2, 2: 3, 3: 3, 4: 3, 5: 2}),
+        ("where k == h + m", {1: 1, 2: 1, 3: 1, 4: 0, 5: 0}),
+        ("where k != h + m", {1: 4, 2: 4, 3: 4, 4: 5, 5: 5}),
+        ("where prev(k) >= 2 and next(k) <= 4 and h >= 1", dict.fromkeys(range(1, 6), 1)),
+        ("where prev(k) <= h", {1: 2, 2: 3, 3: 4, 4: 5, 5: 5}),
+        ("where (k + m) - m == h", dict.fromkeys(range(1, 6), 1)),
+    ],
+)
+def test_windows_reach_over_the_ends_of_an_ordered_set(window: str, expected: dict[int, int], values: Values) -> None:
+    body = f"set H ordered; param m integer default 2; param n[h in H] = count[k in H {window}];"
+    assert values("n", body, FIVE) == expected
+
+
+def test_elements_that_do_not_exist_are_refused(refused: Refused) -> None:
+    for body in (
+        "set H ordered; set P = { (h, next(h)) : h in H };",
+        "set H ordered; param n[h in H] = count[k in { next(l) : l in H where l >= h }];",
+    ):
+        (error,) = refused(body, FIVE)
+        assert error.code == "GSM3002"
+        assert "does not exist for" in error.message
+    (error,) = refused("set H ordered; param after[h in H] within H = next(h);", FIVE)
+    assert (error.code, error.message) == ("GSM2112", "`after[5]` is no element, not in `H`")
+
+
+def test_computed_elements_must_be_in_their_set(refused: Refused) -> None:
+    body = "set J; set K within J; param p[j in J] within K = j; param q[j in J] within K default j;"
+    errors = refused(body, 'J = { a, b, c }; K = { a }; q["b"] = "a";')
+    assert [(e.code, e.message) for e in errors] == [
+        ("GSM2112", '2 values of `p` are not in `K`; for instance `p["b"]` is `"b"`'),
+        ("GSM2112", '`q["c"]` is `"c"`, not in `K`'),
+    ]
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "d[j] > 0 and 10 / d[j] > 2",
+        "not (d[j] <= 0 or 10 / d[j] <= 2)",
+        "not (d[j] > 0 => 10 / d[j] <= 2)",
+        "any[k in J where k == j] (d[k] > 0 and 10 / d[k] > 2)",
+    ],
+)
+def test_a_condition_guards_what_follows_it(condition: str, values: Values) -> None:
+    body = f"set J; param d[J]; param n[j in J] = if {condition} then 1 else 0; param m = count[j in J where {condition}];"
+    data = "table J: d = a 0  b 1  c 100;"
+    assert values("n", body, data) == {"a": 0, "b": 1, "c": 0}
+    assert values("m", body, data) == {(): 1}
+
+
+def test_conditions_on_data_choose_rows_with_and_without_indices(solve: Solve) -> None:
+    body = """
+      param b; param c[1..3]; var y >= 0; var z[1..3] >= 0;
+      constraint one: b > 0 => y >= 3;
+      constraint other: if b > 0 then y >= 2 else y >= 7;
+      constraint each[i in 1..3]: if c[i] > 1 then z[i] >= 4 and z[i] <= 9 else z[i] >= 1;
+    """
+    goal = "minimize all_: y + sum[i in 1..3] z[i];"
+    data = "b = {}; c = 1; c[2] = 5;"
+    assert solve(body, data.replace("{}", "1"), goal).objective == pytest.approx(3 + 1 + 4 + 1)
+    assert solve(body, data.replace("{}", "0"), goal).objective == pytest.approx(7 + 1 + 4 + 1)
+
+
+def test_steps_of_ranges_are_positive(refused: Refused, values: Values) -> None:
+    body = "param n[1..2] integer; param q[i in 1..2] = sum[k in 1..9 by n[i]] k;"
+    assert values("q", body, "n = 2; n[1] = 4;") == {1: 1 + 5 + 9, 2: 25}
+    assert [e.code for e in refused(body, "n = 2; n[1] = 0;")] == ["GSM3007"]
+    assert [e.code for e in refused(body, "n = 2; n[1] = -1;")] == ["GSM3007"]
+
+
+def test_bounds_far_beyond_a_range_clip_nothing(values: Values) -> None:
+    body = "param n; param q = count[k in 1..5 where k <= n]; param r = count[k in 1..5 where k >= -n];"
+    for name in ("q", "r"):
+        assert values(name, body, "n = 1e300;") == {(): 5}
+
+
+def test_index_tuples_of_huge_integers(values: Values) -> None:
+    body = """
+      set U = { (a * 1000000000, b * 1000000000, c * 1000000000) : a in 1..2, b in 1..2, c in 1..2 };
+      param v[(a, b, c) in U] = a / 1000000000 + c / 500000000;
+      param hit = v[2000000000, 1000000000, 1000000000];
+      param turned = sum[(a, b, c) in U where (c, b, a) in U] v[c, b, a];
+      param missed binary = if (1000000000, 1000000000, 1000000001) in U then 1 else 0;
+    """
+    expected: dict[str, Any] = {"hit": 4, "turned": 8 * 4.5, "missed": 0}
+    for name, value in expected.items():
+        assert values(name, body) == {(): value}
+
+
+def test_a_family_without_columns_reads_zero(solve: Solve) -> None:
+    result = solve(
+        "set J; var a >= 1; var y[j in J where false] >= 5; let t[j in J] = a + y[j];", "J = { u, v };", "minimize o: a;"
+    )
+    assert result.table("t", zeros=True).rows() == [("u", 1.0), ("v", 1.0)]
