@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -167,13 +167,19 @@ def read_data(
     from gpusched_dsl.data.files import Limits as FileLimits
 
     return build_instance(
-        scenario,
+        _without(scenario, replaced or {}),
         folder=workspace.base or Path.cwd(),
         limits=permissions.limits(),
         files=FileLimits(allow_outside=permissions.outside),
         roots=workspace.roots,
         replaced=replaced,
     )
+
+
+def _without(scenario: CheckedScenario, replaced: Mapping[str, object]) -> CheckedScenario:
+    """The scenario without what it gives for some names, so that nothing of it is read or computed for them."""
+    given = {name: givens for name, givens in scenario.given.items() if name not in replaced}
+    return replace(scenario, given=given) if len(given) < len(scenario.given) else scenario
 
 
 def _listed(kind: str, names: Sequence[str]) -> str:

@@ -155,6 +155,20 @@ def test_a_structural_change_rebuilds_and_says_why(model: gs.Model) -> None:
     assert "structure changed" in result.rebuilt
 
 
+def test_a_computed_set_can_be_given_instead() -> None:
+    text = """
+    model M { set Items; set Good within Items; param w[Items] >= 0; var x[Good] binary;
+      maximize g: sum[i in Good] w[i] * x[i]; }
+    scenario S for M { table Items: w = a 1 b 2 c 3; Good = { i : i in Items where w[i] >= 2 }; }
+    """
+    model = gs.loads(text)
+    assert model.solve().objective == pytest.approx(5.0)
+    model.set("Good", ["a"])
+    assert model.resolve().objective == pytest.approx(1.0)
+    model.set("Good", [])
+    assert model.resolve().objective == pytest.approx(0.0)
+
+
 def test_a_backend_that_cannot_update_says_so(model: gs.Model) -> None:
     model.solve("Small", "scip")
     model.set("room", 12.0)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.instance import open_problem
 from gpusched_dsl.cli.output import Output
-from gpusched_dsl.language.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, Severity
 from gpusched_dsl.reporting.files import cannot_write, check_writable, replacing
 from gpusched_dsl.reporting.summary import size_text
 
@@ -27,6 +27,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     if out != STDOUT:
         check_writable(Path(out))
     problem, _ = open_problem(options, output)
+    output.report(_losses(problem, options.to))
     if out == STDOUT:
         with tempfile.TemporaryFile(buffering=0) as file:
             write_problem(problem, options.to, file)
@@ -40,6 +41,17 @@ def run(options: argparse.Namespace, output: Output) -> int:
         raise DiagnosticError([cannot_write(Path(out), failure)]) from failure
     output.say(f"wrote {out}: {size_text(problem)}")
     return exits.OK
+
+
+def _losses(problem: Problem, form: str) -> list[Diagnostic]:
+    """A warning where the format has no place for the order of several objectives."""
+    if form == "json" or len(problem.objectives) <= 1:
+        return []
+    others = ", ".join(f"`{o.name or f'objective {n}'}`" for n, o in enumerate(problem.objectives[1:], start=2))
+    kept = "named in comments" if form == "lp" else "free rows, which most solvers ignore"
+    message = f"{form.upper()} states one objective: {others} of lower priority are {kept}"
+    help = "export as JSON to keep all objectives and their order"
+    return [Diagnostic("GSM6017", message, help=help, severity=Severity.WARNING)]
 
 
 def write_problem(problem: Problem, form: str, file: BinaryIO) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
+from gpusched_dsl.cli.exits import INTERRUPTED
 from gpusched_dsl.ir.answer import relative_gap
 from gpusched_dsl.reporting.numbers import number_text, percent_text, seconds_text
 
@@ -18,6 +21,13 @@ if TYPE_CHECKING:
     from gpusched_dsl.cli.output import Output
 
 REFRESHES_PER_SECOND = 8
+
+
+def leave() -> NoReturn:
+    """End at once, while a solver may still be at work in its thread: only the operating system can stop it there."""
+    with suppress(Exception):  # a print may just have been interrupted
+        print("interrupted", file=sys.stderr, flush=True)
+    os._exit(INTERRUPTED)
 
 
 class Watch:
@@ -35,7 +45,7 @@ class Watch:
     def ask_to_stop(self, number: int, frame: FrameType | None) -> None:
         """The handler of Ctrl-C and SIGTERM: the first asks the solver to stop, the second leaves at once."""
         if self.stop_requested:
-            raise KeyboardInterrupt
+            leave()
         self.stop_requested = True
         self._say("stopping with the best solution so far; press Ctrl-C again to leave at once")
 

@@ -36,6 +36,15 @@ def test_json_is_the_problem(gsdsl: Run, pack: Path) -> None:
     assert problem.row_upper.tolist() == [9.0]
 
 
+@pytest.mark.parametrize(("form", "words"), [("lp", "named in comments"), ("mps", "free rows"), ("json", "")])
+def test_what_a_format_cannot_say_is_told(gsdsl: Run, variant: Callable[..., Path], form: str, words: str) -> None:
+    path = variant("  constraint fits", '  then minimize pieces: sum[i in Items] take[i];\n  constraint fits')
+    done = gsdsl("export", path, "--to", form)
+    assert done.code == 0
+    assert ("warning[GSM6017]" in done.err) == bool(words)
+    assert words in done.err
+
+
 def test_errors_leave_nothing_behind(gsdsl: Run, variant: Callable[..., Path], tmp_path: Path) -> None:
     done = gsdsl("export", variant("7[GB]", "7[$]"), "--to", "mps", "--out", tmp_path / "out.mps")
     assert done.code == 1

@@ -178,6 +178,46 @@ def test_an_ascii_terminal_shows_escapes(variant: Callable[..., Path]) -> None:
     assert done.stdout.startswith("P\\xe4ck, scenario Small")
 
 
+def test_the_second_ctrl_c_leaves_at_once(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    from gpusched_dsl.cli import progress
+
+    class Left(Exception):
+        pass
+
+    def leave(code: int) -> None:
+        raise Left(code)
+
+    monkeypatch.setattr(progress.os, "_exit", leave)
+    said: list[str] = []
+    watch = progress.Watch(said.append)
+    watch.ask_to_stop(signal.SIGINT, None)
+    assert watch.stop_requested
+    assert len(said) == 1
+    with pytest.raises(Left, match=str(exits.INTERRUPTED)):
+        watch.ask_to_stop(signal.SIGINT, None)
+    assert capsys.readouterr().err == "interrupted\n"
+
+
+@pytest.mark.parametrize(
+    ("status", "reason", "code"),
+    [
+        ("infeasible", "", exits.INFEASIBLE),
+        ("infeasible_or_unbounded", "", exits.INFEASIBLE),
+        ("unbounded", "", exits.UNBOUNDED),
+        ("limit", "time", exits.NO_SOLUTION_YET),
+        ("limit", "interrupt", exits.INTERRUPTED),
+    ],
+)
+def test_exit_codes_without_a_solution(status: str, reason: str, code: int) -> None:
+    from types import SimpleNamespace
+
+    from gpusched_dsl.cli.solve import exit_code
+    from gpusched_dsl.ir.answer import Status
+
+    assert exit_code(SimpleNamespace(has_point=False, status=Status(status), reason=reason)) == code  # type: ignore[arg-type]
+    assert exit_code(SimpleNamespace(has_point=True, status=Status(status), reason=reason)) == exits.OK  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(
     ("backend", "sent"), [("highs", signal.SIGINT), ("highs", signal.SIGTERM), ("scip", signal.SIGINT)]
 )
