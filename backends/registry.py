@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING
 
-from gpusched_dsl.backends.protocol import Backend
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, did_you_mean
+
+if TYPE_CHECKING:  # the names of backends must not cost the import of NumPy
+    from gpusched_dsl.backends.protocol import Backend
 
 GROUP = "gpusched_dsl.backends"
 BUILT_IN = {"highs": "gpusched_dsl.backends.highs:HighsBackend", "scip": "gpusched_dsl.backends.scip:ScipBackend"}
