@@ -1,51 +1,75 @@
-"""Elements that are computed, by a derived parameter or a default, must be in the set the declaration names."""
+"""What is computed, by a derived parameter or a default, must be what the declaration says: in its set, or 0 or 1."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-from gpusched_dsl.compiling.store import Values, is_element
+from gpusched_dsl.compiling.store import Values
 from gpusched_dsl.data.reports import SHOWN, declared, examples, keys_at, quoted
-from gpusched_dsl.ir.domains import Codes, Component, Domain
+from gpusched_dsl.ir.domains import Component, Domain
 from gpusched_dsl.language.checked import CheckedParam, Core
 from gpusched_dsl.language.diagnostics import Diagnostics
 
 
-def report_outside(
+def report_computed(
     checked: CheckedParam,
-    value: Core,
+    formula: Core,
     domain: Domain,
     values: Values,
-    within: Domain,
+    within: Domain | None,
     diagnostics: Diagnostics,
 ) -> bool:
-    """Report (GSM2112) the values, computed from `value` over `domain`, that are not in `within`; True without any.
+    """Report the values over `domain` that the declaration excludes; True when there are none.
 
-    A value that fell off the end of an ordered set is in no set.
+    GSM2112: not in `within`, where an element that fell off the end of an ordered set is in no set; GSM2114: of a
+    binary parameter, neither 0 nor 1. Whole numbers have been checked without data.
     """
-    assert checked.within is not None
-    codes = values.astype(np.int64)
-    wrong = np.flatnonzero(within.locate([codes]) < 0)
+    if within is not None and checked.within is not None:
+        wrong = np.flatnonzero(within.locate([values.astype(np.int64)]) < 0)
+        what = f"not in `{checked.within.span.text}`"
+        return _report(checked, formula, domain, values, wrong, ("GSM2112", what), _names(within), diagnostics)
+    if checked.kind == "binary":
+        wrong = np.flatnonzero((values != 0) & (values != 1))
+        return _report(checked, formula, domain, values, wrong, ("GSM2114", "neither 0 nor 1"), _number, diagnostics)
+    return True
+
+
+def _report(
+    checked: CheckedParam,
+    formula: Core,
+    domain: Domain,
+    values: Values,
+    wrong: Values,
+    code_and_what: tuple[str, str],
+    text_of: Callable[[float], str],
+    diagnostics: Diagnostics,
+) -> bool:
     if not len(wrong):
         return True
-    shown = wrong[:SHOWN]
-    told = [
-        f"`{key}` is {label}"
-        for key, label in zip(
-            keys_at(checked.name, domain, shown.tolist()), _labels(codes[shown], within.components[0]), strict=True
-        )
-    ]
-    into = f"not in `{checked.within.span.text}`"
-    message = f"{told[0]}, {into}"
+    code, what = code_and_what
+    shown = wrong[:SHOWN].tolist()
+    keys = keys_at(checked.name, domain, shown)
+    told = [f"`{key}` is {text_of(values[at])}" for key, at in zip(keys, shown, strict=True)]
+    message = f"{told[0]}, {what}"
     if len(wrong) > 1:
-        message = f"{len(wrong)} values of `{checked.name}` are {into}; for instance {told[0]}"
+        message = f"{len(wrong)} values of `{checked.name}` are {what}; for instance {told[0]}"
     notes = examples(told[1:], len(wrong) - 1)
-    diagnostics.error("GSM2112", message, value.span, secondary=[declared(checked)], notes=notes)
+    diagnostics.error(code, message, formula.span, secondary=[declared(checked)], notes=notes)
     return False
 
 
-def _labels(codes: Codes, component: Component) -> list[str]:
-    return [
-        "no element" if not known else str(code) if component is None else f"`{quoted(component.labels[code])}`"
-        for code, known in zip(codes.tolist(), is_element(codes).tolist(), strict=True)
-    ]
+def _number(value: float) -> str:
+    return f"{value:.10g}"
+
+
+def _names(within: Domain) -> Callable[[float], str]:
+    component: Component = within.components[0]
+
+    def name(code: float) -> str:
+        if component is None:
+            return str(int(code))
+        return f"`{quoted(component.labels[int(code)])}`" if 0 <= code < len(component.labels) else "no element"
+
+    return name

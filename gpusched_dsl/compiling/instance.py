@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from gpusched_dsl.compiling.derived import report_outside
+from gpusched_dsl.compiling.derived import report_computed
 from gpusched_dsl.compiling.evaluate import Evaluator
 from gpusched_dsl.compiling.frames import EMPTY_FRAME, Frame
 from gpusched_dsl.compiling.limits import Limits
@@ -223,10 +223,10 @@ class _Builder:
             values, origin = bound.values, bound.origin
         assert values is not None
         formula = declared.value or declared.default
-        if formula is not None and within is not None:
-            sound = report_outside(declared, formula, domain, values, within, self.diagnostics)
-            if not sound:
-                raise Unavailable(declared.name)
+        if formula is not None and not report_computed(
+            declared, formula, domain, values, within, self.diagnostics
+        ):
+            raise Unavailable(declared.name)
         for limit in declared.bounds:
             report_out_of_range(
                 declared, domain, values, self.ev.numbers(limit.value, frame), limit, origin, self.diagnostics

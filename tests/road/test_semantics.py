@@ -58,6 +58,13 @@ def test_computed_elements_must_be_in_their_set(refused: Refused) -> None:
     ]
 
 
+def test_defaults_of_binary_parameters_are_0_or_1(refused: Refused, values: Values) -> None:
+    assert [(e.code, e.message) for e in refused("param b[1..3] binary default 7;", "b[2] = 0;")] == [
+        ("GSM2114", "2 values of `b` are neither 0 nor 1; for instance `b[1]` is 7")
+    ]
+    assert values("b", "param b[1..3] binary default 1;", "b[2] = 0;") == {1: 1, 2: 0, 3: 1}
+
+
 @pytest.mark.parametrize(
     "condition",
     [
@@ -68,7 +75,11 @@ def test_computed_elements_must_be_in_their_set(refused: Refused) -> None:
     ],
 )
 def test_a_condition_guards_what_follows_it(condition: str, values: Values) -> None:
-    body = f"set J; param d[J]; param n[j in J] = if {condition} then 1 else 0; param m = count[j in J where {condition}];"
+    body = f"""
+      set J; param d[J];
+      param n[j in J] = if {condition} then 1 else 0;
+      param m = count[j in J where {condition}];
+    """
     data = "table J: d = a 0  b 1  c 100;"
     assert values("n", body, data) == {"a": 0, "b": 1, "c": 0}
     assert values("m", body, data) == {(): 1}
@@ -114,7 +125,6 @@ def test_index_tuples_of_huge_integers(values: Values) -> None:
 
 
 def test_a_family_without_columns_reads_zero(solve: Solve) -> None:
-    result = solve(
-        "set J; var a >= 1; var y[j in J where false] >= 5; let t[j in J] = a + y[j];", "J = { u, v };", "minimize o: a;"
-    )
+    body = "set J; var a >= 1; var y[j in J where false] >= 5; let t[j in J] = a + y[j];"
+    result = solve(body, "J = { u, v };", "minimize o: a;")
     assert result.table("t", zeros=True).rows() == [("u", 1.0), ("v", 1.0)]
