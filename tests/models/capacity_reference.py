@@ -18,7 +18,7 @@ class Instance:
     """One decision of one moment. Times in h, prices and weights in $/h; `deadline` is the time left, from now.
 
     `time[job, type, gpus]` holds only the configurations that exist. A job not in `postponed_weight` has 100 times
-    its weight.
+    its weight, one not in `remaining` all of its work to do; a type not in `stock` can be had without limit.
     """
 
     nodes: int
@@ -29,6 +29,7 @@ class Instance:
     time: dict[tuple[str, str, int], float]
     postponed_weight: dict[str, float] = field(default_factory=dict)
     remaining: dict[str, float] = field(default_factory=dict)
+    stock: dict[str, int] = field(default_factory=dict)
     period: float = 1.0
     idle_penalty: float = 1.0
 
@@ -91,6 +92,8 @@ def placements(instance: Instance, node_rule: str) -> Iterator[Placement]:
     must_run = 0 if node_rule == "paper" else most
     for count in range(fewest, most + 1):
         for types in combinations_with_replacement(sorted(instance.gpus), count):
+            if any(types.count(vm) > most_of_type for vm, most_of_type in instance.stock.items()):
+                continue
             yield from _fill(instance, types, list(instance.deadline), must_run)
 
 

@@ -37,13 +37,14 @@ def random_instance(random: Random, every_configuration: bool = False) -> Instan
         time=time,
         postponed_weight={job: round(weight[job] * random.choice((2, 10, 100)), 2) for job in jobs},
         remaining={} if every_configuration else {job: random.choice((1.0, 1.0, 0.5, 0.25)) for job in jobs},
+        stock={} if every_configuration or random.random() < 0.6 else {random.choice(list(gpus)): random.randint(0, 2)},
         period=random.choice((0.5, 1.0, 2.0)),
         idle_penalty=random.choice((0.0, 0.1, 1.0)),
     )
 
 
 def scenario(name: str, instance: Instance, model: str = "CapacityPlanning") -> str:
-    """The text of a scenario; CapacityPlanningPrinted knows no missing configuration and no work done before."""
+    """The text of a scenario; CapacityPlanningPrinted knows neither missing configurations, `remaining` nor `stock`."""
     types = "\n".join(f"    {vm} {gpus} {instance.price[vm]}" for vm, gpus in instance.gpus.items())
     jobs = "\n".join(
         f"    {job} {due} {instance.weight[job]} {instance.price_of_postponing(job)}"
@@ -51,7 +52,8 @@ def scenario(name: str, instance: Instance, model: str = "CapacityPlanning") -> 
     )
     times = "\n".join(f"    {job} {vm} {gpus} {hours}" for (job, vm, gpus), hours in instance.time.items())
     keys = "Jobs, Configs" if model == "CapacityPlanningPrinted" else "Runnable"
-    remaining = "\n".join(f'  remaining["{job}"] = {share};' for job, share in instance.remaining.items())
+    patches = [f'  remaining["{job}"] = {share};' for job, share in instance.remaining.items()]
+    patches += [f'  stock["{vm}"] = {most};' for vm, most in instance.stock.items()]
     base = "extends AllPatterns" if model == "CapacityPlanningPatterns" else f"for {model}"
     return f"""
 scenario {name} {base} {{
@@ -64,7 +66,7 @@ scenario {name} {base} {{
 {jobs} ;
   table {keys}: exec_time[h] =
 {times} ;
-{remaining}
+{chr(10).join(patches)}
 }}
 """
 
