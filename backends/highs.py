@@ -56,6 +56,7 @@ class HighsSession:
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
+        self._abandoned = False  # a second Ctrl-C left the solver running: it must not be touched any more
         self._highs = Highs()
         self._highs.silent()
         self._load(problem)
@@ -123,7 +124,8 @@ class HighsSession:
             self._highs.setBasis(basis)
 
     def close(self) -> None:
-        self._highs.clear()
+        if not self._abandoned:
+            self._highs.clear()
 
     # --- solving ------------------------------------------------------------------------------------------------
 
@@ -170,8 +172,11 @@ class HighsSession:
             callback.subscribe(look)
         try:
             run_stoppable(work, control, monitor)
+        except KeyboardInterrupt:
+            self._abandoned = True
+            raise
         finally:
-            for callback in callbacks:
+            for callback in () if self._abandoned else callbacks:
                 callback.unsubscribe(look)
 
     def _second_opinion(self, control: Control, monitor: Monitor | None, options: SolveOptions) -> Any:

@@ -72,6 +72,7 @@ class ScipSession:
     """One problem inside one SCIP instance."""
 
     def __init__(self, problem: Problem) -> None:
+        self._abandoned = False  # a second Ctrl-C left the solver running: it must not be touched any more
         self._load(problem)
 
     def _load(self, problem: Problem) -> None:
@@ -94,8 +95,9 @@ class ScipSession:
         self._load(problem)
 
     def close(self) -> None:
-        self._variables = []
-        self._model.freeProb()
+        if not self._abandoned:
+            self._variables = []
+            self._model.freeProb()
 
     def solve(self, options: SolveOptions, start: Floats | None = None, monitor: Monitor | None = None) -> Answer:
         """Solve; raises DiagnosticError for an unknown option and when SCIP ends with an error."""
@@ -110,6 +112,9 @@ class ScipSession:
         self._progress.control = control
         try:
             run_stoppable(model.optimizeNogil, control, monitor, model.interruptSolve)
+        except KeyboardInterrupt:
+            self._abandoned = True
+            raise
         finally:
             self._progress.control = None
         answer = self._answer(model.getStatus())

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -136,6 +137,28 @@ def test_second_ctrl_c_gives_up_waiting() -> None:
     presser.join()
     assert control.stopping
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.parametrize("name", ["highs", "scip"])
+def test_a_solver_that_was_given_up_is_left_alone(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It still runs in its thread when the session is closed; to free it then would crash."""
+    running: list[tuple[Control, threading.Thread]] = []
+
+    def give_up(work: Callable[[], None], control: Control, *more: object) -> None:
+        thread = threading.Thread(target=work, daemon=True)
+        thread.start()
+        running.append((control, thread))
+        time.sleep(0.3)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(f"gpusched_dsl.backends.{name}.run_stoppable", give_up)
+    with pytest.raises(KeyboardInterrupt):
+        solve_problem(many_knapsacks(), name, SolveOptions(gap=0.0, time_limit=2.0))
+    control, thread = running[0]
+    assert thread.is_alive()
+    control.stopping = True
+    thread.join(30)
+    assert not thread.is_alive()
 
 
 def test_other_handlers_of_ctrl_c_stay(monkeypatch: pytest.MonkeyPatch) -> None:
