@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import time
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import highspy
@@ -38,6 +39,11 @@ LIMITS = {
 }
 
 
+@cache
+def _versions() -> dict[str, str]:
+    return {"HiGHS": Highs().version(), "highspy": importlib.metadata.version("highspy")}
+
+
 class HighsBackend:
     """Linear and mixed-integer problems by HiGHS."""
 
@@ -45,7 +51,7 @@ class HighsBackend:
     capabilities = Capabilities(in_place_update=True)
 
     def versions(self) -> dict[str, str]:
-        return {"HiGHS": Highs().version(), "highspy": importlib.metadata.version("highspy")}
+        return dict(_versions())
 
     def open(self, problem: Problem) -> HighsSession:
         return HighsSession(problem)

@@ -11,6 +11,7 @@ import importlib.metadata
 import tempfile
 import time
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,13 @@ LIMITS = {
 }
 
 
+@cache
+def _versions() -> dict[str, str]:
+    model = pyscipopt.Model()
+    solver = f"{model.getMajorVersion()}.{model.getMinorVersion()}.{model.getTechVersion()}"
+    return {"SCIP": solver, "PySCIPOpt": importlib.metadata.version("pyscipopt")}
+
+
 class ScipBackend:
     """Linear and mixed-integer problems by SCIP, in one thread."""
 
@@ -60,9 +68,7 @@ class ScipBackend:
     capabilities = Capabilities(threads=False)
 
     def versions(self) -> dict[str, str]:
-        model = pyscipopt.Model()
-        solver = f"{model.getMajorVersion()}.{model.getMinorVersion()}.{model.getTechVersion()}"
-        return {"SCIP": solver, "PySCIPOpt": importlib.metadata.version("pyscipopt")}
+        return dict(_versions())
 
     def open(self, problem: Problem) -> ScipSession:
         return ScipSession(problem)
