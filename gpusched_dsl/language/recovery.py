@@ -226,7 +226,8 @@ class Reader:
                         self.at += 1
                     return
                 depth -= 1
-                if depth == 0 and statements_inside:
+                following = self.following()
+                if depth == 0 and statements_inside and (following is None or following.type != "ELSE"):
                     self.at += 1
                     return
             elif token.type == "SEMICOLON":

@@ -87,6 +87,7 @@ IN_A_MODEL = [
     ('set A "a" "b";', "GSM1023", '"b"', "given twice"),
     ("param p binary integer;", "GSM1023", "integer", "given twice"),
     ('constraint c "a": x <= 1 "b";', "GSM1023", '"b"', "given twice"),
+    ("when o { var x; set Y; } else { set Z; }", "GSM1010", "{", "expected"),
     ("let x = f(a given b);", "GSM1024", "given b", "only in"),
 ]
 
