@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gpusched_dsl.compiling.limits import Limits, default_memory
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, Diagnostics, did_you_mean
 from gpusched_dsl.language.scenarios import CheckedScenario, check_scenario
@@ -16,13 +17,11 @@ from gpusched_dsl.language.workspace import Workspace
 
 if TYPE_CHECKING:
     from gpusched_dsl.compiling.instance import Instance
-    from gpusched_dsl.compiling.limits import Limits
     from gpusched_dsl.data.pieces import Piece
     from gpusched_dsl.ir.problem import Problem
     from gpusched_dsl.reporting.result import Origins
 
-GIB = 1 << 30
-DEFAULT_MEMORY = 8 * GIB
+DEFAULT_MEMORY = default_memory()
 LATER_BACKENDS = ("cvxpy",)
 
 
@@ -34,9 +33,6 @@ class Permissions:
     outside: bool = False
 
     def limits(self) -> Limits:
-        """Fresh limits, for they count what one grounding takes."""
-        from gpusched_dsl.compiling.limits import Limits
-
         return Limits(self.memory)
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from gpusched_dsl.building import (
     DEFAULT_MEMORY,
-    GIB,
     LATER_BACKENDS,
     Built,
     Permissions,
@@ -17,6 +16,7 @@ from gpusched_dsl.building import (
     checked,
     choose_scenario,
 )
+from gpusched_dsl.compiling.limits import GIB
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, Diagnostics
 from gpusched_dsl.language.workspace import Workspace, load_workspace
 from gpusched_dsl.reporting.files import LARGEST_INPUT
@@ -27,11 +27,12 @@ if TYPE_CHECKING:
     from gpusched_dsl.reporting.result import Origins
 
 PROBLEM_SUFFIX = ".json"
+MOST_GIB = float(1 << 30)  # more than any machine has: no limit
 
 
 def permissions(options: argparse.Namespace) -> Permissions:
     gib = options.memory_limit
-    return Permissions(DEFAULT_MEMORY if gib is None else int(gib * GIB), options.allow_outside)
+    return Permissions(DEFAULT_MEMORY if gib is None else int(min(gib, MOST_GIB) * GIB), options.allow_outside)
 
 
 def open_problem(options: argparse.Namespace, output: Output) -> tuple[Problem, Origins]:

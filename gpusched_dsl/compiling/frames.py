@@ -7,7 +7,7 @@ sums over it need no sorting.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -116,3 +116,11 @@ def covers_universe(domain: Domain) -> bool:
         and domain.low == 0
         and domain.size == len(domain.component.labels)
     )
+
+
+def all_of(masks: Sequence[Mask]) -> Mask:
+    """Where every mask is true."""
+    result = masks[0]
+    for mask in masks[1:]:
+        result = result & mask
+    return result

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from gpusched_dsl.compiling.frames import Expansion, Frame, ranges
+from gpusched_dsl.compiling.dependent import elements, range_ends
+from gpusched_dsl.compiling.frames import Expansion, Frame, all_of, ranges
 from gpusched_dsl.compiling.free_variables import free_variables
-from gpusched_dsl.compiling.store import MISSING
-from gpusched_dsl.ir.domains import Codes, Domain, Packing
+from gpusched_dsl.ir.domains import Codes, Domain
 from gpusched_dsl.ir.problem import Floats
 from gpusched_dsl.language.checked import (
     Comparison,
-    ComprehensionSet,
     Core,
     Element,
     IndexingCore,
@@ -32,7 +31,6 @@ from gpusched_dsl.language.checked import (
     Membership,
     Numeric,
     SetCore,
-    SetOperation,
 )
 from gpusched_dsl.language.source import Span
 
@@ -240,12 +238,7 @@ class _Plan:
 
     def _iterate_range(self, iterator: Iterator, domain: IntegerRange, clips: list[tuple[str, Core]]) -> None:
         frame = self.expansion.frame
-        step = 1 if domain.step is None else self.ev.whole(domain.step, frame)
-        if domain.step is not None:
-            self.ev.refuse_where(
-                np.less_equal(step, 0), "GSM3007", "the step of a range must be positive", domain.step, frame, "is not"
-            )
-        low, high = (self._range_end(end, frame) for end in (domain.low, domain.high))
+        low, high, step = range_ends(self.ev, domain, frame)
         if isinstance(step, int) and step == 1:
             for op, bound in clips:
                 value = np.broadcast_to(self.ev.numbers(bound, frame), (frame.size,))
@@ -258,11 +251,6 @@ class _Plan:
         self.expansion = self.expansion.repeat(counts)
         steps = step if isinstance(step, int) else np.repeat(step, counts)
         self._bind({iterator.variables[0]: np.repeat(low, counts) + steps * ranges(counts)})
-
-    def _range_end(self, core: Core, frame: Frame) -> Codes:
-        codes = np.broadcast_to(self.ev.codes(core, frame), (frame.size,))
-        self.ev.refuse_where(codes == MISSING, "GSM3007", "a range needs whole numbers", core, frame, "is none")
-        return codes
 
     def _iterate_clipped(self, iterator: Iterator, domain: Domain, clips: list[tuple[str, Core]]) -> None:
         """A one-dimensional ordered domain from a lower to an upper bound per row, by binary search."""
@@ -286,31 +274,16 @@ class _Plan:
         self._bind({iterator.variables[0]: codes[np.repeat(first, counts) + ranges(counts)]})
 
     def _iterate_dependent(self, iterator: Iterator, domain: SetCore) -> None:
-        """A set expression that depends on earlier indices: grow by its own index list, then name the elements."""
-        if isinstance(domain, ComprehensionSet):
-            inner = expand(self.ev, self.expansion.frame, domain.indexing, domain.span)
-            codes = [self.ev.element_codes(e, inner.frame) for e in domain.element]
-            rows = _first_occurrences((inner.parents(), *codes))
-            parent = inner.parents()[rows]
-            self.expansion = _follow(self.expansion, parent)
-            self._bind({v: c[rows] for v, c in zip(iterator.variables, codes, strict=True)})
-        elif isinstance(domain, SetOperation) and domain.op in ("inter", "diff"):
-            self._iterate(Iterator(iterator.variables, domain.left, iterator.span))
-            frame = self.expansion.frame
-            inside = self.ev.contains(domain.right, tuple(frame.columns[v] for v in iterator.variables), frame)
-            self.expansion = self.expansion.filter(inside if domain.op == "inter" else ~inside)
-        elif isinstance(domain, SetOperation) and domain.op == "cross":
-            arity = len(domain.left.types)
-            self._iterate(Iterator(iterator.variables[:arity], domain.left, iterator.span))
-            self._iterate(Iterator(iterator.variables[arity:], domain.right, iterator.span))
-        else:
-            raise self.ev.failure(
-                "GSM3008",
-                "this set depends on other indices in a way that cannot be planned",
-                domain.span,
-                "depends on an earlier index",
-                help="give the set a name with `set ... = ...`, or move the condition to `where`",
-            )
+        """A set that depends on earlier indices; components that are bound already must agree."""
+        frame = self.expansion.frame
+        parent, columns = elements(self.ev, domain, frame)
+        found = dict(zip(iterator.variables, columns, strict=True))
+        agree = [v for v in iterator.variables if v not in self.unbound]
+        if agree:
+            rows = np.flatnonzero(all_of([found[v] == frame.columns[v][parent] for v in agree]))
+            parent, found = parent[rows], {v: c[rows] for v, c in found.items()}
+        self.expansion = _follow(self.expansion, parent)
+        self._bind(found)
 
     def _clipping(self, iterator: Iterator) -> list[tuple[str, Core]]:
         """Conditions `h >= a`, `h < b` on the only variable of an ordered domain, with bound other sides."""
@@ -367,12 +340,6 @@ def _last_below(value: Floats, *, strict: bool) -> Codes:
 def _whole(value: Floats) -> Codes:
     """Whole numbers as integers; those beyond every index stay beyond it."""
     return np.clip(value, -(2.0**60), 2.0**60).astype(np.int64)
-
-
-def _first_occurrences(columns: tuple[Codes, ...]) -> Codes:
-    """The rows that hold a tuple for the first time, in order."""
-    _, first = np.unique(Packing.of(columns).keys(columns), return_index=True)
-    return np.sort(first)
 
 
 def _follow(expansion: Expansion, rows: Codes) -> Expansion:

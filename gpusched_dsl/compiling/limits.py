@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
+from dataclasses import dataclass, field
 
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
 from gpusched_dsl.language.source import Span
 
 GIB = 1 << 30
-ENTRY = 24  # bytes per matrix entry: here and in the solver
+# Bytes, as measured on the printed capacity model (4.1 million entries): temporaries and the solver's copy included.
+ENTRY = 48
+FRAME_ROW, FRAME_CELL = 64, 16
+
+
+def default_memory() -> int:
+    """Half of the machine's memory, at most 8 GiB; 8 GiB where the system does not say."""
+    try:
+        return min(8 * GIB, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2)
+    except (AttributeError, ValueError, OSError):
+        return 8 * GIB
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
     """`memory` is the most bytes that one grounding may take (the arrays of one step, or the whole problem)."""
 
-    memory: int = 8 * GIB
+    memory: int = field(default_factory=default_memory)
 
 
 class Budget:
@@ -27,7 +38,7 @@ class Budget:
 
     def frame(self, rows: int, columns: int, span: Span, what: str) -> None:
         """Allow a frame of so many rows or raise `DiagnosticError` (GSM3001)."""
-        needed = rows * (8 * columns + 24)
+        needed = rows * (FRAME_CELL * columns + FRAME_ROW)
         if needed > self._memory:
             raise self._refusal(f"{what} is too large", f"{rows:,} combinations", needed, span)
 

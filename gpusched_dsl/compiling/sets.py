@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gpusched_dsl.compiling import joins
+from gpusched_dsl.compiling import dependent, joins
 from gpusched_dsl.compiling.frames import EMPTY_FRAME, Expansion, Frame, JoinIndex, Mask, covers_universe
 from gpusched_dsl.compiling.free_variables import free_variables
 from gpusched_dsl.compiling.index_domains import sorted_tuples
@@ -130,22 +130,7 @@ class Sets(Trouble):
             if covers_universe(domain):
                 return is_element(codes[0])
             return domain.locate(codes) >= 0
-        if isinstance(core, IntegerRange):
-            low, high = self.codes(core.low, frame), self.codes(core.high, frame)
-            inside = (codes[0] >= low) & (codes[0] <= high)
-            if core.step is not None:
-                inside &= (codes[0] - low) % self.whole(core.step, frame) == 0
-            return inside
-        if isinstance(core, SetOperation) and core.op in ("union", "inter", "diff"):
-            left, right = self.contains(core.left, codes, frame), self.contains(core.right, codes, frame)
-            return left | right if core.op == "union" else left & (right if core.op == "inter" else ~right)
-        if isinstance(core, LiteralSet):
-            found = np.zeros(frame.size, dtype=bool)
-            for row in core.rows:
-                found |= all_of([c == self.codes(e, frame) for c, e in zip(codes, row, strict=True)])
-            return found
-        raise self.failure("GSM3008", "membership in a set that depends on other indices cannot be planned", core.span,
-                  "depends on an index", help="state the condition itself instead of `in`")  # fmt: skip
+        return dependent.contains(self, core, codes, frame)
 
     def index_domain(self, indexing: IndexingCore, span: Span, *, conditions: bool = True) -> Domain:
         """The index tuples of a declaration, in the order of its iterators."""
@@ -200,11 +185,3 @@ class Sets(Trouble):
         component = domain.components[0]
         labels = None if component is None else component.integer_labels
         return codes if labels is None else labels[codes]
-
-
-def all_of(masks: Sequence[Mask]) -> Mask:
-    """Where every mask is true."""
-    result = masks[0]
-    for mask in masks[1:]:
-        result = result & mask
-    return result
