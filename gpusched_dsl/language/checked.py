@@ -45,7 +45,7 @@ class Element:
 ValueType: TypeAlias = Numeric | Logical | TextType | Element
 
 
-# --- index variables and sets ------------------------------------------------------------------------------------------
+# --- index variables and sets -----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -321,7 +321,7 @@ class CheckedSet:
 
 @dataclass(frozen=True, slots=True)
 class CheckedParam:
-    """`type` is Numeric (with the declared unit), Element or TextType. `kind`: real, integer, binary, symbol, element."""
+    """`type` is Numeric (in the declared unit), Element or TextType; `kind`: real, integer, binary, symbol, element."""
 
     name: str
     span: Span

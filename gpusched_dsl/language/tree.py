@@ -127,7 +127,7 @@ class NamedArgument(Node):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call(Expr):
-    """`max(a, b)`, `count(Jobs)`, `exponential(mean = 40[epoch])`. `sum` etc. called with `( )` on a list are Calls too."""
+    """`max(a, b)`, `count(Jobs)`, `exponential(mean = 40[epoch])`."""
 
     function: Identifier
     arguments: tuple[Expr, ...] = ()
@@ -510,7 +510,7 @@ class Test(Block):
     doc: str | None = None
 
 
-# --- policies and online: parsed and name-checked; run by later stages -------------------------------------------------
+# --- policies and online: parsed and name-checked; run by later stages ------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
