@@ -11,6 +11,8 @@ from gpusched_dsl.cli.exits import TABLE
 
 EXITS = "exit codes:\n" + "\n".join(f"  {code:>3}  {meaning}" for code, meaning in TABLE)
 TARGETS = ("lp", "mps", "json")
+MOST_THREADS = 4096
+PROBLEM_HELP = "a .gsm file, or a problem that `export --to json` wrote"
 
 
 class UsageError(Exception):
@@ -91,19 +93,20 @@ def _add_shared(parser: Parser, default: str | None) -> None:
 
 
 def _solve(parser: Parser) -> None:
-    parser.add_argument("file", metavar="FILE", help="a .gsm file, or a problem that `export --to json` wrote")
+    parser.add_argument("file", type=_place, metavar="FILE", help=PROBLEM_HELP)
     _add_instance(parser)
     parser.add_argument("--backend", default="highs", metavar="NAME", help="highs or scip (default: highs)")
     parser.add_argument("--gap", type=_not_negative, default=1e-4, metavar="G",
                         help="relative gap at which a solution counts as optimal (default: 0.0001)")
     parser.add_argument("--time-limit", type=_not_negative, metavar="SECONDS", help="stop after so many seconds")
-    parser.add_argument("--threads", type=_positive_integer, metavar="N", help="threads of the solver")
+    parser.add_argument("--threads", type=_thread_count, metavar="N", help="threads of the solver")
     parser.add_argument("--seed", type=_integer, default=0, metavar="N", help="the solver's random seed (default: 0)")
     parser.add_argument("--solver-option", action="append", default=[], metavar="NAME=VALUE",
                         help="an option of the solver itself, such as mip_heuristic_effort=0.2")
-    parser.add_argument("--warm-start", metavar="RESULT.json", help="start from a result that --json wrote")
-    parser.add_argument("--json", metavar="OUT", help="write the result as JSON (`-`: to standard output)")
-    parser.add_argument("--csv", metavar="DIR", help="write one CSV file per variable into a folder")
+    parser.add_argument("--warm-start", type=_place, metavar="RESULT.json",
+                        help="start from a result that --json wrote")
+    parser.add_argument("--json", type=_place, metavar="OUT", help="write the result as JSON (`-`: to standard output)")
+    parser.add_argument("--csv", type=_place, metavar="DIR", help="write one CSV file per variable into a folder")
     parser.add_argument("--verbose", action="store_true", help="show the solver's own log")
 
 
@@ -113,7 +116,7 @@ def _add_instance(parser: Parser) -> None:
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE",
                         help="set a parameter or an option of the model, such as period=30[min]")
     parser.add_argument("--memory-limit", type=_positive, metavar="GIB",
-                        help="refuse to build what would take more memory (default: 8)")
+                        help="refuse to build what would take more memory (default: half of the machine, at most 8)")
     _add_outside(parser)
 
 
@@ -123,12 +126,12 @@ def _add_outside(parser: Parser) -> None:
 
 
 def _check(parser: Parser) -> None:
-    parser.add_argument("files", nargs="+", metavar="FILE", help=".gsm files or folders of them")
+    parser.add_argument("files", nargs="+", type=_place, metavar="FILE", help=".gsm files or folders of them")
     _add_outside(parser)
 
 
 def _fmt(parser: Parser) -> None:
-    parser.add_argument("files", nargs="+", metavar="FILE",
+    parser.add_argument("files", nargs="+", type=_place, metavar="FILE",
                         help=".gsm files or folders of them, rewritten in place; `-` reads standard input and writes "
                              "standard output")
     parser.add_argument("--check", action="store_true", help="change nothing; exit 1 when a file is not formatted")
@@ -136,18 +139,18 @@ def _fmt(parser: Parser) -> None:
 
 
 def _test(parser: Parser) -> None:
-    parser.add_argument("files", nargs="+", metavar="FILE", help=".gsm files or folders of them")
+    parser.add_argument("files", nargs="+", type=_place, metavar="FILE", help=".gsm files or folders of them")
     parser.add_argument("--filter", metavar="TEXT", default="", help="only tests whose name contains TEXT")
     parser.add_argument("--backend", metavar="NAME", help="only the runs with this backend")
     parser.add_argument("--memory-limit", type=_positive, metavar="GIB",
-                        help="refuse to build what would take more memory (default: 8)")
+                        help="refuse to build what would take more memory (default: half of the machine, at most 8)")
     _add_outside(parser)
 
 
 def _export(parser: Parser) -> None:
-    parser.add_argument("file", metavar="FILE", help="a .gsm file, or a problem that `export --to json` wrote")
+    parser.add_argument("file", type=_place, metavar="FILE", help=PROBLEM_HELP)
     parser.add_argument("--to", choices=TARGETS, required=True, help="LP or MPS text, or the problem as JSON")
-    parser.add_argument("--out", metavar="FILE", help="where to write (default: standard output)")
+    parser.add_argument("--out", type=_place, metavar="FILE", help="where to write (default: standard output)")
     _add_instance(parser)
 
 
@@ -166,6 +169,12 @@ COMMANDS: dict[str, tuple[str, Callable[[Parser], None]]] = {
 
 
 # --- values ----------------------------------------------------------------------------------------------------------
+
+
+def _place(text: str) -> str:
+    if not text:
+        raise argparse.ArgumentTypeError("the name of a file is empty")
+    return text
 
 
 def _number(text: str) -> float:
@@ -197,9 +206,9 @@ def _integer(text: str) -> int:
     return int(value)
 
 
-def _positive_integer(text: str) -> int:
-    if (value := _integer(text)) < 1:
-        raise argparse.ArgumentTypeError(f"`{text}` is not at least 1")
+def _thread_count(text: str) -> int:
+    if not 1 <= (value := _integer(text)) <= MOST_THREADS:
+        raise argparse.ArgumentTypeError(f"`{text}` is not from 1 to {MOST_THREADS}")
     return value
 
 

@@ -15,12 +15,18 @@ _RISKY = r"^[=+\-@\t\r]"
 def write_csv_folder(folder: Path, tables: dict[str, pl.DataFrame]) -> list[Path]:
     """Write each table to `NAME.csv` in `folder`, which is made if need be; gives the files.
 
-    Raises DiagnosticError (GSM6008) when a file cannot be written.
+    Names that differ only in capitals are numbered, for some file systems hold them to be one. Raises DiagnosticError
+    (GSM6008) when a file cannot be written.
     """
     make_folder(folder)
     written = []
+    taken: set[str] = set()
     for name, frame in tables.items():
-        path = folder / f"{name}.csv"
+        stem, number = name, 2
+        while stem.casefold() in taken:
+            stem, number = f"{name}_{number}", number + 1
+        taken.add(stem.casefold())
+        path = folder / f"{stem}.csv"
         write_text(path, csv_text(frame))
         written.append(path)
     return written

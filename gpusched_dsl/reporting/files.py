@@ -14,16 +14,8 @@ LARGEST_INPUT = 4 << 30  # bytes of a file that an earlier run wrote and that is
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file whole: beside its place first, then put there; raises DiagnosticError (GSM6008).
-
-    A file that was there is replaced only when the new one is complete. Pipes and devices are written directly.
-    """
+    """Write a file as `replacing` does; raises DiagnosticError (GSM6008) when it cannot be written."""
     try:
-        if path.exists() and not path.is_file():
-            if path.is_dir():
-                raise IsADirectoryError(f"`{path}` is a folder")
-            path.write_text(text, encoding="utf-8")
-            return
         with replacing(path) as beside:
             beside.write_text(text, encoding="utf-8", newline="")
     except (OSError, ValueError) as failure:
@@ -32,10 +24,16 @@ def write_text(path: Path, text: str) -> None:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A file beside `path` to write; it takes the place of `path` when the block ends well, and goes when it does not.
+    """A file to write, which takes the place of `path` when the block ends well and goes when it does not.
 
+    So a file is there whole or not at all. Pipes and devices have no such place: they are given to write directly.
     Raises OSError.
     """
+    if path.is_dir():
+        raise IsADirectoryError(f"`{path}` is a folder")
+    if path.exists() and not path.is_file():
+        yield path
+        return
     target = path.resolve()
     beside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
     try:

@@ -83,6 +83,10 @@ def test_a_warm_start_that_does_not_fit_is_told(gsdsl: Run, pack: Path, tmp_path
     assert gsdsl("solve", pack, "--warm-start", tmp_path / "broken.json").code == 1
 
 
+def test_a_limit_of_any_size_is_one(gsdsl: Run, pack: Path) -> None:
+    assert gsdsl("solve", pack, "--memory-limit", "1e300", "--time-limit", "1e30").code == 0
+
+
 def test_quiet_says_nothing(gsdsl: Run, pack: Path) -> None:
     done = gsdsl("--quiet", "solve", pack)
     assert (done.code, done.out, done.err) == (0, "", "")

@@ -6,7 +6,7 @@ import pytest
 
 from gpusched_dsl.language.diagnostics import DiagnosticError
 from gpusched_dsl.reporting import files
-from gpusched_dsl.reporting.files import check_writable, make_folder, write_text
+from gpusched_dsl.reporting.files import check_writable, make_folder, replacing, write_text
 
 
 def codes(error: pytest.ExceptionInfo[DiagnosticError]) -> list[str]:
@@ -78,6 +78,16 @@ def test_checking_writes_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_device_is_written_directly() -> None:
-    write_text(Path(os.devnull), "text")
-    assert not Path(os.devnull).is_file()
+def test_a_pipe_is_written_directly_and_stays_one(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reading = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        write_text(pipe, "text")
+        with replacing(pipe) as place:
+            place.write_text(" and more")
+        assert os.read(reading, 100) == b"text and more"
+    finally:
+        os.close(reading)
+    assert pipe.is_fifo()
+    assert [p.name for p in tmp_path.iterdir()] == ["pipe"]

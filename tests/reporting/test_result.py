@@ -9,7 +9,7 @@ import pytest
 
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics import DiagnosticError
-from gpusched_dsl.reporting.csv_files import csv_text
+from gpusched_dsl.reporting.csv_files import csv_text, write_csv_folder
 from gpusched_dsl.reporting.points import entries_of_document, entries_of_file, entries_of_mapping, point_from
 from gpusched_dsl.reporting.result import Result
 
@@ -162,3 +162,9 @@ def test_files_that_are_no_results(tmp_path: Path, text: str) -> None:
 def test_a_missing_warm_start_is_told(tmp_path: Path) -> None:
     with pytest.raises(DiagnosticError, match="No such file"):
         entries_of_file(tmp_path / "none.json")
+
+
+def test_names_that_some_file_systems_confuse_are_numbered(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"value": [1.0]})
+    files = write_csv_folder(tmp_path, {"run": frame, "Run": frame, "run_2": frame})
+    assert [f.name for f in files] == ["run.csv", "Run_2.csv", "run_2_2.csv"]
