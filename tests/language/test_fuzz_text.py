@@ -37,7 +37,7 @@ SNIPPETS = [
 ]
 
 FAST = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
-LONG = settings(max_examples=20_000, deadline=None, suppress_health_check=list(HealthCheck))
+LONG = settings(max_examples=5_000, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @st.composite
@@ -103,6 +103,7 @@ def test_any_text(text: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 @LONG
 @given(anything)
 def test_any_text_at_length(text: str) -> None:
@@ -143,7 +144,8 @@ def test_any_layout(text: str) -> None:
 
 
 @pytest.mark.slow
-@settings(LONG, max_examples=3_000)
+@pytest.mark.timeout(1800)
+@settings(LONG, max_examples=1_000)
 @given(rearranged())
 def test_any_layout_at_length(text: str) -> None:
     check_layout(text)
