@@ -116,6 +116,8 @@ class Sets(Trouble):
         left, right = self.domain(core.left), self.domain(core.right)
         if core.op == "cross":
             return Product((left, right))
+        size = left.size + right.size if core.op == "union" else left.size
+        self.budget.frame(size, left.arity, core.span, "this set")
         if core.op == "union":
             both = tuple(np.concatenate(pair) for pair in zip(left.columns(), right.columns(), strict=True))
             return sorted_tuples(left.components, both, keep_order=True)

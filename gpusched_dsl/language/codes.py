@@ -159,7 +159,6 @@ CODES: dict[str, str] = {
     "GSM3005": "nothing to choose from in an empty set",
     "GSM3006": "no such element in the data",
     "GSM3007": "a range with bounds or a step that are not usable",
-    "GSM3008": "a set that depends on other indices in a way that cannot be planned",
     "GSM3009": "elements used as numbers that are not whole numbers",
     "GSM3010": "not linear, and no reformulation in this version",
     "GSM3011": "a strict bound on a real variable",

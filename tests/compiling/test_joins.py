@@ -55,8 +55,17 @@ ITERATORS: dict[str, tuple[str, tuple[str, ...], Callable[[Data, Row], list[tupl
     "pq": ("(p, q) in Pairs", ("p", "q"), lambda d, r: list(d.pairs)),
     "k": ("k in 1..low[a]", ("k",), lambda d, r: [(k,) for k in range(1, d.first[r["a"]] + 1)]),
     "m": ("m in { n in A where n != a }", ("m",), lambda d, r: [(n,) for n in A if n != r["a"]]),
-}
-NEEDS = {"k": {"a"}, "m": {"a"}}
+    "l": ('l in { a, "a2", a }', ("l",), lambda d, r: sorted({(r["a"],), ("a2",)})),
+    "u": ("u in 1..low[a] union { 2, high[a] }", ("u",), lambda d, r: [
+        (n,) for n in {*range(1, d.first[r["a"]] + 1), 2, d.last[r["a"]]}]),
+    "s": ("s in low[a]..high[a] by 2 diff { 4 }", ("s",), lambda d, r: [
+        (n,) for n in range(d.first[r["a"]], d.last[r["a"]] + 1, 2) if n != 4]),
+    "vw": ("(v, w) in B cross 1..low[a]", ("v", "w"), lambda d, r: [
+        (b, n) for b in B for n in range(1, d.first[r["a"]] + 1)]),
+    "ij": ("(i, j) in { (c0, b0) : (c0, b0, g0) in Triples where c0 != a } inter A cross { home[a] }", ("i", "j"),
+        lambda d, r: sorted({(i, j) for i, j, _ in d.triples if i != r["a"] and j == d.home[r["a"]]})),
+}  # fmt: skip
+NEEDS = {n: {"a"} for n in ("k", "m", "l", "u", "s", "vw", "ij")}
 CONDITIONS: dict[str, tuple[set[str], Callable[[Data, Row], bool]]] = {
     "(a, b, g) in Triples": ({"a", "b", "g"}, lambda d, r: (r["a"], r["b"], r["g"]) in d.triples),
     "(a, b, 2) in Triples": ({"a", "b"}, lambda d, r: (r["a"], r["b"], 2) in d.triples),
@@ -72,6 +81,16 @@ CONDITIONS: dict[str, tuple[set[str], Callable[[Data, Row], bool]]] = {
     "h >= low[a]": ({"h", "a"}, lambda d, r: r["h"] >= d.first[r["a"]]),
     "low[a] <= h <= high[a]": ({"h", "a"}, lambda d, r: d.first[r["a"]] <= r["h"] <= d.last[r["a"]]),
     "g > 1 and g < high[a]": ({"g", "a"}, lambda d, r: 1 < r["g"] < d.last[r["a"]]),
+    "i == c and j == b": ({"i", "j", "c", "b"}, lambda d, r: r["i"] == r["c"] and r["j"] == r["b"]),
+    "v == home[c]": ({"v", "c"}, lambda d, r: r["v"] == d.home[r["c"]]),
+    "(l, v) in { (c1, home[c1]) : c1 in A where c1 != l }": ({"l", "v"}, lambda d, r: False),
+    "(a, b) in { (a, home[a]), (c, b) }": (
+        {"a", "b", "c"}, lambda d, r: r["b"] == d.home[r["a"]] or r["a"] == r["c"]),
+    "(a, b) in { c1 : c1 in A where c1 != c } cross { home[a] }": (
+        {"a", "b", "c"}, lambda d, r: r["a"] != r["c"] and r["b"] == d.home[r["a"]]),
+    "g in { h0 : h0 in 1..9 where h0 > high[a] } union { 1 } diff 3..low[a]": ({"g", "a"}, lambda d, r:
+        (r["g"] > d.last[r["a"]] or r["g"] == 1) and not 3 <= r["g"] <= d.first[r["a"]]),
+    "u in 2..9 by 3": ({"u"}, lambda d, r: r["u"] in (2, 5, 8)),
     "k <= g": ({"k", "g"}, lambda d, r: r["k"] <= r["g"]),
     'a == "a2" or b == "b1"': ({"a", "b"}, lambda d, r: r["a"] == "a2" or r["b"] == "b1"),
 }
