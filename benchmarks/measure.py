@@ -59,10 +59,17 @@ class Measured:
         return statistics.median(sample.seconds for sample in self.samples)
 
     def figure(self, name: str) -> float:
-        """The least over the runs of `seconds`, `peak_mb` or the seconds of the phase named."""
+        """The least over the runs of a figure (see `Target`)."""
+        return min(self._figure_of(sample, name) for sample in self.samples)
+
+    @staticmethod
+    def _figure_of(sample: Sample, name: str) -> float:
         if name == "peak_mb":
-            return min(sample.peak_mb for sample in self.samples)
-        return min(sample.seconds if name == "seconds" else sample.phases[name] for sample in self.samples)
+            return sample.peak_mb
+        if name == "seconds":
+            return sample.seconds
+        phase = name.removeprefix("CPU ")
+        return (sample.phases if phase == name else sample.cpu_phases)[phase]
 
 
 def missing(arm: Arm) -> str | None:

@@ -25,7 +25,8 @@ class Arm:
 class Target:
     """`figure` of `arm` is at most `factor` times that of `against`, or at most `limit`.
 
-    Figures: `seconds` (without imports), `peak_mb`, or the name of a phase, such as `ground`.
+    Figures: `seconds` (wall, without imports), `peak_mb`, the name of a phase (its wall seconds), or `CPU` and the name
+    of a phase, which a busy machine disturbs less.
     """
 
     arm: str
@@ -88,6 +89,14 @@ CAPACITY_SCIP = Case(
 )
 
 
+def _natural_targets() -> tuple[Target, ...]:
+    """What is written naturally costs little more, in all and in grounding alone."""
+    return tuple(
+        Target("gsdsl, natural", figure, against="gsdsl, indexed by hand", factor=1.3)
+        for figure in ("seconds", "CPU ground")
+    )
+
+
 def _network(name: str, nodes: int, arcs: int, others: tuple[Arm, ...]) -> Case:
     return Case(
         name=name,
@@ -100,7 +109,7 @@ def _network(name: str, nodes: int, arcs: int, others: tuple[Arm, ...]) -> Case:
             Arm("gsdsl, indexed by hand", "benchmarks.sparse.by_gsdsl", ("network_indexed",)),
             *others,
         ),
-        targets=(Target("gsdsl, natural", "ground", against="gsdsl, indexed by hand", factor=1.3),),
+        targets=_natural_targets(),
     )
 
 
@@ -124,7 +133,7 @@ TRIPLES = Case(
         Arm("gsdsl, natural", "benchmarks.sparse.by_gsdsl", ("triples_natural",)),
         Arm("gsdsl, indexed by hand", "benchmarks.sparse.by_gsdsl", ("triples_indexed",)),
     ),
-    targets=(Target("gsdsl, natural", "ground", against="gsdsl, indexed by hand", factor=1.3),),
+    targets=_natural_targets(),
 )
 STARTUP = Case(
     name="startup",
@@ -135,9 +144,11 @@ STARTUP = Case(
         Arm("bare interpreter", "benchmarks.startup", ("python",), repeats=10),
         Arm("gsdsl --version", "benchmarks.startup", ("--version",), repeats=10),
         Arm("gsdsl --help", "benchmarks.startup", ("--help",), repeats=10),
-        Arm("gsdsl check (the tour)", "benchmarks.startup", ("check", "tests/tour/*.gsm"), repeats=10),
+        Arm("gsdsl check of one file", "benchmarks.startup", ("check", "tests/tour/speed_profile.gsm"), repeats=10),
+        Arm("gsdsl check with data", "benchmarks.startup", ("check", "tests/tour/figure1.gsm"), repeats=10),
+        Arm("gsdsl check of the tour", "benchmarks.startup", ("check", "--quiet", "tests/tour/*.gsm"), repeats=10),
     ),
-    targets=(Target("gsdsl --help", limit=0.25), Target("gsdsl check (the tour)", limit=0.6)),
+    targets=(Target("gsdsl --help", limit=0.25), Target("gsdsl check of the tour", limit=0.6)),
     rounds=10,
 )
 

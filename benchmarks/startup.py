@@ -17,7 +17,7 @@ def run(_: Path, lap: Lap, *arguments: str) -> Any:
         [sys.executable, "-c", ""] if words == ["python"] else [str(Path(sys.executable).with_name("gsdsl")), *words]
     )
     lap("prepare")
-    subprocess.run(program, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(program, cwd=ROOT, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     lap("command")
 
 
