@@ -45,7 +45,8 @@ def ground(model: CheckedModel, store: Store, limits: Limits | None = None) -> P
     Raises DiagnosticError with everything found: subscripts outside their sets, terms that are not linear, numbers
     that are not finite (GSM30xx), families too large for `limits` (GSM3001).
     """
-    return _Grounding(model, store, limits or Limits()).run()
+    with np.errstate(all="ignore"):  # what is not finite is reported with its place
+        return _Grounding(model, store, limits or Limits()).run()
 
 
 @dataclass(frozen=True, eq=False)
@@ -278,9 +279,8 @@ class _Grounding:
             bad[np.searchsorted(starts, entries, side="right") - 1] = True
         if bad.any():
             where = self.ev.row_text(frame, int(np.flatnonzero(bad)[0]))
-            raise self.ev.failure(
-                "GSM3004", f"{name} has a number that is not finite for {where or 'its only row'}", span
-            )
+            message = f"{name} has a number that is not finite" + (f" for {where}" if where else "")
+            raise self.ev.failure("GSM3004", message, span, help="check the sizes of the values: a product is too large")
 
     # --- objectives --------------------------------------------------------------------------------------------------
 

@@ -48,7 +48,7 @@ from gpusched_dsl.language.scenarios import CheckedScenario
 T = TypeVar("T")
 
 # A label with its row is a few objects: as much as that many numbers.
-_LABEL_NUMBERS = 24
+_LABEL_NUMBERS = 12
 
 
 @dataclass(eq=False)
@@ -90,7 +90,8 @@ def build_instance(
     reader = FileReader(folder, files or FileLimits(), roots or {})
     reader.expect(g for givens in scenario.given.values() for g in givens)
     builder = _Builder(scenario, reader, limits or Limits(), dict(replaced or {}), diagnostics)
-    builder.run()
+    with np.errstate(all="ignore"):  # what is not finite is reported with its place
+        builder.run()
     diagnostics.raise_if_errors()
     return Instance(scenario, builder.plain_store(), reader.hashes, dict(replaced or {}))
 

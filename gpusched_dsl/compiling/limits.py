@@ -55,9 +55,13 @@ class Budget:
             raise self._refusal(message, f"{share:,} entries", ENTRY * entries, largest)
 
     def _refusal(self, message: str, label: str, needed: int, span: Span) -> DiagnosticError:
-        sizes = f"about {needed / GIB:,.1f} GiB are needed, the limit is {self._memory / GIB:,.1f} GiB"
+        sizes = f"about {_sized(needed)} are needed, the limit is {_sized(self._memory)}"
         help = (
             "add a condition (`where`), index a sparse set instead of a product, "
             "or raise the limit with `--memory-limit`"
         )
         return DiagnosticError([Diagnostic("GSM3001", message, span, label, (), (sizes,), help)])
+
+
+def _sized(size: int) -> str:
+    return f"{size / GIB:,.1f} GiB" if size >= GIB // 10 else f"{size / (1 << 20):,.1f} MiB"
