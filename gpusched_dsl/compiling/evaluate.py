@@ -120,9 +120,6 @@ class Evaluator(References):
     def _LetRef(self, core: LetRef, frame: Frame) -> Values:
         return self.values(self.model.lets[core.name].value, self.let_frame(core, frame))
 
-    def _ResultRef(self, core: Core, frame: Frame) -> Values:
-        return np.asarray(self.store.results[core.name])  # type: ignore[attr-defined]
-
     def _Fallback(self, core: Fallback, frame: Frame) -> Values:
         found = self.found(core.reference, frame)
         if found.all():

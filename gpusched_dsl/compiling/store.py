@@ -41,7 +41,6 @@ class Store:
     params: dict[str, Param] = field(default_factory=dict)
     variables: dict[str, Columns] = field(default_factory=dict)
     point: Floats | None = None
-    results: dict[str, float] = field(default_factory=dict)
 
     def component(self, type_: ValueType) -> Component:
         """The universe of an element type, None for integers."""
