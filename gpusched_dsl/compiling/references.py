@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from gpusched_dsl.compiling.frames import Frame, Mask
+from gpusched_dsl.compiling.free_variables import free_variables
 from gpusched_dsl.compiling.sets import Sets
 from gpusched_dsl.compiling.store import is_element
 from gpusched_dsl.ir.domains import Codes, Domain, Scalars
@@ -87,10 +88,6 @@ class References(Sets):
 
 
 def plain_keys(subscripts: Sequence[Core]) -> frozenset[IndexVar]:
-    """The variables that stand alone (or shifted) as subscripts: they tell entries apart."""
-    return frozenset(
-        inner.variable
-        for s in subscripts
-        for inner in ((s.operand if isinstance(s, Shift) else s),)
-        if isinstance(inner, IndexRef)
-    )
+    """The variables that stand alone as subscripts, or shifted by one number: they tell entries apart."""
+    plain = (s.operand if isinstance(s, Shift) and not free_variables(s.offset) else s for s in subscripts)
+    return frozenset(inner.variable for inner in plain if isinstance(inner, IndexRef))

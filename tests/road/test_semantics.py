@@ -128,3 +128,33 @@ def test_a_family_without_columns_reads_zero(solve: Solve) -> None:
     body = "set J; var a >= 1; var y[j in J where false] >= 5; let t[j in J] = a + y[j];"
     result = solve(body, "J = { u, v };", "minimize o: a;")
     assert result.table("t", zeros=True).rows() == [("u", 1.0), ("v", 1.0)]
+
+
+def test_a_column_that_a_row_reaches_in_several_ways_is_there_once(solve: Solve) -> None:
+    """Shifts by data, elements read from parameters and lets of lets can meet in one column."""
+    body = """
+      set H ordered; param d[H] integer; param to[H] within H;
+      var x[H] >= 0 <= 10; var y[H, H] >= 0;
+      let own[a in H, b in H] = y[a, b];
+      let all_of[a in H] = sum[b in H] own[b, a];
+      constraint shifted: sum[h in H] (x[h - d[h]] else 0) <= 7;
+      constraint read: sum[h in H] x[to[h]] + sum[h in H] x[h] <= 7;
+      constraint two: sum[h in H, k in H] (y[h - d[k], k] else 0) <= 1;
+      constraint lets: sum[h in H] own[to[h], h] + sum[h in H] own[h, h] + sum[h in H] all_of[to[h]] <= 2;
+    """
+    data = "table H: d to = 1 0 2  2 1 2  3 2 1;"
+    problem = solve(body, data, "maximize all_x: sum[h in H] x[h];").problem
+    dense = [[0.0] * problem.columns for _ in range(problem.rows)]
+    matrix = problem.matrix
+    for row in range(problem.rows):
+        entries = range(matrix.starts[row], matrix.starts[row + 1])
+        assert len({int(matrix.columns[e]) for e in entries}) == len(entries)
+        for entry in entries:
+            dense[row][matrix.columns[entry]] = float(matrix.values[entry])
+    # columns: x[1..3], then y[1, 1..3], y[2, 1..3], y[3, 1..3]
+    assert dense == [
+        [3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+        [2, 3, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+        [0, 0, 0, 1, 1, 1, 1, 1, 0, 1, 0, 0],
+        [0, 0, 0, 2, 2, 1, 2, 4, 0, 1, 2, 1],
+    ]
