@@ -280,7 +280,7 @@ class _Grounding:
         if bad.any():
             where = self.ev.row_text(frame, int(np.flatnonzero(bad)[0]))
             message = f"{name} has a number that is not finite" + (f" for {where}" if where else "")
-            raise self.ev.failure("GSM3004", message, span, help="check the sizes of the values: a product is too large")
+            raise self.ev.failure("GSM3004", message, span, help="values are too large, or in the wrong unit")
 
     # --- objectives --------------------------------------------------------------------------------------------------
 

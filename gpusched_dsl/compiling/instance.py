@@ -38,6 +38,7 @@ from gpusched_dsl.language.checked import (
     Element,
     Label,
     LiteralSet,
+    Numeric,
     SetCore,
     TextType,
 )
@@ -223,6 +224,9 @@ class _Builder:
                 raise Unavailable(declared.name)
             values, origin = bound.values, bound.origin
         assert values is not None
+        if declared.value is not None and isinstance(declared.type, Numeric):
+            what = f"parameter `{declared.name}` has no finite value"
+            self.ev.refuse_where(~np.isfinite(values), "GSM3004", what, declared.value, frame, "not finite")
         formula = declared.value or declared.default
         if formula is not None and not report_computed(
             declared, formula, domain, values, within, self.diagnostics

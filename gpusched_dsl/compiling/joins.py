@@ -254,6 +254,7 @@ class _Plan:
 
     def _iterate_clipped(self, iterator: Iterator, domain: Domain, clips: list[tuple[str, Core]]) -> None:
         """A one-dimensional ordered domain from a lower to an upper bound per row, by binary search."""
+        self._allow(domain.size, 0)
         frame = self.expansion.frame
         codes = domain.columns()[0]
         first = np.zeros(frame.size, dtype=np.int64)

@@ -176,6 +176,8 @@ class Sets(Trouble):
         """Whether a one-dimensional domain lists its elements in increasing order of code and of integer label."""
         if domain.arity != 1:
             return False
+        if isinstance(domain, Interval) and domain.components[0] is None:
+            return True
         codes = domain.columns()[0]
         component = domain.components[0]
         if component is None:
