@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from fractions import Fraction
 from math import isqrt
 
@@ -189,12 +190,24 @@ def unit_of(node: tree.UnitNode, diagnostics: Diagnostics) -> Unit | None:
                 f"unknown unit `{part.symbol}`",
                 part.span,
                 "no unit of this name",
-                help=did_you_mean(part.symbol, UNITS) or _KNOWN_UNITS,
+                help=_meant(part.symbol) or did_you_mean(part.symbol, UNITS) or _KNOWN_UNITS,
             )
             result = None
         elif result is not None:
             result = result * known**part.exponent
     return result
+
+
+_SPELT_OUT = {
+    "second": "s", "sec": "s", "minute": "min", "hour": "h", "hr": "h", "dollar": "$", "euro": "€", "pound": "£",
+    "watt": "W", "kilowatt": "kW", "joule": "J", "byte": "B", "percent": "%", "gram": "g",
+}  # fmt: skip
+
+
+def _meant(symbol: str) -> str | None:
+    """A help line for a unit whose name is spelt out."""
+    near = get_close_matches(symbol.lower().removesuffix("s"), _SPELT_OUT, n=1, cutoff=0.75)
+    return f"did you mean `{_SPELT_OUT[near[0]]}`?" if near else None
 
 
 _KNOWN_UNITS = (
