@@ -293,8 +293,11 @@ def _answer_names(model: CheckedModel) -> dict[str, ExtraName]:
 
 
 def _bare(expr: tree.Expr) -> bool:
+    """A number without a unit, also one that is worked out: `-1.5`, `3 * 2 + 6`."""
     if isinstance(expr, tree.Unary) and expr.op in ("-", "+"):
         return _bare(expr.operand)
+    if isinstance(expr, tree.Binary) and expr.op in ("+", "-", "*", "/"):
+        return _bare(expr.left) and _bare(expr.right)
     return isinstance(expr, tree.Number) and expr.unit is None
 
 
@@ -304,6 +307,9 @@ def _in_unit(expr: tree.Expr, unit: Unit) -> tree.Expr:
         return expr
     if isinstance(expr, tree.Unary):
         return replace(expr, operand=_in_unit(expr.operand, unit))
+    if isinstance(expr, tree.Binary):
+        right = _in_unit(expr.right, unit) if expr.op in ("+", "-") else expr.right
+        return replace(expr, left=_in_unit(expr.left, unit), right=right)
     assert isinstance(expr, tree.Number)
     factors = tuple(tree.UnitFactor(span=expr.span, symbol=s, exponent=e) for s, e in unit.factors)
     return replace(expr, unit=tree.UnitNode(span=expr.span, factors=factors))
