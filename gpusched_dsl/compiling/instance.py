@@ -15,8 +15,10 @@ from gpusched_dsl.compiling.frames import EMPTY_FRAME, Frame
 from gpusched_dsl.compiling.limits import Limits
 from gpusched_dsl.compiling.store import Param, Store, Values
 from gpusched_dsl.data.binding import (
+    BoundParam,
     ColumnPiece,
     FileReader,
+    ParamOrigin,
     Piece,
     ValuePiece,
     bind_param,
@@ -219,7 +221,11 @@ class _Builder:
             origin = None
         else:
             default = None if declared.default is None else self._evaluated(declared, declared.default, frame)
-            bound = bind_param(declared, domain, self._pieces(declared), default, self.diagnostics, within)
+
+            def judge(read: BoundParam) -> None:
+                self._hold_to_bounds(declared, domain, frame, read.values, read.origin)
+
+            bound = bind_param(declared, domain, self._pieces(declared), default, self.diagnostics, within, judge)
             if bound is None:
                 raise Unavailable(declared.name)
             values, origin = bound.values, bound.origin
@@ -232,11 +238,17 @@ class _Builder:
             declared, formula, domain, values, within, self.diagnostics
         ):
             raise Unavailable(declared.name)
+        if origin is None:
+            self._hold_to_bounds(declared, domain, frame, values, None)
+        self.store.params[declared.name] = Param(domain, values)
+
+    def _hold_to_bounds(
+        self, declared: CheckedParam, domain: Domain, frame: Frame, values: Values, origin: ParamOrigin | None
+    ) -> None:
         for limit in declared.bounds:
             report_out_of_range(
                 declared, domain, values, self.ev.numbers(limit.value, frame), limit, origin, self.diagnostics
             )
-        self.store.params[declared.name] = Param(domain, values)
 
     def _evaluated(self, declared: CheckedParam, core: Core, frame: Frame) -> Values:
         if isinstance(declared.type, Element):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -79,11 +79,14 @@ def bind_param(
     default: Values | None,
     diagnostics: Diagnostics,
     within: Domain | None = None,
+    judge: Callable[[BoundParam], None] | None = None,
 ) -> BoundParam | None:
     """The values of a parameter from all that is given for it; None after a finding.
 
     `default`: values over the whole domain for keys without one, or None when every key needs a value.
     `within`: for an element-valued parameter the set of the values it may take.
+    `judge` is given what was read, after a finding too (a number is then NaN where none is sound), so that faults in
+    some values do not hide what is wrong with others.
     Findings: GSM2101 missing, GSM2102 duplicate, GSM2103 key not in the index set, GSM2104 mistyped, GSM2105 NaN,
     GSM2106 infinite, GSM2107 empty key, GSM2108 unknown element, GSM2112 element not in `within`,
     GSM2113 not whole, GSM2114 not binary, GSM2115 nothing given.
@@ -92,7 +95,8 @@ def bind_param(
         return None
     before = len(diagnostics)
     dtype = _dtype(checked)
-    values: Values = np.zeros(domain.size, dtype=dtype) if default is None else default.astype(dtype)
+    blank = np.nan if dtype is np.float64 else 0
+    values: Values = np.full(domain.size, blank, dtype=dtype) if default is None else default.astype(dtype)
     filled = np.full(domain.size, default is not None)
     singles = [piece for piece in pieces if isinstance(piece, ValuePiece)]
     everywhere: Span | None = None
@@ -116,10 +120,12 @@ def bind_param(
         filled[position] = True
         values[position] = _single_value(checked, single, within, diagnostics)
     _report_missing(checked, domain, filled, pieces, diagnostics)
-    if len(diagnostics) > before:
-        return None
+    sound = len(diagnostics) == before
     origin = ParamOrigin(checked.span, tuple(parts), everywhere, {at: patch.span for at, patch in patches.items()})
-    return BoundParam(values, origin)
+    bound = BoundParam(values, origin)
+    if judge is not None:
+        judge(bound)
+    return bound if sound else None
 
 
 def _dtype(checked: CheckedParam) -> type:

@@ -35,10 +35,11 @@ def report_out_of_range(
 ) -> bool:
     """Report (GSM2109) the values that break a bound; True when there are none.
 
-    `bound_values` is a number or one for each position; `origin` is None for a derived parameter.
+    `bound_values` is a number or one for each position; `origin` is None for a derived parameter. A value that is NaN
+    breaks no bound: it has been reported as such.
     """
     limits = np.broadcast_to(np.asarray(bound_values, dtype=np.float64), values.shape)
-    wrong = np.flatnonzero(~_HOLDS[bound.op](values, limits))
+    wrong = np.flatnonzero(~_HOLDS[bound.op](values, limits) & ~np.isnan(values.astype(np.float64)))
     if not len(wrong):
         return True
     shown = wrong[:SHOWN].tolist()

@@ -135,7 +135,7 @@ def test_everything_wrong_is_told_at_once(tmp_path: Path) -> None:
     }
     """
     codes = [code for code, _ in refused(text, tmp_path)]
-    assert sorted(codes) == ["GSM2001", "GSM2103", "GSM2104", "GSM2108", "GSM2113"]
+    assert sorted(codes) == ["GSM2001", "GSM2103", "GSM2104", "GSM2108", "GSM2109", "GSM2109", "GSM2113"]
 
 
 def test_bounds_and_checks_name_their_places(tmp_path: Path) -> None:
