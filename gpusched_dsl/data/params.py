@@ -35,12 +35,22 @@ Values = NDArray[Any]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Part:
-    """The rows of one piece that count: their positions in the domain, their rows in the piece, their values."""
+    """The rows of one piece that count: their positions in the domain, their rows in the piece, their values.
+
+    `blank` are the rows whose key is right and whose value is not given, `blank_positions` their positions.
+    """
 
     piece: ColumnPiece
     positions: Codes
     rows: Codes
     values: Values
+    blank: Codes
+    blank_positions: Codes
+
+    def blank_at(self, position: int) -> Place | None:
+        """The place of an empty cell for a position of the domain."""
+        rows = self.blank[self.blank_positions == position]
+        return self.piece.origin.place(int(rows[0])) if len(rows) else None
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -119,7 +129,7 @@ def bind_param(
         patches[position] = single
         filled[position] = True
         values[position] = _single_value(checked, single, within, diagnostics)
-    _report_missing(checked, domain, filled, pieces, diagnostics)
+    _report_missing(checked, domain, filled, pieces, parts, diagnostics)
     sound = len(diagnostics) == before
     origin = ParamOrigin(checked.span, tuple(parts), everywhere, {at: patch.span for at, patch in patches.items()})
     bound = BoundParam(values, origin)
@@ -152,6 +162,8 @@ def _part(
     if piece.function != "count":
         cells = read_values(checked, piece, within, diagnostics)
         values, sound = cells.values, given & cells.sound
+    blank = np.flatnonzero(piece.values.is_null().to_numpy() & (positions >= 0))
+    blank_positions = positions[blank]
     rows = np.flatnonzero(sound)
     positions, values = positions[rows], values[rows]
     if piece.function is not None:
@@ -159,7 +171,7 @@ def _part(
     if values.dtype == np.float64:
         values = scale(values, piece.factor)
     check_kind(checked, piece, rows, values, within, diagnostics)
-    return _Part(piece, positions, rows, values)
+    return _Part(piece, positions, rows, values, blank, blank_positions)
 
 
 def _single_value(
@@ -278,8 +290,19 @@ def _patch_position(checked: CheckedParam, domain: Domain, patch: ValuePiece, di
     return position if position >= 0 else None
 
 
+def _blank(parts: Sequence[_Part], position: int) -> Place | None:
+    """The place of the empty cell that should hold the value at a position, if there is one."""
+    places = (part.blank_at(position) for part in parts)
+    return next((place for place in places if place is not None), None)
+
+
 def _report_missing(
-    checked: CheckedParam, domain: Domain, filled: Mask, pieces: Sequence[Piece], diagnostics: Diagnostics
+    checked: CheckedParam,
+    domain: Domain,
+    filled: Mask,
+    pieces: Sequence[Piece],
+    parts: Sequence[_Part],
+    diagnostics: Diagnostics,
 ) -> None:
     missing = np.flatnonzero(~filled)
     if not len(missing):
@@ -290,11 +313,14 @@ def _report_missing(
     message = f"`{keys[0]}` has no value"
     if len(missing) > 1:
         message = f"`{checked.name}` has no value for {len(missing)} of its {domain.size} keys, such as `{keys[0]}`"
+    blanks = [_blank(parts, position) for position in missing[: len(keys)].tolist()]
+    empty = [f" (empty: {place_text(place)})" if place is not None else "" for place in blanks]
     diagnostics.error(
         "GSM2101",
         message,
-        spans[0],
-        secondary=[declared(checked)],
-        notes=examples([f"`{key}`" for key in keys[1:]], len(missing) - 1),
+        blanks[0] or spans[0],
+        "" if blanks[0] is None else "empty",
+        secondary=[*([Label(spans[0], "given here")] if blanks[0] is not None else []), declared(checked)],
+        notes=examples([f"`{key}`{cell}" for key, cell in zip(keys[1:], empty[1:], strict=True)], len(missing) - 1),
         help="give the values, or state a `default` in the declaration",
     )

@@ -84,7 +84,16 @@ def test_missing_values_are_counted_with_examples(tmp_path: Path) -> None:
     assert bind_param(param(), PAIRS, [csv_piece(tmp_path, text, ("job", "type"))], None, found) is None
     message, notes = only(found, "GSM2101", "scenario.gsm:2:1")
     assert message == '`time` has no value for 5 of its 6 keys, such as `time["j1", "v2"]`'
-    assert notes == ('`time["j2", "v1"]`', '`time["j2", "v2"]`', '`time["j3", "v1"]`', "… and 1 more")
+    cell = '`time["j2", "v2"]` (empty: a.csv:3, column x)'
+    assert notes == ('`time["j2", "v1"]`', cell, '`time["j3", "v1"]`', "… and 1 more")
+
+
+def test_an_empty_cell_is_shown_where_it_is(tmp_path: Path) -> None:
+    found = Diagnostics()
+    piece = csv_piece(tmp_path, "job,x\nj1,1\nj2,\nj3,3\n", ("job",))
+    assert bind_param(param(), ALL_JOBS, [piece], None, found) is None
+    message, _ = only(found, "GSM2101", "a.csv:3, column x")
+    assert message == '`time["j2"]` has no value'
 
 
 def test_duplicate_keys_show_both_rows(tmp_path: Path) -> None:
