@@ -94,7 +94,7 @@ def _literal(checker: ExpressionChecker, expr: tree.SetLiteral, scope: Scope, ex
                 "the elements of this empty set are of no known kind",
                 expr.span,
                 "of which set?",
-                help="say it with `within`: `set None within Nodes = {};`",
+                help="say it with `within`: `set Idle within Nodes = {};`",
             )
             return None
         return LiteralSet(span=expr.span, types=expected, rows=())

@@ -1,0 +1,6 @@
+"""Helpers of the broken files are imported by name (tests run in importlib mode, which adds no folder to the path)."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "broken"))
