@@ -173,19 +173,10 @@ class _Grounding:
         for bound in variable.bounds:
             value = self.ev.numbers(bound.value, frame)
             self.ev.refuse_where(np.isnan(value), "GSM3004", "the bound is not a number", bound.value, frame, "NaN")
-            if bound.op in (">", "<"):
-                if not whole:
-                    raise self.ev.failure(
-                        "GSM3011",
-                        f"a strict bound on the real variable `{variable.name}` has no smallest value",
-                        bound.span,
-                        "strict",
-                        help=f"write `{bound.op}=`",
-                    )
-                value = np.floor(value) + 1 if bound.op == ">" else np.ceil(value) - 1
-            if bound.op in (">=", ">", "=="):
+            assert bound.op in ("<=", ">=", "=="), "strict bounds of variables are refused by the checker"
+            if bound.op in (">=", "=="):
                 lower = np.maximum(lower, value)
-            if bound.op in ("<=", "<", "=="):
+            if bound.op in ("<=", "=="):
                 upper = np.minimum(upper, value)
         return _Bounds(lower, upper, np.full(domain.size, whole))
 
@@ -232,15 +223,7 @@ class _Grounding:
     def _sides(self, comparison: Comparison, frame: Frame) -> list[_Sides]:
         """The rows of a comparison; `a <= x <= b` with data at both ends is one row with two sides."""
         operands, ops = comparison.operands, comparison.ops
-        for op in ops:
-            if op not in ("<=", ">=", "=="):
-                raise self.ev.failure(
-                    "GSM3012",
-                    f"`{op}` cannot constrain variables",
-                    comparison.span,
-                    "strict or negated comparison",
-                    help="use `<=`, `>=` or `==`; for whole numbers write `<= b - 1`",
-                )
+        assert not {*ops} - {"<=", ">=", "=="}, "strict comparisons of variables are refused by the checker"
         if ops in (("<=", "<="), (">=", ">=")) and [o.decision for o in operands] == [False, True, False]:
             ends = [np.broadcast_to(self.ev.numbers(operands[at], frame), (frame.size,)) for at in (0, 2)]
             lower, upper = ends if ops[0] == "<=" else ends[::-1]

@@ -161,8 +161,6 @@ CODES: dict[str, str] = {
     "GSM3007": "a range with bounds or a step that are not usable",
     "GSM3009": "elements used as numbers that are not whole numbers",
     "GSM3010": "not linear, and no reformulation in this version",
-    "GSM3011": "a strict bound on a real variable",
-    "GSM3012": "a comparison that cannot constrain variables",
     # 40xx solving
     "GSM4001": "unknown backend",
     "GSM4002": "backend that cannot be loaded",
