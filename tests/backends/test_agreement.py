@@ -116,7 +116,8 @@ def check_against_each_other(seed: int) -> None:
             continue
         assert other.status == first.status, seed
         if first.objective is not None:
-            assert other.objective == pytest.approx(first.objective, rel=1e-6, abs=1e-6), seed
+            # Each row may be broken by 1e-6, and the objective gains that times its dual value, here a few units.
+            assert other.objective == pytest.approx(first.objective, rel=1e-6, abs=1e-5), seed
 
 
 def check_by_duality(name: str, seed: int) -> None:
