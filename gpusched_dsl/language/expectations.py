@@ -12,7 +12,7 @@ from gpusched_dsl.language.checking import ExpressionChecker, ExtraName, Symbols
 from gpusched_dsl.language.checking.conversion import unit_in
 from gpusched_dsl.language.checking.kinds import numeric_type
 from gpusched_dsl.language.diagnostics import Diagnostics, Label, did_you_mean
-from gpusched_dsl.language.scenarios import CheckedScenario, HasScenarios, ModelCache, check_scenario
+from gpusched_dsl.language.scenarios import CheckedScenario, HasScenarios, check_scenario
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.units import DIMENSIONLESS, UNITS, Unit, convertible, factor, unit_of
 
@@ -65,15 +65,13 @@ def check_test(
     test: tree.Test,
     diagnostics: Diagnostics,
     known_methods: Collection[str] | None = None,
-    models: ModelCache | None = None,
 ) -> CheckedTest | None:
     """The checked test, or None when it or a scenario that it solves has errors (all are in `diagnostics`).
 
-    `known_methods` are the names of backends and policies; without them any name may stand after `with`. `models`
-    keeps checked models for the next call.
+    `known_methods` are the names of backends and policies; without them any name may stand after `with`.
     """
     found = Diagnostics()
-    solves = tuple(_solves(workspace, test, found, known_methods, {} if models is None else models))
+    solves = tuple(_solves(workspace, test, found, known_methods))
     diagnostics.extend(found)
     return None if found.has_errors else CheckedTest(test.name.text, test.name.span, solves, test.doc)
 
@@ -83,7 +81,6 @@ def _solves(
     test: tree.Test,
     diagnostics: Diagnostics,
     known_methods: Collection[str] | None,
-    models: ModelCache,
 ) -> Iterator[CheckedSolve]:
     """Each `solve` with the `expect`s behind it; those without errors only."""
     groups: list[tuple[tree.Solve, list[tree.Expect]]] = []
@@ -109,7 +106,6 @@ def _solves(
             diagnostics,
             settings=solve.settings,
             at=solve.scenario.span,
-            models=models,
         )
         if scenario is None:
             continue

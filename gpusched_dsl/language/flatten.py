@@ -4,23 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from gpusched_dsl.language import tree
+from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.circles import report_circle
-from gpusched_dsl.language.diagnostics import Diagnostics, Label, did_you_mean
+from gpusched_dsl.language.diagnostics import Diagnostic, Diagnostics, Label, did_you_mean
 from gpusched_dsl.language.inheritance import Merger, report_duplicate
 from gpusched_dsl.language.source import Span
 
+# Models that have been checked, by name and choices of options, with what was found in them.
+ModelKey: TypeAlias = tuple[str, tuple[tuple[str, str], ...]]
+CheckedModels: TypeAlias = dict[ModelKey, tuple[CheckedModel | None, tuple[Diagnostic, ...]]]
+
 
 class HasModels(Protocol):
-    """What is needed of a workspace here: its models by name, and what of it could not be read."""
+    """What is needed of a workspace here: its models by name, what of it could not be read, what is checked already."""
 
     @property
     def models(self) -> Mapping[str, tree.Model]: ...
 
     @property
     def lost(self) -> Mapping[str, Span]: ...
+
+    @property
+    def checked(self) -> CheckedModels: ...
 
     def may_hold(self, name: str) -> bool: ...
 

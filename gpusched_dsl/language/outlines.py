@@ -17,7 +17,7 @@ from gpusched_dsl.language.expectations import (
 )
 from gpusched_dsl.language.policies import HasPolicies, check_policy
 from gpusched_dsl.language.rolling import check_online
-from gpusched_dsl.language.scenarios import HasScenarios, ModelCache
+from gpusched_dsl.language.scenarios import HasScenarios
 
 
 class HasBlocks(HasScenarios, HasPolicies, Protocol):
@@ -39,9 +39,8 @@ def check_outlines(
     for online in workspace.onlines.values():
         check_online(workspace, online, diagnostics)
     known = None if known_methods is None else {*known_methods, *workspace.policies}
-    models: ModelCache = {}
     for test in workspace.tests.values():
-        check_test(workspace, test, diagnostics, known, models)
+        check_test(workspace, test, diagnostics, known)
 
 
 __all__ = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import CheckedModel
@@ -24,9 +24,6 @@ class HasScenarios(HasModels, Protocol):
 
     @property
     def scenarios(self) -> Mapping[str, tree.Scenario]: ...
-
-
-ModelCache: TypeAlias = dict[tuple[str, frozenset[tuple[str, str]]], CheckedModel]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,20 +51,18 @@ def check_scenario(
     *,
     settings: Sequence[tree.NamedArgument] = (),
     at: Span | None = None,
-    models: ModelCache | None = None,
 ) -> CheckedScenario | None:
     """The checked scenario, or None when it or its model has errors.
 
     All of them are in `diagnostics`, except those of texts that could not be read, which were reported with them.
 
     `overrides` are texts for options and scalar parameters (`{"period": "30[min]"}`), `settings` the same as trees;
-    both come after the scenario's own statements. `at` is where the scenario is asked for. `models` keeps checked
-    models for the next call.
+    both come after the scenario's own statements. `at` is where the scenario is asked for.
     """
     found = Diagnostics()
     read = [read_setting(target, text, found) for target, text in overrides.items()]
     arguments = [*settings, *(argument for argument in read if argument is not None)]
-    checked = _check(workspace, name, arguments, at, {} if models is None else models, found)
+    checked = _check(workspace, name, arguments, at, found)
     diagnostics.extend(found)
     return None if found.has_errors else checked
 
@@ -93,7 +88,6 @@ def _check(
     name: str,
     settings: Sequence[tree.NamedArgument],
     at: Span | None,
-    models: ModelCache,
     diagnostics: Diagnostics,
 ) -> CheckedScenario | None:
     chain = _chain(workspace, name, at, diagnostics)
@@ -108,11 +102,9 @@ def _check(
     options = _options(chain, settings, known, diagnostics)
     choices = {option: choice.text for option, choice in options.items()}
     spans = {option: choice.span for option, choice in options.items()}
-    key = (model_name.text, frozenset(choices.items()))
-    model = models.get(key) or check_model(workspace, model_name.text, choices, diagnostics, spans)
+    model = check_model(workspace, model_name.text, choices, diagnostics, spans)
     if model is None:
         return None
-    models[key] = model
     table = GivenTable(model, diagnostics, workspace.lost)
     for level, part in enumerate(chain):
         table.add_level(level, [s for s in part.statements if not _is_option(s, known)])

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.diagnostics import Diagnostics, Label
+from gpusched_dsl.language.flatten import CheckedModels
 from gpusched_dsl.language.parser import parse
 from gpusched_dsl.language.reading import Place, imported_place, read_source
 from gpusched_dsl.language.source import Source, Span
@@ -38,6 +39,7 @@ class Workspace:
     policies: dict[str, tree.Policy] = field(default_factory=dict)
     onlines: dict[str, tree.Online] = field(default_factory=dict)
     sha256: dict[str, str] = field(default_factory=dict)
+    checked: CheckedModels = field(default_factory=dict)
     roots: dict[Path, Path | None] = field(default_factory=dict)
     incomplete: bool = False
 

@@ -238,9 +238,10 @@ def test_settings_of_a_solve_are_trees() -> None:
     assert value_of(checked.given["period"][0]) == 0.5
 
 
-def test_models_are_checked_once_when_a_cache_is_given() -> None:
+def test_a_model_is_checked_once_for_each_choice_of_options() -> None:
     read = workspace("scenario S for M { rule = hard; } scenario T extends S { limit = 1; }")
-    models: dict = {}
-    for name in ("S", "T"):
-        assert check_scenario(read, name, {}, Diagnostics(), models=models) is not None
-    assert list(models) == [("M", frozenset({("rule", "hard")}))]
+    first, second = (check_scenario(read, name, {}, Diagnostics()) for name in ("S", "T"))
+    assert first is not None
+    assert second is not None
+    assert first.model.constraints is second.model.constraints
+    assert list(read.checked) == [("M", (("rule", "hard"),))]

@@ -24,7 +24,7 @@ from gpusched_dsl.language.checking.goals import (
 )
 from gpusched_dsl.language.checking.placements import check_placement
 from gpusched_dsl.language.checking.symbols import Symbols
-from gpusched_dsl.language.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics import Diagnostic, Diagnostics
 from gpusched_dsl.language.flatten import FlatModel, HasModels, flatten
 from gpusched_dsl.language.source import Span
 
@@ -46,13 +46,24 @@ def check_model(
     found = Diagnostics()
     flat = flatten(workspace, model_name, options, found, option_spans)
     model: CheckedModel | None = None
-    try:
-        model = _ModelChecker(flat, found, workspace.lost).run() if flat is not None else None
-    except RecursionError:
-        place = flat.span if flat is not None else None
-        found.error("GSM1004", f"an expression of model `{model_name}` is nested too deeply", place)
+    if flat is not None:
+        # A scenario, its tests and policies all ask for the same model: it is checked once for each choice of options.
+        key = (model_name, tuple(sorted(flat.options.items())))
+        if key not in workspace.checked:
+            workspace.checked[key] = _checked(flat, workspace.lost)
+        model, findings = workspace.checked[key]
+        found.extend(findings)
     diagnostics.extend(found)
     return None if found.has_errors else model
+
+
+def _checked(flat: FlatModel, lost: Mapping[str, Span]) -> tuple[CheckedModel | None, tuple[Diagnostic, ...]]:
+    found = Diagnostics()
+    try:
+        return _ModelChecker(flat, found, lost).run(), tuple(found)
+    except RecursionError:
+        found.error("GSM1004", f"an expression of model `{flat.name}` is nested too deeply", flat.span)
+        return None, tuple(found)
 
 
 def check_workspace(workspace: HasModels, diagnostics: Diagnostics) -> None:
