@@ -28,6 +28,7 @@ from gpusched_dsl.language.checked import (
     CheckedVariable,
     Choice,
     Comparison,
+    Constant,
     Core,
     Logic,
     Numeric,
@@ -199,6 +200,9 @@ class _Grounding:
 
     def _comparisons(self, body: Core, frame: Frame) -> list[tuple[Comparison, Codes | None]]:
         """The comparisons of a body; with each the rows where a data condition asks for it (None: all)."""
+        if not body.decision:  # a part of data alone: its truth value must be 1
+            true = Constant(span=body.span, type=Numeric(True), value=1.0)
+            return [(Comparison(span=body.span, type=body.type, operands=(body, true), ops=("==",)), None)]
         if isinstance(body, Comparison):
             return [(body, None)]
         if isinstance(body, Logic) and body.op == "and":

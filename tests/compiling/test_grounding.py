@@ -198,3 +198,17 @@ def test_a_join_needs_no_memory_for_the_product() -> None:
     )
     problem = ground(scenario.model, build_instance(scenario, folder=Path()).store, Limits(memory=50_000_000))
     assert problem.matrix.values.tolist() == [100000.0]
+
+
+@pytest.mark.parametrize("part", ["a < 4", "a in 1..3", "(a == 3 or a == 9)", "not (a > 3)", "a != 5"])
+@pytest.mark.parametrize("value", [3, 5])
+def test_a_part_of_data_alone_must_hold(part: str, value: int) -> None:
+    """It becomes a row without variables, which nothing satisfies where the part is false."""
+    scenario = scenario_of(
+        f"model M {{ param a integer; var z >= 0; minimize z; constraint c: {part} and z >= 1; }}"
+        f"scenario S for M {{ a = {value}; }}"
+    )
+    problem = ground(scenario.model, build_instance(scenario, folder=Path()).store)
+    empty = np.flatnonzero(np.diff(problem.matrix.starts) == 0)
+    assert len(empty) == 1
+    assert (problem.row_lower[empty[0]] <= 0 <= problem.row_upper[empty[0]]) == (value == 3)
