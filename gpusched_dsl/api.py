@@ -17,10 +17,12 @@ if TYPE_CHECKING:
     from gpusched_dsl.backends.protocol import Monitor, SolveOptions
     from gpusched_dsl.backends.solved import Solved
     from gpusched_dsl.data.pieces import Piece
+    from gpusched_dsl.data.reading import FileReader
     from gpusched_dsl.ir.problem import Floats, Problem
     from gpusched_dsl.reporting.result import Origins, Result
 
 Setting: TypeAlias = str | int | float
+ScenarioKey: TypeAlias = tuple[str, tuple[tuple[str, str], ...]]
 Checked: TypeAlias = tuple[CheckedScenario, tuple[Diagnostic, ...]]
 WarmStart: TypeAlias = Any  # a Result, the path of a JSON result, or {"run": {("j1", "n1"): 1}}
 
@@ -90,7 +92,8 @@ class Model:
         self._warnings = warnings
         self._parse_seconds = parse_seconds
         self._values: dict[str, Any] = {}
-        self._checked: dict[tuple[str, tuple[tuple[str, str], ...]], Checked] = {}
+        self._checked: dict[ScenarioKey, Checked] = {}
+        self._reader: FileReader | None = None
         self._last: tuple[str, dict[str, str]] | None = None
         self._solved: Solved | None = None
 
@@ -154,6 +157,7 @@ class Model:
         options = SolveOptions(time_limit, gap, threads, seed, dict(solver_options or {}))
         name, texts = choose_scenario(self._workspace, scenario), _texts(settings)
         built = self._build(name, texts)
+        self._reader = built.instance.reader
         start, told = _start(built.problem, warm_start)
         self.close()
         solved = solve_problem(built.problem, backend, options, start, monitor)
@@ -190,7 +194,7 @@ class Model:
     ) -> Result:
         """Solve the last scenario again with the values that have been set, from its last solution.
 
-        Text and checks are not repeated. Numbers are changed in the loaded problem; where the structure differs or the
+        Text, checks and data files are not read again. Numbers are changed in the loaded problem; where the structure differs or the
         backend cannot, it is built anew and `rebuilt` of the result says why. Options are those of the last solve but
         for the ones given. Raises DiagnosticError: GSM6010 when nothing has been solved yet, else as `solve` does.
         """
@@ -201,7 +205,7 @@ class Model:
             message = "there is nothing to solve again: nothing has been solved yet"
             raise DiagnosticError([Diagnostic("GSM6010", message, help="call `solve` first")])
         before = self._solved
-        built = self._build(*self._last)
+        built = self._build(*self._last, self._reader)
         options: SolveOptions = before.options
         options = replace(
             options,
@@ -236,7 +240,7 @@ class Model:
         name, settings = self._last or (choose_scenario(self._workspace), {})
         return self._scenario(name, settings)[0]
 
-    def _build(self, name: str, settings: dict[str, str]) -> Built:
+    def _build(self, name: str, settings: dict[str, str], reader: FileReader | None = None) -> Built:
         from gpusched_dsl.python_values import pieces_of
 
         began = time.perf_counter()
@@ -250,6 +254,7 @@ class Model:
             permissions=self._permissions,
             replaced=replaced,
             settings=settings,
+            reader=reader,
         )
         return replace(built, seconds=built.seconds + before)
 

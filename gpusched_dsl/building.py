@@ -18,6 +18,7 @@ from gpusched_dsl.language.workspace import Workspace
 if TYPE_CHECKING:
     from gpusched_dsl.compiling.instance import Instance
     from gpusched_dsl.data.pieces import Piece
+    from gpusched_dsl.data.reading import FileReader
     from gpusched_dsl.ir.problem import Problem
     from gpusched_dsl.reporting.result import Origins
 
@@ -128,8 +129,11 @@ def build(
     permissions: Permissions | None = None,
     replaced: Mapping[str, Sequence[Piece]] | None = None,
     settings: Mapping[str, str] | None = None,
+    reader: FileReader | None = None,
 ) -> Built:
     """Read the data of a checked scenario and ground it; `replaced` stands for what the scenario gives.
+
+    `reader` is that of an earlier build of the scenario: files that it has read are not read again.
 
     Raises DiagnosticError with everything found wrong with the data, its checks and the grounding.
     """
@@ -137,7 +141,7 @@ def build(
 
     began = time.perf_counter()
     allowed = permissions or Permissions()
-    instance = read_data(workspace, scenario, permissions=allowed, replaced=replaced)
+    instance = read_data(workspace, scenario, permissions=allowed, replaced=replaced, reader=reader)
     problem = ground(scenario.model, instance.store, allowed.limits())
     return Built(
         scenario=scenario,
@@ -157,6 +161,7 @@ def read_data(
     *,
     permissions: Permissions,
     replaced: Mapping[str, Sequence[Piece]] | None = None,
+    reader: FileReader | None = None,
 ) -> Instance:
     """The data of a scenario as arrays; raises DiagnosticError as `build_instance` does."""
     from gpusched_dsl.compiling.instance import build_instance
@@ -169,6 +174,7 @@ def read_data(
         files=FileLimits(allow_outside=permissions.outside),
         roots=workspace.roots,
         replaced=replaced,
+        reader=reader,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
@@ -56,12 +56,16 @@ _LABEL_NUMBERS = 12
 
 @dataclass(eq=False)
 class Instance:
-    """The values of a scenario. `inputs` holds the SHA-256 of every data file read, by the name the author wrote."""
+    """The values of a scenario, and the reader of its files for the next one."""
 
     scenario: CheckedScenario
     store: Store
-    inputs: dict[str, str]
-    replaced: dict[str, Sequence[Piece]] = field(default_factory=dict)
+    reader: FileReader
+
+    @property
+    def inputs(self) -> dict[str, str]:
+        """The SHA-256 of every data file read, by the name the author wrote."""
+        return self.reader.hashes
 
 
 class Unavailable(Exception):
@@ -81,22 +85,23 @@ def build_instance(
     files: FileLimits | None = None,
     roots: Mapping[Path, Path | None] | None = None,
     replaced: Mapping[str, Sequence[Piece]] | None = None,
+    reader: FileReader | None = None,
 ) -> Instance:
     """Read, bind, derive and check all data of a scenario.
 
     `folder` is where data paths of texts that are no file start; `roots` are the folders that the paths of a text may
     not leave, where that is not its own (`Workspace.roots`); `replaced` stands for what the scenario gives (values
-    set from Python). Raises DiagnosticError with everything found: GSM20xx of files, GSM21xx of keys and values,
+    set from Python); `reader` is that of an earlier instance of the scenario, with the files it has read. Raises DiagnosticError with everything found: GSM20xx of files, GSM21xx of keys and values,
     GSM22xx of checks, GSM30xx of derivations.
     """
     diagnostics = Diagnostics()
-    reader = FileReader(folder, files or FileLimits(), roots or {})
+    reader = reader or FileReader(folder, files or FileLimits(), roots or {})
     reader.expect(g for givens in scenario.given.values() for g in givens)
     builder = _Builder(scenario, reader, limits or Limits(), dict(replaced or {}), diagnostics)
     with np.errstate(all="ignore"):  # what is not finite is reported with its place
         builder.run()
     diagnostics.raise_if_errors()
-    return Instance(scenario, builder.plain_store(), reader.hashes, dict(replaced or {}))
+    return Instance(scenario, builder.plain_store(), reader)
 
 
 class _Builder:
