@@ -194,9 +194,10 @@ class Model:
     ) -> Result:
         """Solve the last scenario again with the values that have been set, from its last solution.
 
-        Text, checks and data files are not read again. Numbers are changed in the loaded problem; where the structure differs or the
-        backend cannot, it is built anew and `rebuilt` of the result says why. Options are those of the last solve but
-        for the ones given. Raises DiagnosticError: GSM6010 when nothing has been solved yet, else as `solve` does.
+        Text is not checked and data files are not read again. Numbers are changed in the loaded problem; where the
+        structure differs or the backend cannot, it is built anew and `rebuilt` of the result says why. Options are
+        those of the last solve but for the ones given. Raises DiagnosticError: GSM6010 when nothing has been solved
+        yet, else as `solve` does.
         """
         from gpusched_dsl.backends.driver import resolve
         from gpusched_dsl.reporting.result import Result

@@ -91,8 +91,9 @@ def build_instance(
 
     `folder` is where data paths of texts that are no file start; `roots` are the folders that the paths of a text may
     not leave, where that is not its own (`Workspace.roots`); `replaced` stands for what the scenario gives (values
-    set from Python); `reader` is that of an earlier instance of the scenario, with the files it has read. Raises DiagnosticError with everything found: GSM20xx of files, GSM21xx of keys and values,
-    GSM22xx of checks, GSM30xx of derivations.
+    set from Python); `reader` is that of an earlier instance of the scenario, with the files it has read.
+    Raises DiagnosticError with everything found: GSM20xx of files, GSM21xx of keys and values, GSM22xx of checks,
+    GSM30xx of derivations.
     """
     diagnostics = Diagnostics()
     reader = reader or FileReader(folder, files or FileLimits(), roots or {})
