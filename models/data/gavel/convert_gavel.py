@@ -61,13 +61,21 @@ def read_vm_types(prices: Path) -> list[VmType]:
     return sorted(types, key=lambda vm: (vm.gpu_model, vm.gpus))
 
 
+def parts_of(pattern: str, text: str) -> tuple[str, ...]:
+    """The groups of a pattern that the whole text must match; raises ValueError."""
+    match = re.fullmatch(pattern, text)
+    if match is None:
+        raise ValueError(f"not of the form expected: {text!r}")
+    return match.groups(default="")
+
+
 def read_rates(throughputs: Path) -> dict[tuple[str, str, int], float]:
     """Batches per second of a job alone, over all its GPUs, by GPU model, job type and number of GPUs."""
     profiles = json.loads(throughputs.read_text(encoding="utf-8"))
     rates = {}
     for model in GPU_MODELS.values():
         for key, partners in profiles[model].items():
-            kind, gpus = re.fullmatch(r"\('(.+)', (\d+)\)", key).groups()
+            kind, gpus = parts_of(r"\('(.+)', (\d+)\)", key)
             rates[model, kind, int(gpus)] = float(partners["null"])
     return rates
 
@@ -78,7 +86,7 @@ def read_jobs(trace: Path, rates: dict[tuple[str, str, int], float], vm_types: l
     jobs = []
     for line, text in enumerate(trace.read_text(encoding="utf-8").splitlines(), start=1):
         kind, _, _, _, steps, arrival, gpus = text.split("\t")
-        application, batch_size = re.fullmatch(r"([^ ]+)(?: \(batch size (\d+)\))?", kind).groups(default="")
+        application, batch_size = parts_of(r"([^ ]+)(?: \(batch size (\d+)\))?", kind)
         hours = {
             (model, size): int(steps) / rates[model, kind, size] / 3600
             for model, size in sorted(sizes)
@@ -145,4 +153,5 @@ if __name__ == "__main__":
     if len(sys.argv) not in (4, 5):
         sys.exit(__doc__)
     paths = [Path(argument) for argument in sys.argv[1:]]
-    main(*paths[:3], paths[3] if len(paths) == 4 else Path(__file__).resolve().parent)
+    out = paths[3] if len(paths) == 4 else Path(__file__).resolve().parent
+    main(paths[0], paths[1], paths[2], out)
