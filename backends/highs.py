@@ -15,6 +15,7 @@ from highspy import HighsModelStatus as Raw
 from gpusched_dsl.backends.highs_options import apply_options
 from gpusched_dsl.backends.protocol import Capabilities, Monitor, SolveOptions
 from gpusched_dsl.backends.running import Control, run_stoppable
+from gpusched_dsl.backends.screening import largest_coefficient
 from gpusched_dsl.ir.answer import Answer, Status
 from gpusched_dsl.ir.problem import Floats, Int32s, Problem
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
@@ -293,11 +294,12 @@ def _known(value: float) -> float | None:
 
 
 def _refused(highs: highspy.Highs, problem: Problem) -> Diagnostic:
-    largest = float(np.abs(problem.matrix.values).max(initial=0.0))
-    limit = highs.getOptionValue("large_matrix_value")[1]
-    note = f"the largest coefficient is {largest:g}; HiGHS accepts less than {limit:g}"
+    largest, where, span = largest_coefficient(problem)
+    limit = float(highs.getOptionValue("large_matrix_value")[1])
+    note = f"the largest coefficient is {largest:g}, of {where}; HiGHS accepts less than {limit:g}"
     help = "state the data in larger units, so that numbers stay within a few powers of ten of 1"
-    return Diagnostic("GSM4006", "HiGHS refused the problem", notes=(note,), help=help)
+    place = span if largest >= limit else None
+    return Diagnostic("GSM4006", "HiGHS refused the problem", place, notes=(note,), help=help)
 
 
 def _failed(what: str) -> Diagnostic:

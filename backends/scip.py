@@ -22,6 +22,7 @@ from pyscipopt.scip import PY_SCIP_EVENTTYPE
 from gpusched_dsl.backends.protocol import Capabilities, Monitor, SolveOptions
 from gpusched_dsl.backends.running import Control, run_stoppable
 from gpusched_dsl.backends.scip_options import apply_options
+from gpusched_dsl.backends.screening import largest_coefficient
 from gpusched_dsl.backends.singletons import duals_back_to_rows
 from gpusched_dsl.backends.writers import write_mps
 from gpusched_dsl.ir.answer import Answer, Status
@@ -232,8 +233,8 @@ def _known(value: float) -> float | None:
 
 
 def _refused(problem: Problem, failure: Exception) -> Diagnostic:
-    largest = float(np.abs(problem.matrix.values).max(initial=0.0))
-    note = f"the largest coefficient is {largest:g}; SCIP takes {INFINITE:g} for infinite"
+    largest, where, _ = largest_coefficient(problem)
+    note = f"the largest coefficient is {largest:g}, of {where}; SCIP takes {INFINITE:g} for infinite"
     return Diagnostic("GSM4006", f"SCIP refused the problem: {failure}", notes=(note,))
 
 

@@ -47,6 +47,17 @@ def refuse_unusable(problem: Problem) -> None:
         raise DiagnosticError(findings)
 
 
+def largest_coefficient(problem: Problem) -> tuple[float, str, Span | None]:
+    """The size of the largest coefficient, where it stands, and the declaration of that constraint."""
+    sizes = np.abs(problem.matrix.values)
+    if not len(sizes):
+        return 0.0, "nowhere", None
+    k = int(sizes.argmax())
+    row = int(np.searchsorted(problem.matrix.starts, k, side="right")) - 1
+    place = f"`{_column(problem, int(problem.matrix.columns[k]))}` in `{_row(problem, row)}`"
+    return float(sizes[k]), place, problem.row_family(row).span
+
+
 def answer_without_solver(problem: Problem) -> Answer | None:
     """The answer when bounds or sides exclude each other, or when there is nothing to decide; else None."""
     if _crossing(problem.lower, problem.upper) or _crossing(problem.row_lower, problem.row_upper):

@@ -14,7 +14,7 @@ from gpusched_dsl.language.wording import found_words
 if TYPE_CHECKING:
     from gpusched_dsl.language.recovery import Reader
 
-_AGGREGATES = frozenset(("SUM", "PROD", "MIN", "MAX", "ANY", "ALL", "COUNT", "ARGMIN", "ARGMAX"))
+AGGREGATES = frozenset(("SUM", "PROD", "MIN", "MAX", "ANY", "ALL", "COUNT", "ARGMIN", "ARGMAX"))
 _OPENERS = {"RPAR": "LPAR", "RSQB": "LSQB", "RBRACE": "LBRACE"}
 _CLOSERS = {"LPAR": ("RPAR", ")"), "LSQB": ("RSQB", "]"), "LBRACE": ("RBRACE", "}")}
 
@@ -86,14 +86,14 @@ def _parenthesised_indices(reader: Reader, token: Token) -> bool:
     """`sum(i in I) x[i]`, `sum(x[i] for i in I)`, `sum{i in I} x[i]`."""
     tokens, at = reader.tokens, reader.at
     opening = None
-    if token.type == "LBRACE" and at and tokens[at - 1].type in _AGGREGATES:
+    if token.type == "LBRACE" and at and tokens[at - 1].type in AGGREGATES:
         opening = at
     elif token.type != "SEMICOLON":
         if reader.open and reader.open[-1].token.type == "LPAR":
             opening = reader.open[-1].index
         elif at and tokens[at - 1].type == "RPAR":
             opening = _opening_of(tokens, at - 1)
-    if not opening or tokens[opening - 1].type not in _AGGREGATES:
+    if not opening or tokens[opening - 1].type not in AGGREGATES:
         return False
     closing = _closing_of(tokens, opening)
     inside = [t.type for t in tokens[opening:closing]]
@@ -298,6 +298,9 @@ def _reserved_word(reader: Reader, token: Token) -> bool:
         return False
     if token.type in _LOOSE and reader.driver.accepts("LPAR"):
         return False
+    following = reader.following()
+    if following is not None and not any(reader.driver.accepts("NAME", role) for role in _roles(following)):
+        return False  # it is the name that is missing
     quoted = reader.driver.accepts("STRING")
     if not reader.between and reader.starts_line(reader.at) and reader.driver.accepts(token.type, depth=reader.base):
         return False
@@ -309,7 +312,7 @@ def _reserved_word(reader: Reader, token: Token) -> bool:
 def _reserved_word_before(reader: Reader, token: Token) -> bool:
     """`Modes = { min, max };`: a word that could begin `min(...)` was meant as a name."""
     word = reader.tokens[reader.at - 1] if reader.at else None
-    if word is None or word.type not in _AGGREGATES or reader.between or reader.at - 1 <= reader.first:
+    if word is None or word.type not in AGGREGATES or reader.between or reader.at - 1 <= reader.first:
         return False
     if token.type == "LSQB":
         return False

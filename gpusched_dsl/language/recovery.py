@@ -8,7 +8,7 @@ from lark import Token, Tree
 
 from gpusched_dsl.language.diagnostics import Diagnostics, Label, Severity
 from gpusched_dsl.language.driving import Driver
-from gpusched_dsl.language.mending import mend
+from gpusched_dsl.language.mending import AGGREGATES, mend
 from gpusched_dsl.language.source import Source, Span
 from gpusched_dsl.language.wording import expected_words, found_words
 
@@ -183,6 +183,8 @@ class Reader:
         number = before is not None and before.type == "NUMBER" and self.driver.accepts("LSQB")
         if number and token.type in ("NAME", "MIN", "UNIT_SIGN"):
             return f"a unit stands in brackets, `{before}[{token}]`; a product is written with `*`"
+        if before is not None and before.type in AGGREGATES and self.driver.expected() <= {"LPAR", "LSQB"}:
+            return f"write `{before}[j in Jobs] ...`"
         if token.type in ("IF", "ANY", "ALL", "NOT") and self.driver.accepts("LPAR"):
             return f"put parentheses around the whole `{token} ...`"
         if token.type == "ELSE" and any(o.token.type == "LPAR" for o in self.open):
