@@ -144,15 +144,18 @@ def _expectation(text: str, path: Path) -> Expected:
     return Expected(match["code"], match["severity"] or "error", place, match["help"])
 
 
-def found(findings: str, arguments: Sequence[str] = ()) -> list[Found]:
-    """The findings in a JSON document of a command with these arguments; paths start in the working folder."""
+def found(findings: str, arguments: Sequence[str] = (), *, with_text: bool = True) -> list[Found]:
+    """The findings in a JSON document of a command with these arguments; paths start in the working folder.
+
+    Without `with_text` the underlined text is left out: there may be none in a file that is no text.
+    """
     given = {one: [other] for one, other in pairwise(arguments) if one.startswith("--")}
-    return [_found(data, given) for data in json.loads(findings)]
+    return [_found(data, given, with_text) for data in json.loads(findings)]
 
 
-def _found(data: dict[str, Any], given: dict[str, list[str]]) -> Found:
+def _found(data: dict[str, Any], given: dict[str, list[str]], with_text: bool) -> Found:
     place = Place(data["file"], data["line"], column=data["data_column"])
-    if data["column"] is not None:
+    if data["column"] is not None and with_text:
         place = Place(data["file"], data["line"], _underlined(data, given.get(data["file"])))
     return Found(data["code"], data["severity"], place, data["help"], data)
 
