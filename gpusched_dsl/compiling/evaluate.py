@@ -101,6 +101,8 @@ class Evaluator(References):
         param = self.store.params[core.name]
         if not core.subscripts:
             return param.values.reshape(())
+        if not frame.size:
+            return np.empty(0, dtype=param.values.dtype)
         position = self.position(param.domain, core, frame)
         self._refuse_missing(core, position, frame)
         result: Values = param.values[position]

@@ -4,10 +4,14 @@ An index list is a set of *generators* of rows: its iterators, and those conditi
 merely filter: a membership `(j, v, g) in F` and an equality `i == k`. At each step the planner takes the generator that
 keeps the fewest of the rows a plain product would make, joining it on whatever is bound already; an iterator whose
 variables are all bound becomes a filter. With no condition that helps, iterators are taken as written.
+
+A condition that has no value in some row (a division by zero, a minimum over nothing) is put off: a condition before
+it, or an empty set, may exclude that row. What has no value when all is bound is an error.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -16,6 +20,7 @@ import numpy as np
 from gpusched_dsl.compiling.dependent import elements, range_ends
 from gpusched_dsl.compiling.frames import Expansion, Frame, all_of, ranges
 from gpusched_dsl.compiling.free_variables import free_variables
+from gpusched_dsl.compiling.store import Values
 from gpusched_dsl.ir.domains import Codes, Domain
 from gpusched_dsl.ir.problem import Floats
 from gpusched_dsl.language.checked import (
@@ -32,6 +37,7 @@ from gpusched_dsl.language.checked import (
     Numeric,
     SetCore,
 )
+from gpusched_dsl.language.diagnostics import DiagnosticError
 from gpusched_dsl.language.source import Span
 
 if TYPE_CHECKING:
@@ -65,6 +71,7 @@ class _Plan:
         self.iterators = list(indexing.iterators)
         self.conditions = [c for condition in indexing.conditions for c in _pairs(condition)]
         self.unbound = set(indexing.variables)
+        self.put_off: list[Core] = []
 
     def run(self) -> Expansion:
         self._filter()
@@ -78,7 +85,8 @@ class _Plan:
     def _best(self) -> _Step:
         steps: list[_Step] = []
         for condition in self.conditions:
-            steps.extend(self._binding_steps(condition))
+            if all(condition is not other for other in self.put_off):
+                steps.extend(self._binding_steps(condition))
         ready = [i for i in self.iterators if not free_variables(i.domain) & self.unbound]
         for iterator in ready:
             bound = [v not in self.unbound for v in iterator.variables]
@@ -152,6 +160,16 @@ class _Plan:
     # --- taking ------------------------------------------------------------------------------------------------------
 
     def _take(self, step: _Step) -> None:
+        try:
+            self._bind_by(step)
+        except DiagnosticError:
+            if step.condition is None:
+                raise
+            self.put_off.append(step.condition)
+            return
+        self._settle_bound_iterators()
+
+    def _bind_by(self, step: _Step) -> None:
         if step.kind == "equality":
             assert step.variable is not None
             assert step.value is not None
@@ -166,7 +184,6 @@ class _Plan:
             assert step.iterator is not None
             self._iterate(step.iterator)
             self.iterators = [i for i in self.iterators if i is not step.iterator]
-        self._settle_bound_iterators()
 
     def _drop(self, condition: Core | None) -> None:
         self.conditions = [c for c in self.conditions if c is not condition]
@@ -190,8 +207,14 @@ class _Plan:
         for condition in list(self.conditions):
             if free_variables(condition) & self.unbound:
                 continue
+            try:
+                mask = self.ev.mask(condition, self.expansion.frame)
+            except DiagnosticError:
+                if not self.iterators:
+                    raise
+                continue
             self._drop(condition)
-            self.expansion = self.expansion.filter(self.ev.mask(condition, self.expansion.frame))
+            self.expansion = self.expansion.filter(mask)
 
     def _iterate(self, iterator: Iterator) -> None:
         domain = iterator.domain
@@ -240,8 +263,7 @@ class _Plan:
         frame = self.expansion.frame
         low, high, step = range_ends(self.ev, domain, frame)
         if isinstance(step, int) and step == 1:
-            for op, bound in clips:
-                value = np.broadcast_to(self.ev.numbers(bound, frame), (frame.size,))
+            for op, value in self._limits(clips, by_element=False):
                 if op in (">=", ">"):
                     low = np.maximum(low, _first_above(value, strict=op == ">"))
                 else:
@@ -259,20 +281,32 @@ class _Plan:
         codes = domain.columns()[0]
         first = np.zeros(frame.size, dtype=np.int64)
         stop = np.full(frame.size, domain.size, dtype=np.int64)
-        for op, bound in clips:
-            by_element = isinstance(bound.type, Element)
-            values = codes if by_element else self.ev.integer_labels(domain, codes)
-            limit = self.ev.codes(bound, frame) if by_element else self.ev.numbers(bound, frame)
-            side: Literal["left", "right"] = "left" if op in (">=", "<") else "right"
-            place = np.broadcast_to(np.searchsorted(values, limit, side=side), (frame.size,))
-            if op in (">=", ">"):
-                first = np.maximum(first, place)
-            else:
-                stop = np.minimum(stop, place)
+        elements = [c for c in clips if domain.components[0] is not None and isinstance(c[1].type, Element)]
+        numbers = [c for c in clips if c not in elements]
+        for values, limits in (
+            (codes, self._limits(elements, by_element=True)),
+            (self.ev.integer_labels(domain, codes), self._limits(numbers, by_element=False)),
+        ):
+            for op, limit in limits:
+                side: Literal["left", "right"] = "left" if op in (">=", "<") else "right"
+                place = np.searchsorted(values, limit, side=side)
+                if op in (">=", ">"):
+                    first = np.maximum(first, place)
+                else:
+                    stop = np.minimum(stop, place)
         counts = np.maximum(0, stop - first)
         self._allow(int(counts.sum()), 1)
         self.expansion = self.expansion.repeat(counts)
         self._bind({iterator.variables[0]: codes[np.repeat(first, counts) + ranges(counts)]})
+
+    def _limits(self, clips: list[tuple[str, Core]], *, by_element: bool) -> list[tuple[str, Values]]:
+        """The bounds in every row, as codes or as numbers; those without a value in some row clip nothing."""
+        frame, found = self.expansion.frame, []
+        for op, bound in clips:
+            with suppress(DiagnosticError):
+                values = self.ev.codes(bound, frame) if by_element else self.ev.numbers(bound, frame)
+                found.append((op, np.broadcast_to(values, (frame.size,))))
+        return found
 
     def _iterate_dependent(self, iterator: Iterator, domain: SetCore) -> None:
         """A set that depends on earlier indices; components that are bound already must agree."""

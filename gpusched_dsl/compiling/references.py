@@ -65,7 +65,7 @@ class References(Sets):
 
     def _refuse_missing(self, core: ParamRef | VariableRef | LetRef, position: Codes, frame: Frame) -> None:
         missing = position < 0
-        if not missing.any():
+        if not frame.size or not missing.any():
             return
         row = int(np.flatnonzero(np.broadcast_to(missing, (frame.size,)))[0])
         one = frame.take(np.array([row]))

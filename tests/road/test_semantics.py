@@ -85,6 +85,46 @@ def test_a_condition_guards_what_follows_it(condition: str, values: Values) -> N
     assert values("m", body, data) == {(): 1}
 
 
+@pytest.mark.parametrize(
+    "indices",
+    [
+        "j in J, k in K where k <= 0 and 1 / d[j] > 0",  # one condition excludes what the next has no value for
+        "j in J, k in K where k > 5 and d[j] == 1 / z[k]",
+        "k in K, j in J where k > 5 and d[j] <= 1 / z[k]",
+        "k in K, l in K where k > 5 and l <= round(1 / z[k])",
+        "k in K, l in 1..9 where k > 5 and l <= 1 / z[k]",
+        "k in K, l in 1..9 where k > 5 and (round(1 / z[k]), l) in { (1, 2) }",
+        "j in J, l in None where min[k in None] d[k] > d[j]",  # nothing to choose from, and nothing to iterate over
+    ],
+)
+def test_conditions_have_a_value_where_all_before_them_hold(indices: str, values: Values, refused: Refused) -> None:
+    body = "set J; set K ordered; set None within J; param d[J]; param z[K]; param n = count[{}];"
+    data = "table J: d = a 0  b 1;  table K: z = 1 0  2 1;  None = {};"
+    assert values("n", body.format(indices), data) == {(): 0}
+    later = indices.replace("k <= 0 and ", "").replace("k > 5 and ", "")
+    if later != indices:
+        assert [e.code for e in refused(body.format(later), data)] == ["GSM3003"]
+
+
+def test_integers_are_compared_with_the_labels_of_elements(values: Values) -> None:
+    body = "set H ordered; set Clock = 0..23; param n[h in H] = count[k in Clock where 5 <= k <= h];"
+    assert values("n", body, "H = { 4, 10, 30 };") == {4: 0, 10: 6, 30: 19}
+    body = "set H ordered; param n[h in H] = count[k in 0..23 where 5 <= k <= h];"
+    assert values("n", body, "H = { 4, 10, 30 };") == {4: 0, 10: 6, 30: 19}
+    body = "set H ordered; set Clock = 0..23; param n[k in Clock] = count[h in H where h <= k];"
+    assert values("n", body, "H = { 4, 10, 30 };") == {k: (k >= 4) + (k >= 10) for k in range(24)}
+
+
+def test_constant_subscripts_outside_matter_only_where_there_is_a_row(solve: Solve, refused: Refused) -> None:
+    body = """
+      set J; set P within J cross J; param e[P]; var x[P] >= 0; var y >= 0;
+      constraint c[j in J where {}]: x["a", "b"] + e["b", "a"] * y >= 1;
+    """
+    data = "J = { a, b }; P = { (a, a) }; e = 1;"
+    assert solve(body.format("false"), data, "minimize o: y;").problem.rows == 0
+    assert [e.code for e in refused(body.format("true"), data, "minimize o: y;")] == ["GSM3002"]
+
+
 def test_conditions_on_data_choose_rows_with_and_without_indices(solve: Solve) -> None:
     body = """
       param b; param c[1..3]; var y >= 0; var z[1..3] >= 0;

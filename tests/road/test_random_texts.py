@@ -1,0 +1,98 @@
+"""Random models: the compiled problem is, entry by entry, the one that plain loops make."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import gpusched_dsl as gs
+from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.language.diagnostics import DiagnosticError
+
+
+def _beside(name: str) -> Any:
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+random_texts = _beside("random_texts")
+
+
+def columns_of(problem: Problem) -> list[tuple[str, tuple[Any, ...]]]:
+    found: list[tuple[str, tuple[Any, ...]]] = []
+    for family in problem.variables:
+        keys = zip(*family.domain.label_columns(), strict=True) if family.domain.arity else [()]
+        found.extend((family.name, tuple(key)) for key in keys)
+    return found
+
+
+def compare(random: Random) -> str:
+    """Write a model, compile it, hold both against each other; gives how it went."""
+    writer = random_texts.Writer(random)
+    writer.write()
+    text = writer.text()
+    try:
+        writer.make()
+    except random_texts.Refused:
+        with pytest.raises(DiagnosticError) as refusal:
+            gs.compile(text)
+        assert {d.code for d in refusal.value.diagnostics} == {"GSM3005"}, text
+        return "refused"
+    try:
+        problem = gs.compile(text)
+    except DiagnosticError as error:
+        raise AssertionError(f"{text}\n{error}") from error
+    columns = columns_of(problem)
+    assert columns == [(name, key) for name, key, *_ in writer.columns], text
+    for at, (_, _, lower, upper, whole) in enumerate(writer.columns):
+        assert (problem.lower[at], problem.upper[at], problem.integer[at]) == (lower, upper, whole), (columns[at], text)
+    rows: list[tuple[Any, ...]] = []
+    matrix = problem.matrix
+    for family in problem.constraints:
+        for number in range(family.first, family.stop):
+            entries = range(matrix.starts[number], matrix.starts[number + 1])
+            terms = {columns[matrix.columns[e]]: float(matrix.values[e]) for e in entries}
+            assert len(terms) == len(entries), text
+            rows.append((family.name, family.index_of(number), terms,
+                         float(problem.row_lower[number]), float(problem.row_upper[number])))  # fmt: skip
+    assert rows == writer.rows, text
+    goals = [
+        (o.sense, t.constant, {columns[c]: float(v) for c, v in zip(t.columns, t.coefficients, strict=True)})
+        for o in problem.objectives
+        for t in o.terms
+    ]
+    assert goals == [
+        (sense, t.constant, {at: v for at, v in t.terms.items() if v}) for sense, terms in writer.goals for t in terms
+    ], text
+    return "compared"
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.randoms(use_true_random=False))
+def test_random_models(random: Random) -> None:
+    compare(random)
+
+
+@pytest.mark.slow
+@settings(max_examples=4000, deadline=None)
+@given(st.randoms(use_true_random=False))
+def test_many_random_models(random: Random) -> None:
+    compare(random)
+
+
+@pytest.mark.slow
+def test_most_random_models_mean_something() -> None:
+    outcomes = [compare(Random(seed)) for seed in range(1000)]
+    assert outcomes.count("compared") > 700
