@@ -139,6 +139,7 @@ class Data:
         self.c = {(j, n): self.quarter() for j in self.jobs for n in self.nodes}
         self.e = {p: self.quarter() for p in self.pairs}
         self.f = {(h,): self.quarter() for h in self.slots}
+        self.lag = {(h,): pick(0, 2) for h in self.slots}
         self.w = {t: self.quarter() for t in self.triples}
         self.home = {(j,): random.choice(self.nodes) for j in self.jobs}
         self.kind = {(j,): random.choice(("x", "y z", "")) or "x" for j in self.jobs}
@@ -176,7 +177,7 @@ class Data:
             + table("N", {"b": self.b})
             + table("J, N", {"c": self.c})
             + table("P", {"e": self.e})
-            + table("H", {"f": self.f})
+            + table("H", {"f": self.f, "lag": self.lag})
             + table("T", {"w": self.w})
             + empty
             + "}\n"
@@ -192,6 +193,7 @@ DATA_DECLARATIONS = """\
   set L = { h in H where f[h] > 0 };
   set Z = { n : (j, n, g) in T };
   param a[J]; param cap[J] integer; param b[N]; param c[J, N]; param e[P]; param f[H]; param w[T];
+  param lag[H] integer;
   param home[J] within N; param kind[J] symbol;
   param most[j in J] = max(a[j], sum[n in N] c[j, n], 0);
 """
@@ -306,6 +308,11 @@ class Writer:
                 by = self.random.randint(-2, 2)
                 text = {1: f"next({n})", -1: f"prev({n})"}.get(by, f"{n} + {by}" if by >= 0 else f"{n} - {-by}")
                 choices.append(Part(text, SUM, lambda env, n=n, by=by: self.moved(env[n], by)))
+                choices.append(Part(f"{n} - lag[{n}]", SUM, lambda env, n=n: self.moved(env[n], -d.lag[env[n],])))
+                for m in (m for m, k in scope.items() if k == "J"):
+                    choices.append(
+                        Part(f"{n} - cap[{m}]", SUM, lambda env, n=n, m=m: self.moved(env[n], -d.cap[env[m],]))
+                    )
         if kind == "I":
             number = self.random.randint(0, 3)
             choices.append(Part(str(number), ATOM, lambda env: number))
