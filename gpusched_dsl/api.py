@@ -266,13 +266,13 @@ def _texts(settings: Mapping[str, Setting] | None) -> dict[str, str]:
 
 def _start(problem: Problem, given: WarmStart) -> tuple[Floats | None, tuple[Diagnostic, ...]]:
     """The point to start from and warnings about what has no place in the problem."""
-    from gpusched_dsl.reporting.points import entries_of_document, entries_of_file, entries_of_mapping, point_from
+    from gpusched_dsl.reporting.points import entries_of_file, entries_of_mapping, entries_of_point, point_from
     from gpusched_dsl.reporting.result import Result
 
     if given is None:
         return None, ()
     if isinstance(given, Result):
-        entries = entries_of_document(given.to_dict())
+        entries = {} if given.solved.point is None else entries_of_point(given.problem, given.solved.point)
     elif isinstance(given, str | Path):
         entries = entries_of_file(Path(given))
     else:

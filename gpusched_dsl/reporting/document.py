@@ -70,7 +70,8 @@ def document(result: Result) -> dict[str, Any]:
         "statistics": solved.statistics,
         "warnings": [{"code": w.code, "message": w.message} for w in result.warnings],
     }
-    return {key: _finite(value) for key, value in found.items()}
+    # Points are finite: they have been verified. All else is small.
+    return {key: value if key == "variables" else _finite(value) for key, value in found.items()}
 
 
 def json_text(found: dict[str, Any]) -> str:
@@ -105,9 +106,11 @@ def _finite(value: Any) -> Any:
 def _layout(value: Any, depth: int) -> str:
     """Containers that hold containers are spread over lines, the others stand on one."""
     inner = "  " * (depth + 1)
+    if isinstance(value, list) and value and isinstance(value[0], dict) and set(value[0]) == {"index", "value"}:
+        # All entries at once; within a text the quotes of this separator would be escaped.
+        entries = json.dumps(value, ensure_ascii=False)[1:-1].replace('}, {"index": [', '},\n' + inner + '{"index": [')
+        return "[\n" + inner + entries + "\n" + "  " * depth + "]"
     if isinstance(value, dict) and value and (depth == 0 or any(isinstance(v, dict | list) for v in value.values())):
-        if set(value) == {"index", "value"}:
-            return json.dumps(value, ensure_ascii=False)
         parts = [f"{json.dumps(k, ensure_ascii=False)}: {_layout(v, depth + 1)}" for k, v in value.items()]
         return "{\n" + ",\n".join(inner + p for p in parts) + "\n" + "  " * depth + "}"
     if isinstance(value, list) and any(isinstance(v, dict | list) for v in value):

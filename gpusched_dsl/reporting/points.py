@@ -13,6 +13,7 @@ from gpusched_dsl.ir.domains import Codes, Component, Domain
 from gpusched_dsl.ir.problem import Family, Floats, Problem
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, Severity, did_you_mean
 from gpusched_dsl.reporting.files import LARGEST_INPUT
+from gpusched_dsl.reporting.tables import label_rows, nonzero_positions
 
 Entry = tuple[Sequence[str | int], float]
 OUTSIDE = np.int64(-(1 << 61))  # the code of a label that is no element
@@ -38,6 +39,17 @@ def entries_of_document(found: Mapping[str, Any]) -> dict[str, list[Entry]]:
     entries: dict[str, list[Entry]] = {}
     for name, listed in found["variables"].items():
         entries[str(name)] = [(_labels(e["index"]), float(e["value"])) for e in listed]
+    return entries
+
+
+def entries_of_point(problem: Problem, point: Floats) -> dict[str, list[Entry]]:
+    """The values of a point that are not zero."""
+    entries: dict[str, list[Entry]] = {}
+    for family in problem.variables:
+        values = point[family.slice]
+        positions = nonzero_positions(values)
+        labels = label_rows(family.domain, positions)
+        entries[family.name] = list(zip(labels, values[positions].tolist(), strict=True))
     return entries
 
 
