@@ -97,11 +97,41 @@ def constant(size: int, values: Floats) -> Affine:
 
 def assemble(size: int, blocks: Sequence[Block]) -> tuple[Codes, Int32s, Floats]:
     """CSR starts, columns and values of the rows; a column that occurs twice in a row is summed, zeros go."""
+    if all(block.rows is None for block in blocks):
+        starts, columns, values = _side_by_side(size, blocks)
+    elif len(blocks) == 1:
+        starts, columns, values = _alone(size, blocks[0])
+    else:
+        starts, columns, values = _scattered(size, blocks)
+    if not _surely_distinct(blocks):
+        starts, columns, values = _merge_repeats(size, starts, columns, values)
+    if np.count_nonzero(values) < len(values):
+        starts, columns, values = _drop_zeros(size, starts, columns, values)
+    return starts, columns, values
+
+
+def _side_by_side(size: int, blocks: Sequence[Block]) -> tuple[Codes, Int32s, Floats]:
+    """Rows of one entry per block each."""
+    width = len(blocks)
+    columns, values = np.empty((size, width), dtype=np.int32), np.empty((size, width))
+    for at, block in enumerate(blocks):
+        columns[:, at], values[:, at] = block.columns, block.coefficients
+    return width * np.arange(size + 1, dtype=np.int64), columns.reshape(-1), values.reshape(-1)
+
+
+def _alone(size: int, block: Block) -> tuple[Codes, Int32s, Floats]:
+    """The rows of a single block: its entries are in the order of rows already."""
+    assert block.rows is not None
+    values = np.empty(len(block.rows))
+    values[:] = block.coefficients
+    return _starts_of(block.rows, size), block.columns.astype(np.int32), values
+
+
+def _scattered(size: int, blocks: Sequence[Block]) -> tuple[Codes, Int32s, Floats]:
+    """Rows of any blocks: entries go to the next free place of their row, block by block."""
+    per_block: list[Codes | int] = [1 if b.rows is None else np.bincount(b.rows, minlength=size) for b in blocks]
     counts = np.zeros(size, dtype=np.int64)
-    per_block: list[Codes | int] = []
-    for block in blocks:
-        count = 1 if block.rows is None else np.bincount(block.rows, minlength=size)
-        per_block.append(count)
+    for count in per_block:
         counts += count
     starts = np.zeros(size + 1, dtype=np.int64)
     np.cumsum(counts, out=starts[1:])
@@ -111,18 +141,12 @@ def assemble(size: int, blocks: Sequence[Block]) -> tuple[Codes, Int32s, Floats]
     for block, count in zip(blocks, per_block, strict=True):
         if block.rows is None:
             place = free
-            columns[place], values[place] = block.columns, block.coefficients
-            free = free + 1
         else:
             assert not isinstance(count, int)
             shift = free - (np.cumsum(count) - count)
             place = np.arange(len(block.rows), dtype=np.int64) + shift[block.rows]
-            columns[place], values[place] = block.columns, block.coefficients
-            free = free + count
-    if not _surely_distinct(blocks):
-        starts, columns, values = _merge_repeats(size, starts, columns, values)
-    if np.count_nonzero(values) < len(values):
-        starts, columns, values = _drop_zeros(size, starts, columns, values)
+        columns[place], values[place] = block.columns, block.coefficients
+        free = free + count
     return starts, columns, values
 
 

@@ -55,8 +55,18 @@ class Evaluator(References):
 
     def values(self, core: Core, frame: Frame) -> Values:
         """The value in every row: shape (frame.size,), or () when it does not depend on the row."""
-        result: Values = getattr(self, f"_{type(core).__name__}")(core, frame)
-        return result
+        make = getattr(self, f"_{type(core).__name__}")
+        part = frame.part(self.needs(core)) if len(frame.axes) > 1 else None
+        result: Values
+        if part is None or not frame.size:
+            result = make(core, frame)
+            return result
+        # On a grid, evaluate once per combination of the axes that matter and spread the result over the others.
+        grid, sizes = part
+        result = np.asarray(make(core, grid))
+        if result.ndim == 0:
+            return result
+        return np.broadcast_to(result.reshape(sizes), frame.shape).reshape(-1)
 
     def numbers(self, core: Core, frame: Frame) -> Floats:
         """The value as float64; elements of an ordered set of integers read as their labels."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from gpusched_dsl.compiling.grids import Axis, GridColumns
 from gpusched_dsl.ir.domains import Codes, Domain, Packing
 from gpusched_dsl.language.checked import IndexVar
 
@@ -21,10 +22,38 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """`size` rows; `columns` holds one code column of that length per bound variable."""
+    """`size` rows; `columns` holds one code column of that length per bound variable.
+
+    `axes` are those of a grid (see `grids.py`): rows are all their combinations, the last axis varying fastest.
+    """
 
     size: int
     columns: Mapping[IndexVar, Codes]
+    axes: tuple[Axis, ...] = ()
+
+    @staticmethod
+    def grid(axes: Sequence[Axis]) -> Frame:
+        """The frame of all combinations of some axes."""
+        size = 1
+        for axis in axes:
+            size *= axis.size
+        return Frame(size, GridColumns(axes), tuple(axes))
+
+    def part(self, variables: frozenset[IndexVar]) -> tuple[Frame, tuple[int, ...]] | None:
+        """The grid of the axes that bind some of `variables`, and the shape in which it broadcasts over this frame.
+
+        None when this is no grid, or when no axis could be left out.
+        """
+        used = [not variables.isdisjoint(axis.variables) for axis in self.axes]
+        if all(used):
+            return None
+        sizes = tuple(axis.size if u else 1 for axis, u in zip(self.axes, used, strict=True))
+        return Frame.grid([axis for axis, u in zip(self.axes, used, strict=True) if u]), sizes
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The sizes of the axes of a grid."""
+        return tuple(axis.size for axis in self.axes)
 
     def take(self, rows: Codes) -> Frame:
         """The rows at some positions, in that order."""
@@ -57,6 +86,15 @@ class Expansion:
         parent = np.repeat(np.arange(self.frame.size, dtype=np.int64), counts)
         columns = {v: np.repeat(c, counts) for v, c in self.frame.columns.items()}
         return self._then(Frame(len(parent), columns), parent)
+
+    def cross(self, axis: Axis) -> Expansion:
+        """Every row with every element of an axis."""
+        frame = self.frame
+        if not frame.axes and (frame.columns or frame.size != 1):
+            grown = self.repeat(axis.size)
+            return grown.bind({v: np.tile(c, frame.size) for v, c in zip(axis.variables, axis.columns, strict=True)})
+        parent = np.repeat(np.arange(frame.size, dtype=np.int64), axis.size)
+        return self._then(Frame.grid((*frame.axes, axis)), parent)
 
     def bind(self, columns: Mapping[IndexVar, Codes]) -> Expansion:
         return Expansion(self.frame.bind(columns), self.parent)

@@ -234,12 +234,13 @@ class _Grounding:
             middle = self.linear.affine(operands[1], frame)
             return [_Sides(middle, lower - middle.constant, upper - middle.constant)]
         affine = [self.linear.affine(o, frame) for o in operands]
-        free = np.full(frame.size, INFINITY)
+        free = np.broadcast_to(INFINITY, (frame.size,))
+        below = np.broadcast_to(-INFINITY, (frame.size,))
         sides: list[_Sides] = []
         for left, op, right in zip(affine, ops, affine[1:], strict=False):
             difference = left + -right
             side = np.broadcast_to(-difference.constant, (frame.size,))
-            sides.append(_Sides(difference, -free if op == "<=" else side, free if op == ">=" else side))
+            sides.append(_Sides(difference, below if op == "<=" else side, free if op == ">=" else side))
         return sides
 
     def _rows(self, constraint: CheckedConstraint, part: int, domain: Domain, frame: Frame, sides: _Sides) -> _Rows:

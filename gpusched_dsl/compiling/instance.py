@@ -240,9 +240,7 @@ class _Builder:
             what = f"parameter `{declared.name}` has no finite value"
             self.ev.refuse_where(~np.isfinite(values), "GSM3004", what, declared.value, frame, "not finite")
         formula = declared.value or declared.default
-        if formula is not None and not report_computed(
-            declared, formula, domain, values, within, self.diagnostics
-        ):
+        if formula is not None and not report_computed(declared, formula, domain, values, within, self.diagnostics):
             raise Unavailable(declared.name)
         if origin is None:
             self._hold_to_bounds(declared, domain, frame, values, None)

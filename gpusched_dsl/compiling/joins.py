@@ -20,6 +20,7 @@ import numpy as np
 from gpusched_dsl.compiling.dependent import elements, range_ends
 from gpusched_dsl.compiling.frames import Expansion, Frame, all_of, ranges
 from gpusched_dsl.compiling.free_variables import free_variables
+from gpusched_dsl.compiling.grids import Axis
 from gpusched_dsl.compiling.store import Values
 from gpusched_dsl.ir.domains import Codes, Domain
 from gpusched_dsl.ir.problem import Floats
@@ -237,8 +238,8 @@ class _Plan:
     def _cross(self, variables: tuple[IndexVar, ...], domain: Domain) -> None:
         size = self.expansion.frame.size
         self._allow(size * domain.size, len(variables))
-        self.expansion = self.expansion.repeat(domain.size)
-        self._bind({v: np.tile(c, size) for v, c in zip(variables, domain.columns(), strict=True)})
+        self.expansion = self.expansion.cross(Axis(variables, domain.columns(), domain.size))
+        self.unbound -= set(variables)
 
     def _join(self, element: tuple[Core, ...], domain: Domain) -> None:
         """Bind the unbound plain variables of `element` to the tuples of `domain` that agree with the rest."""

@@ -69,10 +69,12 @@ class Linearizer:
             return Affine(frame.size, np.asarray(zero), (Block(None, columns, one, core.name, frozenset()),))
         position = np.broadcast_to(self.ev.variable_position(core, frame), (frame.size,))
         rows = None
-        if (position < 0).any():
+        if position.size and position.min() < 0:
             rows = np.flatnonzero(position >= 0)
             position = position[rows]
-        block = Block(rows, position + family.first, one, core.name, plain_keys(core.subscripts))
+        if family.first:
+            position = position + family.first
+        block = Block(rows, position, one, core.name, plain_keys(core.subscripts))
         return Affine(frame.size, np.asarray(zero), (block,))
 
     def _let(self, core: LetRef, frame: Frame) -> Affine:

@@ -10,7 +10,7 @@ from gpusched_dsl.compiling.frames import Frame, Mask
 from gpusched_dsl.compiling.free_variables import free_variables
 from gpusched_dsl.compiling.sets import Sets
 from gpusched_dsl.compiling.store import is_element
-from gpusched_dsl.ir.domains import Codes, Domain, Scalars
+from gpusched_dsl.ir.domains import Codes, Domain, Product, Scalars
 from gpusched_dsl.language.checked import Core, IndexRef, IndexVar, LetRef, ParamRef, Shift, VariableRef
 
 
@@ -19,7 +19,39 @@ class References(Sets):
 
     def position(self, domain: Domain, core: ParamRef | VariableRef, frame: Frame) -> Codes:
         """The place of each row's subscripts in a domain, -1 outside; shape () when all subscripts are constant."""
-        return self._locate(domain, [self.codes(s, frame) for s in core.subscripts])
+        return self.place(domain, core.subscripts, frame)
+
+    def place(self, domain: Domain, subscripts: Sequence[Core], frame: Frame) -> Codes:
+        """The place of each row's subscripts in a domain, -1 outside; shape () when all subscripts are constant."""
+        if not isinstance(domain, Product) or len(frame.axes) < 2 or not frame.size:
+            return self._locate(domain, [self.codes(s, frame) for s in subscripts])
+        # On a grid, each factor of the domain is looked up on the axes it needs, and the places are broadcast together.
+        position: Codes | None = None
+        outside: Mask | None = None
+        for factor in domain.factors:
+            own, subscripts = subscripts[: factor.arity], subscripts[factor.arity :]
+            grid, sizes = frame.part(self.needs(*own)) or (frame, frame.shape)
+            part = self._locate(factor, [self.codes(s, grid) for s in own])
+            part = part.reshape(sizes if part.ndim else (1,) * len(sizes))
+            if len(missing := np.flatnonzero(part < 0)):
+                bad = np.zeros(part.shape, dtype=np.bool_)
+                bad.reshape(-1)[missing] = True
+                outside = bad if outside is None else outside | bad
+            position = part if position is None else position * factor.size + part
+        assert position is not None
+        if outside is not None:
+            position = np.where(outside, -1, position)
+        return np.broadcast_to(position, frame.shape).reshape(-1)
+
+    def needs(self, *cores: Core) -> frozenset[IndexVar]:
+        """The index variables that some expressions depend on; worked out once for each of them."""
+        found: frozenset[IndexVar] = frozenset()
+        for core in cores:
+            known = self._needs.get(id(core))
+            if known is None:
+                known = self._needs[id(core)] = (core, free_variables(core))
+            found |= known[1]
+        return found
 
     def _locate(self, domain: Domain, columns: list[Codes]) -> Codes:
         if all(c.ndim == 0 for c in columns):
@@ -30,10 +62,10 @@ class References(Sets):
     def variable_position(self, core: VariableRef, frame: Frame) -> Codes:
         """The place in the variable's family; -1 where its `where` condition excludes it (it reads zero there)."""
         family = self.store.variables[core.name]
-        columns = [self.codes(s, frame) for s in core.subscripts]
-        position = self._locate(family.domain, columns)
+        position = self.place(family.domain, core.subscripts, frame)
         if family.indexed is not family.domain and (position < 0).any():
-            self._refuse_missing(core, np.where(position < 0, self._locate(family.indexed, columns), 0), frame)
+            indexed = self.place(family.indexed, core.subscripts, frame)
+            self._refuse_missing(core, np.where(position < 0, indexed, 0), frame)
         elif family.indexed is family.domain:
             self._refuse_missing(core, position, frame)
         return position
@@ -50,8 +82,7 @@ class References(Sets):
             domain = self.index_domain(let.indexing, let.span)
         if isinstance(domain, Scalars):
             return np.ones(frame.size, dtype=bool)
-        columns = [self.codes(s, frame) for s in core.subscripts]
-        return np.broadcast_to(self._locate(domain, columns) >= 0, (frame.size,))
+        return np.broadcast_to(self.place(domain, core.subscripts, frame) >= 0, (frame.size,))
 
     def let_frame(self, core: LetRef, frame: Frame) -> Frame:
         """The frame in which a called `let` is evaluated: its own indices, one row per row of the caller."""
@@ -64,9 +95,9 @@ class References(Sets):
         return Frame(frame.size, dict(zip(let.indexing.variables, columns, strict=True)))
 
     def _refuse_missing(self, core: ParamRef | VariableRef | LetRef, position: Codes, frame: Frame) -> None:
-        missing = position < 0
-        if not frame.size or not missing.any():
+        if not frame.size or not position.size or position.min() >= 0:
             return
+        missing = position < 0
         row = int(np.flatnonzero(np.broadcast_to(missing, (frame.size,)))[0])
         one = frame.take(np.array([row]))
         labels = ", ".join(self._label_text(s, one) for s in core.subscripts)

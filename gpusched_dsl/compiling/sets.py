@@ -10,6 +10,7 @@ import numpy as np
 from gpusched_dsl.compiling import dependent, joins
 from gpusched_dsl.compiling.frames import EMPTY_FRAME, Expansion, Frame, JoinIndex, Mask, covers_universe
 from gpusched_dsl.compiling.free_variables import free_variables
+from gpusched_dsl.compiling.grids import Axis
 from gpusched_dsl.compiling.index_domains import sorted_tuples
 from gpusched_dsl.compiling.limits import Limits
 from gpusched_dsl.compiling.store import MISSING, Store, is_element
@@ -21,6 +22,7 @@ from gpusched_dsl.language.checked import (
     ComprehensionSet,
     Core,
     IndexingCore,
+    IndexVar,
     IntegerRange,
     LiteralSet,
     NamedSet,
@@ -36,6 +38,7 @@ class Sets(Trouble):
     def __init__(self, model: CheckedModel, store: Store, limits: Limits) -> None:
         super().__init__(model, store, limits)
         self._domains: dict[int, tuple[SetCore, Domain]] = {}
+        self._needs: dict[int, tuple[Core, frozenset[IndexVar]]] = {}
         self._join_indexes: dict[tuple[int, tuple[int, ...]], tuple[Domain, JoinIndex]] = {}
 
     @abstractmethod
@@ -161,7 +164,14 @@ class Sets(Trouble):
 
     def domain_frame(self, indexing: IndexingCore, domain: Domain) -> Frame:
         """The frame with one row per tuple of a declaration's domain."""
-        return Frame(domain.size, dict(zip(indexing.variables, domain.columns(), strict=True)))
+        variables = indexing.variables
+        if not variables:
+            return EMPTY_FRAME
+        axes: list[Axis] = []
+        for factor in domain.factors if isinstance(domain, Product) else (domain,):
+            axes.append(Axis(variables[: factor.arity], factor.columns(), factor.size))
+            variables = variables[factor.arity :]
+        return Frame.grid(axes)
 
     def join_index(self, domain: Domain, on: tuple[int, ...]) -> JoinIndex:
         """The tuples of a domain grouped by some components, made once per domain."""

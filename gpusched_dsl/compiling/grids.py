@@ -1,0 +1,52 @@
+"""Grids: frames whose rows are all combinations of a few axes, so that their columns need not be stored.
+
+An expression that depends on some axes only is evaluated once per combination of those and spread over the others by
+broadcasting; the place of `run[j, n, v, g]` is a sum of one small array per factor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.language.checked import IndexVar
+
+
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """One factor of a grid: `columns` hold the codes of `variables` for each of its `size` elements."""
+
+    variables: tuple[IndexVar, ...]
+    columns: tuple[Codes, ...]
+    size: int
+
+
+class GridColumns(Mapping[IndexVar, Codes]):
+    """The code columns of a grid in row-major order, each made when it is asked for."""
+
+    def __init__(self, axes: Sequence[Axis]) -> None:
+        self._made: dict[IndexVar, Codes] = {}
+        self._place: dict[IndexVar, tuple[Codes, int, int]] = {}
+        before, after = 1, 1
+        for axis in axes:
+            after *= axis.size
+        for axis in axes:
+            after //= max(axis.size, 1)
+            for variable, column in zip(axis.variables, axis.columns, strict=True):
+                self._place[variable] = (column, before, after)
+            before *= axis.size
+
+    def __getitem__(self, variable: IndexVar) -> Codes:
+        if variable not in self._made:
+            column, before, after = self._place[variable]
+            self._made[variable] = np.tile(np.repeat(column, after), before)
+        return self._made[variable]
+
+    def __iter__(self) -> Iterator[IndexVar]:
+        return iter(self._place)
+
+    def __len__(self) -> int:
+        return len(self._place)
