@@ -36,7 +36,7 @@ bench: $(VENV)/.has-bench
 	$(BIN)/python -m benchmarks
 
 tables: $(VENV)/.has-run
-	$(BIN)/python -m gpusched_dsl.language.grammar
+	$(BIN)/python -m gpusched_dsl.language.parsing.grammar
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis benchmarks/results

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gpusched_dsl.building import DEFAULT_MEMORY, Built, Permissions, build, checked, choose_scenario
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, Diagnostics
-from gpusched_dsl.language.scenarios import CheckedScenario
+from gpusched_dsl.language.scenarios.scenario import CheckedScenario
 from gpusched_dsl.language.workspace import Workspace, load_workspace, workspace_from_text
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from gpusched_dsl.compiling.limits import Limits, default_memory
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, Diagnostics, did_you_mean
-from gpusched_dsl.language.scenarios import CheckedScenario, check_scenario
+from gpusched_dsl.language.scenarios.scenario import CheckedScenario, check_scenario
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.workspace import Workspace
 

@@ -25,7 +25,7 @@ from gpusched_dsl.language.checked import (
     VariableRef,
 )
 from gpusched_dsl.language.checking.walk import deciding, walk
-from gpusched_dsl.language.expectations import CheckedExpect
+from gpusched_dsl.language.outlines.expectations import CheckedExpect
 from gpusched_dsl.reporting.result import Result
 
 TOLERANCE = 1e-6  # of reals that an answer holds: relative above 1, absolute below

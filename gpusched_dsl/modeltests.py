@@ -14,7 +14,13 @@ from gpusched_dsl.building import LATER_BACKENDS, Built, Permissions, build
 from gpusched_dsl.expectations import judge
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, Diagnostics
-from gpusched_dsl.language.expectations import CheckedExpect, CheckedMethod, CheckedSolve, CheckedTest, check_test
+from gpusched_dsl.language.outlines.expectations import (
+    CheckedExpect,
+    CheckedMethod,
+    CheckedSolve,
+    CheckedTest,
+    check_test,
+)
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.reporting.result import Result
 

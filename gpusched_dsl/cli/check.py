@@ -13,8 +13,8 @@ from gpusched_dsl.cli.paths import gsm_files
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checking import check_workspace
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Label, Severity
-from gpusched_dsl.language.outlines import check_outlines
-from gpusched_dsl.language.scenarios import CheckedScenario, check_scenario, missing_targets
+from gpusched_dsl.language.outlines.blocks import check_outlines
+from gpusched_dsl.language.scenarios.scenario import CheckedScenario, check_scenario, missing_targets
 from gpusched_dsl.language.workspace import Workspace, load_workspace
 from gpusched_dsl.reporting.numbers import count_text
 

@@ -84,7 +84,7 @@ def _read(path: Path, output: Output) -> str | None:
 
 def _formatted(text: str, name: str, output: Output) -> str | None:
     """The text in the one layout, None when it has syntax errors (which are told)."""
-    from gpusched_dsl.language.formatter import format_text
+    from gpusched_dsl.language.formatting.formatter import format_text
 
     try:
         return format_text(text, name)

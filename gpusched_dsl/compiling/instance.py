@@ -45,8 +45,8 @@ from gpusched_dsl.language.checked import (
     TextType,
 )
 from gpusched_dsl.language.diagnostics import DiagnosticError, Diagnostics
-from gpusched_dsl.language.given import ExpressionGiven, FileGiven, Given, TableGiven
-from gpusched_dsl.language.scenarios import CheckedScenario
+from gpusched_dsl.language.scenarios.given import ExpressionGiven, FileGiven, Given, TableGiven
+from gpusched_dsl.language.scenarios.scenario import CheckedScenario
 
 T = TypeVar("T")
 

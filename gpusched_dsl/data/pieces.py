@@ -10,7 +10,7 @@ from gpusched_dsl.data.files import FileColumns
 from gpusched_dsl.ir.domains import Scalar
 from gpusched_dsl.language.checked import Constant, Label, LiteralSet
 from gpusched_dsl.language.diagnostics import Cell
-from gpusched_dsl.language.given import ONE, TableGiven
+from gpusched_dsl.language.scenarios.given import ONE, TableGiven
 from gpusched_dsl.language.source import Span
 
 if TYPE_CHECKING:

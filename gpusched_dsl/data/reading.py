@@ -14,7 +14,7 @@ from gpusched_dsl.data.untyped import column_of
 from gpusched_dsl.ir.domains import Scalar
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.diagnostics import Diagnostics, Label
-from gpusched_dsl.language.given import FileGiven, Given, TableGiven
+from gpusched_dsl.language.scenarios.given import FileGiven, Given, TableGiven
 from gpusched_dsl.language.source import Span
 
 _FileKey = tuple[Path, str | None]

@@ -11,7 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from gpusched_dsl.language.diagnostics import Diagnostics, did_you_mean
-from gpusched_dsl.language.lexing import MAX_CHARACTERS
+from gpusched_dsl.language.parsing.lexing import MAX_CHARACTERS
 from gpusched_dsl.language.source import Source, Span
 
 LIBRARY_PREFIX = "gsdsl:"

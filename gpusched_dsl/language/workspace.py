@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from gpusched_dsl.language import tree
+from gpusched_dsl.language.checking.flatten import CheckedModels
 from gpusched_dsl.language.diagnostics import Diagnostics, Label
-from gpusched_dsl.language.flatten import CheckedModels
-from gpusched_dsl.language.parser import parse
+from gpusched_dsl.language.parsing.parser import parse
 from gpusched_dsl.language.reading import Place, imported_place, read_source
 from gpusched_dsl.language.source import Source, Span
 

@@ -15,7 +15,7 @@ from gpusched_dsl.compiling.limits import Limits
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.checked import CheckedModel, Comparison, Logic
 from gpusched_dsl.language.diagnostics import DiagnosticError, Diagnostics
-from gpusched_dsl.language.scenarios import CheckedScenario, check_scenario
+from gpusched_dsl.language.scenarios.scenario import CheckedScenario, check_scenario
 from gpusched_dsl.language.workspace import load_workspace, workspace_from_text
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -9,7 +9,7 @@ import pytest
 from gpusched_dsl.compiling.instance import build_instance
 from gpusched_dsl.compiling.store import Store
 from gpusched_dsl.language.diagnostics import DiagnosticError, Diagnostics
-from gpusched_dsl.language.scenarios import check_scenario
+from gpusched_dsl.language.scenarios.scenario import check_scenario
 from gpusched_dsl.language.workspace import workspace_from_text
 
 MODEL = """

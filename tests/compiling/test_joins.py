@@ -17,7 +17,7 @@ from gpusched_dsl.compiling.frames import EMPTY_FRAME
 from gpusched_dsl.compiling.instance import build_instance
 from gpusched_dsl.compiling.limits import Limits
 from gpusched_dsl.language.diagnostics import Diagnostics
-from gpusched_dsl.language.scenarios import check_scenario
+from gpusched_dsl.language.scenarios.scenario import check_scenario
 from gpusched_dsl.language.workspace import workspace_from_text
 
 A = ("a1", "a2", "a3")

@@ -17,7 +17,7 @@ from gpusched_dsl.data.binding import (
 )
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.diagnostics import Diagnostics
-from gpusched_dsl.language.given import FileGiven, TableGiven
+from gpusched_dsl.language.scenarios.given import FileGiven, TableGiven
 from gpusched_dsl.language.source import Source, Span
 
 TEXT = """table Types: gpus price[$/h] = v1 4 0.2 1 8 . ;

@@ -29,7 +29,7 @@ def test_csv_cells_stay_text(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["a.csv.gz", "A.CSV.GZ"])
 def test_compressed_csv_reads_the_same(tmp_path: Path, name: str) -> None:
-    write(tmp_path, name, gzip.compress(CSV.encode()))
+    write(tmp_path, name, gzip.compress(CSV.encode(), mtime=0))
     assert listed(read_columns(tmp_path, name, None, ["job"])) == {"job": ["j1", "j2", "j3"]}
 
 
@@ -139,7 +139,7 @@ def test_odd_names_in_sqlite(tmp_path: Path) -> None:
 def test_hash_is_that_of_the_file_on_disk(tmp_path: Path) -> None:
     import hashlib
 
-    packed = gzip.compress(CSV.encode())
+    packed = gzip.compress(CSV.encode(), mtime=0)
     write(tmp_path, "a.csv.gz", packed)
     database(tmp_path, JOBS)
     assert read_columns(tmp_path, "a.csv.gz", None, ["job"]).sha256 == hashlib.sha256(packed).hexdigest()
@@ -152,7 +152,7 @@ def test_hash_is_that_of_the_file_on_disk(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["a.csv", "a.csv.gz", "a.jsonl", "a.parquet", "a.sqlite", "a.tsv"])
 def test_empty_files(tmp_path: Path, name: str) -> None:
-    write(tmp_path, name, gzip.compress(b"") if name.endswith("gz") else b"")
+    write(tmp_path, name, gzip.compress(b"", mtime=0) if name.endswith("gz") else b"")
     assert code(tmp_path, name) == "GSM2010"
 
 
@@ -165,7 +165,7 @@ def test_blank_file(tmp_path: Path) -> None:
     ("name", "content"),
     [
         ("a.csv.gz", b"\x1f\x8b" + b"garbage" * 9),
-        ("a.csv.gz", gzip.compress(CSV.encode() * 100)[:-30]),
+        ("a.csv.gz", gzip.compress(CSV.encode() * 100, mtime=0)[:-30]),
         ("a.csv.gz", CSV.encode()),
         ("a.parquet", b"PAR1" + b"\0" * 40 + b"PAR1"),
         ("a.parquet", CSV.encode()),
@@ -205,7 +205,7 @@ def test_mangled_parquet_never_crashes(tmp_path: Path, cut: int) -> None:
         ("job,hours\nj1,1\nj2,\xff\n".encode("latin-1"), 3),
         (b"job,hours\nj1,1\nj2,\0\n", 3),
         (CSV.encode("utf-16"), None),
-        (gzip.compress(CSV.encode()), None),
+        (gzip.compress(CSV.encode(), mtime=0), None),
         (b"PAR1abc", None),
         (b"SQLite format 3\0", None),
         (b"PK\x03\x04abc", None),

@@ -3,8 +3,8 @@
 import pytest
 
 from gpusched_dsl.language import tree
+from gpusched_dsl.language.checking.flatten import FlatModel, flatten
 from gpusched_dsl.language.diagnostics import Diagnostic, Diagnostics
-from gpusched_dsl.language.flatten import FlatModel, flatten
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.workspace import workspace_from_text
 

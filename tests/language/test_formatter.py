@@ -7,10 +7,10 @@ from textwrap import dedent
 
 import pytest
 
-from gpusched_dsl.language import layout
 from gpusched_dsl.language.diagnostics import DiagnosticError, Diagnostics
-from gpusched_dsl.language.formatter import format_text
-from gpusched_dsl.language.parser import parse
+from gpusched_dsl.language.formatting import layout
+from gpusched_dsl.language.formatting.formatter import format_text
+from gpusched_dsl.language.parsing.parser import parse
 from gpusched_dsl.language.source import Source
 from gpusched_dsl.language.walking import same_file
 
@@ -268,6 +268,6 @@ def test_texts_with_errors_are_left_alone() -> None:
 
 
 def test_a_formatter_that_loses_words_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gpusched_dsl.language.formatter.join_lines", lambda lines: layout.join_lines(lines[:-1]))
+    monkeypatch.setattr("gpusched_dsl.language.formatting.formatter.join_lines", lambda lines: layout.join_lines(lines[:-1]))
     with pytest.raises(RuntimeError, match="changed"):
         format_text("model M {\n}\n")

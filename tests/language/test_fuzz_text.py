@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.codes import CODES
 from gpusched_dsl.language.diagnostics import DiagnosticError, Diagnostics
-from gpusched_dsl.language.formatter import format_text
-from gpusched_dsl.language.grammar import vocabulary
-from gpusched_dsl.language.lexing import lex
-from gpusched_dsl.language.parser import parse
+from gpusched_dsl.language.formatting.formatter import format_text
+from gpusched_dsl.language.parsing.grammar import vocabulary
+from gpusched_dsl.language.parsing.lexing import lex
+from gpusched_dsl.language.parsing.parser import parse
 from gpusched_dsl.language.render import render_json, render_text
 from gpusched_dsl.language.source import Source, Span
 from gpusched_dsl.language.walking import nodes_in, same_file

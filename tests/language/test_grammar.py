@@ -8,13 +8,13 @@ import sys
 import pytest
 from lark.parsers.lalr_analysis import LALR_Analyzer
 
-from gpusched_dsl.language import grammar
-from gpusched_dsl.language.grammar import fingerprint, kept_fingerprint, vocabulary
-from gpusched_dsl.language.wording import expected_words
+from gpusched_dsl.language.parsing import grammar
+from gpusched_dsl.language.parsing.grammar import fingerprint, kept_fingerprint, vocabulary
+from gpusched_dsl.language.parsing.wording import expected_words
 
 
 def test_the_kept_tables_are_those_of_the_grammar() -> None:
-    words = "write them anew with `python -m gpusched_dsl.language.grammar`"
+    words = "write them anew with `python -m gpusched_dsl.language.parsing.grammar`"
     kept = kept_fingerprint()
     assert kept is not None, words
     assert kept.split()[-1] == fingerprint().split()[-1], words
@@ -35,8 +35,8 @@ def test_kept_and_compiled_parsers_are_alike() -> None:
 
 def test_the_parser_works_without_kept_tables() -> None:
     code = (
-        "import gpusched_dsl.language.grammar as g; g.TABLES = 'none';"
-        "from gpusched_dsl.language.formatter import format_text;"
+        "import gpusched_dsl.language.parsing.grammar as g; g.TABLES = 'none';"
+        "from gpusched_dsl.language.formatting.formatter import format_text;"
         "assert format_text('model  M { var x ; }') == 'model M { var x; }\\n'; assert g._kept() is None"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

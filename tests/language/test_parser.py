@@ -9,7 +9,7 @@ import pytest
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.diagnostics import Diagnostics
-from gpusched_dsl.language.parser import parse
+from gpusched_dsl.language.parsing.parser import parse
 from gpusched_dsl.language.source import Source
 from gpusched_dsl.language.walking import nodes_in, same_tree
 

@@ -6,7 +6,7 @@ import pytest
 from scenario_help import check, place, sound, value_of, workspace, wrong, wrong_text
 
 from gpusched_dsl.language.diagnostics import Diagnostics
-from gpusched_dsl.language.scenarios import check_scenario
+from gpusched_dsl.language.scenarios.scenario import check_scenario
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.workspace import workspace_from_text
 

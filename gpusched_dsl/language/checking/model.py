@@ -16,6 +16,7 @@ from gpusched_dsl.language.checked import (
 from gpusched_dsl.language.checking import declarations
 from gpusched_dsl.language.checking.dependencies import Ordered, order
 from gpusched_dsl.language.checking.expressions import ExpressionChecker
+from gpusched_dsl.language.checking.flatten import FlatModel, HasModels, flatten
 from gpusched_dsl.language.checking.goals import (
     check_check,
     check_constraint,
@@ -25,7 +26,6 @@ from gpusched_dsl.language.checking.goals import (
 from gpusched_dsl.language.checking.placements import check_placement
 from gpusched_dsl.language.checking.symbols import Symbols
 from gpusched_dsl.language.diagnostics import Diagnostic, Diagnostics
-from gpusched_dsl.language.flatten import FlatModel, HasModels, flatten
 from gpusched_dsl.language.source import Span
 
 

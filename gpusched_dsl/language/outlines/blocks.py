@@ -7,7 +7,7 @@ from typing import Protocol
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.diagnostics import Diagnostics
-from gpusched_dsl.language.expectations import (
+from gpusched_dsl.language.outlines.expectations import (
     STATUSES,
     CheckedExpect,
     CheckedMethod,
@@ -15,9 +15,9 @@ from gpusched_dsl.language.expectations import (
     CheckedTest,
     check_test,
 )
-from gpusched_dsl.language.policies import HasPolicies, check_policy
-from gpusched_dsl.language.rolling import check_online
-from gpusched_dsl.language.scenarios import HasScenarios
+from gpusched_dsl.language.outlines.policies import HasPolicies, check_policy
+from gpusched_dsl.language.outlines.rolling import check_online
+from gpusched_dsl.language.scenarios.scenario import HasScenarios
 
 
 class HasBlocks(HasScenarios, HasPolicies, Protocol):

@@ -8,7 +8,7 @@ from typing import Any
 from lark import Token, Tree
 from lark.parsers.lalr_analysis import Shift
 
-from gpusched_dsl.language.grammar import lark, vocabulary
+from gpusched_dsl.language.parsing.grammar import lark, vocabulary
 
 
 class Driver:

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.diagnostics import Diagnostics
-from gpusched_dsl.language.parser import parse
+from gpusched_dsl.language.parsing.parser import parse
 from gpusched_dsl.language.source import Source, Span
 
 N = TypeVar("N", bound=tree.Node)

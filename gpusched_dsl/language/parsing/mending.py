@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from lark import Token
 
 from gpusched_dsl.language.diagnostics import Label
-from gpusched_dsl.language.grammar import vocabulary
-from gpusched_dsl.language.wording import found_words
+from gpusched_dsl.language.parsing.grammar import vocabulary
+from gpusched_dsl.language.parsing.wording import found_words
 
 if TYPE_CHECKING:
-    from gpusched_dsl.language.recovery import Reader
+    from gpusched_dsl.language.parsing.recovery import Reader
 
 AGGREGATES = frozenset(("SUM", "PROD", "MIN", "MAX", "ANY", "ALL", "COUNT", "ARGMIN", "ARGMAX"))
 _OPENERS = {"RPAR": "LPAR", "RSQB": "LSQB", "RBRACE": "LBRACE"}

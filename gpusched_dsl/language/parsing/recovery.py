@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from lark import Token, Tree
 
 from gpusched_dsl.language.diagnostics import Diagnostics, Label, Severity
-from gpusched_dsl.language.driving import Driver
-from gpusched_dsl.language.mending import AGGREGATES, mend
+from gpusched_dsl.language.parsing.driving import Driver
+from gpusched_dsl.language.parsing.mending import AGGREGATES, mend
+from gpusched_dsl.language.parsing.wording import expected_words, found_words
 from gpusched_dsl.language.source import Source, Span
-from gpusched_dsl.language.wording import expected_words, found_words
 
 MAX_ERRORS = 50
 # Of the parser's stack. What is nested 200 deep, however it is written, stays far below.

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable
 from lark import Token, Tree
 
 from gpusched_dsl.language import tree
-from gpusched_dsl.language.builder_declarations import Parts
-from gpusched_dsl.language.builder_expressions import ParseTree
-from gpusched_dsl.language.builder_runs import RunBuilder
 from gpusched_dsl.language.diagnostics import Diagnostics
-from gpusched_dsl.language.lexing import MAX_NESTING
+from gpusched_dsl.language.parsing.builder_declarations import Parts
+from gpusched_dsl.language.parsing.builder_expressions import ParseTree
+from gpusched_dsl.language.parsing.builder_runs import RunBuilder
+from gpusched_dsl.language.parsing.lexing import MAX_NESTING
 from gpusched_dsl.language.source import Source
 
 

@@ -9,9 +9,9 @@ from gpusched_dsl.language.checked import CheckedModel, CheckedParam, CheckedSet
 from gpusched_dsl.language.checking import ExpressionChecker, Symbols
 from gpusched_dsl.language.checking.randoms import check_distribution
 from gpusched_dsl.language.diagnostics import Diagnostics, Label, did_you_mean
-from gpusched_dsl.language.given import ExpressionGiven, FileGiven, Given, TableGiven
-from gpusched_dsl.language.given_columns import ColumnChecker
-from gpusched_dsl.language.given_values import ValueChecker
+from gpusched_dsl.language.scenarios.given import ExpressionGiven, FileGiven, Given, TableGiven
+from gpusched_dsl.language.scenarios.given_columns import ColumnChecker
+from gpusched_dsl.language.scenarios.given_values import ValueChecker
 from gpusched_dsl.language.source import Span
 
 

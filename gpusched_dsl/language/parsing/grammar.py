@@ -1,8 +1,7 @@
 """The parser of `grammar/gsm.lark`, and the words and signs that its terminals stand for.
 
-Working out the parse tables takes a third of a second, so they are kept beside the grammar;
-`python -m gpusched_dsl.language.grammar` writes them anew. Tables of another grammar or of another version of Lark are
-not used.
+Working out the parse tables takes a third of a second, so they are kept beside the grammar; `make tables` writes them
+anew. Tables of another grammar or of another version of Lark are not used.
 """
 
 from __future__ import annotations

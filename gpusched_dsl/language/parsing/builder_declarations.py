@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 from lark import Tree
 
 from gpusched_dsl.language import tree
-from gpusched_dsl.language.builder_expressions import Child, Children, ExpressionBuilder, ParseTree
 from gpusched_dsl.language.diagnostics import Diagnostics, Label
+from gpusched_dsl.language.parsing.builder_expressions import Child, Children, ExpressionBuilder, ParseTree
 from gpusched_dsl.language.source import Source, Span
 
 

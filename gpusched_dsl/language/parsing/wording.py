@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from lark import Token
 
-from gpusched_dsl.language.grammar import vocabulary
+from gpusched_dsl.language.parsing.grammar import vocabulary
 
 # fmt: off
 _OPERATORS = [

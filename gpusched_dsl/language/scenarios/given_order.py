@@ -17,7 +17,7 @@ from gpusched_dsl.language.checked import (
 )
 from gpusched_dsl.language.checking.walk import Part, walk
 from gpusched_dsl.language.diagnostics import Diagnostics
-from gpusched_dsl.language.given import ExpressionGiven, Given
+from gpusched_dsl.language.scenarios.given import ExpressionGiven, Given
 
 
 def order_of_data(

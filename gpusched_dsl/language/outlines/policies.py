@@ -8,11 +8,11 @@ from typing import Protocol
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.checking import EMPTY, ExpressionChecker, ExtraName, Scope, Symbols, check_model
+from gpusched_dsl.language.checking.circles import report_circle
 from gpusched_dsl.language.checking.declarations import check_let
-from gpusched_dsl.language.circles import report_circle
+from gpusched_dsl.language.checking.flatten import HasModels
 from gpusched_dsl.language.diagnostics import Diagnostics, Label, did_you_mean
-from gpusched_dsl.language.flatten import HasModels
-from gpusched_dsl.language.rules import RULES, WEIGHTS, RuleShape
+from gpusched_dsl.language.outlines.rules import RULES, WEIGHTS, RuleShape
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.units import DIMENSIONLESS
 

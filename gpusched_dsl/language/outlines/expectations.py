@@ -12,7 +12,7 @@ from gpusched_dsl.language.checking import ExpressionChecker, ExtraName, Symbols
 from gpusched_dsl.language.checking.conversion import unit_in
 from gpusched_dsl.language.checking.kinds import numeric_type
 from gpusched_dsl.language.diagnostics import Diagnostics, Label, did_you_mean
-from gpusched_dsl.language.scenarios import CheckedScenario, HasScenarios, check_scenario
+from gpusched_dsl.language.scenarios.scenario import CheckedScenario, HasScenarios, check_scenario
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.units import DIMENSIONLESS, UNITS, Unit, convertible, factor, unit_of
 

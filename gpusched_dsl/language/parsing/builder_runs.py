@@ -5,9 +5,9 @@ from __future__ import annotations
 from lark import Token, Tree
 
 from gpusched_dsl.language import tree
-from gpusched_dsl.language.builder_declarations import DeclarationBuilder
-from gpusched_dsl.language.builder_expressions import Child, Children, ParseTree
 from gpusched_dsl.language.diagnostics import Diagnostics
+from gpusched_dsl.language.parsing.builder_declarations import DeclarationBuilder
+from gpusched_dsl.language.parsing.builder_expressions import Child, Children, ParseTree
 from gpusched_dsl.language.source import Source, Span
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from gpusched_dsl.language.formatting.spacing import Spacing
 from gpusched_dsl.language.source import Source, Span
-from gpusched_dsl.language.spacing import Spacing
 
 INDENT = 2
 _COMMENT_GAP = "  "

@@ -8,12 +8,12 @@ from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import CheckedModel, IndexVar, NamedSet, Numeric
 from gpusched_dsl.language.checking import EMPTY, Binding, ExpressionChecker, ExtraName, Scope, Symbols
 from gpusched_dsl.language.checking.conversion import because_declared, unit_in
+from gpusched_dsl.language.checking.flatten import HasModels
 from gpusched_dsl.language.checking.kinds import numeric_type
 from gpusched_dsl.language.checking.symbols import slots_of
 from gpusched_dsl.language.diagnostics import Diagnostics, Label, did_you_mean
-from gpusched_dsl.language.flatten import HasModels
-from gpusched_dsl.language.policies import model_of
-from gpusched_dsl.language.rules import EVENTS
+from gpusched_dsl.language.outlines.policies import model_of
+from gpusched_dsl.language.outlines.rules import EVENTS
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.units import DIMENSIONLESS, UNITS, convertible
 

@@ -11,7 +11,7 @@ from gpusched_dsl.language.checking.conversion import because_declared
 from gpusched_dsl.language.checking.kinds import describe, describe_all, same_kind
 from gpusched_dsl.language.checking.symbols import slots_of
 from gpusched_dsl.language.diagnostics import Diagnostics, Label, Severity, did_you_mean
-from gpusched_dsl.language.given import AGGREGATES, ONE, FileGiven
+from gpusched_dsl.language.scenarios.given import AGGREGATES, ONE, FileGiven
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.units import DIMENSIONLESS, convertible, factor, reads_as_duration, unit_of
 

@@ -9,7 +9,7 @@ from functools import cache
 from lark import Token
 
 from gpusched_dsl.language.diagnostics import Diagnostics
-from gpusched_dsl.language.grammar import vocabulary
+from gpusched_dsl.language.parsing.grammar import vocabulary
 from gpusched_dsl.language.source import Source, Span
 
 MAX_CHARACTERS = 1_000_000

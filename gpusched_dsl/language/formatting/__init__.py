@@ -1,0 +1,1 @@
+"""The formatter: tokens in, the same tokens well spaced out."""

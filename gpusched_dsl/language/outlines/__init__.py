@@ -1,0 +1,1 @@
+"""Checks of the blocks around models and scenarios: tests, policies, online blocks."""

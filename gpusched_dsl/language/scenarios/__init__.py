@@ -1,0 +1,1 @@
+"""What scenarios and settings give for the sets and parameters of a model."""
