@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusched_dsl.data.files import Fault, FileColumns, Unreadable, check_text, missing_columns, sha256
+from gpusched_dsl.data.panics import Panic, guarded
 from gpusched_dsl.language.diagnostics import Cell
 
 if TYPE_CHECKING:
@@ -192,14 +193,15 @@ def _split(
     # Names of our own, since those of the header may repeat.
     places = {column: f"column_{header.index(column) + 1}" for column in columns}
     try:
-        frame = pl.read_csv(
-            body,
-            has_header=False,
-            separator=separator,
-            schema={f"column_{i + 1}": pl.String for i in range(len(header))},
-            columns=list(places.values()),
-        )
-    except pl.exceptions.PolarsError as error:
+        with guarded():
+            frame = pl.read_csv(
+                body,
+                has_header=False,
+                separator=separator,
+                schema={f"column_{i + 1}": pl.String for i in range(len(header))},
+                columns=list(places.values()),
+            )
+    except (pl.exceptions.PolarsError, Panic) as error:
         raise Unreadable(_unsplit(name, str(error).splitlines()[0])) from None
     if frame.height != rows:
         raise Unreadable(_unsplit(name, f"{frame.height} rows came out where {rows} stand"))

@@ -15,6 +15,7 @@ from gpusched_dsl.data.files import (
     missing_columns,
     sha256,
 )
+from gpusched_dsl.data.panics import Panic, guarded
 from gpusched_dsl.data.untyped import unusable_column
 
 if TYPE_CHECKING:
@@ -34,16 +35,17 @@ def read_parquet(data: bytes, name: str, columns: Sequence[str], limits: Limits)
         raise Unreadable(Fault("GSM2010", f"data file `{name}` is empty"))
     columns = list(dict.fromkeys(columns))
     try:
-        schema = pl.read_parquet_schema(io.BytesIO(data))
-        faults = missing_columns(name, columns, list(schema))
-        if faults:
-            raise Unreadable(*faults)
-        # A few bytes can stand for very many rows: ask before they are spread out.
-        rows = int(pl.scan_parquet(io.BytesIO(data)).select(pl.len()).collect().item())
-        if rows * max(len(columns), 1) * _CELL_BYTES > limits.decoded_bytes:
-            raise Unreadable(decoded_too_large(name, limits))
-        frame = pl.read_parquet(io.BytesIO(data), columns=columns)
-    except (pl.exceptions.PolarsError, OSError, ValueError) as error:
+        with guarded():
+            schema = pl.read_parquet_schema(io.BytesIO(data))
+            faults = missing_columns(name, columns, list(schema))
+            if faults:
+                raise Unreadable(*faults)
+            # A few bytes can stand for very many rows: ask before they are spread out.
+            rows = int(pl.scan_parquet(io.BytesIO(data)).select(pl.len()).collect().item())
+            if rows * max(len(columns), 1) * _CELL_BYTES > limits.decoded_bytes:
+                raise Unreadable(decoded_too_large(name, limits))
+            frame = pl.read_parquet(io.BytesIO(data), columns=columns)
+    except (pl.exceptions.PolarsError, OSError, ValueError, Panic) as error:
         note = (str(error).splitlines() or [type(error).__name__])[0]
         raise Unreadable(Fault("GSM2008", f"data file `{name}` is damaged or not Parquet", notes=(note,))) from None
     taken = {column: _usable(name, column, frame[column]) for column in columns}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -24,12 +25,20 @@ def column_of(values: Sequence[Any]) -> pl.Series:
     if kinds == {int} and all(-(1 << 63) <= v < 1 << 63 for v in values if v is not None):
         return pl.Series(values, dtype=pl.Int64)
     if kinds in _NUMBERS:
-        return pl.Series([None if v is None else float(v) for v in values], dtype=pl.Float64)
+        return pl.Series([None if v is None else _float(v) for v in values], dtype=pl.Float64)
     if kinds == {bool}:
         return pl.Series(values, dtype=pl.Boolean)
     if kinds <= {str}:
         return pl.Series(values, dtype=pl.String)
     return pl.Series([None if v is None else _text(v) for v in values], dtype=pl.String)
+
+
+def _float(value: float) -> float:
+    """The nearest float; an integer beyond all of them is infinite, and is reported as such."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 def _text(value: Any) -> str:

@@ -68,6 +68,9 @@ DATA: dict[str, tuple[Maker, str, str]] = {
     "no database": (data("jobs.sqlite", NOISE), "GSM2008", "main.gsm:6"),
     "no JSON": (data("jobs.jsonl", b"job,hours\nj1,3\n"), "GSM2008", "jobs.jsonl:1"),
     "JSON too deep": (data("jobs.jsonl", b'{"job": ' + b"[" * 100_000 + b"}\n"), "GSM2014", "jobs.jsonl:1"),
+    "number of very many digits": (
+        data("jobs.jsonl", b'{"job": "a", "hours": ' + b"9" * 400 + b"}\n"), "GSM2106", "jobs.jsonl:1",
+    ),
     "CSV in UTF-16": (data("jobs.csv", ROWS.encode("utf-16")), "GSM2009", "main.gsm:6"),
     "CSV in Latin-1": (data("jobs.csv", "job,hours\nâne,3\n".encode("latin-1")), "GSM2009", "jobs.csv:2"),
     "CSV with a zero byte": (data("jobs.csv", b"job,hours\nj\0,3\n"), "GSM2009", "jobs.csv:2"),

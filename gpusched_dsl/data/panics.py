@@ -1,0 +1,59 @@
+"""A library that meets a damaged file may panic: it then writes to the error stream by itself, past Python."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO
+
+STDERR = 2
+
+
+class Panic(Exception):
+    """The library gave up; what it said is for its developers."""
+
+
+@contextmanager
+def guarded() -> Iterator[None]:
+    """Turn a panic of the library into `Panic`.
+
+    What is written to the error stream meanwhile is held back and passed on, unless an exception ends the block.
+    """
+    with _held_back():
+        try:
+            yield
+        except BaseException as failure:  # a panic is no Exception, and its class has no public name
+            if type(failure).__name__ != "PanicException":
+                raise
+            raise Panic("its contents make no sense to the library that reads it") from failure
+
+
+@contextmanager
+def _held_back() -> Iterator[None]:
+    try:
+        kept = os.dup(STDERR)
+    except OSError:  # there is no error stream
+        yield
+        return
+    try:
+        with _buffer() as buffer:
+            os.dup2(buffer.fileno(), STDERR)
+            try:
+                yield
+            finally:
+                os.dup2(kept, STDERR)
+            buffer.seek(0)
+            if content := buffer.read():
+                os.write(STDERR, content)
+    finally:
+        os.close(kept)
+
+
+def _buffer() -> IO[bytes]:
+    """A file for what is held back; what cannot be kept anywhere is lost."""
+    try:
+        return tempfile.TemporaryFile()
+    except OSError:
+        return open(os.devnull, "r+b")
