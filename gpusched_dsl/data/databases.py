@@ -48,7 +48,7 @@ def read_sqlite(file: Located, table: str | None, columns: Sequence[str], limits
         connection.set_progress_handler(lambda: int(time.monotonic() > end), 1_000_000)
         table = _table(connection, file.name, table)
         return _read(connection, f"{file.name} table {table}", table, columns, limits, digest)
-    except sqlite3.Error as error:
+    except (sqlite3.Error, ValueError) as error:  # names may not even be UTF-8
         if "interrupted" in str(error):
             raise Unreadable(Fault("GSM2007", f"reading `{file.name}` takes longer than a minute")) from None
         raise Unreadable(

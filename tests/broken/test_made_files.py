@@ -187,6 +187,14 @@ def test_a_database_that_is_cut_off(tmp_path: Path, capsys: pytest.CaptureFixtur
 EMPTY = (b"", b"\n\n", b"# nothing but a comment", b"\xef\xbb\xbf", b"\xef\xbb\xbfmodel M { set A; }")
 
 
+def test_a_database_whose_names_are_no_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with sqlite3.connect(tmp_path / "jobs.sqlite") as connection:
+        connection.execute(TABLE)
+    content = (tmp_path / "jobs.sqlite").read_bytes()
+    data("jobs.sqlite", content.replace(b"jobs", b"\xc2\xc2\xc2\xc2"))(tmp_path)
+    assert_only(refused(capsys), "GSM2008", "main.gsm:6")
+
+
 @pytest.mark.parametrize("content", EMPTY)
 def test_what_is_not_wrong(content: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     raw(content)(tmp_path)
