@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 
 from gpusched_dsl.compiling.store import Values
-from gpusched_dsl.data.reports import SHOWN, declared, examples, keys_at, quoted
+from gpusched_dsl.data.reports import SHOWN, declared, examples, keys_at, quoted, tuple_text
 from gpusched_dsl.ir.domains import Component, Domain
-from gpusched_dsl.language.checked import CheckedParam, Core
+from gpusched_dsl.language.checked import CheckedParam, CheckedSet, Core, SetCore
 from gpusched_dsl.language.diagnostics import Diagnostics
 
 
@@ -34,6 +34,24 @@ def report_computed(
         wrong = np.flatnonzero((values != 0) & (values != 1))
         return _report(checked, formula, domain, values, wrong, ("GSM2114", "neither 0 nor 1"), _number, diagnostics)
     return True
+
+
+def report_elements(
+    checked: CheckedSet, formula: SetCore, domain: Domain, within: Domain, diagnostics: Diagnostics
+) -> bool:
+    """Report (GSM2112) the elements of a computed set that are not in `within`; True when there are none."""
+    columns = domain.columns()
+    wrong = np.flatnonzero(within.locate(columns) < 0)
+    if not len(wrong):
+        return True
+    into = f"not in `{checked.within.span.text}`" if checked.within is not None else "outside"
+    shown = [f"`{tuple_text(domain.components, columns, at)}`" for at in wrong[:SHOWN].tolist()]
+    message = f"{shown[0]} of `{checked.name}` is {into}"
+    if len(wrong) > 1:
+        message = f"{len(wrong)} elements of `{checked.name}` are {into}, such as {shown[0]}"
+    notes = examples(shown[1:], len(wrong) - 1)
+    diagnostics.error("GSM2112", message, formula.span, secondary=[declared(checked)], notes=notes)
+    return False
 
 
 def _report(

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from gpusched_dsl.compiling.derived import report_computed
+from gpusched_dsl.compiling.derived import report_computed, report_elements
 from gpusched_dsl.compiling.evaluate import Evaluator
 from gpusched_dsl.compiling.frames import EMPTY_FRAME, Frame
 from gpusched_dsl.compiling.limits import Limits
@@ -161,16 +161,14 @@ class _Builder:
             return
         within = None if declared.within is None else self.ev.domain(declared.within)
         domain: Domain | None
-        if declared.value is not None:
-            domain = self.ev.domain(declared.value)
+        formula = declared.value or self._formula(declared)
+        if formula is not None:
+            domain = self.ev.domain(formula)
+            if within is not None and not report_elements(declared, formula, domain, within, self.diagnostics):
+                raise Unavailable(declared.name)
         else:
             components = tuple(map(self.store.component, declared.types))
-            computed = self._computed_set(declared)
-            if computed is not None:
-                domain = computed
-            else:
-                pieces = self._label_pieces(declared)
-                domain = bind_set(declared, components, pieces, self.diagnostics, within)
+            domain = bind_set(declared, components, self._label_pieces(declared), self.diagnostics, within)
         if domain is not None:
             self.store.sets[declared.name] = domain
 
@@ -182,13 +180,13 @@ class _Builder:
             return bind_root_set(declared, [piece], self.diagnostics)
         return bind_root_set(declared, self._label_pieces(declared), self.diagnostics)
 
-    def _computed_set(self, declared: CheckedSet) -> Domain | None:
-        """The domain when a scenario gives the set by an expression that is no list of labels."""
-        for given in self._given(declared.name):
+    def _formula(self, declared: CheckedSet) -> SetCore | None:
+        """What a scenario computes the set from, None where it lists labels or other values stand for it."""
+        for given in self._given(declared.name) if declared.name not in self.replaced else ():
             if isinstance(given, ExpressionGiven) and isinstance(given.value, SetCore):
                 if isinstance(given.value, LiteralSet) and literal_piece(given.value, given.span) is not None:
                     continue
-                return self.ev.domain(given.value)
+                return given.value
         return None
 
     def _label_pieces(self, declared: CheckedSet) -> list[ColumnPiece]:

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from gpusched_dsl.language.diagnostics import Diagnostic
+import gpusched_dsl as gs
+from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
 from gpusched_dsl.reporting.result import Result
 
 Solve = Callable[..., Result]
@@ -56,6 +57,35 @@ def test_computed_elements_must_be_in_their_set(refused: Refused) -> None:
         ("GSM2112", '2 values of `p` are not in `K`; for instance `p["b"]` is `"b"`'),
         ("GSM2112", '`q["c"]` is `"c"`, not in `K`'),
     ]
+
+
+def test_computed_sets_must_lie_within(refused: Refused, values: Values) -> None:
+    body = """
+      set J; set S within J; param d[J] default 0;
+      set K within S = { j in J where d[j] > 0 };
+      set P within S cross 1..2;
+      param n = count(K) + count(P);
+    """
+    data = "J = { a, b, c }; S = { a, c };"
+    assert values("n", body, data + 'd["a"] = 1; P = S cross { 2 };') == {(): 3}
+    errors = refused(body, data + "d = 1; P = J cross 1..3;")
+    assert [(e.code, e.message) for e in errors] == [
+        ("GSM2112", '`"b"` of `K` is not in `S`'),
+        ("GSM2112", '5 elements of `P` are not in `S cross 1..2`, such as `("a", 3)`'),
+    ]
+
+
+def test_values_from_python_stand_for_what_a_scenario_computes() -> None:
+    model = gs.loads("""
+      model M { set J; set K within J; var x[K] >= 1; minimize o: sum[k in K] x[k]; }
+      scenario S for M { J = { a, b, c }; K = J diff { "a" }; }
+    """)
+    assert model.solve().objective == 2
+    model.set("K", ["a"])
+    assert model.resolve().objective == 1
+    model.set("K", ["a", "d"])
+    with pytest.raises(DiagnosticError, match="GSM2103"):
+        model.resolve()
 
 
 def test_defaults_of_binary_parameters_are_0_or_1(refused: Refused, values: Values) -> None:
