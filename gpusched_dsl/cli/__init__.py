@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and give its exit code (see `gsdsl --help`); never raises but SystemExit for help and version."""
+    if argv is None:
+        gc.set_threshold(100_000, 50, 50)  # trees and tables live to the end of the process
     arguments = list(sys.argv[1:] if argv is None else argv)
     _never_fail_at_printing()
     try:
