@@ -268,6 +268,7 @@ def test_texts_with_errors_are_left_alone() -> None:
 
 
 def test_a_formatter_that_loses_words_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gpusched_dsl.language.formatting.formatter.join_lines", lambda lines: layout.join_lines(lines[:-1]))
+    whole = "gpusched_dsl.language.formatting.formatter.join_lines"
+    monkeypatch.setattr(whole, lambda lines: layout.join_lines(lines[:-1]))
     with pytest.raises(RuntimeError, match="changed"):
         format_text("model M {\n}\n")
