@@ -186,5 +186,12 @@ def require_plain(checker: ExpressionChecker, core: Core, what: str) -> Core | N
     return None if _too_far(checker, core, DIMENSIONLESS) else rescaled(core, DIMENSIONLESS)
 
 
+def ratio_as_number(checker: ExpressionChecker, core: Core | None) -> Core | None:
+    """What is declared without a unit: minutes per hour or percent become a plain number, all else stays."""
+    if core is None or not isinstance(core.type, Numeric) or not core.type.unit.is_dimensionless:
+        return core
+    return require_plain(checker, core, "a ratio")
+
+
 def because_declared(name: str, span: Span, unit: Unit) -> Label:
     return Label(span, f"`{name}` is declared {'without a unit' if unit == DIMENSIONLESS else f'in `{unit}`'}")

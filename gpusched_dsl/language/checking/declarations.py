@@ -20,7 +20,7 @@ from gpusched_dsl.language.checked import (
     TextType,
     ValueType,
 )
-from gpusched_dsl.language.checking.conversion import because_declared
+from gpusched_dsl.language.checking.conversion import because_declared, ratio_as_number
 from gpusched_dsl.language.checking.expressions import ExpressionChecker
 from gpusched_dsl.language.checking.kinds import describe_all, same_kind
 from gpusched_dsl.language.checking.randoms import check_distribution
@@ -225,7 +225,7 @@ def _param_value(checker: ExpressionChecker, decl: tree.ParamDecl, type_: ValueT
     name = decl.name
     because = because_declared(name.text, name.span, type_.unit) if isinstance(type_, Numeric) else None
     if decl.kind == "real" and decl.unit is None and decl.within is None:
-        value = checker.check(decl.value, scope)
+        value = ratio_as_number(checker, checker.check(decl.value, scope))
     elif decl.kind == "binary":
         value = checker.condition(decl.value, scope)
     else:
@@ -308,7 +308,7 @@ def check_let(checker: ExpressionChecker, decl: tree.LetDecl) -> CheckedLet | No
         because = because_declared(decl.name.text, decl.name.span, unit)
         value = checker.number(decl.value, scope, unit=unit, because=because)
     else:
-        value = checker.check(decl.value, scope)
+        value = ratio_as_number(checker, checker.check(decl.value, scope))
     if value is None or indexing is None or (decl.unit is not None and unit is None):
         return None
     return CheckedLet(decl.name.text, decl.name.span, value.type, indexing, value, decl.doc)

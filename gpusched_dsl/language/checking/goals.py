@@ -13,7 +13,7 @@ from gpusched_dsl.language.checked import (
     Expected,
     Logical,
 )
-from gpusched_dsl.language.checking.conversion import fit, unit_in
+from gpusched_dsl.language.checking.conversion import fit, ratio_as_number, unit_in
 from gpusched_dsl.language.checking.expressions import ExpressionChecker
 from gpusched_dsl.language.checking.kinds import describe, is_zero, numeric_type
 from gpusched_dsl.language.checking.references import declared_at
@@ -130,6 +130,8 @@ def check_objective(checker: ExpressionChecker, decl: tree.ObjectiveDecl) -> Che
     name = decl.name.text if decl.name is not None else None
     unit = unit_of(decl.unit, checker.diagnostics) if decl.unit is not None else None
     values = [checker.number(term.value) for term in decl.terms]
+    if decl.unit is None:
+        values = [ratio_as_number(checker, value) for value in values]
     because: Label | None = None
     if unit is not None:
         because = Label(_place(decl), f"{f'`{name}`' if name else 'the objective'} is in `{unit}`")
