@@ -1,4 +1,4 @@
-"""Random models: the compiled problem is, entry by entry, the one that plain loops make."""
+"""Random models: the compiled problem is, entry by entry, the one that plain loops make, and so is every value."""
 
 from __future__ import annotations
 
@@ -8,13 +8,22 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gpusched_dsl as gs
+from gpusched_dsl.compiling.evaluate import Evaluator
+from gpusched_dsl.compiling.grounding import ground
+from gpusched_dsl.compiling.instance import build_instance
+from gpusched_dsl.compiling.limits import Limits
+from gpusched_dsl.compiling.store import Store
 from gpusched_dsl.ir.problem import Problem
-from gpusched_dsl.language.diagnostics import DiagnosticError
+from gpusched_dsl.language.checked import CheckedModel
+from gpusched_dsl.language.diagnostics import DiagnosticError, Diagnostics
+from gpusched_dsl.language.scenarios.scenario import check_scenario
+from gpusched_dsl.language.workspace import workspace_from_text
 
 
 def _beside(name: str) -> Any:
@@ -28,6 +37,15 @@ def _beside(name: str) -> Any:
 
 
 random_texts = _beside("random_texts")
+
+
+def compiled(text: str) -> tuple[CheckedModel, Store, Problem]:
+    diagnostics = Diagnostics()
+    scenario = check_scenario(workspace_from_text(text, "test", diagnostics, None), "S", {}, diagnostics)
+    diagnostics.raise_if_errors()
+    assert scenario is not None
+    store = build_instance(scenario, folder=Path()).store
+    return scenario.model, store, ground(scenario.model, store)
 
 
 def columns_of(problem: Problem) -> list[tuple[str, tuple[Any, ...]]]:
@@ -51,7 +69,7 @@ def compare(random: Random) -> str:
         assert {d.code for d in refusal.value.diagnostics} == {"GSM3005"}, text
         return "refused"
     try:
-        problem = gs.compile(text)
+        model, store, problem = compiled(text)
     except DiagnosticError as error:
         raise AssertionError(f"{text}\n{error}") from error
     columns = columns_of(problem)
@@ -76,7 +94,37 @@ def compare(random: Random) -> str:
     assert goals == [
         (sense, t.constant, {at: v for at, v in t.terms.items() if v}) for sense, terms in writer.goals for t in terms
     ], text
+    compare_values(random, writer, model, store, columns, text)
     return "compared"
+
+
+def compare_values(
+    random: Random, writer: Any, model: CheckedModel, store: Store, columns: list[Any], text: str
+) -> None:
+    """The values of parameters, and of expressions at some point."""
+    point = {column: random.choice((0.0, 1.0, -2.0, 0.5, 3.25)) for column in columns}
+    store.point = np.array([point[c] for c in columns])
+    evaluator = Evaluator(model, store, Limits())
+    for declared in (d for d in writer.readable if d.name in model.lets):
+        let = model.lets[declared.name]
+        domain = evaluator.index_domain(let.indexing, let.span)
+        frame = evaluator.domain_frame(let.indexing, domain)
+        keys = list(zip(*domain.label_columns(), strict=True)) if domain.arity else [()]
+        try:
+            lins = {key: declared.value(key) for key in declared.inside}
+        except random_texts.Refused:  # nothing in the problem refers to it
+            with pytest.raises(DiagnosticError):
+                evaluator.numbers(let.value, frame)
+            continue
+        found = np.broadcast_to(evaluator.numbers(let.value, frame), domain.size)
+        expected = {
+            key: lin.constant + sum(value * point[at] for at, value in lin.terms.items()) for key, lin in lins.items()
+        }
+        assert dict(zip(keys, found.tolist(), strict=True)) == expected, text
+    for declared in writer.params:
+        param = store.params[declared.name]
+        keys = list(zip(*param.domain.label_columns(), strict=True))
+        assert dict(zip(keys, param.values.tolist(), strict=True)) == {k: declared.value(k) for k in declared.inside}
 
 
 @settings(max_examples=60, deadline=None)
