@@ -175,9 +175,16 @@ class Model:
         """
         from gpusched_dsl.python_values import pieces_of
 
-        scenario = self._scenario_for_set()
-        pieces_of(scenario.model, name, value)
-        self._values[name] = value
+        first: DiagnosticError | None = None
+        for scenario, settings in self._scenarios_for_set():
+            try:
+                pieces_of(self._scenario(scenario, settings)[0].model, name, value)
+                self._values[name] = value
+                return
+            except DiagnosticError as error:
+                first = first or error
+        assert first is not None
+        raise first
 
     def reset(self, *names: str) -> None:
         """Take back what was set, for these names or for all."""
@@ -236,10 +243,11 @@ class Model:
             self._checked[key] = checked(self._workspace, name, settings)
         return self._checked[key]
 
-    def _scenario_for_set(self) -> CheckedScenario:
-        """The scenario whose model says what can be set: the last one solved, else the only one."""
-        name, settings = self._last or (choose_scenario(self._workspace), {})
-        return self._scenario(name, settings)[0]
+    def _scenarios_for_set(self) -> list[tuple[str, dict[str, str]]]:
+        """The scenarios whose models say what can be set: the last one solved, else any."""
+        if self._last is not None:
+            return [self._last]
+        return [(name, {}) for name in self.scenarios or (choose_scenario(self._workspace),)]
 
     def _build(self, name: str, settings: dict[str, str], reader: FileReader | None = None) -> Built:
         from gpusched_dsl.python_values import pieces_of
