@@ -1,9 +1,10 @@
 """Planning of index lists: conditions become joins, so that a sum over a sparse set never visits the full product.
 
 An index list is a set of *generators* of rows: its iterators, and those conditions that can bind variables rather than
-merely filter: a membership `(j, v, g) in F` and an equality `i == k`. At each step the planner takes the generator that
-keeps the fewest of the rows a plain product would make, joining it on whatever is bound already; an iterator whose
-variables are all bound becomes a filter. With no condition that helps, iterators are taken as written.
+merely filter: a membership `(j, v, g) in F`, an equality `i == k`, and equal values `zone[i] == zone[k]`. At each step
+the planner takes the generator that keeps the fewest of the rows a plain product would make, joining it on whatever is
+bound already; an iterator whose variables are all bound becomes a filter. With no condition that helps, iterators are
+taken as written.
 
 A condition that has no value in some row (a division by zero, a minimum over nothing) is put off: a condition before
 it, or an empty set, may exclude that row. What has no value when all is bound is an error.
@@ -21,6 +22,7 @@ from gpusched_dsl.compiling.dependent import elements, range_ends
 from gpusched_dsl.compiling.frames import Expansion, Frame, all_of, ranges
 from gpusched_dsl.compiling.free_variables import free_variables
 from gpusched_dsl.compiling.grids import Axis
+from gpusched_dsl.compiling.matching import match_values
 from gpusched_dsl.compiling.store import Values
 from gpusched_dsl.ir.domains import Codes, Domain
 from gpusched_dsl.ir.problem import Floats
@@ -98,10 +100,11 @@ class _Plan:
 
     def _binding_steps(self, condition: Core) -> list[_Step]:
         if isinstance(condition, Comparison) and condition.ops == ("==",):
-            return [
+            found = [
                 _Step(0.1, "equality", condition=condition, variable=variable, value=value)
                 for variable, value in self._equalities(condition)
             ]
+            return found or self._value_steps(condition)
         if isinstance(condition, Membership) and not condition.negated:
             return self._membership_steps(condition)
         return []
@@ -118,6 +121,21 @@ class _Plan:
             ):
                 found.append((left.variable, right))
         return found
+
+    def _value_steps(self, condition: Comparison) -> list[_Step]:
+        """`zone[i] == zone[k]` where only one iterator of the left side is missing: its elements by their value."""
+        for left, right in (condition.operands, condition.operands[::-1]):
+            wanted = free_variables(left)
+            if not wanted or free_variables(right) & self.unbound or not self._comparable(left.type, right.type):
+                continue
+            for iterator in self.iterators:
+                if wanted <= set(iterator.variables) <= self.unbound and not free_variables(iterator.domain):
+                    return [_Step(0.3, "value", iterator=iterator, condition=condition, value=left)]
+        return []
+
+    @staticmethod
+    def _comparable(left: object, right: object) -> bool:
+        return left == right or (isinstance(left, Numeric) and isinstance(right, Numeric))
 
     @staticmethod
     def _one_kind(left: object, right: object) -> bool:
@@ -180,6 +198,11 @@ class _Plan:
         elif step.kind == "membership":
             assert isinstance(step.condition, Membership)
             self._join(step.condition.element, self.ev.domain(step.condition.domain))
+            self._drop(step.condition)
+        elif step.kind == "value":
+            assert isinstance(step.condition, Comparison)
+            assert step.iterator is not None
+            self._join_by_value(step.iterator, step.condition, step.value)
             self._drop(step.condition)
         else:
             assert step.iterator is not None
@@ -259,6 +282,19 @@ class _Plan:
         columns = domain.columns()
         self.expansion = self.expansion.repeat(counts)
         self._bind({v: columns[at][rows] for v, at in fresh.items()})
+
+    def _join_by_value(self, iterator: Iterator, condition: Comparison, own: Core | None) -> None:
+        left, right = condition.operands if own is condition.operands[0] else condition.operands[::-1]
+        domain, frame = self.ev.domain(iterator.domain), self.expansion.frame
+        columns = domain.columns()
+        inner = Frame(domain.size, dict(zip(iterator.variables, columns, strict=True)))
+        read = self.ev.numbers if isinstance(left.type, Numeric) else self.ev.values
+        elements = np.broadcast_to(read(left, inner), (inner.size,))
+        counts, rows = match_values(np.broadcast_to(read(right, frame), (frame.size,)), elements)
+        self._allow(int(counts.sum()), len(iterator.variables))
+        self.expansion = self.expansion.repeat(counts)
+        self._bind({v: c[rows] for v, c in zip(iterator.variables, columns, strict=True)})
+        self.iterators = [i for i in self.iterators if i is not iterator]
 
     def _iterate_range(self, iterator: Iterator, domain: IntegerRange, clips: list[tuple[str, Core]]) -> None:
         frame = self.expansion.frame

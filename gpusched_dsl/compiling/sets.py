@@ -13,7 +13,7 @@ from gpusched_dsl.compiling.free_variables import free_variables
 from gpusched_dsl.compiling.grids import Axis
 from gpusched_dsl.compiling.index_domains import sorted_tuples
 from gpusched_dsl.compiling.limits import Limits
-from gpusched_dsl.compiling.store import MISSING, Store, is_element
+from gpusched_dsl.compiling.store import MISSING, Store, Values, is_element
 from gpusched_dsl.compiling.trouble import Trouble
 from gpusched_dsl.ir.domains import Codes, Domain, Interval, Product, Scalars, Tuples
 from gpusched_dsl.ir.problem import Floats
@@ -40,6 +40,10 @@ class Sets(Trouble):
         self._domains: dict[int, tuple[SetCore, Domain]] = {}
         self._needs: dict[int, tuple[Core, frozenset[IndexVar]]] = {}
         self._join_indexes: dict[tuple[int, tuple[int, ...]], tuple[Domain, JoinIndex]] = {}
+
+    @abstractmethod
+    def values(self, core: Core, frame: Frame) -> Values:
+        """The value as it is kept: numbers, element codes, or texts as objects."""
 
     @abstractmethod
     def codes(self, core: Core, frame: Frame) -> Codes:
