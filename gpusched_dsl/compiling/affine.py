@@ -155,6 +155,14 @@ def _surely_distinct(blocks: Sequence[Block]) -> bool:
     return len(set(families)) == len(families) and all(b.distinct for b in blocks)
 
 
+def merge_repeats(size: int, starts: Codes, columns: Int32s, values: Floats) -> tuple[Codes, Int32s, Floats]:
+    """CSR rows with entries of the same column added up; what adds up to zero goes."""
+    starts, columns, values = _merge_repeats(size, starts, columns, values)
+    if np.count_nonzero(values) < len(values):
+        starts, columns, values = _drop_zeros(size, starts, columns, values)
+    return starts, columns, values
+
+
 def _merge_repeats(size: int, starts: Codes, columns: Int32s, values: Floats) -> tuple[Codes, Int32s, Floats]:
     rows = np.repeat(np.arange(size, dtype=np.int64), np.diff(starts))
     width = int(columns.max()) + 1 if len(columns) else 1

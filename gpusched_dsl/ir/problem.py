@@ -8,11 +8,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from gpusched_dsl.ir.definitions import Conditions, Definition
 from gpusched_dsl.ir.domains import Domain, Scalar
+from gpusched_dsl.ir.matrix import Floats, Int32s, Matrix
 from gpusched_dsl.language.source import Span
 
-Floats = NDArray[np.float64]
-Int32s = NDArray[np.int32]
+__all__ = ["Family", "Floats", "Int32s", "Matrix", "Objective", "Problem", "Term", "next_named"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,33 +46,6 @@ class Family:
     def index_of(self, number: int) -> tuple[Scalar, ...]:
         """The index tuple of column or row `number` of the problem."""
         return self.domain.tuple_at(number - self.first)
-
-
-@dataclass(frozen=True, eq=False)
-class Matrix:
-    """Rows in compressed form: row i holds `columns[starts[i]:starts[i+1]]` with `values`, no column twice in a row."""
-
-    starts: NDArray[np.int64]
-    columns: Int32s
-    values: Floats
-
-    @property
-    def rows(self) -> int:
-        return len(self.starts) - 1
-
-    @property
-    def nonzeros(self) -> int:
-        return len(self.columns)
-
-    @cached_property
-    def row_of(self) -> Int32s:
-        """The row of each entry."""
-        return np.repeat(np.arange(self.rows, dtype=np.int32), np.diff(self.starts))
-
-    def activity(self, point: Floats) -> Floats:
-        """The value of every row at a point."""
-        products = self.values * point[self.columns]
-        return np.bincount(self.row_of, weights=products, minlength=self.rows).astype(np.float64, copy=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +93,9 @@ class Problem:
 
     `lower`, `upper`: column bounds (infinities allowed); `integer`: which columns must be whole;
     `row_lower <= matrix @ point <= row_upper`. `objectives` may be empty (any feasible point will do).
-    Families cover the columns and the rows in order and without gaps.
+    `variables` are the declared families, `auxiliary` those that the compiler added behind them; together they cover
+    the columns, and `constraints` the rows, in order and without gaps. `definitions` give auxiliary columns their
+    nonlinear meaning; rows in `conditions` must hold only where a binary column has a value.
     """
 
     name: str
@@ -132,6 +108,18 @@ class Problem:
     row_lower: Floats
     row_upper: Floats
     objectives: tuple[Objective, ...] = field(default=())
+    auxiliary: tuple[Family, ...] = field(default=())
+    definitions: tuple[Definition, ...] = field(default=())
+    conditions: Conditions = field(default_factory=Conditions.none)
+
+    @property
+    def column_families(self) -> tuple[Family, ...]:
+        return self.variables + self.auxiliary
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether rows, bounds and integrality are all there is."""
+        return not self.definitions and not len(self.conditions.rows)
 
     @property
     def columns(self) -> int:
@@ -154,7 +142,7 @@ class Problem:
         return next_named(self.constraints, name)
 
     def column_family(self, column: int) -> Family:
-        return _family_of(self.variables, column)
+        return _family_of(self.column_families, column)
 
     def row_family(self, row: int) -> Family:
         return _family_of(self.constraints, row)

@@ -1,0 +1,225 @@
+"""Building the problem after a pass: columns and rows added behind the old ones, definitions taken away or replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpusched_dsl.compiling.affine import merge_repeats
+from gpusched_dsl.compiling.passes.steps import Note, Step
+from gpusched_dsl.ir.definitions import Affines, Conditions, Definition
+from gpusched_dsl.ir.domains import Codes, Domain, Interval, Tuples
+from gpusched_dsl.ir.problem import Family, Floats, Int32s, Matrix, Problem, Term
+from gpusched_dsl.language.source import Span
+
+Values = Callable[[Floats], Floats]
+
+
+class Growth:
+    """Collects what a pass adds and takes away; `step` makes the new problem.
+
+    Old columns and rows keep their numbers, so the way back is to forget the new columns.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.definitions: list[Definition] = list(problem.definitions)
+        self.notes: list[Note] = []
+        self.bound_error = 0.0
+        self._families: list[Family] = []
+        self._lower, self._upper, self._integer = [problem.lower], [problem.upper], [problem.integer]
+        self._values: list[Values] = []
+        self._row_families: list[Family] = []
+        self._matrices: list[Matrix] = [problem.matrix]
+        self._row_lower, self._row_upper = [problem.row_lower], [problem.row_upper]
+        self._conditions: list[Conditions] = [problem.conditions]
+        self._substituted: dict[int, tuple[Int32s, Int32s]] = {}
+        self.columns, self.rows = problem.columns, problem.rows
+
+    # --- columns and rows --------------------------------------------------------------------------------------------
+
+    def add_columns(
+        self,
+        name: str,
+        domain: Domain,
+        lower: Floats | float,
+        upper: Floats | float,
+        integer: bool,
+        values: Values,
+        span: Span | None = None,
+        doc: str | None = None,
+    ) -> Int32s:
+        """New columns and their numbers; `values` gives them for a point of all columns before them (for starts)."""
+        size = domain.size
+        self._families.append(Family(name, self.columns, domain, span, doc=doc))
+        self._lower.append(np.broadcast_to(np.asarray(lower, dtype=np.float64), (size,)))
+        self._upper.append(np.broadcast_to(np.asarray(upper, dtype=np.float64), (size,)))
+        self._integer.append(np.full(size, integer))
+        self._values.append(values)
+        first, self.columns = self.columns, self.columns + size
+        return np.arange(first, self.columns, dtype=np.int32)
+
+    def add_rows(
+        self,
+        name: str,
+        domain: Domain,
+        matrix: Matrix,
+        lower: Floats | float,
+        upper: Floats | float,
+        span: Span | None = None,
+        condition: tuple[Int32s, NDArray[np.bool_]] | None = None,
+    ) -> Codes:
+        """New rows and their numbers; `condition` gives each a binary column and the value at which it must hold."""
+        size = matrix.rows
+        assert domain.size == size
+        self._row_families.append(Family(name, self.rows, domain, span))
+        self._matrices.append(matrix)
+        self._row_lower.append(np.broadcast_to(np.asarray(lower, dtype=np.float64), (size,)))
+        self._row_upper.append(np.broadcast_to(np.asarray(upper, dtype=np.float64), (size,)))
+        first, self.rows = self.rows, self.rows + size
+        numbers = np.arange(first, self.rows, dtype=np.int64)
+        if condition is not None:
+            self._conditions.append(Conditions(numbers, condition[0].astype(np.int32), condition[1]))
+        return numbers
+
+    def index_of(self, definition: Definition, entries: Codes | None = None) -> Domain:
+        """The index domain for rows or columns that belong to (some) entries of a definition."""
+        columns = definition.results if entries is None else definition.results[entries]
+        return index_of_columns(self.problem, columns)
+
+    def substitute(self, columns: Int32s, by: Int32s) -> None:
+        """Read `by[i]` wherever `columns[i]` stands (in rows, objectives, definitions); `by` are kept columns."""
+        self._substituted[len(self._substituted)] = (columns, by)
+
+    # --- definitions -------------------------------------------------------------------------------------------------
+
+    def remove(self, definition: Definition, entries: NDArray[np.bool_] | None = None) -> None:
+        """Take away some entries of a definition, all by default."""
+        self.replace(definition, entries, ())
+
+    def replace(
+        self, definition: Definition, entries: NDArray[np.bool_] | None, by: tuple[Definition, ...]
+    ) -> None:
+        """Put other definitions in the place of some entries."""
+        at = next(i for i, d in enumerate(self.definitions) if d is definition)
+        kept: tuple[Definition, ...] = ()
+        if entries is not None and not entries.all():
+            kept = (definition.take(np.flatnonzero(~entries)),)
+        self.definitions[at : at + 1] = [*by, *kept]
+
+    # --- the new problem ---------------------------------------------------------------------------------------------
+
+    def step(self) -> Step:
+        old = self.problem
+        matrix = stacked(self._matrices)
+        lower, upper = np.concatenate(self._lower), np.concatenate(self._upper)
+        problem = replace(
+            old,
+            auxiliary=old.auxiliary + tuple(self._families),
+            lower=lower,
+            upper=upper,
+            integer=np.concatenate(self._integer),
+            constraints=old.constraints + tuple(self._row_families),
+            matrix=matrix,
+            row_lower=np.concatenate(self._row_lower),
+            row_upper=np.concatenate(self._row_upper),
+            definitions=tuple(self.definitions),
+            conditions=_joined(self._conditions),
+        )
+        if self._substituted:
+            problem = _substituted(problem, list(self._substituted.values()))
+        columns = old.columns
+        return Step(problem, tuple(self.notes), lambda point: point[:columns], self._lift, None, self.bound_error)
+
+    def _lift(self, point: Floats) -> Floats:
+        for columns, by in self._substituted.values():
+            if by.max(initial=-1) < len(point):
+                point = point.copy()
+                point[columns] = 0.0
+        for values in self._values:
+            point = np.concatenate((point, values(point)))
+        return point
+
+
+def index_of_columns(problem: Problem, columns: Int32s) -> Domain:
+    """The index tuples of columns of one family, as a domain; of several families, plain numbers."""
+    if len(columns):
+        family = problem.column_family(int(columns[0]))
+        inside = columns.min() >= family.first and columns.max() < family.stop
+        if inside and len(columns) == family.size and np.array_equal(columns, np.arange(family.first, family.stop)):
+            return family.domain
+        if inside and family.domain.arity:
+            at = columns.astype(np.int64) - family.first
+            return Tuples(family.domain.components, tuple(c[at] for c in family.domain.columns()))
+    return Interval(0, len(columns) - 1)
+
+
+def stacked(matrices: list[Matrix]) -> Matrix:
+    """Matrices under one another."""
+    starts = [np.zeros(1, dtype=np.int64)]
+    shift = 0
+    for matrix in matrices:
+        starts.append(matrix.starts[1:] + shift)
+        shift += matrix.nonzeros
+    return Matrix(
+        np.concatenate(starts),
+        np.concatenate([m.columns for m in matrices]),
+        np.concatenate([m.values for m in matrices]),
+    )
+
+
+def _joined(conditions: list[Conditions]) -> Conditions:
+    if len(conditions) == 1:
+        return conditions[0]
+    return Conditions(
+        np.concatenate([c.rows for c in conditions]),
+        np.concatenate([c.columns for c in conditions]),
+        np.concatenate([c.values for c in conditions]),
+    )
+
+
+def _substituted(problem: Problem, pairs: list[tuple[Int32s, Int32s]]) -> Problem:
+    """The problem with some columns read as others; the columns that went are fixed at 0 and stand nowhere."""
+    names = np.arange(problem.columns, dtype=np.int32)
+    gone = np.concatenate([columns for columns, _ in pairs])
+    for columns, by in pairs:
+        names[columns] = by
+    while True:  # a chain: a -> b -> c
+        further = names[names]
+        if np.array_equal(further, names):
+            break
+        names = further
+    lower, upper = problem.lower.copy(), problem.upper.copy()
+    # The bounds of a column that goes still hold for the one that stands for it.
+    np.maximum.at(lower, names[gone], problem.lower[gone])
+    np.minimum.at(upper, names[gone], problem.upper[gone])
+    lower[gone] = upper[gone] = 0.0
+    integer = problem.integer.copy()
+    integer[gone] = False
+    objectives = tuple(replace(o, terms=tuple(_renamed_term(t, names) for t in o.terms)) for o in problem.objectives)
+    definitions = tuple(
+        replace(d, arguments=Affines(renamed(d.arguments.matrix, names), d.arguments.constants))
+        for d in problem.definitions
+    )
+    conditions = replace(problem.conditions, columns=names[problem.conditions.columns])
+    return replace(
+        problem, lower=lower, upper=upper, integer=integer, matrix=renamed(problem.matrix, names),
+        objectives=objectives, definitions=definitions, conditions=conditions,
+    )  # fmt: skip
+
+
+def renamed(matrix: Matrix, names: Int32s) -> Matrix:
+    """The matrix with other column numbers; entries that meet in one column are added, zeros go."""
+    columns = names[matrix.columns]
+    if np.array_equal(columns, matrix.columns):
+        return matrix
+    return Matrix(*merge_repeats(matrix.rows, matrix.starts, columns, matrix.values))
+
+
+def _renamed_term(term: Term, names: Int32s) -> Term:
+    row = Matrix(np.array([0, len(term.columns)], dtype=np.int64), term.columns, term.coefficients)
+    moved = renamed(row, names)
+    return replace(term, columns=moved.columns, coefficients=moved.values)

@@ -1,0 +1,135 @@
+"""What a pass is: a problem to a problem, the way back, and a line for `explain`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import ClassVar, Protocol
+
+import numpy as np
+
+from gpusched_dsl.compiling.bounds import Bounds, propagated
+from gpusched_dsl.compiling.directions import Directions, directions_of
+from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.problem import Floats, Problem
+from gpusched_dsl.language.source import Span
+
+PointMap = Callable[[Floats], Floats]
+
+# What a target may accept beyond linear rows over continuous columns: the `op` of definitions, and these.
+INTEGERS, INDICATOR = "integers", "indicator"
+
+
+@dataclass(frozen=True)
+class Target:
+    """What the problem is prepared for. `accepts` holds names of operations; `convex` means: where they are convex.
+
+    The operations are the `op` of each definition (`product`, `extreme`, `power`, `unary`, `piecewise`,
+    `partial_expectation`, `holds`), for `unary` also the function (`exp`, `log`, `abs`), `integers` and `indicator`
+    (rows under a condition).
+    """
+
+    name: str
+    accepts: frozenset[str] = frozenset({INTEGERS})
+    convex: bool = False
+
+    def takes(self, operation: str) -> bool:
+        return operation in self.accepts
+
+
+class Analysis:
+    """A problem with what passes ask about it, computed once."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+
+    @cached_property
+    def bounds(self) -> Bounds:
+        return propagated(self.problem)
+
+    @cached_property
+    def directions(self) -> Directions:
+        return directions_of(self.problem, self.bounds)
+
+
+@dataclass(frozen=True)
+class Note:
+    """A line of `explain`: what a pass did to some terms.
+
+    `term` is the term in the author's words, `entries` how many there are, `rows` and `columns` what was added (negative: taken
+    away), `big_m` the smallest and largest constant that had to be chosen, `error` how far an approximation may
+    be from the term.
+    """
+
+    made_by: str
+    term: str
+    did: str
+    entries: int
+    rows: int = 0
+    columns: int = 0
+    big_m: tuple[float, float] | None = None
+    error: float = 0.0
+    span: Span | None = None
+
+
+def same(point: Floats) -> Floats:
+    return point
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """What a pass gives.
+
+    `recover` turns a point of `problem` into one of the problem before (result columns of definitions need no care:
+    they are computed anew from the declared columns); `lift` turns a point of the problem before into one of
+    `problem`, for warm starts. `rows[i]` is the row that stands for row i of the problem before, -1 when none does.
+    The optimum of `problem` is worse than that before by at most `bound_error`, and never better.
+    """
+
+    problem: Problem
+    notes: tuple[Note, ...] = ()
+    recover: PointMap = same
+    lift: PointMap = same
+    rows: Codes | None = None
+    bound_error: float = 0.0
+
+
+class Pass(Protocol):
+    """One reformulation. `apply` is only called where `accepts` is true."""
+
+    name: ClassVar[str]
+
+    def accepts(self, analysis: Analysis, target: Target) -> bool:
+        """Whether the problem has what this pass reformulates and the target does not take it as it is."""
+        ...
+
+    def apply(self, analysis: Analysis, target: Target) -> Step: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A problem that a target takes, with the composed way back; fields as in `Step`."""
+
+    original: Problem
+    problem: Problem
+    notes: tuple[Note, ...] = field(default=())
+    recover: PointMap = same
+    lift: PointMap = same
+    rows: Codes | None = None
+    bound_error: float = 0.0
+
+    def then(self, step: Step) -> Prepared:
+        before_recover, before_lift = self.recover, self.lift
+        rows = self.rows
+        if step.rows is not None:
+            rows = step.rows if rows is None else np.where(rows >= 0, step.rows[rows], -1)
+        return Prepared(
+            self.original,
+            step.problem,
+            self.notes + step.notes,
+            lambda point: before_recover(step.recover(point)),
+            lambda point: step.lift(before_lift(point)),
+            rows,
+            self.bound_error + step.bound_error,
+        )
