@@ -84,7 +84,7 @@ def _same_structure(old: Problem, new: Problem) -> bool:
     """Same families, columns, rows, places of coefficients and integrality."""
 
     def shape(problem: Problem) -> list[tuple[str, int, int]]:
-        return [(f.name, f.part, f.size) for f in (*problem.variables, *problem.constraints)]
+        return [(f.name, f.part, f.size) for f in (*problem.column_families, *problem.constraints)]
 
     return (
         (old.columns, old.rows) == (new.columns, new.rows)

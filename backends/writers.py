@@ -43,7 +43,7 @@ def write_lp(problem: Problem, file: Path | str | BinaryIO, names: bool = True) 
 class _Writer:
     def __init__(self, problem: Problem, out: BinaryIO, names: bool, alphabet: Alphabet) -> None:
         self.problem, self.out = problem, out
-        self.columns = entry_names(problem.variables, "c", alphabet) if names else numbered("c", problem.columns)
+        self.columns = entry_names(problem.column_families, "c", alphabet) if names else numbered("c", problem.columns)
         self.rows = entry_names(problem.constraints, "r", alphabet) if names else numbered("r", problem.rows)
         objectives = problem.objectives or (Objective("minimize", ()),)
         self.objectives = objectives
