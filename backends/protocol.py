@@ -6,13 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from gpusched_dsl.compiling.passes.steps import INTEGERS, Target
 from gpusched_dsl.ir.answer import Answer
 from gpusched_dsl.ir.problem import Floats, Problem
 
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What a backend accepts; the pipeline reformulates the rest or says that it cannot."""
+    """What a backend accepts; the pipeline reformulates the rest or says that it cannot.
+
+    `accepts` are the operations beyond linear rows that it takes as they are, named as in `Target`; with `convex` it
+    takes them where they make the problem convex.
+    """
 
     integers: bool = True
     warm_start: bool = True
@@ -20,6 +25,8 @@ class Capabilities:
     time_limit: bool = True
     in_place_update: bool = False
     threads: bool = True  # False: always one; the option `threads` is then without effect
+    accepts: frozenset[str] = frozenset()
+    convex: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,3 +98,10 @@ class Backend(Protocol):
         ...
 
     def open(self, problem: Problem) -> Session: ...
+
+
+def target_of(backend: Backend) -> Target:
+    """What problems are prepared for before this backend gets them."""
+    able = backend.capabilities
+    accepts = able.accepts | {INTEGERS} if able.integers else able.accepts
+    return Target(backend.name, accepts, able.convex)

@@ -1,6 +1,7 @@
 """Our own check of a point against the rows, bounds and integrality of a problem, and the objective recomputed.
 
-No solver's word is taken for a point: everything here is computed from the arrays of the `Problem`.
+No solver's word is taken for a point: everything here is computed from the arrays of the `Problem`. Columns that are
+defined as functions of others are computed from those; rows under a condition count where it holds.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from gpusched_dsl.ir.definitions import completed
 from gpusched_dsl.ir.domains import Scalar
 from gpusched_dsl.ir.names import entry_name
 from gpusched_dsl.ir.problem import Family, Floats, Matrix, Objective, Problem
@@ -95,10 +97,14 @@ class Verification:
 
 
 def verify(problem: Problem, point: Floats, tolerances: Tolerances | None = None) -> Verification:
-    """Check `point` (one value per column) against `problem`; raises ValueError when its length is wrong."""
+    """Check `point` (one value per column) against `problem`; raises ValueError when its length is wrong.
+
+    What the point says of result columns is not read: they have the values that their definitions give.
+    """
     if point.shape != (problem.columns,):
         raise ValueError(f"a point of shape {point.shape} for {problem.columns} columns")
     allowed = tolerances or Tolerances()
+    point = completed(problem.definitions, point)
     finite = np.isfinite(point)
     if not finite.all():
         return _not_numbers(problem, point, ~finite)
@@ -106,6 +112,8 @@ def verify(problem: Problem, point: Floats, tolerances: Tolerances | None = None
     bounds = _Excess.of(point, problem.lower, problem.upper, np.ones(problem.columns))
     activity = problem.matrix.activity(point)
     rows = _Excess.of(activity, problem.row_lower, problem.row_upper, _largest_terms(problem.matrix, point))
+    if len(problem.conditions.rows):
+        rows = rows.only(problem.conditions.active(problem.rows, point))
     whole = np.flatnonzero(problem.integer)
     fraction = np.abs(point[whole] - np.rint(point[whole]))
 
@@ -155,6 +163,9 @@ class _Excess:
                 np.isinf(absolute), np.inf, absolute / np.where(absolute > 0, np.maximum(scale, side), 1)
             )
         return _Excess(absolute, relative)
+
+    def only(self, counted: NDArray[np.bool_]) -> _Excess:
+        return _Excess(np.where(counted, self.absolute, 0.0), np.where(counted, self.relative, 0.0))
 
     def beyond(self, tolerance: float) -> list[int]:
         return _largest(self.relative, tolerance)

@@ -5,14 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gpusched_dsl.ir.domains import Interval, Product, Universe
+from gpusched_dsl.ir import domains
+from gpusched_dsl.ir.definitions import Affines, Conditions, Power, Product
+from gpusched_dsl.ir.domains import Interval, Universe
 from gpusched_dsl.ir.names import entry_name
 from gpusched_dsl.ir.problem import Family, Matrix, Objective, Problem, Term
 from gpusched_dsl.ir.verify import Tolerances, verify
 
 JOBS = Universe("Jobs", ("j1", "j2"))
 NODES = Universe("Nodes", ("n1", "n2"))
-INDEX = Product((Interval(0, 1, 1, JOBS), Interval(0, 1, 1, NODES)))
+INDEX = domains.Product((Interval(0, 1, 1, JOBS), Interval(0, 1, 1, NODES)))
 
 
 def example() -> Problem:
@@ -173,3 +175,49 @@ def test_agrees_with_a_plain_loop() -> None:
 def test_entry_names() -> None:
     assert entry_name(Family("x", 3, INDEX), 5) == "x[j2,n1]"
     assert entry_name(Family("x", 3, Interval(5, 9)), 4) == "x[6]"
+
+
+def with_definitions() -> Problem:
+    """`x, y, switch` and `z = x * y`, `r = 1 / x`; row 0: z <= 6; row 1, where `switch` is 1: x - y >= 1."""
+    pair = Affines.of_columns(np.array([0, 1], dtype=np.int32))
+    return Problem(
+        name="defined",
+        variables=(Family("x", 0, Interval(0, 0)), Family("y", 1, Interval(0, 0)), Family("switch", 2, Interval(0, 0))),
+        auxiliary=(Family("z", 3, Interval(0, 0)), Family("r", 4, Interval(0, 0))),
+        lower=np.array([-9.0, 0, 0, -np.inf, -np.inf]),
+        upper=np.array([9.0, 9, 1, np.inf, np.inf]),
+        integer=np.array([True, False, True, False, False]),
+        constraints=(Family("small", 0, Interval(0, 0)), Family("apart", 1, Interval(0, 0))),
+        matrix=Matrix(np.array([0, 1, 3]), np.array([3, 0, 1], dtype=np.int32), np.array([1.0, 1, -1])),
+        row_lower=np.array([-np.inf, 1.0]),
+        row_upper=np.array([6.0, np.inf]),
+        objectives=(Objective("minimize", (Term("z", np.array([3], dtype=np.int32), np.array([2.0])),)),),
+        definitions=(
+            Product(np.array([3], dtype=np.int32), np.array([0, 2]), pair, None, "x * y"),
+            Power(np.array([4], dtype=np.int32), np.array([0, 1]), pair.take(np.array([0])), None, "1 / x",
+                  np.array([-1.0])),
+        ),
+        conditions=Conditions(np.array([1]), np.array([2], dtype=np.int32), np.array([True])),
+    )  # fmt: skip
+
+
+def test_result_columns_are_computed_not_read() -> None:
+    found = verify(with_definitions(), np.array([2.0, 3.0, 0.0, 1e9, np.nan]))
+    assert found.feasible
+    assert found.objectives[0].value == 12.0
+    found = verify(with_definitions(), np.array([3.0, 3.0, 0.0, 0.0, 1 / 3]))
+    assert [(v.kind, v.name, v.value) for v in found.worst] == [("row", "small[0]", 9.0)]
+
+
+@pytest.mark.parametrize(("switch", "feasible"), [(0.0, True), (1.0, False)])
+def test_conditional_rows_count_where_their_condition_holds(switch: float, feasible: bool) -> None:
+    found = verify(with_definitions(), np.array([1.0, 1.0, switch, 1.0, 1.0]))
+    assert found.feasible == feasible
+    assert found.row == (0.0 if feasible else 1.0)
+    assert [v.name for v in found.worst] == ([] if feasible else ["apart[0]"])
+
+
+def test_a_definition_without_a_value_breaks_the_point() -> None:
+    found = verify(with_definitions(), np.array([0.0, 1.0, 0.0, 0.0, 0.0]))
+    assert not found.feasible
+    assert [(v.kind, v.name) for v in found.worst] == [("value", "r[0]")]
