@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -57,3 +58,17 @@ class Matrix:
     @staticmethod
     def empty() -> Matrix:
         return Matrix(np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int32), np.zeros(0))
+
+
+def stacked(matrices: Sequence[Matrix]) -> Matrix:
+    """Matrices under one another."""
+    starts = [np.zeros(1, dtype=np.int64)]
+    shift = 0
+    for matrix in matrices:
+        starts.append(matrix.starts[1:] + shift)
+        shift += matrix.nonzeros
+    return Matrix(
+        np.concatenate(starts),
+        np.concatenate([m.columns for m in matrices]),
+        np.concatenate([m.values for m in matrices]),
+    )

@@ -12,6 +12,7 @@ from gpusched_dsl.compiling.affine import merge_repeats
 from gpusched_dsl.compiling.passes.steps import Note, Step
 from gpusched_dsl.ir.definitions import Affines, Conditions, Definition
 from gpusched_dsl.ir.domains import Codes, Domain, Interval, Tuples
+from gpusched_dsl.ir.matrix import stacked
 from gpusched_dsl.ir.problem import Family, Floats, Int32s, Matrix, Problem, Term
 from gpusched_dsl.language.source import Span
 
@@ -155,20 +156,6 @@ def index_of_columns(problem: Problem, columns: Int32s) -> Domain:
             at = columns.astype(np.int64) - family.first
             return Tuples(family.domain.components, tuple(c[at] for c in family.domain.columns()))
     return Interval(0, len(columns) - 1)
-
-
-def stacked(matrices: list[Matrix]) -> Matrix:
-    """Matrices under one another."""
-    starts = [np.zeros(1, dtype=np.int64)]
-    shift = 0
-    for matrix in matrices:
-        starts.append(matrix.starts[1:] + shift)
-        shift += matrix.nonzeros
-    return Matrix(
-        np.concatenate(starts),
-        np.concatenate([m.columns for m in matrices]),
-        np.concatenate([m.values for m in matrices]),
-    )
 
 
 def _joined(conditions: list[Conditions]) -> Conditions:

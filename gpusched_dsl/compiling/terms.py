@@ -1,0 +1,162 @@
+"""The auxiliary columns of one grounding: their families, their definitions, and which columns are 0 or 1."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpusched_dsl.ir.definitions import Affines, Definition, Power, Product, unary_starts
+from gpusched_dsl.ir.domains import Codes, Domain, Interval
+from gpusched_dsl.ir.matrix import stacked
+from gpusched_dsl.ir.problem import Family, Floats, Int32s
+from gpusched_dsl.language.source import Span
+
+Making = Callable[[Int32s], Definition]
+INFINITY = float("inf")
+
+
+class Terms:
+    """Hands out columns behind the declared ones. `owner` is the declaration that is being grounded, for names."""
+
+    def __init__(self, declared: tuple[Family, ...], zero_one: NDArray[np.bool_]) -> None:
+        self.owner = ""
+        self.families: list[Family] = []
+        self.definitions: list[Definition] = []
+        self.columns = len(zero_one)
+        self._declared = declared
+        self._names = {f.name for f in declared}
+        self._zero_one = [zero_one]
+        self._integer: list[NDArray[np.bool_]] = []
+        # Products known so far: sorted keys of their pairs of columns, and the results in the same order.
+        self._pairs = np.zeros(0, dtype=np.int64)
+        self._products = np.zeros(0, dtype=np.int32)
+
+    @property
+    def zero_one(self) -> NDArray[np.bool_]:
+        """For every column so far whether it can only be 0 or 1."""
+        if len(self._zero_one) > 1:
+            self._zero_one = [np.concatenate(self._zero_one)]
+        return self._zero_one[0]
+
+    def add(
+        self,
+        kind: str,
+        domain: Domain,
+        make: Making,
+        span: Span,
+        unit: str = "",
+        zero_one: bool | NDArray[np.bool_] = False,
+        integer: bool = False,
+    ) -> Int32s:
+        """New columns with the definition that `make` gives for them; `zero_one` where their values can only be 0, 1."""
+        results = np.arange(self.columns, self.columns + domain.size, dtype=np.int32)
+        definition = make(results)
+        self.families.append(Family(self._name(kind), self.columns, domain, span, unit, doc=definition.name))
+        self.definitions.append(definition)
+        self.columns += domain.size
+        self._zero_one.append(np.broadcast_to(np.asarray(zero_one, dtype=np.bool_), (domain.size,)))
+        self._integer.append(np.full(domain.size, integer))
+        return results
+
+    def _name(self, kind: str) -> str:
+        name = base = f"{self.owner}.{kind}" if self.owner else kind
+        number = 1
+        while name in self._names:
+            number += 1
+            name = f"{base}.{number}"
+        self._names.add(name)
+        return name
+
+    def product(self, left: Int32s, right: Int32s, span: Span) -> Int32s:
+        """The column of each product of two columns; the same pair has the same column in the whole problem."""
+        low, high = np.minimum(left, right).astype(np.int64), np.maximum(left, right).astype(np.int64)
+        keys = (low << 32) | high
+        known, first, back = np.unique(keys, return_index=True, return_inverse=True)
+        columns = np.full(len(known), -1, dtype=np.int32)
+        if len(self._pairs):
+            at = np.minimum(np.searchsorted(self._pairs, known), len(self._pairs) - 1)
+            hit = self._pairs[at] == known
+            columns[hit] = self._products[at[hit]]
+        one, other = low[first].astype(np.int32), high[first].astype(np.int32)
+        square = (columns < 0) & (one == other)
+        idle = square & self.zero_one[one]
+        columns[idle] = one[idle]
+        for new, make in ((square & ~idle, self._squares), ((columns < 0) & ~square, self._binary_products)):
+            if new.any():
+                columns[new] = make(one[new], other[new], span)
+        order = np.argsort(np.concatenate((self._pairs, known)), kind="stable")
+        self._pairs = np.concatenate((self._pairs, known))[order]
+        self._products = np.concatenate((self._products, columns))[order]
+        return columns[back.reshape(-1)]
+
+    def _squares(self, one: Int32s, other: Int32s, span: Span) -> Int32s:
+        arguments, exponents = Affines.of_columns(one), np.full(len(one), 2.0)
+        name = f"{self.name_of(one)}^2"
+        starts = unary_starts(len(one))
+        return self.add(
+            "square", _numbered(len(one)),
+            lambda results: Power(results, starts, arguments, span, name, exponents), span,
+        )  # fmt: skip
+
+    def _binary_products(self, one: Int32s, other: Int32s, span: Span) -> Int32s:
+        arguments = Affines.of_columns(np.stack((one, other), axis=1).reshape(-1))
+        name = f"{self.name_of(one)} * {self.name_of(other)}"
+        starts = 2 * np.arange(len(one) + 1, dtype=np.int64)
+        return self.add(
+            "product", _numbered(len(one)), lambda results: Product(results, starts, arguments, span, name), span,
+            zero_one=self.zero_one[one] & self.zero_one[other],
+        )  # fmt: skip
+
+    def name_of(self, columns: Int32s) -> str:
+        """The families that some columns belong to, for people: `train`, or `train, serve`."""
+        families = [f for f in (*self._declared, *self.families) if f.size]
+        firsts = np.array([f.first for f in families])
+        used = np.unique(np.searchsorted(firsts, columns, side="right") - 1)
+        own = [families[int(u)] for u in used[:3]]
+        text = " or ".join(f.name if f in self._declared else f"({f.doc or f.name})" for f in own)
+        return text + (" ..." if len(used) > 3 else "")
+
+    # --- for the problem ---------------------------------------------------------------------------------------------
+
+    def make_whole(self, columns: Int32s) -> None:
+        """Declare result columns integer: they are used as conditions, which solvers want to be binary."""
+        added = columns[columns >= self._first]
+        if len(added):
+            integer = np.concatenate(self._integer)
+            integer[added - self._first] = True
+            self._integer = [integer]
+
+    @property
+    def _first(self) -> int:
+        return self.columns - sum(len(i) for i in self._integer)
+
+    def bounds(self) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+        """Lower and upper bounds and integrality of the auxiliary columns."""
+        integer = np.concatenate([np.zeros(0, dtype=np.bool_), *self._integer])
+        lower, upper = np.full(len(integer), -INFINITY), np.full(len(integer), INFINITY)
+        lower[integer], upper[integer] = 0.0, 1.0
+        return lower, upper, integer
+
+
+def _numbered(size: int) -> Domain:
+    return Interval(1, size)
+
+
+def shortened(text: str, width: int = 80) -> str:
+    """Source text on one line."""
+    line = " ".join(text.split())
+    return line if len(line) <= width else line[: width - 4] + " ..."
+
+
+def interleaved(parts: Iterable[Affines]) -> tuple[Codes, Affines]:
+    """Expressions of several arguments, entry by entry: the `starts` of the entries and all arguments in their order."""
+    all_parts = list(parts)
+    size, count = all_parts[0].count, len(all_parts)
+    order = (np.arange(size)[:, None] + size * np.arange(count)[None, :]).reshape(-1)
+    together = Affines(stacked([p.matrix for p in all_parts]), np.concatenate([p.constants for p in all_parts]))
+    return count * np.arange(size + 1, dtype=np.int64), together.take(order) if count > 1 else together
+
+
