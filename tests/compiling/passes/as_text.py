@@ -1,0 +1,115 @@
+"""A problem as text that people can read: what a pass made of it is then seen at a glance."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gpusched_dsl.ir.definitions import Affines, Definition, Extreme, Holds, Piecewise, Power, Product, Unary
+from gpusched_dsl.ir.names import entry_name
+from gpusched_dsl.ir.problem import Matrix, Problem
+
+
+def as_text(problem: Problem) -> str:
+    """Objectives, rows (with conditions), definitions and columns, a line each, in the order of the problem.
+
+    Columns that are fixed at 0 and stand nowhere are left out: they were read as others.
+    """
+    names = [entry_name(problem.column_family(j), j) for j in range(problem.columns)]
+    lines: list[str] = []
+    for objective in problem.objectives:
+        costs = objective.costs(problem.columns)
+        used = np.flatnonzero(costs)
+        lines.append(f"{objective.sense} {_sum(used, costs[used], objective.offset, names)}")
+    lines += [f"  {_row(problem, i, names)}" for i in range(problem.rows)]
+    if any(d.size for d in problem.definitions):
+        lines.append("where")
+        lines += [
+            f"  {names[d.results[i]]} = {_entry(d, i, names)}" for d in problem.definitions for i in range(d.size)
+        ]
+    gone = (problem.lower == 0) & (problem.upper == 0) & ~_used(problem)
+    lines.append("over")
+    lines += [f"  {_column(problem, j, names)}" for j in range(problem.columns) if not gone[j]]
+    return "\n".join(lines) + "\n"
+
+
+def _used(problem: Problem) -> np.ndarray:
+    used = np.zeros(problem.columns, dtype=bool)
+    used[problem.matrix.columns] = True
+    used[problem.conditions.columns] = True
+    for objective in problem.objectives:
+        for term in objective.terms:
+            used[term.columns] = True
+    for definition in problem.definitions:
+        used[definition.results] = used[definition.arguments.matrix.columns] = True
+    used[: sum(f.size for f in problem.variables)] = True
+    return used
+
+
+def _row(problem: Problem, i: int, names: list[str]) -> str:
+    body = _affine(problem.matrix, i, 0.0, names)
+    lower, upper = problem.row_lower[i], problem.row_upper[i]
+    said = f"{entry_name(problem.row_family(i), i)}: {_between(lower, body, upper)}"
+    at = np.flatnonzero(problem.conditions.rows == i)
+    if len(at):
+        column, value = problem.conditions.columns[at[0]], problem.conditions.values[at[0]]
+        said += f" if {names[column]} = {int(value)}"
+    return said
+
+
+def _between(lower: float, body: str, upper: float) -> str:
+    if lower == upper:
+        return f"{body} = {_number(lower)}"
+    below = "" if np.isneginf(lower) else f"{_number(lower)} <= "
+    above = "" if np.isposinf(upper) else f" <= {_number(upper)}"
+    return f"{below}{body}{above}" if below or above else f"{body} free"
+
+
+def _column(problem: Problem, j: int, names: list[str]) -> str:
+    lower, upper = problem.lower[j], problem.upper[j]
+    if problem.integer[j] and (lower, upper) == (0.0, 1.0):
+        return f"{names[j]} binary"
+    return _between(lower, names[j], upper) + (" integer" if problem.integer[j] else "")
+
+
+def _entry(d: Definition, i: int, names: list[str]) -> str:
+    arguments = [_argument(d.arguments, k, names) for k in range(d.starts[i], d.starts[i + 1])]
+    match d:
+        case Product():
+            return " * ".join(f"({a})" if " " in a else a for a in arguments)
+        case Extreme():
+            return f"{'max' if d.largest else 'min'}({', '.join(arguments)})"
+        case Power():
+            return f"({arguments[0]})^{_number(d.exponents[i])}"
+        case Unary():
+            return f"{d.function}({arguments[0]})"
+        case Holds():
+            return f"[{_between(d.lower[i], arguments[0], d.upper[i])}]"
+        case Piecewise():
+            return f"curve {d.which[i]} at ({arguments[0]})"
+    return f"{d.op}({', '.join(arguments)})"
+
+
+def _argument(arguments: Affines, k: int, names: list[str]) -> str:
+    return _affine(arguments.matrix, k, float(arguments.constants[k]), names)
+
+
+def _affine(matrix: Matrix, i: int, constant: float, names: list[str]) -> str:
+    part = slice(matrix.starts[i], matrix.starts[i + 1])
+    return _sum(matrix.columns[part], matrix.values[part], constant, names)
+
+
+def _sum(columns: np.ndarray, values: np.ndarray, constant: float, names: list[str]) -> str:
+    terms = [(float(v), names[c]) for c, v in sorted(zip(columns.tolist(), values.tolist(), strict=True))]
+    if constant or not terms:
+        terms.append((constant, ""))
+    said = ""
+    for value, name in terms:
+        size = _number(abs(value))
+        amount = size if not name else name if size == "1" else f"{size} {name}"
+        sign = "-" if value < 0 else "+"
+        said += f" {sign} {amount}" if said else ("-" if value < 0 else "") + amount
+    return said
+
+
+def _number(value: float) -> str:
+    return f"{value:.12g}"
