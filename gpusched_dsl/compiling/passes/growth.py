@@ -39,6 +39,7 @@ class Growth:
         self._conditions: list[Conditions] = [problem.conditions]
         self._substituted: dict[int, tuple[Int32s, Int32s]] = {}
         self.columns, self.rows = problem.columns, problem.rows
+        self._names = {f.name for f in (*problem.column_families, *problem.constraints)}
 
     # --- columns and rows --------------------------------------------------------------------------------------------
 
@@ -55,7 +56,7 @@ class Growth:
     ) -> Int32s:
         """New columns and their numbers; `values` gives them for a point of all columns before them (for starts)."""
         size = domain.size
-        self._families.append(Family(name, self.columns, domain, span, doc=doc))
+        self._families.append(Family(self._unique(name), self.columns, domain, span, doc=doc))
         self._lower.append(np.broadcast_to(np.asarray(lower, dtype=np.float64), (size,)))
         self._upper.append(np.broadcast_to(np.asarray(upper, dtype=np.float64), (size,)))
         self._integer.append(np.full(size, integer))
@@ -76,7 +77,7 @@ class Growth:
         """New rows and their numbers; `condition` gives each a binary column and the value at which it must hold."""
         size = matrix.rows
         assert domain.size == size
-        self._row_families.append(Family(name, self.rows, domain, span))
+        self._row_families.append(Family(self._unique(name), self.rows, domain, span))
         self._matrices.append(matrix)
         self._row_lower.append(np.broadcast_to(np.asarray(lower, dtype=np.float64), (size,)))
         self._row_upper.append(np.broadcast_to(np.asarray(upper, dtype=np.float64), (size,)))
@@ -85,6 +86,15 @@ class Growth:
         if condition is not None:
             self._conditions.append(Conditions(numbers, condition[0].astype(np.int32), condition[1]))
         return numbers
+
+    def _unique(self, name: str) -> str:
+        """A name that no family has yet: LP files need that."""
+        free, number = name, 1
+        while free in self._names:
+            number += 1
+            free = f"{name}.{number}"
+        self._names.add(free)
+        return free
 
     def index_of(self, definition: Definition, entries: Codes | None = None) -> Domain:
         """The index domain for rows or columns that belong to (some) entries of a definition."""
