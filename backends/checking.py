@@ -8,6 +8,7 @@ import numpy as np
 
 from gpusched_dsl.backends.stages import largest_cost
 from gpusched_dsl.ir.answer import Answer
+from gpusched_dsl.ir.definitions import completed
 from gpusched_dsl.ir.problem import Floats, Objective, Problem
 from gpusched_dsl.ir.verify import ObjectiveValue, Tolerances, Verification, objective_value, verify
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
@@ -38,6 +39,14 @@ def checked_point(problem: Problem, answer: Answer, tolerances: Tolerances, solv
         message = f"`{solver}` returned {raw.size} values for {problem.columns} columns"
         raise DiagnosticError([Diagnostic("GSM4007", message)])
     _check_objective(problem, answer, raw, solver)
+    return checked_reading(problem, raw, tolerances, solver)
+
+
+def checked_reading(problem: Problem, raw: Floats, tolerances: Tolerances, solver: str) -> CheckedPoint:
+    """A point tidied if that keeps it feasible, else as it is, with its result columns computed.
+
+    Raises DiagnosticError (GSM4008) when it breaks the problem beyond the tolerances.
+    """
     checked = verify(problem, raw, tolerances)
     if checked.integrality <= tolerances.integrality and checked.bound_relative <= tolerances.feasibility:
         tidy = tidied(problem, raw)
@@ -45,14 +54,16 @@ def checked_point(problem: Problem, answer: Answer, tolerances: Tolerances, solv
         if tidy_checked.feasible:
             return CheckedPoint(tidy, tidy_checked, True)
     if checked.feasible:
-        return CheckedPoint(raw, checked, not problem.is_mip or checked.integrality == 0.0)
+        return CheckedPoint(
+            completed(problem.definitions, raw), checked, not problem.is_mip or checked.integrality == 0.0
+        )
     raise DiagnosticError([_broken(checked, solver)])
 
 
 def tidied(problem: Problem, point: Floats) -> Floats:
-    """Integer columns rounded, all within their bounds, no negative zeros."""
+    """Integer columns rounded, all within their bounds, no negative zeros; result columns computed from the others."""
     rounded = np.where(problem.integer, np.rint(point), point)
-    return np.clip(rounded, problem.lower, problem.upper) + 0.0
+    return completed(problem.definitions, np.clip(rounded, problem.lower, problem.upper) + 0.0)
 
 
 def checked_bound(
@@ -68,6 +79,15 @@ def checked_bound(
         message = f"`{solver}` claims that no point is better than {bound!r}, but its own point has {value.value!r}"
         raise DiagnosticError([Diagnostic("GSM4009", message, objective.span)])
     return value.value
+
+
+def refuse_worse(objective: Objective, claimed: float, value: ObjectiveValue, columns: int, solver: str) -> None:
+    """Raise DiagnosticError (GSM4009) where an objective is worse than claimed by more than a rounding error."""
+    worse = value.value - claimed if objective.sense == "minimize" else claimed - value.value
+    if not worse <= _allowed(objective, value, columns):
+        message = f"`{solver}` reports the objective {claimed!r}, but with its terms computed it is {value.value!r}"
+        help = "numbers of very different size are the usual cause; try other units, or another backend"
+        raise DiagnosticError([Diagnostic("GSM4009", message, objective.span, help=help)])
 
 
 def _check_objective(problem: Problem, answer: Answer, raw: Floats, solver: str) -> None:

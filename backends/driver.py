@@ -1,28 +1,21 @@
-"""From a `Problem` to a checked solution: objectives in order of priority, every point verified, re-solves in place."""
+"""From a `Problem` to a checked solution in its own terms: prepared for the backend, solved, recovered, re-solved."""
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
 
-import numpy as np
-
-from gpusched_dsl.backends.checking import NOT_FEASIBLE, CheckedPoint, checked_bound, checked_point
-from gpusched_dsl.backends.protocol import Backend, Monitor, Session, SolveOptions
+from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions, target_of
+from gpusched_dsl.backends.recovery import lifted, recovered
 from gpusched_dsl.backends.registry import backend as backend_named
-from gpusched_dsl.backends.repair import repaired
 from gpusched_dsl.backends.requests import check_request
-from gpusched_dsl.backends.screening import answer_without_solver, refuse_unusable, uncrossed
-from gpusched_dsl.backends.solved import Loading, ObjectiveResult, Solved
-from gpusched_dsl.backends.stages import Kept, in_own_size, stage_problem, with_visible_costs
-from gpusched_dsl.ir.answer import Answer, Status
+from gpusched_dsl.backends.screening import refuse_unusable
+from gpusched_dsl.backends.solved import Loading, Solved
+from gpusched_dsl.backends.solving import Solving
+from gpusched_dsl.backends.structure import same_structure
+from gpusched_dsl.compiling.passes.pipeline import prepare
+from gpusched_dsl.compiling.passes.steps import Prepared
 from gpusched_dsl.ir.problem import Floats, Problem
-from gpusched_dsl.ir.verify import Tolerances, Verification, verify
-from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
-
-# How much of its value an earlier objective may give up for later ones; the second is for points that a solver found
-# by using up its own feasibility tolerance.
-KEPT_WITHIN = (1e-7, 1e-5)
+from gpusched_dsl.ir.verify import Tolerances
 
 
 def solve_problem(
@@ -35,13 +28,18 @@ def solve_problem(
 ) -> Solved:
     """Solve `problem`; `start` is a full point to begin from (a hint: it may be infeasible).
 
+    What the backend does not take is reformulated; the point is recovered and checked against `problem` itself.
     Several objectives are optimised in order, each earlier one kept (within `KEPT_WITHIN` of its value); the time limit
     is for all together. Ctrl-C, the time limit and the monitor stop with the best point found.
-    Raises DiagnosticError (GSM40..) for an unknown backend, wrong options, data no solver can take, a solver that
-    fails, and a point that our own check refuses.
+    Raises DiagnosticError (GSM32.., GSM40..) for an unknown backend, wrong options, terms that the backend does not
+    take, data no solver can take, a solver that fails, and a point that our own check refuses.
     """
+    began = time.perf_counter()
     chosen = backend_named(backend) if isinstance(backend, str) else backend
-    return _Solve(chosen, problem, options or SolveOptions(), monitor, tolerances or Tolerances()).run(start)
+    asked = options or SolveOptions()
+    prepared = _prepared(problem, chosen, asked, start)
+    run = Solving(chosen, prepared, asked, monitor, tolerances or Tolerances(), began)
+    return recovered(run.run(lifted(prepared, start)))
 
 
 def resolve(
@@ -53,242 +51,42 @@ def resolve(
 ) -> Solved:
     """Solve a changed problem, in the session of `solved` where that is possible.
 
-    Costs, bounds, sides and coefficients are changed in place when columns, rows, entries and integrality are the same
-    and the backend can; else the problem is built anew, and `loading` of the result says why. The earlier point is the
-    start unless another is given. `solved` gives up its session.
+    Costs, bounds, sides and coefficients are changed in place when the problems as prepared have the same columns,
+    rows, entries, integrality and terms and the backend can; else the problem is built anew, and `loading` of the
+    result says why. The earlier point is the start unless another is given. `solved` gives up its session.
     """
-    solve = _Solve(solved.backend, problem, options or solved.options, monitor, solved.tolerances)
+    began = time.perf_counter()
+    asked = options or solved.options
     able = solved.backend.capabilities.warm_start
     if start is None and able and solved.point is not None and len(solved.point) == problem.columns:
         start = solved.point
-    loading = _loading(solved, problem)
+    try:
+        prepared = _prepared(problem, solved.backend, asked, start)
+        loading = _loading(solved, prepared)
+    except BaseException:
+        solved.close()
+        raise
+    run = Solving(solved.backend, prepared, asked, monitor, solved.tolerances, began)
     if loading is Loading.IN_PLACE:
         session = solved.session
         object.__setattr__(solved, "session", None)
-        return solve.run(start, session, loading)
+        return recovered(run.run(lifted(prepared, start), session, loading))
     solved.close()
-    return solve.run(start, None, loading)
+    return recovered(run.run(lifted(prepared, start), None, loading))
 
 
-def _loading(solved: Solved, problem: Problem) -> Loading:
-    if len(problem.objectives) > 1 or len(solved.problem.objectives) > 1:
+def _prepared(problem: Problem, backend: Backend, options: SolveOptions, start: Floats | None) -> Prepared:
+    check_request(backend, problem, options, start)
+    refuse_unusable(problem)
+    return prepare(problem, target_of(backend))
+
+
+def _loading(solved: Solved, prepared: Prepared) -> Loading:
+    old, new = solved.prepared.problem, prepared.problem
+    if len(new.objectives) > 1 or len(old.objectives) > 1:
         return Loading.SEVERAL_OBJECTIVES
-    if not _same_structure(solved.problem, problem):
+    if not same_structure(old, new):
         return Loading.STRUCTURE_CHANGED
     if not solved.backend.capabilities.in_place_update:
         return Loading.BACKEND_CANNOT_UPDATE
     return Loading.IN_PLACE if solved.session is not None else Loading.NO_SESSION
-
-
-def _same_structure(old: Problem, new: Problem) -> bool:
-    """Same families, columns, rows, places of coefficients and integrality."""
-
-    def shape(problem: Problem) -> list[tuple[str, int, int]]:
-        return [(f.name, f.part, f.size) for f in (*problem.column_families, *problem.constraints)]
-
-    return (
-        (old.columns, old.rows) == (new.columns, new.rows)
-        and shape(old) == shape(new)
-        and np.array_equal(old.matrix.starts, new.matrix.starts)
-        and np.array_equal(old.matrix.columns, new.matrix.columns)
-        and np.array_equal(old.integer, new.integer)
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class _Stage:
-    """What the solve of one objective gave."""
-
-    answer: Answer
-    checked: CheckedPoint | None
-    seconds: float
-
-
-class _Solve:
-    """One run of `solve_problem` or `resolve`."""
-
-    def __init__(
-        self, backend: Backend, problem: Problem, options: SolveOptions, monitor: Monitor | None, tolerances: Tolerances
-    ) -> None:
-        self.backend, self.problem, self.options = backend, problem, options
-        self.monitor, self.tolerances = monitor, tolerances
-        self.session: Session | None = None
-        self.began = time.perf_counter()
-        self.load_seconds = 0.0
-
-    def run(self, start: Floats | None, session: Session | None = None, loading: Loading = Loading.FIRST) -> Solved:
-        self.session = session
-        try:
-            check_request(self.backend, self.problem, self.options, start)
-            refuse_unusable(self.problem)
-            stages = self._stages(start)
-        except BaseException:
-            self._close()
-            raise
-        if len(stages) > 1:
-            self._close()
-        return self._solved(stages, loading)
-
-    def _stages(self, start: Floats | None) -> list[_Stage]:
-        """Solve for one objective after the other, as long as each is proved."""
-        objectives = self.problem.objectives
-        if len(objectives) <= 1:
-            return [self._stage(self.problem, start)]
-        stages: list[_Stage] = []
-        kept: list[Kept] = []
-        for objective in objectives:
-            stage = self._next_stage(objective_problem := self._keeping(kept, 0, len(stages)), start)
-            if stage.answer.status is Status.INFEASIBLE and kept:
-                stage = self._next_stage(objective_problem := self._keeping(kept, 1, len(stages)), start)
-            if stage.answer.status is Status.INFEASIBLE and kept:
-                raise DiagnosticError([_lost(objective_problem, self.backend.name)])
-            stages.append(stage)
-            if stage.answer.status is not Status.OPTIMAL or stage.checked is None:
-                break
-            start = stage.checked.point if self.backend.capabilities.warm_start else None
-            value = stage.checked.verification.objectives[0].value
-            kept.append(Kept(objective, value))
-        return stages
-
-    def _keeping(self, kept: list[Kept], attempt: int, number: int) -> Problem:
-        return stage_problem(self.problem, self.problem.objectives[number], kept, KEPT_WITHIN[attempt])
-
-    def _next_stage(self, problem: Problem, start: Floats | None) -> _Stage:
-        self._close()
-        return self._stage(problem, start)
-
-    def _stage(self, problem: Problem, start: Floats | None) -> _Stage:
-        """Solve a problem with at most one objective, in the open session if there is one."""
-        began = time.perf_counter()
-        answer = answer_without_solver(problem)
-        if answer is None:
-            visible, factor = with_visible_costs(uncrossed(problem))
-            options = self._rest_of_time()
-            self._hand_over(visible)
-            assert self.session is not None
-            answer = in_own_size(self.session.solve(options, start, self.monitor), factor)
-        else:
-            self._close()  # an update that never reached the session would leave it with the earlier problem
-        if answer.status is Status.OPTIMAL and answer.values is None:
-            raise DiagnosticError([Diagnostic("GSM4007", f"`{self.backend.name}` claims an optimum without a point")])
-        checked = None
-        if answer.values is not None:
-            answer, checked = self._checked(problem, answer)
-        return _Stage(answer, checked, time.perf_counter() - began)
-
-    def _checked(self, problem: Problem, answer: Answer) -> tuple[Answer, CheckedPoint]:
-        """Check the point; where rounding breaks it, or it is broken as it is, try to repair it first."""
-        name = self.backend.name
-        refusal: DiagnosticError | None = None
-        try:
-            checked = checked_point(problem, answer, self.tolerances, name)
-            if checked.whole:
-                return answer, checked
-        except DiagnosticError as refused:
-            if refused.diagnostics[0].code != NOT_FEASIBLE:
-                raise
-            refusal = refused
-        other = repaired(self.backend, problem, answer, self.options, self.monitor) if problem.is_mip else None
-        if other is not None:
-            try:
-                better = checked_point(problem, other, self.tolerances, name)
-            except DiagnosticError:
-                pass
-            else:
-                if better.whole:
-                    return other, better
-        if refusal is not None:
-            raise refusal
-        return answer, checked
-
-    def _hand_over(self, problem: Problem) -> None:
-        began = time.perf_counter()
-        if self.session is None:
-            self.session = self.backend.open(problem)
-        else:
-            self.session.update(problem)
-        self.load_seconds += time.perf_counter() - began
-
-    def _rest_of_time(self) -> SolveOptions:
-        if self.options.time_limit is None:
-            return self.options
-        rest = self.options.time_limit - (time.perf_counter() - self.began)
-        return replace(self.options, time_limit=max(0.0, rest))
-
-    def _close(self) -> None:
-        if self.session is not None:
-            self.session.close()
-            self.session = None
-
-    def _solved(self, stages: list[_Stage], loading: Loading) -> Solved:
-        last = stages[-1]
-        best = last.checked or next((s.checked for s in reversed(stages) if s.checked is not None), None)
-        if last.answer.status is not Status.LIMIT and last.checked is None:
-            best = None  # infeasible or unbounded: a point of an earlier stage is no solution
-        verification = None
-        if best is not None:
-            single = len(self.problem.objectives) <= 1
-            verification = best.verification if single else verify(self.problem, best.point, self.tolerances)
-        only = last.answer if len(self.problem.objectives) == 1 else Answer(last.answer.status)
-        return Solved(
-            problem=self.problem,
-            backend=self.backend,
-            options=self.options,
-            tolerances=self.tolerances,
-            status=last.answer.status,
-            reason=last.answer.reason,
-            point=None if best is None else best.point,
-            objectives=self._objectives(stages, verification),
-            row_duals=only.row_duals,
-            reduced_costs=only.reduced_costs,
-            verification=verification,
-            whole=best is not None and best.whole,
-            loading=loading,
-            load_seconds=self.load_seconds,
-            solve_seconds=sum(s.answer.solve_seconds for s in stages),
-            statistics=_summed(stages),
-            versions=self.backend.versions(),
-            session=self.session,
-        )
-
-    def _objectives(self, stages: list[_Stage], verification: Verification | None) -> tuple[ObjectiveResult, ...]:
-        results = []
-        for number, objective in enumerate(self.problem.objectives):
-            stage = stages[number] if number < len(stages) else None
-            bound = None if stage is None else stage.answer.bound
-            value = None
-            if verification is not None:
-                value = verification.objectives[number]
-                bound = checked_bound(objective, bound, value, self.problem.columns, self.backend.name)
-            results.append(
-                ObjectiveResult(
-                    objective.name,
-                    objective.sense,
-                    objective.unit,
-                    None if value is None else value.value,
-                    bound,
-                    () if value is None else value.terms,
-                    None if stage is None else stage.answer.status,
-                    0.0 if stage is None else stage.seconds,
-                )
-            )
-        return tuple(results)
-
-
-def _summed(stages: list[_Stage]) -> dict[str, float]:
-    total: dict[str, float] = {}
-    for stage in stages:
-        for name, count in stage.answer.statistics.items():
-            total[name] = total.get(name, 0.0) + count
-    return total
-
-
-def _lost(problem: Problem, solver: str) -> Diagnostic:
-    objective = problem.objectives[0]
-    name = f" `{objective.name}`" if objective.name else ""
-    return Diagnostic(
-        "GSM4007",
-        f"`{solver}` finds no point for the objective{name} although the earlier ones have one",
-        objective.span,
-        help="numbers of very different size are the usual cause; try other units, or another backend",
-    )

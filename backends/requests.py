@@ -15,7 +15,7 @@ LARGEST_SEED = 2**31 - 1
 
 def check_request(backend: Backend, problem: Problem, options: SolveOptions, start: Floats | None) -> None:
     """Raise DiagnosticError when options make no sense or the backend does not accept problem, options or start."""
-    findings = [*_options(options), *_capabilities(backend, problem, options, start)]
+    findings = [*_options(options), *_integers(backend, problem), *_capabilities(backend, options, start)]
     if start is not None:
         if start.shape != (problem.columns,):
             message = f"the start has {start.size} values, the problem {problem.columns} columns"
@@ -40,19 +40,30 @@ def _options(options: SolveOptions) -> list[Diagnostic]:
     return [Diagnostic("GSM4011", message) for message in wrong]
 
 
-def _capabilities(backend: Backend, problem: Problem, options: SolveOptions, start: Floats | None) -> list[Diagnostic]:
+def check_integers(backend: Backend, problem: Problem) -> None:
+    """Raise DiagnosticError when the problem, perhaps since its reformulation, has integers the backend refuses."""
+    findings = _integers(backend, problem)
+    if findings:
+        raise DiagnosticError(findings)
+
+
+def _integers(backend: Backend, problem: Problem) -> list[Diagnostic]:
+    if backend.capabilities.integers or not problem.is_mip:
+        return []
+    family = problem.column_family(int(np.argmax(problem.integer)))
+    return [
+        Diagnostic(
+            "GSM4003",
+            f"the backend `{backend.name}` does not accept integer variables such as `{family.name}`",
+            family.span,
+            help="choose another backend, for instance `highs` or `scip`",
+        )
+    ]
+
+
+def _capabilities(backend: Backend, options: SolveOptions, start: Floats | None) -> list[Diagnostic]:
     able = backend.capabilities
     findings = []
-    if problem.is_mip and not able.integers:
-        family = problem.column_family(int(np.argmax(problem.integer)))
-        findings.append(
-            Diagnostic(
-                "GSM4003",
-                f"the backend `{backend.name}` does not accept integer variables such as `{family.name}`",
-                family.span,
-                help="choose another backend, for instance `highs` or `scip`",
-            )
-        )
     if options.time_limit is not None and not able.time_limit:
         findings.append(Diagnostic("GSM4003", f"the backend `{backend.name}` does not accept a time limit"))
     if start is not None and not able.warm_start:

@@ -36,6 +36,10 @@ def refuse_unusable(problem: Problem) -> None:
         findings.append(_bad(f"a side of `{_row(problem, row)}`", problem.row_family(row).span))
     for column in _places(np.isnan(problem.lower) | np.isnan(problem.upper)):
         findings.append(_bad(f"a bound of `{_column(problem, column)}`", problem.column_family(column).span))
+    for definition in problem.definitions:
+        arguments = definition.arguments
+        if not (np.isfinite(arguments.matrix.values).all() and np.isfinite(arguments.constants).all()):
+            findings.append(_bad(f"a number in `{definition.name}`", definition.span))
     for objective in problem.objectives:
         for term in objective.terms:
             for k in _places(~np.isfinite(term.coefficients)):
@@ -60,7 +64,9 @@ def largest_coefficient(problem: Problem) -> tuple[float, str, Span | None]:
 
 def answer_without_solver(problem: Problem) -> Answer | None:
     """The answer when bounds or sides exclude each other, or when there is nothing to decide; else None."""
-    if _crossing(problem.lower, problem.upper) or _crossing(problem.row_lower, problem.row_upper):
+    stated = np.ones(problem.rows, dtype=bool)
+    stated[problem.conditions.rows] = False
+    if _crossing(problem.lower, problem.upper) or _crossing(problem.row_lower[stated], problem.row_upper[stated]):
         return Answer(Status.INFEASIBLE)
     if problem.columns == 0:
         feasible = bool(np.all(problem.row_lower <= CROSSING) and np.all(problem.row_upper >= -CROSSING))
@@ -74,16 +80,20 @@ def answer_without_solver(problem: Problem) -> Answer | None:
 
 
 def uncrossed(problem: Problem) -> Problem:
-    """The problem with bounds and sides that cross by a rounding error put in order; the same object if none do."""
+    """The problem with bounds and sides that cross by a rounding error put in order; the same object if none do.
+
+    Sides under a condition may cross by more, which says that the condition must not hold.
+    """
     columns, rows = problem.lower > problem.upper, problem.row_lower > problem.row_upper
+    rows[problem.conditions.rows] = False
     if not columns.any() and not rows.any():
         return problem
     return replace(
         problem,
         lower=np.minimum(problem.lower, problem.upper),
         upper=np.maximum(problem.lower, problem.upper),
-        row_lower=np.minimum(problem.row_lower, problem.row_upper),
-        row_upper=np.maximum(problem.row_lower, problem.row_upper),
+        row_lower=np.where(rows, problem.row_upper, problem.row_lower),
+        row_upper=np.where(rows, problem.row_lower, problem.row_upper),
     )
 
 

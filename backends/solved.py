@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from gpusched_dsl.backends.protocol import Backend, Session, SolveOptions
+from gpusched_dsl.compiling.passes.steps import Prepared
 from gpusched_dsl.ir.answer import Status, relative_gap
 from gpusched_dsl.ir.problem import Floats, Problem
 from gpusched_dsl.ir.verify import TermValue, Tolerances, Verification
@@ -47,15 +48,17 @@ class ObjectiveResult:
 
 @dataclass(frozen=True, eq=False)
 class Solved:
-    """The result of a solve, checked against `problem`.
+    """The result of a solve, checked against `problem`; `prepared` is what the backend solved, with its notes.
 
     `point` has a value per column of `problem`, with whole columns exactly whole where `whole` is true; None without a
-    point. `row_duals` and `reduced_costs` (see `Answer`) exist for linear problems with one objective. `objectives`
-    are in order of priority; `objective`, `bound`, `gap` and `terms` are those of the first.
+    point. `row_duals` and `reduced_costs` (see `Answer`) exist for problems without integers and with one objective;
+    rows that were reformulated away have NaN. `objectives` are in order of priority; `objective`, `bound`, `gap` and
+    `terms` are those of the first.
     `session` stays open for `resolve`; `close` frees the solver.
     """
 
     problem: Problem
+    prepared: Prepared
     backend: Backend
     options: SolveOptions
     tolerances: Tolerances

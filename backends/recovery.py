@@ -1,0 +1,80 @@
+"""Back from the problem that was solved to the one that was stated, and from a start for that one to one for this."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from gpusched_dsl.backends.checking import checked_bound, checked_reading, refuse_worse
+from gpusched_dsl.backends.solved import ObjectiveResult, Solved
+from gpusched_dsl.compiling.passes.steps import Prepared
+from gpusched_dsl.ir.definitions import completed
+from gpusched_dsl.ir.problem import Floats, Objective
+from gpusched_dsl.ir.verify import ObjectiveValue
+
+
+def lifted(prepared: Prepared, start: Floats | None) -> Floats | None:
+    """A start for the prepared problem; what has no value at the start begins at 0."""
+    if start is None or prepared.original.is_linear:
+        return start
+    full = prepared.lift(completed(prepared.original.definitions, start))
+    return np.where(np.isfinite(full), full, 0.0)
+
+
+def recovered(solved: Solved) -> Solved:
+    """`solved` in terms of the original problem: declared columns as they are recovered, terms computed from them.
+
+    Raises DiagnosticError (GSM4008, GSM4009) when the original's own check refuses the point, or when an objective is
+    worse there than the solver was told.
+    """
+    prepared = solved.prepared
+    original = prepared.original
+    if original.is_linear:
+        return solved
+    bounds = [_widened(r, prepared.bound_error) for r in solved.objectives]
+    duals = None if solved.row_duals is None else _rows_of_original(prepared, solved.row_duals)
+    costs = None if solved.reduced_costs is None else solved.reduced_costs[: original.columns]
+    solved = replace(solved, problem=original, row_duals=duals, reduced_costs=costs)
+    if solved.point is None:
+        objectives = tuple(replace(r, bound=b) for r, b in zip(solved.objectives, bounds, strict=True))
+        return replace(solved, objectives=objectives)
+    name = solved.backend.name
+    try:
+        checked = checked_reading(original, prepared.recover(solved.point), solved.tolerances, name)
+        objectives = tuple(
+            _recomputed(o, r, b, v, original.columns, name)
+            for o, r, b, v in zip(
+                original.objectives, solved.objectives, bounds, checked.verification.objectives, strict=True
+            )
+        )
+    except BaseException:
+        solved.close()
+        raise
+    return replace(
+        solved, point=checked.point, verification=checked.verification, whole=checked.whole, objectives=objectives
+    )
+
+
+def _recomputed(
+    objective: Objective, solved: ObjectiveResult, bound: float | None, value: ObjectiveValue, columns: int, solver: str
+) -> ObjectiveResult:
+    """The value may be better than that of the prepared problem, which may keep only one half of a definition."""
+    assert solved.value is not None
+    refuse_worse(objective, solved.value, value, columns, solver)
+    bound = checked_bound(objective, bound, value, columns, solver)
+    return replace(solved, value=value.value, bound=bound, terms=value.terms)
+
+
+def _widened(result: ObjectiveResult, error: float) -> float | None:
+    if result.bound is None:
+        return None
+    return result.bound - error if result.sense == "minimize" else result.bound + error
+
+
+def _rows_of_original(prepared: Prepared, duals: Floats) -> Floats:
+    """The dual values of the original rows; those that no row stands for have none (NaN)."""
+    count = prepared.original.rows
+    if prepared.rows is None:
+        return duals[:count]
+    return np.where(prepared.rows >= 0, duals[prepared.rows], np.nan)

@@ -1,0 +1,229 @@
+"""One run of a backend on a problem that it takes: objectives in order of priority, every point checked."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+
+from gpusched_dsl.backends.checking import NOT_FEASIBLE, CheckedPoint, checked_bound, checked_point
+from gpusched_dsl.backends.protocol import Backend, Monitor, Session, SolveOptions
+from gpusched_dsl.backends.repair import repaired
+from gpusched_dsl.backends.requests import check_integers
+from gpusched_dsl.backends.screening import answer_without_solver, uncrossed
+from gpusched_dsl.backends.solved import Loading, ObjectiveResult, Solved
+from gpusched_dsl.backends.stages import Kept, in_own_size, stage_problem, with_visible_costs
+from gpusched_dsl.compiling.passes.steps import Prepared
+from gpusched_dsl.ir.answer import Answer, Status
+from gpusched_dsl.ir.problem import Floats, Problem
+from gpusched_dsl.ir.verify import Tolerances, Verification, verify
+from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
+
+# How much of its value an earlier objective may give up for later ones; the second is for points that a solver found
+# by using up its own feasibility tolerance.
+KEPT_WITHIN = (1e-7, 1e-5)
+
+
+@dataclass(frozen=True, eq=False)
+class _Stage:
+    """What the solve of one objective gave."""
+
+    answer: Answer
+    checked: CheckedPoint | None
+    seconds: float
+
+
+class Solving:
+    """One run of `solve_problem` or `resolve`, on the prepared problem and in its terms."""
+
+    def __init__(
+        self,
+        backend: Backend,
+        prepared: Prepared,
+        options: SolveOptions,
+        monitor: Monitor | None,
+        tolerances: Tolerances,
+        began: float,
+    ) -> None:
+        self.backend, self.prepared, self.options = backend, prepared, options
+        self.problem = prepared.problem
+        self.monitor, self.tolerances = monitor, tolerances
+        self.session: Session | None = None
+        self.began = began
+        self.load_seconds = 0.0
+
+    def run(self, start: Floats | None, session: Session | None = None, loading: Loading = Loading.FIRST) -> Solved:
+        self.session = session
+        try:
+            check_integers(self.backend, self.problem)
+            stages = self._stages(start)
+        except BaseException:
+            self._close()
+            raise
+        if len(stages) > 1:
+            self._close()
+        return self._solved(stages, loading)
+
+    def _stages(self, start: Floats | None) -> list[_Stage]:
+        """Solve for one objective after the other, as long as each is proved."""
+        objectives = self.problem.objectives
+        if len(objectives) <= 1:
+            return [self._stage(self.problem, start)]
+        stages: list[_Stage] = []
+        kept: list[Kept] = []
+        for objective in objectives:
+            stage = self._next_stage(objective_problem := self._keeping(kept, 0, len(stages)), start)
+            if stage.answer.status is Status.INFEASIBLE and kept:
+                stage = self._next_stage(objective_problem := self._keeping(kept, 1, len(stages)), start)
+            if stage.answer.status is Status.INFEASIBLE and kept:
+                raise DiagnosticError([_lost(objective_problem, self.backend.name)])
+            stages.append(stage)
+            if stage.answer.status is not Status.OPTIMAL or stage.checked is None:
+                break
+            start = stage.checked.point if self.backend.capabilities.warm_start else None
+            value = stage.checked.verification.objectives[0].value
+            kept.append(Kept(objective, value))
+        return stages
+
+    def _keeping(self, kept: list[Kept], attempt: int, number: int) -> Problem:
+        return stage_problem(self.problem, self.problem.objectives[number], kept, KEPT_WITHIN[attempt])
+
+    def _next_stage(self, problem: Problem, start: Floats | None) -> _Stage:
+        self._close()
+        return self._stage(problem, start)
+
+    def _stage(self, problem: Problem, start: Floats | None) -> _Stage:
+        """Solve a problem with at most one objective, in the open session if there is one."""
+        began = time.perf_counter()
+        answer = answer_without_solver(problem)
+        if answer is None:
+            visible, factor = with_visible_costs(uncrossed(problem))
+            options = self._rest_of_time()
+            self._hand_over(visible)
+            assert self.session is not None
+            answer = in_own_size(self.session.solve(options, start, self.monitor), factor)
+        else:
+            self._close()  # an update that never reached the session would leave it with the earlier problem
+        if answer.status is Status.OPTIMAL and answer.values is None:
+            raise DiagnosticError([Diagnostic("GSM4007", f"`{self.backend.name}` claims an optimum without a point")])
+        checked = None
+        if answer.values is not None:
+            answer, checked = self._checked(problem, answer)
+        return _Stage(answer, checked, time.perf_counter() - began)
+
+    def _checked(self, problem: Problem, answer: Answer) -> tuple[Answer, CheckedPoint]:
+        """Check the point; where rounding breaks it, or it is broken as it is, try to repair it first."""
+        name = self.backend.name
+        refusal: DiagnosticError | None = None
+        try:
+            checked = checked_point(problem, answer, self.tolerances, name)
+            if checked.whole:
+                return answer, checked
+        except DiagnosticError as refused:
+            if refused.diagnostics[0].code != NOT_FEASIBLE:
+                raise
+            refusal = refused
+        other = repaired(self.backend, problem, answer, self.options, self.monitor) if problem.is_mip else None
+        if other is not None:
+            try:
+                better = checked_point(problem, other, self.tolerances, name)
+            except DiagnosticError:
+                pass
+            else:
+                if better.whole:
+                    return other, better
+        if refusal is not None:
+            raise refusal
+        return answer, checked
+
+    def _hand_over(self, problem: Problem) -> None:
+        began = time.perf_counter()
+        if self.session is None:
+            self.session = self.backend.open(problem)
+        else:
+            self.session.update(problem)
+        self.load_seconds += time.perf_counter() - began
+
+    def _rest_of_time(self) -> SolveOptions:
+        if self.options.time_limit is None:
+            return self.options
+        rest = self.options.time_limit - (time.perf_counter() - self.began)
+        return replace(self.options, time_limit=max(0.0, rest))
+
+    def _close(self) -> None:
+        if self.session is not None:
+            self.session.close()
+            self.session = None
+
+    def _solved(self, stages: list[_Stage], loading: Loading) -> Solved:
+        last = stages[-1]
+        best = last.checked or next((s.checked for s in reversed(stages) if s.checked is not None), None)
+        if last.answer.status is not Status.LIMIT and last.checked is None:
+            best = None  # infeasible or unbounded: a point of an earlier stage is no solution
+        verification = None
+        if best is not None:
+            single = len(self.problem.objectives) <= 1
+            verification = best.verification if single else verify(self.problem, best.point, self.tolerances)
+        only = last.answer if len(self.problem.objectives) == 1 else Answer(last.answer.status)
+        return Solved(
+            problem=self.problem,
+            prepared=self.prepared,
+            backend=self.backend,
+            options=self.options,
+            tolerances=self.tolerances,
+            status=last.answer.status,
+            reason=last.answer.reason,
+            point=None if best is None else best.point,
+            objectives=self._objectives(stages, verification),
+            row_duals=only.row_duals,
+            reduced_costs=only.reduced_costs,
+            verification=verification,
+            whole=best is not None and best.whole,
+            loading=loading,
+            load_seconds=self.load_seconds,
+            solve_seconds=sum(s.answer.solve_seconds for s in stages),
+            statistics=_summed(stages),
+            versions=self.backend.versions(),
+            session=self.session,
+        )
+
+    def _objectives(self, stages: list[_Stage], verification: Verification | None) -> tuple[ObjectiveResult, ...]:
+        results = []
+        for number, objective in enumerate(self.problem.objectives):
+            stage = stages[number] if number < len(stages) else None
+            bound = None if stage is None else stage.answer.bound
+            value = None
+            if verification is not None:
+                value = verification.objectives[number]
+                bound = checked_bound(objective, bound, value, self.problem.columns, self.backend.name)
+            results.append(
+                ObjectiveResult(
+                    objective.name,
+                    objective.sense,
+                    objective.unit,
+                    None if value is None else value.value,
+                    bound,
+                    () if value is None else value.terms,
+                    None if stage is None else stage.answer.status,
+                    0.0 if stage is None else stage.seconds,
+                )
+            )
+        return tuple(results)
+
+
+def _summed(stages: list[_Stage]) -> dict[str, float]:
+    total: dict[str, float] = {}
+    for stage in stages:
+        for name, count in stage.answer.statistics.items():
+            total[name] = total.get(name, 0.0) + count
+    return total
+
+
+def _lost(problem: Problem, solver: str) -> Diagnostic:
+    objective = problem.objectives[0]
+    name = f" `{objective.name}`" if objective.name else ""
+    return Diagnostic(
+        "GSM4007",
+        f"`{solver}` finds no point for the objective{name} although the earlier ones have one",
+        objective.span,
+        help="numbers of very different size are the usual cause; try other units, or another backend",
+    )
