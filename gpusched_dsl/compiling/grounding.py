@@ -11,13 +11,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusched_dsl.compiling.affine import Affine, assemble
+from gpusched_dsl.compiling.affine import assemble
+from gpusched_dsl.compiling.asserting import Assertion, Assertions, Condition
 from gpusched_dsl.compiling.evaluate import Evaluator
-from gpusched_dsl.compiling.frames import EMPTY_FRAME, Frame, Mask
+from gpusched_dsl.compiling.frames import EMPTY_FRAME, Frame
 from gpusched_dsl.compiling.limits import Limits
 from gpusched_dsl.compiling.linear import Linearizer
 from gpusched_dsl.compiling.sizes import entries_at_least
 from gpusched_dsl.compiling.store import Columns, Store
+from gpusched_dsl.compiling.terms import Terms
+from gpusched_dsl.ir.definitions import Conditions
 from gpusched_dsl.ir.domains import Codes, Domain, Tuples
 from gpusched_dsl.ir.problem import Family, Floats, Int32s, Matrix, Objective, Problem, Term
 from gpusched_dsl.language.checked import (
@@ -26,9 +29,7 @@ from gpusched_dsl.language.checked import (
     CheckedObjective,
     CheckedTerm,
     CheckedVariable,
-    Choice,
     Comparison,
-    Constant,
     Core,
     Logic,
     Numeric,
@@ -60,15 +61,7 @@ class _Rows:
     values: Floats
     lower: Floats
     upper: Floats
-
-
-@dataclass(frozen=True, eq=False)
-class _Sides:
-    """`lower <= expression - its constant <= upper`."""
-
-    expression: Affine
-    lower: Floats
-    upper: Floats
+    condition: Condition | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +76,6 @@ class _Grounding:
         self.model = model
         self.store = store
         self.ev = Evaluator(model, store, limits)
-        self.linear = Linearizer(self.ev)
         self.found = Diagnostics()
         self.next_row = 0
 
@@ -101,26 +93,37 @@ class _Grounding:
         for variable in self.model.variables.values():
             with self._collecting():
                 bounds.append(self._bounds(variable))
+        self.found.raise_if_errors()
+        lower, upper = _joined([b.lower for b in bounds], np.float64), _joined([b.upper for b in bounds], np.float64)
+        integer = _joined([b.integer for b in bounds], np.bool_)
+        self.terms = Terms(families, integer & (lower >= 0) & (upper <= 1))
+        self.linear = Linearizer(self.ev, self.terms)
+        self.assertions = Assertions(self.linear)
         rows: list[_Rows] = []
         for constraint in self.model.constraints.values():
             with self._collecting():
+                self.terms.owner = constraint.name
                 rows.extend(self._constraint(constraint, domains[constraint.name]))
         objectives: list[Objective] = []
         for objective in self.model.objectives:
             with self._collecting():
                 objectives.append(self._objective(objective))
         self.found.raise_if_errors()
+        added = self.terms.bounds()
         return Problem(
             name=self.model.name,
             variables=families,
-            lower=_joined([b.lower for b in bounds], np.float64),
-            upper=_joined([b.upper for b in bounds], np.float64),
-            integer=_joined([b.integer for b in bounds], np.bool_),
+            lower=np.concatenate((lower, added[0])),
+            upper=np.concatenate((upper, added[1])),
+            integer=np.concatenate((integer, added[2])),
             constraints=tuple(r.family for r in rows),
             matrix=_stacked(rows),
             row_lower=_joined([r.lower for r in rows], np.float64),
             row_upper=_joined([r.upper for r in rows], np.float64),
             objectives=tuple(objectives),
+            auxiliary=tuple(self.terms.families),
+            definitions=tuple(self.terms.definitions),
+            conditions=_conditions(rows),
         )
 
     def _refuse_too_large(self, domains: dict[str, Domain]) -> None:
@@ -186,65 +189,17 @@ class _Grounding:
     def _constraint(self, constraint: CheckedConstraint, domain: Domain) -> list[_Rows]:
         frame = self.ev.domain_frame(constraint.indexing, domain)
         made: list[_Rows] = []
-        for comparison, rows in self._comparisons(constraint.body, frame):
-            part_domain, part_frame = domain, frame
-            if rows is not None and not domain.arity:
-                if not len(rows):
-                    continue
-            elif rows is not None:
-                part_frame = frame.take(rows)
-                part_domain = Tuples(domain.components, tuple(c[rows] for c in domain.columns()))
-            for side in self._sides(comparison, part_frame):
-                made.append(self._rows(constraint, len(made), part_domain, part_frame, side))
+        for part in self.assertions.of(constraint.body, frame):
+            part_domain = domain
+            if part.rows is not None and domain.arity:
+                part_domain = Tuples(domain.components, tuple(c[part.rows] for c in domain.columns()))
+            elif part.rows is not None and not len(part.rows):
+                continue
+            made.append(self._rows(constraint, len(made), part_domain, part))
         return made
 
-    def _comparisons(self, body: Core, frame: Frame) -> list[tuple[Comparison, Codes | None]]:
-        """The comparisons of a body; with each the rows where a data condition asks for it (None: all)."""
-        if not body.decision:  # a part of data alone: its truth value must be 1
-            true = Constant(span=body.span, type=Numeric(True), value=1.0)
-            return [(Comparison(span=body.span, type=body.type, operands=(body, true), ops=("==",)), None)]
-        if isinstance(body, Comparison):
-            return [(body, None)]
-        if isinstance(body, Logic) and body.op == "and":
-            return [c for operand in body.operands for c in self._comparisons(operand, frame)]
-        if isinstance(body, Logic) and body.op == "=>" and not body.operands[0].decision:
-            return self._where(self.ev.mask(body.operands[0], frame), body.operands[1], frame)
-        if isinstance(body, Choice) and not body.condition.decision:
-            mask = self.ev.mask(body.condition, frame)
-            return [*self._where(mask, body.then, frame), *self._where(~mask, body.otherwise, frame)]
-        raise self.ev.failure(
-            "GSM3010",
-            "logic between decisions is not linear, and this version has no reformulation for it",
-            body.span,
-            "not a linear comparison",
-            help="write it with linear constraints on binary variables",
-        )
-
-    def _where(self, mask: Mask, body: Core, frame: Frame) -> list[tuple[Comparison, Codes | None]]:
-        rows = np.flatnonzero(mask)
-        return [(c, rows if r is None else rows[r]) for c, r in self._comparisons(body, frame.take(rows))]
-
-    def _sides(self, comparison: Comparison, frame: Frame) -> list[_Sides]:
-        """The rows of a comparison; `a <= x <= b` with data at both ends is one row with two sides."""
-        operands, ops = comparison.operands, comparison.ops
-        assert not {*ops} - {"<=", ">=", "=="}, "strict comparisons of variables are refused by the checker"
-        if ops in (("<=", "<="), (">=", ">=")) and [o.decision for o in operands] == [False, True, False]:
-            ends = [np.broadcast_to(self.ev.numbers(operands[at], frame), (frame.size,)) for at in (0, 2)]
-            lower, upper = ends if ops[0] == "<=" else ends[::-1]
-            middle = self.linear.affine(operands[1], frame)
-            return [_Sides(middle, lower - middle.constant, upper - middle.constant)]
-        affine = [self.linear.affine(o, frame) for o in operands]
-        free = np.broadcast_to(INFINITY, (frame.size,))
-        below = np.broadcast_to(-INFINITY, (frame.size,))
-        sides: list[_Sides] = []
-        for left, op, right in zip(affine, ops, affine[1:], strict=False):
-            difference = left + -right
-            side = np.broadcast_to(-difference.constant, (frame.size,))
-            sides.append(_Sides(difference, below if op == "<=" else side, free if op == ">=" else side))
-        return sides
-
-    def _rows(self, constraint: CheckedConstraint, part: int, domain: Domain, frame: Frame, sides: _Sides) -> _Rows:
-        blocks = sides.expression.blocks
+    def _rows(self, constraint: CheckedConstraint, part: int, domain: Domain, sides: Assertion) -> _Rows:
+        blocks, frame = sides.expression.blocks, sides.frame
         name = f"constraint `{constraint.name}`"
         entries = sum(frame.size if b.rows is None else len(b.rows) for b in blocks)
         self.ev.budget.problem(entries, constraint.span, name)
@@ -256,7 +211,7 @@ class _Grounding:
         unit = _unit_of_sides(constraint.body)
         family = Family(constraint.name, self.next_row, domain, constraint.span, unit, part, constraint.doc)
         self.next_row += frame.size
-        return _Rows(family, starts, columns, values, sides.lower, sides.upper)
+        return _Rows(family, starts, columns, values, sides.lower, sides.upper, sides.condition)
 
     def _refuse_not_finite(
         self, span: Span, name: str, frame: Frame, starts: Codes, values: Floats, bad: NDArray[np.bool_]
@@ -277,6 +232,7 @@ class _Grounding:
         return Objective(objective.sense, terms, objective.name, _unit_text(objective.unit.text), objective.span)
 
     def _term(self, term: CheckedTerm) -> Term:
+        self.terms.owner = term.name or "objective"
         affine = self.linear.affine(term.value, EMPTY_FRAME)
         entries = sum(1 if b.rows is None else len(b.rows) for b in affine.blocks)
         name = f"term `{term.name}`" if term.name else "the objective"
@@ -303,6 +259,17 @@ def _unit_of_sides(body: Core) -> str:
 
 def _joined(parts: Sequence[NDArray[Any]], dtype: type) -> NDArray[Any]:
     return np.concatenate(parts) if parts else np.zeros(0, dtype=dtype)
+
+
+def _conditions(rows: list[_Rows]) -> Conditions:
+    guarded = [(r.family, *r.condition) for r in rows if r.condition is not None]
+    if not guarded:
+        return Conditions.none()
+    return Conditions(
+        np.concatenate([np.arange(f.first, f.stop, dtype=np.int64) for f, _, _ in guarded]),
+        np.concatenate([columns for _, columns, _ in guarded]),
+        np.concatenate([values for _, _, values in guarded]),
+    )
 
 
 def _stacked(rows: list[_Rows]) -> Matrix:

@@ -1,20 +1,26 @@
-"""Decision expressions as columnar affine expressions over the rows of a frame."""
+"""Decision expressions as columnar affine expressions over the rows of a frame; the nonlinear parts by definitions."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
 
 import numpy as np
 
 from gpusched_dsl.compiling.affine import Affine, Block, constant
 from gpusched_dsl.compiling.evaluate import Evaluator
 from gpusched_dsl.compiling.frames import Frame, Mask
+from gpusched_dsl.compiling.nonlinear import Nonlinear
 from gpusched_dsl.compiling.references import plain_keys
+from gpusched_dsl.compiling.terms import Terms
+from gpusched_dsl.compiling.truth import Truths
 from gpusched_dsl.language.checked import (
     Arithmetic,
     Choice,
-    Constant,
+    Comparison,
     Core,
+    Expected,
     Fallback,
-    Function,
     IndexRef,
     LetRef,
     Logic,
@@ -22,43 +28,55 @@ from gpusched_dsl.language.checked import (
     Reduction,
     VariableRef,
 )
-from gpusched_dsl.language.diagnostics import DiagnosticError
+
+Reading: TypeAlias = Callable[[Core, Frame], Affine]
 
 
 class Linearizer:
-    """Reads affine expressions off checked expressions; what is not affine is refused with the term named."""
+    """Reads affine expressions off checked expressions; what is not affine becomes auxiliary columns of `terms`."""
 
-    def __init__(self, evaluator: Evaluator) -> None:
+    def __init__(self, evaluator: Evaluator, terms: Terms) -> None:
         self.ev = evaluator
+        self.terms = terms
+        self.nonlinear = Nonlinear(self)
+        self.truths = Truths(self)
 
     def affine(self, core: Core, frame: Frame) -> Affine:
-        """One affine expression per row of the frame; raises DiagnosticError (GSM3010) for anything else."""
+        """One affine expression per row of the frame; raises DiagnosticError (GSM3010) for what has no such form."""
         if not core.decision:
             return constant(frame.size, self.ev.numbers(core, frame))
         match core:
             case VariableRef():
                 return self._variable(core, frame)
             case LetRef():
-                return self._let(core, frame)
+                return self.of_let(core, frame, self.affine)
             case Negate():
                 return -self.affine(core.operand, frame)
             case Arithmetic(op="+"):
                 return self.affine(core.left, frame) + self.affine(core.right, frame)
             case Arithmetic(op="-"):
                 return self.affine(core.left, frame) + -self.affine(core.right, frame)
-            case Arithmetic(op="*"):
-                return self._product(core, frame)
+            case Arithmetic(op="*") if not (core.left.decision and core.right.decision):
+                return self._scaled(core, frame)
             case Arithmetic(op="/") if not core.right.decision:
                 return self._quotient(core, frame)
-            case Arithmetic(op="^") if isinstance(core.right, Constant) and core.right.value == 1.0:
-                return self.affine(core.left, frame)
             case Reduction(op="sum"):
-                return self._sum(core, frame)
+                return self.total(core, frame, self.affine)
             case Choice() if not core.condition.decision:
-                return self._branches(self.ev.mask(core.condition, frame), core.then, core.otherwise, frame)
+                mask = self.ev.mask(core.condition, frame)
+                return self.branches(mask, core.then, core.otherwise, frame, self.affine)
+            case Choice():
+                return self._decided(core, frame)
             case Fallback():
-                return self._branches(self.ev.found(core.reference, frame), core.reference, core.fallback, frame)
-        raise self._not_affine(core)
+                found = self.ev.found(core.reference, frame)
+                return self.branches(found, core.reference, core.fallback, frame, self.affine)
+            case Expected():
+                return self.nonlinear.affine(core, frame)
+            case Reduction(op="count"):
+                return self.total(core, frame, self.truths.affine)
+            case Comparison() | Logic() | Reduction(op="any" | "all"):
+                return self.truths.affine(core, frame)
+        return self.nonlinear.affine(core, frame)
 
     def _variable(self, core: VariableRef, frame: Frame) -> Affine:
         family = self.ev.store.variables[core.name]
@@ -77,9 +95,10 @@ class Linearizer:
         block = Block(rows, position, one, core.name, plain_keys(core.subscripts))
         return Affine(frame.size, np.asarray(zero), (block,))
 
-    def _let(self, core: LetRef, frame: Frame) -> Affine:
+    def of_let(self, core: LetRef, frame: Frame, read: Reading) -> Affine:
+        """The value of a `let`, read by `affine` or as a truth value."""
         let = self.ev.model.lets[core.name]
-        inner = self.affine(let.value, self.ev.let_frame(core, frame))
+        inner = read(let.value, self.ev.let_frame(core, frame))
         callers = {
             variable: subscript.variable
             for variable, subscript in zip(let.indexing.variables, core.subscripts, strict=True)
@@ -87,9 +106,7 @@ class Linearizer:
         }
         return inner.rekeyed(callers)
 
-    def _product(self, core: Arithmetic, frame: Frame) -> Affine:
-        if core.left.decision and core.right.decision:
-            raise self._not_affine(core)
+    def _scaled(self, core: Arithmetic, frame: Frame) -> Affine:
         factor, expression = (core.right, core.left) if core.left.decision else (core.left, core.right)
         return self.affine(expression, frame).scaled(self.ev.numbers(factor, frame))
 
@@ -98,37 +115,27 @@ class Linearizer:
         self.ev.refuse_where(divisor == 0, "GSM3003", "division by zero", core.right, frame, "is zero")
         return self.affine(core.left, frame).divided(divisor)
 
-    def _sum(self, core: Reduction, frame: Frame) -> Affine:
+    def total(self, core: Reduction, frame: Frame, read: Reading) -> Affine:
+        """The sum over the index list of what `read` makes of the body."""
         grown = self.ev.expand(frame, core.indexing, core.span)
-        body = self.affine(core.body, grown.frame)
+        body = read(core.body, grown.frame)
         if grown.parent is None and grown.frame.size == frame.size:
             return body
         return body.summed(grown.parents(), frame.size, frozenset(core.indexing.variables))
 
-    def _branches(self, mask: Mask, then: Core, otherwise: Core, frame: Frame) -> Affine:
+    def branches(self, mask: Mask, then: Core, otherwise: Core, frame: Frame, read: Reading) -> Affine:
+        """One core where the mask is true, another where it is not; each is read on its own rows only."""
         yes, no = np.flatnonzero(mask), np.flatnonzero(~mask)
         if not len(no):
-            return self.affine(then, frame)
+            return read(then, frame)
         if not len(yes):
-            return self.affine(otherwise, frame)
-        return self.affine(then, frame.take(yes)).spread(yes, frame.size) + self.affine(
-            otherwise, frame.take(no)
-        ).spread(no, frame.size)
-
-    def _not_affine(self, core: Core) -> DiagnosticError:
-        what = "logic on variables" if isinstance(core, Logic) else "this term"
-        if isinstance(core, Arithmetic):
-            what = {"*": "a product of variables", "/": "a division by a variable", "^": "a power of a variable"}[
-                core.op
-            ]
-        elif isinstance(core, Function):
-            what = f"`{core.name}` of variables"
-        elif isinstance(core, Reduction):
-            what = f"`{core.op}` over variables"
-        return self.ev.failure(
-            "GSM3010",
-            f"{what} is not linear, and this version has no reformulation for it",
-            core.span,
-            "not linear in the variables",
-            help="write it with linear constraints and binary variables, or as a parameter when it only needs data",
+            return read(otherwise, frame)
+        return read(then, frame.take(yes)).spread(yes, frame.size) + read(otherwise, frame.take(no)).spread(
+            no, frame.size
         )
+
+    def _decided(self, core: Choice, frame: Frame) -> Affine:
+        """`if z then a else b` with a decided z: `b + z * (a - b)`."""
+        truth = self.truths.affine(core.condition, frame)
+        then, otherwise = self.affine(core.then, frame), self.affine(core.otherwise, frame)
+        return otherwise + self.nonlinear.product(truth, then + -otherwise, core)

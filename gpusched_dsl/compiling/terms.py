@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -51,7 +50,7 @@ class Terms:
         zero_one: bool | NDArray[np.bool_] = False,
         integer: bool = False,
     ) -> Int32s:
-        """New columns with the definition that `make` gives for them; `zero_one` where their values can only be 0, 1."""
+        """New columns with the definition that `make` gives; `zero_one` where their values can only be 0 or 1."""
         results = np.arange(self.columns, self.columns + domain.size, dtype=np.int32)
         definition = make(results)
         self.families.append(Family(self._name(kind), self.columns, domain, span, unit, doc=definition.name))
@@ -90,7 +89,8 @@ class Terms:
         order = np.argsort(np.concatenate((self._pairs, known)), kind="stable")
         self._pairs = np.concatenate((self._pairs, known))[order]
         self._products = np.concatenate((self._products, columns))[order]
-        return columns[back.reshape(-1)]
+        results: Int32s = columns[back.reshape(-1)]
+        return results
 
     def _squares(self, one: Int32s, other: Int32s, span: Span) -> Int32s:
         arguments, exponents = Affines.of_columns(one), np.full(len(one), 2.0)
@@ -152,11 +152,9 @@ def shortened(text: str, width: int = 80) -> str:
 
 
 def interleaved(parts: Iterable[Affines]) -> tuple[Codes, Affines]:
-    """Expressions of several arguments, entry by entry: the `starts` of the entries and all arguments in their order."""
+    """Expressions of several arguments, entry by entry: the `starts` of entries and all arguments in order."""
     all_parts = list(parts)
     size, count = all_parts[0].count, len(all_parts)
     order = (np.arange(size)[:, None] + size * np.arange(count)[None, :]).reshape(-1)
     together = Affines(stacked([p.matrix for p in all_parts]), np.concatenate([p.constants for p in all_parts]))
     return count * np.arange(size + 1, dtype=np.int64), together.take(order) if count > 1 else together
-
-

@@ -57,8 +57,8 @@ class Analysis:
 class Note:
     """A line of `explain`: what a pass did to some terms.
 
-    `term` is the term in the author's words, `entries` how many there are, `rows` and `columns` what was added (negative:
-    taken away), `big_m` the smallest and largest constant that had to be chosen, `error` how far an approximation may
+    `term` is the term in the author's words, `entries` how many there are, `rows` and `columns` what was added
+    (negative: taken away), `big_m` the smallest and largest constant that had to be chosen, `error` how far an approximation may
     be from the term.
     """
 
