@@ -1,0 +1,69 @@
+"""The exponential law, moved by an offset so that it stays in the family under W > x; and sums of exponentials."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gpusched_dsl.ir.distributions.base import INF, Distribution, as_floats, need
+from gpusched_dsl.ir.matrix import Floats
+
+
+@dataclass(frozen=True)
+class Exponential(Distribution):
+    """The law of `offset + X` with P(X > x) = exp(-x / scale); raises ValueError unless scale > 0, both finite."""
+
+    scale: float
+    offset: float = 0.0
+
+    def __post_init__(self) -> None:
+        need(bool(np.isfinite([self.scale, self.offset]).all()), "the mean is not finite")
+        need(self.scale > 0, "the mean is not positive")
+
+    @property
+    def mean(self) -> float:
+        return self.offset + self.scale
+
+    @property
+    def support(self) -> tuple[float, float]:
+        return self.offset, INF
+
+    def survival(self, x: Floats) -> Floats:
+        return np.exp(-self._steps(x))
+
+    def partial_expectation(self, x: Floats) -> Floats:
+        return np.where(as_floats(x) < self.offset, x, self.offset - self.scale * np.expm1(-self._steps(x)))
+
+    def stop_loss(self, x: Floats) -> Floats:
+        x = as_floats(x)
+        return np.where(x < self.offset, self.mean - x, self.scale * np.exp(-self._steps(x)))
+
+    def _steps(self, x: Floats) -> Floats:
+        return np.maximum(as_floats(x) - self.offset, 0.0) / self.scale
+
+    def inv_lo(self, y: Floats) -> Floats:
+        with np.errstate(divide="ignore"):
+            return self.offset - self.scale * np.log(np.clip(y, 0.0, 1.0))
+
+    def given_above(self, x: float) -> Distribution:
+        need(x < INF, "the condition has probability 0")
+        return Exponential(self.scale, max(self.offset, x))
+
+    def truncated(self, low: float = -INF, high: float = INF) -> Distribution:
+        # Without memory: what is left above `low` is exponential again, and nothing is lost in its tail.
+        return self.given_above(low) if high == INF else Distribution.truncated(self.given_above(low), high=high)
+
+
+@dataclass(frozen=True, eq=False)
+class ExponentialSum:
+    """G(x) = low + slope (x - low) + sum_i factors[i] (1 - exp(-rates[i] (x - low))) for low <= x <= high.
+
+    Before `low` it is x, from `high` on the mean.
+    """
+
+    low: float
+    high: float
+    slope: float
+    factors: Floats
+    rates: Floats

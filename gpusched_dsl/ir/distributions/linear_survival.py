@@ -1,0 +1,220 @@
+"""Laws whose survival function is piecewise linear: discrete, uniform, measured, and their mixtures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpusched_dsl.ir.distributions.base import INF, Distribution, as_floats, need
+from gpusched_dsl.ir.matrix import Floats
+
+Codes = NDArray[np.int64]
+
+# How far probabilities that are stated may be from a sum of 1.
+SUM_SLACK = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class LinearSurvival(Distribution):
+    """S is 1 before `knots[0]`, 0 from the last knot on, and linear from `right[i]` at knot i to `left[i+1]`.
+
+    `knots` increase strictly; `left[i] = S(knots[i]-)`, `right[i] = S(knots[i])`: S jumps by their difference.
+    With `density[i]` = (right[i] - left[i+1]) / h: G(knots[i] + u) = G_i + right[i] u - density[i] u^2 / 2.
+    """
+
+    knots: Floats
+    left: Floats
+    right: Floats
+
+    @cached_property
+    def density(self) -> Floats:
+        """The slope of -S behind each knot but the last; there 0."""
+        return np.append((self.right[:-1] - self.left[1:]) / np.diff(self.knots), 0.0)
+
+    @cached_property
+    def at_knots(self) -> Floats:
+        """G at the knots."""
+        rises = np.diff(self.knots) * (self.right[:-1] + self.left[1:]) / 2
+        return np.asarray(self.knots[0] + np.concatenate(([0.0], np.cumsum(rises))))
+
+    @cached_property
+    def _beyond(self) -> Floats:
+        """The integral of S from each knot on, summed from the end."""
+        rises = np.diff(self.knots) * (self.right[:-1] + self.left[1:]) / 2
+        return np.append(np.cumsum(rises[::-1])[::-1], 0.0)
+
+    @property
+    def mean(self) -> float:
+        return float(self.at_knots[-1])
+
+    @property
+    def support(self) -> tuple[float, float]:
+        return float(self.knots[0]), float(self.knots[-1])
+
+    @cached_property
+    def atoms(self) -> tuple[Floats, Floats] | None:
+        if self.density.any():
+            return None
+        weights = self.left - self.right
+        some = weights > 0
+        return self.knots[some], weights[some]
+
+    @property
+    def jumps(self) -> Floats:
+        return self.knots[self.left > self.right]
+
+    @property
+    def kinks(self) -> Floats:
+        return self.knots
+
+    def survival(self, x: Floats) -> Floats:
+        at, step = self._place(x)
+        return np.where(at < 0, 1.0, self.right[at] - self.density[at] * step)
+
+    def survival_left(self, x: Floats) -> Floats:
+        x = as_floats(x)
+        at = np.minimum(np.searchsorted(self.knots, x, side="left"), len(self.knots) - 1)
+        return np.where(self.knots[at] == x, self.left[at], self.survival(x))
+
+    def partial_expectation(self, x: Floats) -> Floats:
+        at, step = self._place(x)
+        return np.where(at < 0, x, self.at_knots[at] + (self.right[at] - self.density[at] * step / 2) * step)
+
+    def stop_loss(self, x: Floats) -> Floats:
+        at, step = self._place(x)
+        after = np.minimum(at + 1, len(self.knots) - 1)
+        back = self.knots[after] - self.knots[at] - step
+        inside = self._beyond[after] + (self.left[after] + self.density[at] * back / 2) * back
+        before = self.mean - as_floats(x)
+        return np.where(at < 0, before, np.where(at == len(self.knots) - 1, 0.0, inside))
+
+    def _place(self, x: Floats) -> tuple[Codes, Floats]:
+        """The last knot not beyond each x, -1 where there is none, and how far behind it x lies (0 outside)."""
+        x = as_floats(x)
+        at = np.searchsorted(self.knots, x, side="right") - 1
+        step = np.clip(x, self.knots[0], self.knots[-1]) - self.knots[np.maximum(at, 0)]
+        return at, step
+
+    def inv_lo(self, y: Floats) -> Floats:
+        # Along the curve knot by knot: left[0], right[0], left[1], ...: the first place not above y.
+        y = as_floats(y)
+        first = np.searchsorted(-self.right, -y, side="left")  # the first knot where S(knot) <= y
+        here = np.minimum(first, len(self.knots) - 1)
+        before = np.maximum(here - 1, 0)
+        slope = self.density[before]
+        early = (here > 0) & (self.left[here] <= y) & (slope > 0)
+        step = np.where(early, (self.right[before] - y) / np.where(slope > 0, slope, 1.0), 0.0)
+        return np.where(early, np.minimum(self.knots[before] + step, self.knots[here]), self.knots[here])
+
+    def inv_hi(self, y: Floats) -> Floats:
+        y = as_floats(y)
+        last = np.searchsorted(-self.left, -y, side="right") - 1  # the last knot where S(knot-) >= y
+        here = np.maximum(last, 0)
+        after = np.minimum(here + 1, len(self.knots) - 1)
+        slope = self.density[here]
+        later = (last >= 0) & (self.right[here] >= y) & (slope > 0)
+        step = np.where(later, (self.right[here] - y) / np.where(slope > 0, slope, 1.0), 0.0)
+        return np.where(later, np.minimum(self.knots[here] + step, self.knots[after]), self.knots[here])
+
+    def truncated(self, low: float = -INF, high: float = INF) -> Distribution:
+        from gpusched_dsl.ir.distributions.restricted import check_chance
+
+        if low < self.knots[0] and high >= self.knots[-1]:
+            return self
+        check_chance(self, low, high)
+        above, beyond = self.survival(as_floats(low)), self.survival(as_floats(high))
+        chance = float(above - beyond)
+        inside = (self.knots > low) & (self.knots <= high)
+        knots, left, right = self.knots[inside], self.left[inside], self.right[inside]
+        if low >= self.knots[0]:
+            knots, left, right = np.append(low, knots), np.append(above, left), np.append(above, right)
+        if high < self.knots[-1] and not (len(knots) and knots[-1] == high):
+            end = float(self.survival_left(as_floats(high)))
+            knots, left, right = np.append(knots, high), np.append(left, end), np.append(right, beyond)
+        return trimmed(knots, (left - beyond) / chance, (right - beyond) / chance)
+
+    def censored(self, high: float) -> Distribution:
+        if high >= self.knots[-1]:
+            return self
+        inside = self.knots < high
+        end = float(self.survival_left(as_floats(high)))
+        return trimmed(
+            np.append(self.knots[inside], high), np.append(self.left[inside], end), np.append(self.right[inside], 0.0)
+        )
+
+
+def trimmed(knots: Floats, left: Floats, right: Floats) -> LinearSurvival:
+    """The law with rounding mended and the knots left out at which nothing begins or ends."""
+    left, right = np.clip(left, 0.0, 1.0), np.clip(right, 0.0, 1.0)
+    left[0], right[-1] = 1.0, 0.0
+    begun = max(int(np.searchsorted(-right, -1.0, side="right")) - 1, 0)  # from here on S can fall
+    ended = int(np.searchsorted(-left, 0.0, side="left"))  # S is 0 before this knot
+    # A knot at which S is 0 already ends a falling piece, or nothing at all.
+    if ended < len(knots) and ended > 0 and right[ended - 1] > 0:
+        ended += 1
+    keep = slice(begun, max(ended, begun + 1))
+    knots, left, right = knots[keep], left[keep].copy(), right[keep].copy()
+    left[0], right[-1] = 1.0, 0.0
+    return LinearSurvival(knots, left, right)
+
+
+def discrete(values: Floats, weights: Floats | None = None) -> LinearSurvival:
+    """The law with `weights` (made to sum to 1; equal by default) at `values`, which may repeat and stand in any order.
+
+    Raises ValueError for no values, values that are not finite, negative weights, weights that are all zero.
+    """
+    values = as_floats(values).reshape(-1)
+    need(len(values) > 0, "there is no value")
+    need(np.isfinite(values), "a value is not finite")
+    given = np.ones(len(values)) if weights is None else as_floats(weights).reshape(-1)
+    need(len(given) == len(values), "there are not as many weights as values")
+    need(np.isfinite(given) & (given >= 0), "a weight is negative or not finite")
+    need(given.sum() > 0, "the weights are all zero")
+    knots, place = np.unique(values, return_inverse=True)
+    weight = np.bincount(place.reshape(-1), weights=given, minlength=len(knots))
+    knots, weight = knots[weight > 0], weight[weight > 0]
+    above = np.append(np.cumsum(weight[::-1])[::-1], 0.0) / weight.sum()
+    above[0] = 1.0
+    return LinearSurvival(knots, above[:-1], above[1:])
+
+
+def deterministic(value: float) -> LinearSurvival:
+    """The law of the number `value`."""
+    return discrete(np.array([value]))
+
+
+def uniform(low: float, high: float) -> LinearSurvival:
+    """The uniform law on [low, high]; raises ValueError unless low < high, both finite."""
+    need(bool(np.isfinite([low, high]).all()), "an end is not finite")
+    need(low < high, "the lower end is not below the upper one")
+    return LinearSurvival(np.array([low, high]), np.array([1.0, 0.0]), np.array([1.0, 0.0]))
+
+
+def survival_points(points: Floats, survival: Floats) -> LinearSurvival:
+    """The law with S(points[i]) = survival[i], linear between; what is left at the last point has its value.
+
+    `points` do not decrease; S jumps at a point that stands twice, and at the first one if S is below 1 there.
+    Raises ValueError for anything else, or for a survival that rises or leaves [0, 1].
+    """
+    points, survival = as_floats(points).reshape(-1), as_floats(survival).reshape(-1)
+    need(len(points) > 0, "there is no point")
+    need(np.isfinite(points), "a point is not finite")
+    need((survival >= 0) & (survival <= 1), "a survival is no probability")
+    need(np.diff(points) >= 0, "the points do not increase")
+    need(np.diff(survival) <= 0, "the survival rises")
+    knots, first, counts = np.unique(points, return_index=True, return_counts=True)
+    left, right = survival[first].copy(), survival[first + counts - 1].copy()
+    left[0], right[-1] = 1.0, 0.0
+    return trimmed(knots, left, right)
+
+
+def mixed(laws: Sequence[LinearSurvival], weights: Floats) -> LinearSurvival:
+    """The mixture of such laws: their survival functions averaged."""
+    knots = np.unique(np.concatenate([law.knots for law in laws]))
+    left = np.sum([w * law.survival_left(knots) for law, w in zip(laws, weights, strict=True)], axis=0)
+    right = np.sum([w * law.survival(knots) for law, w in zip(laws, weights, strict=True)], axis=0)
+    return trimmed(knots, np.minimum(left, 1.0), np.minimum(right, left))

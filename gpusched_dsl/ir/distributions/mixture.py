@@ -1,0 +1,132 @@
+"""Mixtures: one of several laws, each with a probability."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, reduce
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpusched_dsl.ir.distributions.base import INF, Distribution, as_floats, need
+from gpusched_dsl.ir.distributions.linear_survival import LinearSurvival, mixed
+from gpusched_dsl.ir.distributions.restricted import check_chance
+from gpusched_dsl.ir.matrix import Floats
+
+
+def mixture(laws: Sequence[Distribution], weights: Floats) -> Distribution:
+    """The law of W ~ laws[i] with probability weights[i] (made to sum to 1).
+
+    Raises ValueError for no laws, negative weights, or weights that are all zero.
+    """
+    weights = as_floats(weights).reshape(-1)
+    need(len(laws) > 0 and len(laws) == len(weights), "there are not as many weights as laws")
+    need(np.isfinite(weights) & (weights >= 0), "a weight is negative or not finite")
+    need(weights.sum() > 0, "the weights are all zero")
+    weights = weights / weights.sum()
+    some = [(law, w) for law, w in zip(laws, weights.tolist(), strict=True) if w > 0]
+    if len(some) == 1:
+        return some[0][0]
+    linear = [(law, w) for law, w in some if isinstance(law, LinearSurvival)]
+    if len(linear) < 2:
+        return Mixture(tuple(law for law, _ in some), np.array([w for _, w in some]))
+    share = np.array([w for _, w in linear])
+    one = mixed([law for law, _ in linear], share / share.sum())
+    rest = [(law, w) for law, w in some if not isinstance(law, LinearSurvival)]
+    if not rest:
+        return one
+    return Mixture((one, *(law for law, _ in rest)), np.array([share.sum(), *(w for _, w in rest)]))
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture(Distribution):
+    """W ~ laws[i] with probability weights[i]; `mixture` makes it, and simpler laws where it can."""
+
+    laws: tuple[Distribution, ...]
+    weights: Floats
+
+    @cached_property
+    def mean(self) -> float:
+        return float(sum(w * law.mean for law, w in self._parts))
+
+    @property
+    def _parts(self) -> list[tuple[Distribution, float]]:
+        return list(zip(self.laws, self.weights.tolist(), strict=True))
+
+    @cached_property
+    def support(self) -> tuple[float, float]:
+        return min(law.support[0] for law in self.laws), max(law.support[1] for law in self.laws)
+
+    def survival(self, x: Floats) -> Floats:
+        return self._mean_of([law.survival(x) for law in self.laws])
+
+    def survival_left(self, x: Floats) -> Floats:
+        return self._mean_of([law.survival_left(x) for law in self.laws])
+
+    def partial_expectation(self, x: Floats) -> Floats:
+        return self._mean_of([law.partial_expectation(x) for law in self.laws])
+
+    def stop_loss(self, x: Floats) -> Floats:
+        return self._mean_of([law.stop_loss(x) for law in self.laws])
+
+    def _mean_of(self, values: list[Floats]) -> Floats:
+        return np.asarray(sum(w * v for v, w in zip(values, self.weights.tolist(), strict=True)))
+
+    def inv_lo(self, y: Floats) -> Floats:
+        y = as_floats(y)
+        ends = [law.inv_lo(y) for law in self.laws]
+        found = _bisected(lambda x: np.greater(self.survival(x), y), reduce(np.minimum, ends), reduce(np.maximum, ends))
+        return found[1]
+
+    def inv_hi(self, y: Floats) -> Floats:
+        y = as_floats(y)
+        ends = [law.inv_hi(y) for law in self.laws]
+        found = _bisected(
+            lambda x: np.greater_equal(self.survival_left(x), y), reduce(np.minimum, ends), reduce(np.maximum, ends)
+        )
+        return found[0]
+
+    @cached_property
+    def jumps(self) -> Floats:
+        return np.unique(np.concatenate([law.jumps for law in self.laws]))
+
+    @cached_property
+    def kinks(self) -> Floats:
+        return np.unique(np.concatenate([law.kinks for law in self.laws]))
+
+    def sample(self, rng: np.random.Generator, size: int) -> Floats:
+        counts = rng.multinomial(size, self.weights)
+        return rng.permutation(
+            np.concatenate([law.sample(rng, count) for law, count in zip(self.laws, counts.tolist(), strict=True)])
+        )
+
+    def truncated(self, low: float = -INF, high: float = INF) -> Distribution:
+        """Each part truncated, with the weights that they then have (Bayes)."""
+        if low < self.support[0] and high >= self.support[1]:
+            return self
+        check_chance(self, low, high)
+        chances = [float(law.chance(as_floats(low), as_floats(high))) for law in self.laws]
+        some = [(law.truncated(low, high), w * c) for (law, w), c in zip(self._parts, chances, strict=True) if c > 0]
+        return mixture([law for law, _ in some], np.array([w for _, w in some]))
+
+    def censored(self, high: float) -> Distribution:
+        return mixture([law.censored(high) for law in self.laws], self.weights)
+
+
+def _bisected(before: Callable[[Floats], NDArray[np.bool_]], low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """The last float where `before` (true, then false) holds and the first where it does not, in [low, high].
+
+    Where it holds nowhere between, both are `low`, and where it holds everywhere both are `high`.
+    """
+    low, high = np.copy(low), np.copy(high)
+    at_low = before(low)
+    high = np.where(at_low, high, low)
+    low = np.where(before(high), high, low)
+    while True:
+        with np.errstate(invalid="ignore"):
+            middle = low + (high - low) / 2
+        if np.all((middle <= low) | (middle >= high) | ~np.isfinite(middle)):
+            return low, high
+        below = before(middle)
+        low, high = np.where(below, middle, low), np.where(below, high, middle)

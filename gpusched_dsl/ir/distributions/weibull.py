@@ -1,0 +1,62 @@
+"""The Weibull law."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import gamma
+
+import numpy as np
+
+from gpusched_dsl.ir.distributions.base import INF, Distribution, as_floats, need
+from gpusched_dsl.ir.matrix import Floats
+
+
+@dataclass(frozen=True)
+class Weibull(Distribution):
+    """P(W > x) = exp(-(x / scale)^shape) for x >= 0; raises ValueError unless both are positive.
+
+    E[max(W - x, 0)] = scale / shape * Gamma(1 / shape, (x / scale)^shape), an upper incomplete gamma function.
+    """
+
+    scale: float
+    shape: float
+
+    def __post_init__(self) -> None:
+        need(bool(np.isfinite([self.scale, self.shape]).all()), "a parameter is not finite")
+        need(self.scale > 0, "the scale is not positive")
+        need(self.shape > 0, "the shape is not positive")
+        need(self.shape >= SMALLEST_SHAPE, f"the shape is below {SMALLEST_SHAPE:g}: the mean is too large a number")
+
+    @cached_property
+    def mean(self) -> float:
+        return self.scale * gamma(1 + 1 / self.shape)
+
+    @property
+    def support(self) -> tuple[float, float]:
+        return 0.0, INF
+
+    def survival(self, x: Floats) -> Floats:
+        return np.exp(-self._hazard(x))
+
+    def partial_expectation(self, x: Floats) -> Floats:
+        from scipy.special import gammainc
+
+        return np.where(as_floats(x) < 0, x, self.mean * gammainc(1 / self.shape, self._hazard(x)))
+
+    def stop_loss(self, x: Floats) -> Floats:
+        from scipy.special import gammaincc
+
+        x = as_floats(x)
+        return np.where(x < 0, self.mean - x, self.mean * gammaincc(1 / self.shape, self._hazard(x)))
+
+    def _hazard(self, x: Floats) -> Floats:
+        with np.errstate(over="ignore"):
+            return np.asarray((np.maximum(as_floats(x), 0.0) / self.scale) ** self.shape)
+
+    def inv_lo(self, y: Floats) -> Floats:
+        with np.errstate(divide="ignore"):
+            return np.asarray(self.scale * (-np.log(np.clip(y, 0.0, 1.0))) ** (1 / self.shape))
+
+
+SMALLEST_SHAPE = 0.05
