@@ -16,6 +16,7 @@ LAYERS = [
     "gpusched_dsl.compiling",
     "gpusched_dsl.backends",
     "gpusched_dsl.reporting",
+    "gpusched_dsl.explaining",
     "gpusched_dsl",
     "gpusched_dsl.cli",
 ]

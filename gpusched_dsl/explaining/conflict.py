@@ -1,0 +1,222 @@
+"""Finds a minimal conflict: rows, bounds and integrality that exclude each other, none of which can be left out.
+
+First what needs no solver (crossing bounds, propagation), then the linear relaxation, then the whole problem. The part
+found infeasible is cut down by QuickXplain: constraints as a whole, blocks by index, single rows, then bounds. In the
+end leaving out each element is shown to give a point.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gpusched_dsl.backends.protocol import Backend
+from gpusched_dsl.explaining.blocks import bounds_by_family, rows_by_family, rows_by_index
+from gpusched_dsl.explaining.certificate import linear_certificate
+from gpusched_dsl.explaining.clock import Clock, Stopped
+from gpusched_dsl.explaining.elements import Elements, Mask
+from gpusched_dsl.explaining.oracle import Oracle, Verdict
+from gpusched_dsl.explaining.propagation import WHOLE, contradiction
+from gpusched_dsl.explaining.quickxplain import Groups, quickxplain
+from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.problem import Problem
+
+FEW_ROWS = 48  # so many are looked at one by one at once
+CROSSING = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Conflict:
+    """Rows and columns (numbers of `problem`) whose sides, bounds and integrality exclude each other.
+
+    `minimal`: leaving out any one of them was proved to leave a feasible rest. `complete` is False when the time ended
+    before the search did; the conflict then holds more than need be. `solves` counts sub-problems.
+    """
+
+    problem: Problem
+    rows: Codes
+    lower: Codes
+    upper: Codes
+    integer: Codes
+    minimal: bool
+    complete: bool
+    solves: int = 0
+    seconds: float = 0.0
+
+    @property
+    def mask(self) -> Mask:
+        elements = Elements(self.problem)
+        found = elements.none()
+        for kind, numbers in (
+            ("row", self.rows), ("lower", self.lower), ("upper", self.upper), ("integer", self.integer)
+        ):  # fmt: skip
+            elements.of(kind, found)[numbers] = True
+        return found
+
+    @property
+    def columns(self) -> Codes:
+        """The columns whose bounds or integrality take part."""
+        return np.unique(np.concatenate((self.lower, self.upper, self.integer)))
+
+
+def find_conflict(
+    problem: Problem, backend: Backend | str = "highs", clock: Clock | None = None, *, known: bool = False
+) -> Conflict | None:
+    """A minimal conflict of a linear problem, or the best one found in time; None when none was proved.
+
+    `known` says that a solver has proved the problem infeasible, so that this need not be asked again. Objectives are
+    not looked at. Ctrl-C, the time limit and the monitor of the clock end the search with what has been found.
+    """
+    return _Search(Elements(problem), backend, clock or Clock(), known).run()
+
+
+class _Search:
+    def __init__(self, elements: Elements, backend: Backend | str, clock: Clock, known: bool) -> None:
+        self.elements, self.backend, self.clock = elements, backend, clock
+        self.oracle = Oracle(elements, backend, clock)
+        if known:
+            self.oracle.best = elements.present.copy()
+
+    def run(self) -> Conflict | None:
+        alone = self._alone()
+        if alone is not None:
+            return self._conflict(alone, minimal=True, complete=True)
+        try:
+            start = self._start()
+            if start is None:
+                return None
+            found = self._bounds(self._rows(start))
+            found, minimal = self._proved(found)
+        except Stopped:
+            return self._best()
+        except KeyboardInterrupt:
+            if self.clock.abandoned:
+                raise
+            self.clock.interrupted = True
+            return self._best()
+        return self._conflict(found, minimal=minimal, complete=True)
+
+    # --- where to start ----------------------------------------------------------------------------------------------
+
+    def _alone(self) -> Mask | None:
+        """A column or row that contradicts itself."""
+        problem, found = self.elements.problem, self.elements.none()
+        with np.errstate(invalid="ignore"):
+            crossed = problem.lower - problem.upper > CROSSING * np.maximum(1.0, np.abs(problem.lower))
+        impossible_lower, impossible_upper = np.isposinf(problem.lower), np.isneginf(problem.upper)
+        hollow = problem.integer & (np.ceil(problem.lower - WHOLE) > np.floor(problem.upper + WHOLE))
+        for kind, which in (("lower", impossible_lower), ("upper", impossible_upper)):
+            if which.any():
+                self.elements.of(kind, found)[np.argmax(which)] = True
+                return found
+        if crossed.any() or hollow.any():
+            column = int(np.argmax(crossed if crossed.any() else hollow))
+            kinds = ("lower", "upper") if crossed.any() else ("lower", "upper", "integer")
+            for kind in kinds:
+                self.elements.of(kind, found)[column] = True
+            return found
+        with np.errstate(invalid="ignore"):
+            rows = problem.row_lower - problem.row_upper > CROSSING * np.maximum(1.0, np.abs(problem.row_lower))
+        rows |= np.isposinf(problem.row_lower) | np.isneginf(problem.row_upper)
+        if rows.any():
+            found[np.argmax(rows)] = True
+            return found
+        return None
+
+    def _start(self) -> Mask | None:
+        """A part that is proved infeasible, small if it can be had cheaply; None when nothing is proved."""
+        for candidate in (self._propagated, self._linear):
+            part = candidate()
+            if part is not None and self.oracle.infeasible(part):
+                return part
+        present = self.elements.present
+        return present if self.oracle.best is not None or self.oracle.infeasible(present) else None
+
+    def _propagated(self) -> Mask | None:
+        trace = contradiction(self.elements, self.clock)
+        return None if trace is None else trace.reasons()[0]
+
+    def _linear(self) -> Mask | None:
+        return linear_certificate(self.elements, self.backend, self.clock)
+
+    # --- cutting down ------------------------------------------------------------------------------------------------
+
+    def _rows(self, start: Mask) -> Mask:
+        """`start` with the rows that are needed only; its bounds stay."""
+        background = start.copy()
+        self.elements.of("row", background)[:] = False
+        whole = self.elements.of("integer", background)
+        if whole.any():
+            linear = start.copy()
+            self.elements.of("integer", linear)[:] = False
+            if self.oracle.infeasible(linear):
+                whole[:] = False
+        rows = np.flatnonzero(self.elements.of("row", start))
+        rows = self._cut(background, rows_by_family(self.elements, rows))
+        if len(rows) > FEW_ROWS:
+            rows = self._by_index(background, rows)
+        rows = self._cut(background, Groups.singles(rows))
+        background[rows] = True
+        return background
+
+    def _by_index(self, background: Mask, rows: Codes) -> Codes:
+        """Rows of the index values that are needed, one set of indices after the other."""
+        for groups, others in rows_by_index(self.elements, rows):
+            with_others = background.copy()
+            with_others[others] = True
+            rows = np.sort(np.concatenate((self._cut(with_others, groups), others)))
+            if len(rows) <= FEW_ROWS:
+                break
+        return rows
+
+    def _cut(self, background: Mask, groups: Groups) -> Codes:
+        found = quickxplain(self.oracle.infeasible, background, groups)
+        return np.flatnonzero(found)
+
+    def _bounds(self, found: Mask) -> Mask:
+        """The rows of `found` with the bounds and the integrality that are needed only."""
+        matrix = self.elements.problem.matrix.take(np.flatnonzero(self.elements.of("row", found)))
+        used = np.zeros(self.elements.problem.columns, dtype=np.bool_)
+        used[matrix.columns[matrix.values != 0]] = True
+        bounds = (
+            found
+            & self.elements.present
+            & np.concatenate((np.zeros(self.elements.problem.rows, bool), used, used, used))
+        )
+        rows_only = found.copy()
+        rows_only[self.elements.problem.rows :] = False
+        chosen = self._cut(rows_only, bounds_by_family(self.elements, bounds))
+        mask = self.elements.none()
+        mask[chosen] = True
+        groups = bounds_by_family(self.elements, mask)  # for its order
+        result = rows_only.copy()
+        result[self._cut(rows_only, Groups.singles(groups.members))] = True
+        return result
+
+    # --- the answer --------------------------------------------------------------------------------------------------
+
+    def _proved(self, found: Mask) -> tuple[Mask, bool]:
+        """Leave out each element once more: what is still infeasible goes, what has a point is needed for certain."""
+        minimal = True
+        found = found.copy()
+        for element in np.flatnonzero(found):
+            found[element] = False
+            verdict = self.oracle.verdict(found)
+            if verdict is Verdict.INFEASIBLE:
+                continue
+            found[element] = True
+            minimal &= verdict is Verdict.FEASIBLE
+        return found, minimal
+
+    def _best(self) -> Conflict | None:
+        best = self.oracle.best
+        return None if best is None else self._conflict(best, minimal=False, complete=False)
+
+    def _conflict(self, found: Mask, *, minimal: bool, complete: bool) -> Conflict:
+        elements = self.elements
+        kinds = {kind: np.flatnonzero(elements.of(kind, found)) for kind in ("row", "lower", "upper", "integer")}
+        return Conflict(
+            elements.problem, kinds["row"], kinds["lower"], kinds["upper"], kinds["integer"], minimal, complete,
+            self.oracle.solves, self.clock.seconds,
+        )  # fmt: skip

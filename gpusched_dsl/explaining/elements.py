@@ -1,0 +1,136 @@
+"""What can take part in a conflict: rows, lower bounds, upper bounds and integrality, numbered one after the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpusched_dsl.ir.domains import Codes, Interval
+from gpusched_dsl.ir.problem import Family, Floats, Int32s, Problem
+
+Mask = NDArray[np.bool_]
+KINDS = ("row", "lower", "upper", "integer")
+
+
+@dataclass(frozen=True, eq=False)
+class Elements:
+    """Numbers every row, then the lower bound, the upper bound and the integrality of every column.
+
+    A set of elements is a mask over these numbers. `problem` is linear: its definitions are not looked at.
+    """
+
+    problem: Problem
+
+    @property
+    def count(self) -> int:
+        return self.problem.rows + 3 * self.problem.columns
+
+    def first(self, kind: str) -> int:
+        """The number of the first element of a kind (`row`, `lower`, `upper`, `integer`)."""
+        at = KINDS.index(kind)
+        return 0 if at == 0 else self.problem.rows + (at - 1) * self.problem.columns
+
+    def of(self, kind: str, mask: Mask) -> Mask:
+        """The part of a mask for one kind, a view: one value per row or per column."""
+        first = self.first(kind)
+        return mask[first : first + (self.problem.rows if kind == "row" else self.problem.columns)]
+
+    def kind_of(self, element: int) -> tuple[str, int]:
+        """The kind of an element, and its row or column."""
+        if element < self.problem.rows:
+            return "row", element
+        at, column = divmod(element - self.problem.rows, self.problem.columns)
+        return KINDS[1 + at], column
+
+    def none(self) -> Mask:
+        return np.zeros(self.count, dtype=np.bool_)
+
+    @cached_property
+    def present(self) -> Mask:
+        """The elements that say anything: sides and bounds that are finite, columns that must be whole."""
+        problem = self.problem
+        return np.concatenate(
+            (
+                np.isfinite(problem.row_lower) | np.isfinite(problem.row_upper) | self._impossible_rows,
+                problem.lower > -np.inf,
+                problem.upper < np.inf,
+                problem.integer,
+            )
+        )
+
+    @cached_property
+    def _impossible_rows(self) -> Mask:
+        """A side of `>= inf` or `<= -inf`."""
+        return np.isposinf(self.problem.row_lower) | np.isneginf(self.problem.row_upper)
+
+    @cached_property
+    def bounded(self) -> Mask:
+        """All bounds, without rows and integrality."""
+        mask = self.present.copy()
+        self.of("row", mask)[:] = False
+        self.of("integer", mask)[:] = False
+        return mask
+
+    def part(self, kept: Mask) -> Part:
+        """The problem that only the elements of a mask state."""
+        problem = self.problem
+        rows = np.flatnonzero(self.of("row", kept))
+        matrix = problem.matrix.take(rows)
+        columns = np.unique(matrix.columns)
+        numbers = np.zeros(problem.columns, dtype=np.int32)
+        numbers[columns] = np.arange(len(columns), dtype=np.int32)
+        lower = np.where(self.of("lower", kept), problem.lower, -np.inf)[columns]
+        upper = np.where(self.of("upper", kept), problem.upper, np.inf)[columns]
+        made = Problem(
+            name=problem.name,
+            variables=(Family("column", 0, Interval(0, len(columns) - 1)),),
+            lower=lower,
+            upper=upper,
+            integer=self.of("integer", kept)[columns],
+            constraints=(Family("row", 0, Interval(0, len(rows) - 1)),),
+            matrix=type(matrix)(matrix.starts, numbers[matrix.columns], matrix.values),
+            row_lower=problem.row_lower[rows],
+            row_upper=problem.row_upper[rows],
+        )
+        return Part(self, made, rows, columns)
+
+    def kept_by(self, point: Floats, tolerance: float = 1e-9) -> Mask:
+        """Which elements a point satisfies, within a small multiple of their size."""
+        problem = self.problem
+        activity = problem.matrix.activity(point)
+        size = np.maximum(1.0, np.abs(activity))
+        room = tolerance * np.maximum(1.0, np.abs(point))
+        return np.concatenate(
+            (
+                (activity >= problem.row_lower - tolerance * size) & (activity <= problem.row_upper + tolerance * size),
+                point >= problem.lower - room,
+                point <= problem.upper + room,
+                ~problem.integer | (point == np.rint(point)),
+            )
+        )
+
+    def resting_point(self) -> Floats:
+        """Every column at the value nearest to 0 that its own bounds and integrality allow."""
+        problem = self.problem
+        lower = np.where(problem.integer, np.ceil(problem.lower), problem.lower)
+        upper = np.where(problem.integer, np.floor(problem.upper), problem.upper)
+        return np.clip(np.zeros(problem.columns), lower, np.maximum(lower, upper))
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A part of a problem; `rows` and `columns` are the numbers that its rows and columns have in the whole."""
+
+    elements: Elements
+    problem: Problem
+    rows: Codes
+    columns: Int32s
+
+    def whole_point(self, point: Floats) -> Floats:
+        """A point of all columns: those of the part from `point`, the others at rest."""
+        whole = self.elements.resting_point()
+        whole[self.columns] = point
+        return whole

@@ -1,0 +1,90 @@
+"""Answers whether a part of a problem is feasible, by a solver, and remembers the points it was shown."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import numpy as np
+
+from gpusched_dsl.backends.driver import solve_problem
+from gpusched_dsl.backends.protocol import Backend, SolveOptions
+from gpusched_dsl.explaining.clock import Clock
+from gpusched_dsl.explaining.elements import Elements, Mask
+from gpusched_dsl.ir.answer import Status
+from gpusched_dsl.ir.problem import Floats, Problem
+from gpusched_dsl.language.diagnostics import DiagnosticError
+
+POINTS_KEPT = 64
+# Most sub-problems are easy. The first try is short, so that solving again what was found infeasible is short as well.
+FIRST_TRY = 0.5
+
+
+class Verdict(StrEnum):
+    FEASIBLE = "feasible"  # a point was found and checked
+    INFEASIBLE = "infeasible"  # the solver proved that there is none
+    UNKNOWN = "unknown"  # neither, within its time
+
+
+class Oracle:
+    """Solves parts of one problem for feasibility. `best` is the smallest part that was proved infeasible."""
+
+    def __init__(self, elements: Elements, backend: Backend | str, clock: Clock) -> None:
+        self.elements = elements
+        self.backend = backend
+        self.clock = clock
+        self.best: Mask | None = None
+        self.solves = 0
+        self._kept_by: list[Mask] = []
+
+    def infeasible(self, kept: Mask) -> bool:
+        """Whether it is proved that a part has no point; raises Stopped when time is up."""
+        return self.verdict(kept) is Verdict.INFEASIBLE
+
+    def verdict(self, kept: Mask) -> Verdict:
+        """What is known of a part, of a remembered point or of the solver; raises Stopped when time is up."""
+        if any(not np.any(kept & ~known) for known in reversed(self._kept_by)):
+            return Verdict.FEASIBLE
+        self.clock.check()
+        part = self.elements.part(kept)
+        self.solves += 1
+        verdict, point = decide(part.problem, self.backend, self.clock)
+        if point is not None:
+            self.remember(part.whole_point(point), kept)
+        if verdict is Verdict.INFEASIBLE and (self.best is None or kept.sum() < self.best.sum()):
+            self.best = kept.copy()
+        self.clock.check()
+        return verdict
+
+    def remember(self, point: Floats, kept: Mask | None = None) -> None:
+        """Take a point as proof that all it satisfies is feasible; `kept` is a part that a solver checked it for."""
+        known = self.elements.kept_by(point)
+        self._kept_by.append(known if kept is None else known | kept)
+        del self._kept_by[:-POINTS_KEPT]
+
+
+def decide(problem: Problem, backend: Backend | str, clock: Clock) -> tuple[Verdict, Floats | None]:
+    """Whether a problem without objective has a point, and one if it has; a solver that fails has decided nothing."""
+    share = clock.share()
+    for limit in (FIRST_TRY, share):
+        verdict, point = _asked(problem, backend, clock, limit if share is None else min(limit or share, share))
+        if verdict is not Verdict.UNKNOWN or clock.over:
+            break
+    return verdict, point
+
+
+def _asked(
+    problem: Problem, backend: Backend | str, clock: Clock, limit: float | None
+) -> tuple[Verdict, Floats | None]:
+    try:
+        solved = solve_problem(problem, backend, SolveOptions(time_limit=limit), monitor=clock.monitor)
+    except DiagnosticError:
+        return Verdict.UNKNOWN, None
+    except KeyboardInterrupt:
+        clock.abandoned = True
+        raise
+    solved.close()
+    if solved.reason == "interrupt":
+        clock.interrupted = True
+    if solved.point is not None:
+        return Verdict.FEASIBLE, solved.point
+    return (Verdict.INFEASIBLE if solved.status is Status.INFEASIBLE else Verdict.UNKNOWN), None

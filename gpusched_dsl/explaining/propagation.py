@@ -1,0 +1,277 @@
+"""Bound propagation that remembers its reasons: which rows and bounds lead to a contradiction, and by which steps.
+
+From `lower <= sum a_j x_j <= upper` follows a bound of each x_k from those of the others; columns that must be whole
+round theirs. All rows are used at once, round after round.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from gpusched_dsl.explaining.clock import Clock
+from gpusched_dsl.explaining.elements import Elements, Mask
+from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.matrix import Int32s, Matrix
+from gpusched_dsl.ir.problem import Floats, Problem
+
+MOST_ROUNDS = 60
+CERTAIN = 1e-6  # a contradiction must be larger than this, relative to its numbers
+WHOLE = 1e-6  # how far a bound of a whole column may be from a whole number and still be read as that
+PROGRESS = 1e-3  # a bound must move by this share of its size to count as new
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """What one round derived: bound `bounds[i]` became `values[i]`; that of column j from below is j, from above n + j.
+
+    `rows[i]` gave it; `from_upper[i]` says by which of its sides; `rounded[i]` whether it counts that the column is
+    whole.
+    """
+
+    bounds: Codes
+    values: Floats
+    rows: Codes
+    from_upper: Mask
+    rounded: Mask
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """Rounds of propagation that end in a contradiction.
+
+    In row `row`, whose `upper` side (else lower) cannot be kept, or in `column`, whose bounds have crossed.
+    """
+
+    elements: Elements
+    rounds: tuple[Round, ...]
+    row: int | None
+    upper: bool
+    column: int | None
+
+    def reasons(self) -> tuple[Mask, list[Mask]]:
+        """The elements that take part, and for each round which of its bounds do."""
+        problem, elements = self.elements.problem, self.elements
+        found = elements.none()
+        needed = np.zeros(2 * problem.columns, dtype=np.bool_)
+        if self.row is not None:
+            found[self.row] = True
+            _need_sides(problem, np.array([self.row]), np.array([self.upper]), needed, None)
+        else:
+            assert self.column is not None
+            needed[[self.column, problem.columns + self.column]] = True
+        used: list[Mask] = []
+        for one in reversed(self.rounds):
+            hit = needed[one.bounds]
+            used.append(hit)
+            bounds, rows = one.bounds[hit], one.rows[hit]
+            needed[bounds] = False
+            found[rows] = True
+            whole = bounds[one.rounded[hit]] % problem.columns
+            elements.of("integer", found)[whole] = True
+            _need_sides(problem, rows, one.from_upper[hit], needed, bounds % problem.columns)
+        below, above = needed[: problem.columns], needed[problem.columns :]
+        elements.of("lower", found)[below] = True
+        elements.of("upper", found)[above] = True
+        fractional = (below & (problem.lower != np.rint(problem.lower))) | (
+            above & (problem.upper != np.rint(problem.upper))
+        )
+        elements.of("integer", found)[fractional & problem.integer] = True
+        return found & elements.present, used[::-1]
+
+
+def _need_sides(problem: Problem, rows: Codes, upper: Mask, needed: Mask, without: Codes | None) -> None:
+    """Mark the bounds that make the smallest (`upper`) or largest activity of rows, but for one column of each."""
+    matrix = problem.matrix.take(rows)
+    below = (matrix.values > 0) == upper[matrix.row_of]
+    used = matrix.values != 0
+    if without is not None:
+        used &= matrix.columns != without[matrix.row_of]
+    needed[(matrix.columns + np.where(below, 0, problem.columns))[used]] = True
+
+
+def contradiction(elements: Elements, clock: Clock | None = None) -> Trace | None:
+    """The trace to a contradiction of rows and bounds, None when propagation finds none."""
+    return _Propagation(elements, clock).run()
+
+
+@dataclass(eq=False)
+class _Propagation:
+    elements: Elements
+    clock: Clock | None
+    rounds: list[Round] = field(default_factory=list)
+
+    def run(self) -> Trace | None:
+        problem = self.elements.problem
+        self.lower, self.upper = problem.lower.copy(), problem.upper.copy()
+        self._round_declared()
+        if (trace := self._crossed()) is not None:
+            return trace
+        for _ in range(MOST_ROUNDS):
+            if self.clock is not None and self.clock.over:
+                return None
+            activity = Activity.of(problem.matrix, self.lower, self.upper)
+            if (broken := activity.broken(problem)) is not None:
+                return Trace(self.elements, tuple(self.rounds), broken[0], broken[1], None)
+            if not self._derive(activity):
+                return None
+            if (trace := self._crossed()) is not None:
+                return trace
+        return None
+
+    def _round_declared(self) -> None:
+        """Whole columns round the bounds that were declared for them; no row is needed for that."""
+        whole = self.elements.problem.integer
+        self.lower = np.where(whole, np.ceil(self.lower - WHOLE), self.lower)
+        self.upper = np.where(whole, np.floor(self.upper + WHOLE), self.upper)
+
+    def _crossed(self) -> Trace | None:
+        room = CERTAIN * np.maximum(1.0, np.abs(self.lower))
+        with np.errstate(invalid="ignore"):
+            over = self.lower - self.upper - room
+        worst = int(np.argmax(over)) if len(over) else -1
+        if worst < 0 or not over[worst] > 0:
+            return None
+        return Trace(self.elements, tuple(self.rounds), None, False, worst)
+
+    def _derive(self, activity: Activity) -> bool:
+        """One round: the tightest bound of each column that some row gives; whether any is new."""
+        problem = self.elements.problem
+        matrix, count = problem.matrix, problem.columns
+        from_upper = activity.bounds_from(problem.row_upper, smallest=True)
+        from_lower = activity.bounds_from(problem.row_lower, smallest=False)
+        positive = matrix.values > 0
+        above, above_is_upper = np.where(positive, from_upper, from_lower), positive
+        below, below_is_upper = np.where(positive, from_lower, from_upper), ~positive
+        new_upper, upper_entry = _tightest(above, matrix.columns, count, np.minimum, np.inf)
+        new_lower, lower_entry = _tightest(below, matrix.columns, count, np.maximum, -np.inf)
+        whole = problem.integer
+        rounded_upper = np.where(whole, np.floor(new_upper + WHOLE), new_upper)
+        rounded_lower = np.where(whole, np.ceil(new_lower - WHOLE), new_lower)
+        better_upper = _moved(self.upper, rounded_upper, self.lower) & (rounded_upper < self.upper)
+        better_lower = _moved(self.lower, rounded_lower, self.upper) & (rounded_lower > self.lower)
+        at_lower, at_upper = np.flatnonzero(better_lower), np.flatnonzero(better_upper)
+        if not len(at_lower) and not len(at_upper):
+            return False
+        entries = np.concatenate((lower_entry[at_lower], upper_entry[at_upper]))
+        self.rounds.append(
+            Round(
+                np.concatenate((at_lower, count + at_upper)),
+                np.concatenate((rounded_lower[at_lower], rounded_upper[at_upper])),
+                matrix.row_of[entries].astype(np.int64),
+                np.concatenate((below_is_upper[lower_entry[at_lower]], above_is_upper[upper_entry[at_upper]])),
+                np.concatenate(
+                    (
+                        rounded_lower[at_lower] > new_lower[at_lower] + WHOLE,
+                        rounded_upper[at_upper] < new_upper[at_upper] - WHOLE,
+                    )
+                ),
+            )
+        )
+        self.lower[at_lower] = rounded_lower[at_lower]
+        self.upper[at_upper] = rounded_upper[at_upper]
+        return True
+
+
+def _tightest(values: Floats, columns: Int32s, count: int, better: np.ufunc, worst: float) -> tuple[Floats, Codes]:
+    """The best value offered for each column, and the entry that offers it (0 where none does)."""
+    best = np.full(count, worst)
+    better.at(best, columns, values)
+    entry = np.zeros(count, dtype=np.int64)
+    winners = np.flatnonzero((values == best[columns]) & np.isfinite(values))
+    entry[columns[winners]] = winners
+    return best, entry
+
+
+def _moved(old: Floats, new: Floats, other: Floats) -> Mask:
+    """Whether a bound has moved enough to go on with: first finite, or by a share of its size or of the range."""
+    with np.errstate(invalid="ignore"):
+        size = np.minimum(np.maximum(1.0, np.abs(old)), np.maximum(np.abs(other - old), WHOLE))
+        return np.isfinite(new) & (~np.isfinite(old) | (np.abs(new - old) > PROGRESS * size))
+
+
+@dataclass(frozen=True, eq=False)
+class Activity:
+    """The smallest and largest value of each row within bounds, with infinite terms counted apart."""
+
+    matrix: Matrix
+    small: Floats  # the smallest value of each entry's term
+    large: Floats
+    low: Floats  # the sum of the finite smallest terms of each row
+    high: Floats
+    open_below: Codes  # how many of the smallest terms of each row are infinite
+    open_above: Codes
+    size: Floats  # the largest finite term of each row in absolute value
+
+    @staticmethod
+    def of(matrix: Matrix, lower: Floats, upper: Floats) -> Activity:
+        low, high = lower[matrix.columns], upper[matrix.columns]
+        with np.errstate(invalid="ignore"):
+            small = np.where(matrix.values > 0, matrix.values * low, matrix.values * high)
+            large = np.where(matrix.values > 0, matrix.values * high, matrix.values * low)
+        small[matrix.values == 0] = large[matrix.values == 0] = 0.0
+        rows, count = matrix.row_of, matrix.rows
+        closed_below, closed_above = np.isfinite(small), np.isfinite(large)
+        terms_below, terms_above = np.where(closed_below, small, 0.0), np.where(closed_above, large, 0.0)
+        size = np.zeros(count)
+        filled = np.flatnonzero(np.diff(matrix.starts))
+        if len(filled):
+            sizes = np.maximum(np.abs(terms_below), np.abs(terms_above))
+            size[filled] = np.maximum.reduceat(sizes, matrix.starts[filled])
+        return Activity(
+            matrix,
+            small,
+            large,
+            np.bincount(rows, weights=terms_below, minlength=count).astype(np.float64, copy=False),
+            np.bincount(rows, weights=terms_above, minlength=count).astype(np.float64, copy=False),
+            np.bincount(rows[~closed_below], minlength=count),
+            np.bincount(rows[~closed_above], minlength=count),
+            size,
+        )
+
+    @property
+    def smallest(self) -> Floats:
+        return np.where(self.open_below > 0, -np.inf, self.low)
+
+    @property
+    def largest(self) -> Floats:
+        return np.where(self.open_above > 0, np.inf, self.high)
+
+    def broken(self, problem: Problem) -> tuple[int, bool] | None:
+        """The row that is broken most whatever the columns are, and whether by its upper side; None when none is."""
+        if not problem.rows:
+            return None
+        scale = np.maximum(1.0, self.size)
+        with np.errstate(invalid="ignore"):
+            above = (self.smallest - problem.row_upper) / np.maximum(scale, np.abs(problem.row_upper))
+            below = (problem.row_lower - self.largest) / np.maximum(scale, np.abs(problem.row_lower))
+        above[np.isneginf(problem.row_upper)] = np.inf
+        below[np.isposinf(problem.row_lower)] = np.inf
+        at_above, at_below = int(np.nanargmax(_plain(above))), int(np.nanargmax(_plain(below)))
+        if not max(_plain(above)[at_above], _plain(below)[at_below]) > CERTAIN:
+            return None
+        upper = bool(_plain(above)[at_above] >= _plain(below)[at_below])
+        return (at_above, True) if upper else (at_below, False)
+
+    def bounds_from(self, sides: Floats, *, smallest: bool) -> Floats:
+        """For every entry the bound of its column that a side of its row and the other terms leave; NaN-free.
+
+        With `smallest` the upper sides are given, and the other terms are at their smallest.
+        """
+        terms, total, opened = (
+            (self.small, self.low, self.open_below) if smallest else (self.large, self.high, self.open_above)
+        )
+        rows = self.matrix.row_of
+        infinite = ~np.isfinite(terms)
+        others = np.where(infinite, total[rows], total[rows] - np.where(infinite, 0.0, terms))
+        known = (opened[rows] - infinite) == 0
+        known &= np.isfinite(sides[rows]) & (self.matrix.values != 0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            bound = (sides[rows] - others) / self.matrix.values
+        is_upper = (self.matrix.values > 0) == smallest
+        return np.where(known & np.isfinite(bound), bound, np.where(is_upper, np.inf, -np.inf))
+
+
+def _plain(values: Floats) -> Floats:
+    return np.where(np.isnan(values), -np.inf, values)

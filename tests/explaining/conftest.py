@@ -1,0 +1,9 @@
+"""Lets the tests of this folder share modules, and use the problem builders of the conformance list."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parent.parent / "conformance"))
