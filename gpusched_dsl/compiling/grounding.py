@@ -20,6 +20,7 @@ from gpusched_dsl.compiling.linear import Linearizer
 from gpusched_dsl.compiling.sizes import entries_at_least
 from gpusched_dsl.compiling.store import Columns, Store
 from gpusched_dsl.compiling.terms import Terms
+from gpusched_dsl.compiling.unused import without_unused
 from gpusched_dsl.ir.definitions import Conditions
 from gpusched_dsl.ir.domains import Codes, Domain, Tuples
 from gpusched_dsl.ir.problem import Family, Floats, Int32s, Matrix, Objective, Problem, Term
@@ -110,7 +111,7 @@ class _Grounding:
                 objectives.append(self._objective(objective))
         self.found.raise_if_errors()
         added = self.terms.bounds()
-        return Problem(
+        problem = Problem(
             name=self.model.name,
             variables=families,
             lower=np.concatenate((lower, added[0])),
@@ -125,6 +126,7 @@ class _Grounding:
             definitions=tuple(self.terms.definitions),
             conditions=_conditions(rows),
         )
+        return without_unused(problem)
 
     def _refuse_too_large(self, domains: dict[str, Domain]) -> None:
         """Refuse a problem that cannot fit before any row is made, naming the largest family."""

@@ -32,6 +32,7 @@ class Terms:
         # Products known so far: sorted keys of their pairs of columns, and the results in the same order.
         self._pairs = np.zeros(0, dtype=np.int64)
         self._products = np.zeros(0, dtype=np.int32)
+        self._made_of = np.zeros((0, 3), dtype=np.int32)  # a product and its two factors, in the order of products
 
     @property
     def zero_one(self) -> NDArray[np.bool_]:
@@ -70,7 +71,42 @@ class Terms:
         return name
 
     def product(self, left: Int32s, right: Int32s, span: Span) -> Int32s:
-        """The column of each product of two columns; the same pair has the same column in the whole problem."""
+        """The column of each product of two columns; what is multiplied in another order has the same column."""
+        factors = self._sorted_factors(np.concatenate((self._factors(left), self._factors(right)), axis=1))
+        result = factors[:, 0].copy()
+        for column in factors.T[1:]:
+            more = np.flatnonzero(column >= 0)
+            if len(more):
+                result[more] = self._pair(result[more], column[more], span)
+        return result
+
+    def _factors(self, columns: Int32s) -> Int32s:
+        """The columns that each column is a product of (itself when it is none), in rows filled up with -1."""
+        parts = columns.reshape(-1, 1)
+        while len(self._made_of):
+            known = self._made_of[:, 0]
+            at = np.minimum(np.searchsorted(known, parts), len(known) - 1)
+            made = known[at] == parts
+            if not made.any():
+                break
+            parts = np.concatenate(
+                (np.where(made, self._made_of[at, 1], parts), np.where(made, self._made_of[at, 2], -1)), axis=1
+            )
+        return parts
+
+    def _sorted_factors(self, parts: Int32s) -> Int32s:
+        """Factors in one order, those that are 0 or 1 first and each of them once, -1 behind."""
+        last = 2 * self.columns
+        rank = np.where(parts < 0, last, parts + np.where(self.zero_one[parts], 0, self.columns)).astype(np.int64)
+        rank.sort(axis=1)
+        again = (rank[:, 1:] == rank[:, :-1]) & (rank[:, 1:] < self.columns)
+        if again.any():
+            rank[:, 1:][again] = last
+            rank.sort(axis=1)
+        used = rank[:, : max(1, int((rank < last).sum(axis=1).max(initial=1)))]
+        return np.where(used == last, -1, used % self.columns).astype(np.int32)
+
+    def _pair(self, left: Int32s, right: Int32s, span: Span) -> Int32s:
         low, high = np.minimum(left, right).astype(np.int64), np.maximum(left, right).astype(np.int64)
         keys = (low << 32) | high
         known, first, back = np.unique(keys, return_index=True, return_inverse=True)
@@ -81,9 +117,7 @@ class Terms:
             columns[hit] = self._products[at[hit]]
         one, other = low[first].astype(np.int32), high[first].astype(np.int32)
         square = (columns < 0) & (one == other)
-        idle = square & self.zero_one[one]
-        columns[idle] = one[idle]
-        for new, make in ((square & ~idle, self._squares), ((columns < 0) & ~square, self._binary_products)):
+        for new, make in ((square, self._squares), ((columns < 0) & ~square, self._binary_products)):
             if new.any():
                 columns[new] = make(one[new], other[new], span)
         order = np.argsort(np.concatenate((self._pairs, known)), kind="stable")
@@ -105,10 +139,12 @@ class Terms:
         arguments = Affines.of_columns(np.stack((one, other), axis=1).reshape(-1))
         name = f"{self.name_of(one)} * {self.name_of(other)}"
         starts = 2 * np.arange(len(one) + 1, dtype=np.int64)
-        return self.add(
+        results = self.add(
             "product", _numbered(len(one)), lambda results: Product(results, starts, arguments, span, name), span,
             zero_one=self.zero_one[one] & self.zero_one[other],
         )  # fmt: skip
+        self._made_of = np.concatenate((self._made_of, np.stack((results, one, other), axis=1)))
+        return results
 
     def name_of(self, columns: Int32s) -> str:
         """The families that some columns belong to, for people: `train`, or `train, serve`."""

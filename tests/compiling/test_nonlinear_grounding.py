@@ -1,0 +1,186 @@
+"""Definitions and conditional rows say what the formulas say: at random points, the evaluator and the rows agree."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gpusched_dsl.compiling.evaluate import Evaluator
+from gpusched_dsl.compiling.frames import EMPTY_FRAME
+from gpusched_dsl.compiling.grounding import ground
+from gpusched_dsl.compiling.instance import build_instance
+from gpusched_dsl.compiling.limits import Limits
+from gpusched_dsl.ir.definitions import completed
+from gpusched_dsl.ir.problem import Floats, Problem
+from gpusched_dsl.language.diagnostics import Diagnostics
+from gpusched_dsl.language.scenarios.scenario import CheckedScenario, check_scenario
+from gpusched_dsl.language.workspace import workspace_from_text
+
+HEAD = """
+model M {{
+  set A ordered; set B;
+  param p[A]; param q[B] default 2; param flag[A] binary;
+  var x[A] >= -3 <= 4; var b[A] binary; var c[A, B] binary; var n[B] integer >= -2 <= 3;
+  let steps[a in A] = max(x[a] - 1, 0) + 2 * x[a];
+  let busy[a in A, u in B] = c[a, u] and b[a];
+  {body}
+}}
+scenario S for M {{ A = {{ 1, 2, 3 }}; B = {{ u, v }}; table A: p flag = 1 1 0 2 -2 1 3 3 1; q["v"] = 3; }}
+"""
+
+
+def scenario_of(body: str) -> CheckedScenario:
+    diagnostics = Diagnostics()
+    workspace = workspace_from_text(HEAD.format(body=body), "<text>", diagnostics, Path())
+    scenario = check_scenario(workspace, "S", {}, diagnostics)
+    diagnostics.raise_if_errors()
+    assert scenario is not None
+    return scenario
+
+
+def satisfied(problem: Problem, name: str, point: Floats) -> list[bool]:
+    """For each index tuple of a constraint whether all its rows hold at a complete point."""
+    activity = problem.matrix.activity(point)
+    slack = 1e-9 * (1 + np.abs(activity))
+    holds = (activity >= problem.row_lower - slack) & (activity <= problem.row_upper + slack)
+    holds |= ~problem.conditions.active(problem.rows, point)
+    by_index: dict[object, bool] = {}
+    for family in problem.constraint(name):
+        for row in range(family.first, family.stop):
+            index = family.index_of(row)
+            by_index[index] = by_index.get(index, True) and bool(holds[row])
+    return [by_index.get((a,), True) for a in (1, 2, 3)]
+
+
+def assert_rows_mean_the_formulas(body: str, rng: np.random.Generator, points: int = 12) -> None:
+    scenario = scenario_of(body)
+    instance = build_instance(scenario, folder=Path())
+    problem = ground(scenario.model, instance.store)
+    evaluator = Evaluator(scenario.model, instance.store, Limits())
+    declared = problem.variables[-1].stop
+    for _ in range(points):
+        point = np.zeros(problem.columns)
+        low, high = problem.lower[:declared], problem.upper[:declared]
+        point[:declared] = rng.integers(low.astype(int), high.astype(int) + 1)
+        full = completed(problem.definitions, point)
+        assert not np.isnan(full).any()
+        instance.store.point = full
+        for constraint in scenario.model.constraints.values():
+            frame = evaluator.domain_frame(constraint.indexing, instance.store.sets["A"])
+            expected = evaluator.mask(constraint.body, frame).tolist()
+            assert satisfied(problem, constraint.name, full) == expected, (body, point)
+        for objective, checked in zip(problem.objectives, scenario.model.objectives, strict=True):
+            for term, formula in zip(objective.terms, checked.terms, strict=True):
+                value = float(evaluator.numbers(formula.value, EMPTY_FRAME).reshape(-1)[0])
+                assert term.value(full) == pytest.approx(value, rel=1e-9, abs=1e-9), (body, point)
+        instance.store.point = None
+
+
+class Formulas:
+    """Random formulas over the model above, as text; `a` is bound."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = random.Random(seed)
+        self.bound = 0
+
+    def number(self, depth: int) -> str:
+        pick = self.rng.random() if depth > 0 else 0.0
+        if pick < 0.3:
+            return self.rng.choice(
+                ["x[a]", "b[a]", "steps[a]", 'n["u"]', 'c[a, "v"]', "p[a]", "2", "(x[a-1] else 1)", "x[first(A)]"]
+            )
+        one = self.number(depth - 1)
+        other = self.number(depth - 1)
+        return self.rng.choice(
+            [
+                f"({one} + {other})", f"({one} - 2 * {other})", f"{one} * {other}", f"{one} * {other}",
+                f"max({one}, {other})", f"min({one}, {other}, 1)", f"abs({one})", f"({one}) ^ 2", f"sqrt(abs({one}))",
+                f"exp({one} / 50)", f"log(1 + abs({one}))", f"{one} / (1 + abs({other}))", f"1.5 ^ ({one} / 20)",
+                f"(if {self.condition(depth - 1)} then {one} else {other})", self.over("sum", depth),
+                self.over("max", depth), self.over("min", depth),
+                f"(count[w in B] ({self.condition(depth - 1)}))",
+            ]
+        )  # fmt: skip
+
+    def over(self, op: str, depth: int) -> str:
+        self.bound += 1
+        w = f"w{self.bound}"
+        body = self.rng.choice([f"c[a, {w}] * {self.number(depth - 1)}", f"(n[{w}] + {self.number(depth - 1)})"])
+        return f"({op}[{w} in B] {body})"
+
+    def condition(self, depth: int) -> str:
+        pick = self.rng.random() if depth > 0 else 0.2
+        if pick < 0.15:
+            return self.rng.choice(["b[a]", 'c[a, "u"]', "flag[a] == 1", 'busy[a, "v"]', "b[a] == 0", 'c[a, "v"] >= 1'])
+        if pick < 0.5:
+            op = self.rng.choice(["<=", ">=", "=="])
+            return f"({self.number(depth - 1)} {op} {self.number(depth - 1)})"
+        one, other = self.condition(depth - 1), self.condition(depth - 1)
+        self.bound += 1
+        w = f"w{self.bound}"
+        return self.rng.choice(
+            [
+                f"({one} and {other})", f"({one} or {other})", f"(not {one})", f"({one} => {other})",
+                f"({one} <=> {other})", f"(any[{w} in B] (c[a, {w}] and {one}))",
+                f"(all[{w} in B] (c[a, {w}] or {one}))", f"(any[{w} in B where q[{w}] > 5] c[a, {w}])",
+                f"({one} => ({other} => {self.condition(depth - 1)}))",
+                f"(all[{w} in B where q[{w}] > 5] c[a, {w}])", f"(-2 <= {self.number(depth - 1)} <= 3)",
+            ]
+        )  # fmt: skip
+
+
+def random_body(seed: int) -> str:
+    formulas = Formulas(seed)
+    guards = ["b[a] => ", "not b[a] or ", "x[a] <= 9 and "]  # so that a decision occurs in each
+    constraints = [f"constraint k{i}[a in A]: {g}{formulas.condition(3)};" for i, g in enumerate(guards)]
+    formulas.bound += 1
+    terms = [f"t{i}: sum[a in A] {formulas.number(3)};" for i in range(2)]
+    return "minimize value {{ {} }} {}".format(" ".join(terms), "\n  ".join(constraints))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_formulas(seed: int) -> None:
+    assert_rows_mean_the_formulas(random_body(seed), np.random.default_rng(seed))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(1000, 2500))
+def test_many_random_formulas(seed: int) -> None:
+    assert_rows_mean_the_formulas(random_body(seed), np.random.default_rng(seed))
+
+
+def grounded(body: str) -> Problem:
+    scenario = scenario_of(body)
+    return ground(scenario.model, build_instance(scenario, folder=Path()).store)
+
+
+def test_a_repeated_product_has_one_column() -> None:
+    problem = grounded(
+        'minimize t: sum[a in A] b[a] * c[a, "u"] * x[a]; '
+        'constraint k[a in A]: c[a, "u"] * b[a] + x[a] * b[a] * c[a, "u"] <= 2;'
+    )
+    assert [(d.op, d.size) for d in problem.definitions] == [("product", 3), ("product", 3)]
+
+
+def test_a_term_that_needs_fewer_indices_is_defined_once_for_each_of_them() -> None:
+    problem = grounded("minimize t: sum[a in A, u in B] (q[u] * max(x[a], 0) + steps[a] + steps[a]);")
+    assert [(d.op, d.size) for d in problem.definitions] == [("extreme", 3), ("extreme", 3)]
+
+
+def test_binaries_need_no_definitions_in_clauses() -> None:
+    problem = grounded(
+        'minimize t: 0; constraint k[a in A]: b[a] => c[a, "u"]; constraint l[a in A]: b[a] or not c[a, "v"];'
+        'constraint m[a in A]: b[a] == 1 => c[a, "u"] + x[a] <= 2; constraint o[a in A]: b[a] * b[a] <= 1;'
+    )
+    assert not problem.definitions
+    assert len(problem.conditions.rows) == 3
+
+
+def test_definitions_remember_their_index_and_their_words() -> None:
+    problem = grounded("minimize t: sum[a in A where p[a] > 0] max(x[a], b[a]);")
+    (family,) = problem.auxiliary
+    assert (family.name, family.doc) == ("objective.max", "max(x[a], b[a])")
+    assert family.domain.label_columns() == [[1, 3]]
