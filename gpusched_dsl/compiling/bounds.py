@@ -2,29 +2,44 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gpusched_dsl.ir.definitions import Affines
+from gpusched_dsl.compiling.bounds_backwards import arguments_within
+from gpusched_dsl.compiling.bounds_images import image_of
+from gpusched_dsl.compiling.bounds_rows import CROSSING, WHOLE, Box, Flags, Upper, sweep
+from gpusched_dsl.ir.definitions import Affines, Definition, Holds
 from gpusched_dsl.ir.problem import Floats, Problem
+
+# Rounds over all rows and definitions; most problems settle within three.
+ROUNDS = 8
 
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """Valid bounds of every column: no feasible point lies outside. `lower > upper` somewhere: there is none."""
+    """Valid bounds of every column: no feasible point lies outside. `lower <= upper` everywhere.
+
+    `feasible` is false where bounds were found to cross: there is no feasible point, and what had been found until then
+    is given.
+    """
 
     lower: Floats
     upper: Floats
+    feasible: bool = True
 
     def of(self, affines: Affines) -> tuple[Floats, Floats]:
         """The smallest and the largest value each expression can have within the bounds."""
         matrix = affines.matrix
+        if affines.count and affines.single.min() >= 0:
+            return self.lower[affines.single], self.upper[affines.single]
+        positive, count = matrix.values > 0, matrix.rows
         low, high = self.lower[matrix.columns], self.upper[matrix.columns]
         with np.errstate(invalid="ignore"):
-            small = np.where(matrix.values >= 0, matrix.values * low, matrix.values * high)
-            large = np.where(matrix.values >= 0, matrix.values * high, matrix.values * low)
-        count = matrix.rows
+            small, large = matrix.values * np.where(positive, low, high), matrix.values * np.where(positive, high, low)
+        zero = matrix.values == 0
+        if zero.any():
+            small[zero] = large[zero] = 0.0
         return (
             np.bincount(matrix.row_of, weights=small, minlength=count) + affines.constants,
             np.bincount(matrix.row_of, weights=large, minlength=count) + affines.constants,
@@ -33,4 +48,122 @@ class Bounds:
 
 def propagated(problem: Problem) -> Bounds:
     """The bounds that follow from declared ones, rows and definitions."""
-    return Bounds(problem.lower, problem.upper)
+    box = _shrunk(problem)
+    return Bounds(box.lower, box.upper, box.feasible)
+
+
+def tightened(problem: Problem) -> Problem:
+    """The problem with the bounds that rows and results imply written to the columns that nonlinear parts read.
+
+    Passes drop or replace what holds anyway *within the bounds*. A bound may follow from the very definition that is
+    dropped because of it (`max(x, z) <= 3` bounds x, which then lies below `z == 3`), so it must be stated first. What
+    definitions say about their own results is not stated: it stays true of the values computed anew.
+    """
+    box = _shrunk(problem)
+    read = np.zeros(problem.columns, dtype=np.bool_)
+    for definition in problem.definitions:
+        read[definition.arguments.matrix.columns] = True
+    conditional = problem.matrix.take(problem.conditions.rows)
+    read[conditional.columns] = read[problem.conditions.columns] = True
+    lower, upper = np.where(read, box.stated_lower, problem.lower), np.where(read, box.stated_upper, problem.upper)
+    return replace(problem, lower=lower, upper=upper)
+
+
+def bounds_within(problem: Problem) -> Bounds:
+    """The bounds of the columns as they stand, with results bounded by their definitions; rows are not looked at."""
+    box = _box(problem)
+    for definition in problem.definitions:
+        _forwards(box, definition)
+    return Bounds(box.lower, box.upper, box.feasible)
+
+
+def _shrunk(problem: Problem) -> Box:
+    box = _box(problem)
+    rows: Upper | None = None
+    for _ in range(ROUNDS):
+        seen, box.changed = box.changed, np.zeros(problem.columns, dtype=np.bool_)
+        for definition in problem.definitions:
+            if rows is None or (seen | box.changed)[definition.arguments.matrix.columns].any():
+                _forwards(box, definition)
+        if rows is None:
+            rows = Upper.of(problem.matrix, problem.row_lower, problem.row_upper, _required(problem, box))
+            sweep(box, rows)
+        else:
+            sweep(box, rows.touching(seen | box.changed))
+        for definition in reversed(problem.definitions):
+            if box.feasible:
+                _backwards(box, definition)
+        if not box.feasible or not box.changed.any():
+            break
+    return box
+
+
+def _box(problem: Problem) -> Box:
+    """The declared bounds, rounded where columns are whole."""
+    lower, upper, integer = problem.lower.copy(), problem.upper.copy(), problem.integer
+    lower[integer] = np.ceil(lower[integer] - WHOLE * np.maximum(1.0, _size(lower[integer])))
+    upper[integer] = np.floor(upper[integer] + WHOLE * np.maximum(1.0, _size(upper[integer])))
+    crossed = lower > upper
+    box = Box(lower, upper, integer, problem.lower.copy(), problem.upper.copy(), np.zeros(len(lower), dtype=np.bool_))
+    if crossed.any():
+        box.feasible = False
+        lower[crossed] = upper[crossed] = np.clip(0.0, problem.upper[crossed], problem.lower[crossed])
+    else:
+        box.stated_lower[integer], box.stated_upper[integer] = lower[integer], upper[integer]
+    return box
+
+
+def _size(values: Floats) -> Floats:
+    return np.where(np.isfinite(values), np.abs(values), 0.0)
+
+
+def _required(problem: Problem, box: Box) -> Flags:
+    """The rows that hold at every feasible point: without a condition, or with one that is fixed."""
+    conditions = problem.conditions
+    required = np.ones(problem.rows, dtype=np.bool_)
+    value = conditions.values.astype(np.float64)
+    fixed = (box.lower[conditions.columns] == value) & (box.upper[conditions.columns] == value)
+    required[conditions.rows] = fixed
+    return required
+
+
+def _arguments(box: Box, definition: Definition) -> tuple[Floats, Floats]:
+    return Bounds(box.lower, box.upper).of(definition.arguments)
+
+
+def _forwards(box: Box, definition: Definition) -> None:
+    """Results lie in the image of the arguments; that is not stated, for it says nothing new of a point."""
+    if not definition.size:
+        return
+    low, high = image_of(definition, *_arguments(box, definition))
+    results = definition.results
+    old_low, old_high = box.lower[results], box.upper[results]
+    low, high = np.maximum(low, old_low), np.minimum(high, old_high)
+    crossed = low > high + CROSSING * np.maximum(1.0, _size(high))
+    if crossed.any():
+        box.feasible = False
+    kept = low > high
+    low, high = np.where(kept, old_low, low), np.where(kept, old_high, high)
+    box.lower[results], box.upper[results] = low, high
+    box.changed[results[(low > old_low) | (high < old_high)]] = True
+
+
+def _backwards(box: Box, definition: Definition) -> None:
+    """Arguments of the results that something else bounds."""
+    results = definition.results
+    bounded = np.isfinite(box.stated_lower[results]) | np.isfinite(box.stated_upper[results])
+    if isinstance(definition, Holds):
+        bounded = box.lower[results] > 0.5
+    if not bounded.any():
+        return
+    if not bounded.all():
+        definition = definition.take(np.flatnonzero(bounded))
+        results = definition.results
+    low, high = _arguments(box, definition)
+    within = arguments_within(definition, low, high, (box.lower[results], box.upper[results]))
+    if within is None:
+        return
+    begin, end = within
+    begin, end = np.where(begin > low, begin, -np.inf), np.where(end < high, end, np.inf)
+    constants = definition.arguments.constants
+    sweep(box, Upper.of(definition.arguments.matrix, begin - constants, end - constants))

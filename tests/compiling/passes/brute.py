@@ -109,9 +109,9 @@ def filled(problem: Problem, points: Floats) -> Floats:
     points = points.copy()
     for definition in problem.definitions:
         if definition.size and len(points):
-            arguments = points @ dense(definition.arguments, problem.columns).T + definition.arguments.constants
             repeated = definition.take(np.tile(np.arange(definition.size), len(points)))
             with np.errstate(all="ignore"):
+                arguments = points @ dense(definition.arguments, problem.columns).T + definition.arguments.constants
                 values = repeated.evaluate(arguments.ravel())
             points[:, definition.results] = values.reshape(len(points), definition.size)
     return points
@@ -368,6 +368,6 @@ def assert_bounds_hold(problem: Problem) -> None:
     """No feasible point of a problem with whole columns lies outside the propagated bounds."""
     bounds = Analysis(problem).bounds
     points = feasible_points(problem)
-    if len(points):
-        assert (bounds.lower <= points.min(axis=0)).all(), (bounds.lower, points.min(axis=0))
-        assert (bounds.upper >= points.max(axis=0)).all(), (bounds.upper, points.max(axis=0))
+    slack = 1e-9 * np.maximum(1.0, np.abs(points))
+    assert (points >= bounds.lower - slack).all(), (bounds.lower, points.min(axis=0))
+    assert (points <= bounds.upper + slack).all(), (bounds.upper, points.max(axis=0))

@@ -1,0 +1,143 @@
+"""What rows say about the bounds of their columns: one sweep over all entries at once.
+
+A row `sum a_j x_j <= b` gives `a_k x_k <= b - (smallest value of the other terms)`. Infinite terms are counted, not
+added: a row with one infinite term says something about that column only, with two about none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpusched_dsl.ir.matrix import Floats, Int32s, Matrix
+
+Flags = NDArray[np.bool_]
+
+# A bound moves only for this share of the width of its column (of its size where the column is unbounded): many tiny
+# steps cost more than they are worth.
+WORTH = 1e-3
+# Whole numbers may be missed by this much, as in the verification of points.
+WHOLE = 1e-6
+# Sums are this wrong at most, relative to the sizes that were added (rows have up to some thousand entries).
+ROUNDING = 2.0**-44
+# Smaller errors, relative to the bound itself, are not worth an ugly number.
+UGLY = 1e-12
+# A column whose bounds come this close (relatively) is fixed; bounds that cross by less have not crossed.
+MEETING = 1e-9
+CROSSING = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Upper:
+    """Rows in the form `matrix @ point <= limits` (finite limits)."""
+
+    matrix: Matrix
+    limits: Floats
+
+    @cached_property
+    def sizes(self) -> Floats:
+        return np.abs(self.matrix.values)
+
+    @staticmethod
+    def of(matrix: Matrix, lower: Floats, upper: Floats, used: Flags | None = None) -> Upper:
+        """All finite sides of some rows (all by default) in that form."""
+        below, above = np.isfinite(upper), np.isfinite(lower)
+        if used is not None:
+            below, above = below & used, above & used
+        first, second = np.flatnonzero(below), np.flatnonzero(above)
+        le, ge = matrix.take(first), matrix.take(second)
+        return Upper(
+            le.under(Matrix(ge.starts, ge.columns, -ge.values)), np.concatenate((upper[first], -lower[second]))
+        )
+
+    def touching(self, changed: Flags) -> Upper:
+        """The rows with a changed column."""
+        rows = np.zeros(self.matrix.rows, dtype=np.bool_)
+        rows[self.matrix.row_of[changed[self.matrix.columns]]] = True
+        return self if rows.all() else Upper(self.matrix.take(np.flatnonzero(rows)), self.limits[rows])
+
+
+@dataclass(eq=False)
+class Box:
+    """Bounds while they shrink. `feasible` is false once bounds cross: they are then left as they were.
+
+    `stated_*` leave out what is only known because a column is the result of a definition.
+    """
+
+    lower: Floats
+    upper: Floats
+    integer: Flags
+    stated_lower: Floats
+    stated_upper: Floats
+    changed: Flags
+    feasible: bool = True
+
+    def raise_lower(self, columns: Int32s, values: Floats) -> None:
+        """Take over lower bounds that are worth it; columns may repeat."""
+        self._move(columns, -values, -1.0)
+
+    def cut_upper(self, columns: Int32s, values: Floats) -> None:
+        self._move(columns, values, 1.0)
+
+    def _move(self, columns: Int32s, values: Floats, sign: float) -> None:
+        """Upper bounds of `sign * column`."""
+        finite = np.isfinite(values)
+        if not finite.all():
+            columns, values = columns[finite], values[finite]
+        if not len(columns):
+            return
+        near, far = (self.upper, self.lower) if sign > 0 else (self.lower, self.upper)
+        best = sign * near
+        integer = self.integer[columns]
+        whole = np.floor(values + WHOLE * np.maximum(1.0, np.abs(values)))
+        np.minimum.at(best, columns, np.where(integer, whole, values))
+        seen = np.zeros(len(near), dtype=np.bool_)
+        seen[columns] = True
+        at = np.flatnonzero(seen)
+        best, old, other = best[at], sign * near[at], sign * far[at]
+        size = np.maximum(1.0, np.abs(other))
+        with np.errstate(invalid="ignore"):
+            if (best < other - CROSSING * size).any():
+                self.feasible = False
+            sound = best >= other - CROSSING * size
+            best = np.where(best <= other + MEETING * size, other, best)
+            width = np.where(np.isfinite(old - other), old - other, np.maximum(1.0, np.abs(best)))
+            better = sound & (best < old) & ((best == other) | (old - best > WORTH * width))
+        at, best = at[better], sign * best[better]
+        near[at] = best
+        stated = self.stated_upper if sign > 0 else self.stated_lower
+        stated[at] = best
+        self.changed[at] = True
+
+
+def sweep(box: Box, rows: Upper) -> None:
+    """Shrink the bounds by every row once."""
+    matrix = rows.matrix
+    if not matrix.nonzeros:
+        return
+    values, columns, row_of, count = matrix.values, matrix.columns, matrix.row_of, matrix.rows
+    positive = values > 0
+    low, high = box.lower[columns], box.upper[columns]
+    near = values * np.where(positive, low, high)  # the smallest value of each term
+    infinite = np.isinf(near)
+    open_terms = np.bincount(row_of, weights=infinite, minlength=count) if infinite.any() else np.zeros(count)
+    counted = np.where(infinite, 0.0, near)
+    gap = rows.limits - np.bincount(row_of, weights=counted, minlength=count)
+    with np.errstate(invalid="ignore"):
+        moves = np.where(
+            infinite, open_terms[row_of] == 1, (open_terms[row_of] == 0) & (rows.sizes * (high - low) > gap[row_of])
+        )
+    at = np.flatnonzero(moves)
+    if not len(at):
+        return
+    added = np.bincount(row_of, weights=np.abs(counted), minlength=count) + np.abs(rows.limits)
+    row, size, start = row_of[at], rows.sizes[at], counted[at] / values[at]
+    reach, error = gap[row] / size, ROUNDING * added[row] / size
+    up = positive[at]
+    bound = np.where(up, start + reach, start - reach)
+    error = np.where(error > UGLY * np.maximum(1.0, np.abs(bound)), error, 0.0)
+    box.cut_upper(columns[at[up]], (bound + error)[up])
+    box.raise_lower(columns[at[~up]], (bound - error)[~up])
