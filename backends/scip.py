@@ -19,18 +19,24 @@ import numpy as np
 import pyscipopt
 from pyscipopt.scip import PY_SCIP_EVENTTYPE
 
+from gpusched_dsl.backends.escapes import escapes, may_be_unbounded
 from gpusched_dsl.backends.protocol import Capabilities, Monitor, SolveOptions
 from gpusched_dsl.backends.running import Control, run_stoppable
 from gpusched_dsl.backends.scip_options import apply_options
+from gpusched_dsl.backends.scip_terms import TAKEN, add_terms
 from gpusched_dsl.backends.screening import largest_coefficient
 from gpusched_dsl.backends.singletons import duals_back_to_rows
+from gpusched_dsl.backends.stages import largest_cost
 from gpusched_dsl.backends.writers import write_mps
+from gpusched_dsl.compiling.passes.steps import INDICATOR
 from gpusched_dsl.ir.answer import Answer, Status
+from gpusched_dsl.ir.definitions import completed
 from gpusched_dsl.ir.problem import Floats, Problem
 from gpusched_dsl.ir.verify import verify
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
 
 INFINITE = 1e20  # SCIP's own
+FAR = 1e9
 
 PROVED = {
     "optimal": Status.OPTIMAL,
@@ -63,10 +69,10 @@ def _versions() -> dict[str, str]:
 
 
 class ScipBackend:
-    """Linear and mixed-integer problems by SCIP, in one thread."""
+    """Linear, mixed-integer and nonlinear problems by SCIP, in one thread."""
 
     name = "scip"
-    capabilities = Capabilities(threads=False)
+    capabilities = Capabilities(threads=False, accepts=TAKEN | {INDICATOR})
 
     def versions(self) -> dict[str, str]:
         return dict(_versions())
@@ -93,7 +99,10 @@ class ScipSession:
                 self._model.readProblem(str(file))
             except Exception as failure:  # PySCIPOpt turns SCIP's return codes into bare exceptions of many types
                 raise DiagnosticError([_refused(problem, failure)]) from failure
+        self._has_duals = problem.is_linear and not problem.is_mip
+        self._endless = may_be_unbounded(problem)
         self._variables: list[Any] = _by_number(self._model.getVars(), problem.columns)
+        add_terms(self._model, self._variables, problem)
         self._progress = _ProgressEvents()
         self._model.includeEventhdlr(self._progress, "progress", "reports incumbents and bounds")
 
@@ -112,29 +121,55 @@ class ScipSession:
         model = self._model
         if model.getStageName() != "PROBLEM":
             model.freeTransform()
-        apply_options(model, options, self._problem.is_mip)
+        apply_options(model, options, self._problem)
         if start is not None:
             self._begin_from(start)
         control = Control()
+        answer = self._bounded(control, options, monitor) if self._endless else self._run(control, monitor)
+        if answer.status is Status.INFEASIBLE_OR_UNBOUNDED or (
+            answer.status is Status.UNBOUNDED and self._problem.is_mip and self._problem.is_linear
+        ):
+            answer = Answer(self._unbounded_or_infeasible(control, options, monitor), statistics=answer.statistics)
+        return replace(answer, solve_seconds=time.perf_counter() - began)
+
+    def _run(self, control: Control, monitor: Monitor | None) -> Answer:
+        model = self._model
         self._progress.control = control
         try:
             run_stoppable(model.optimizeNogil, control, monitor, model.interruptSolve)
         except KeyboardInterrupt:
             self._abandoned = True
             raise
+        except Exception as failure:  # PySCIPOpt turns SCIP's return codes into bare exceptions of many types
+            raise DiagnosticError([_failed(str(failure))]) from failure
         finally:
             self._progress.control = None
-        answer = self._answer(model.getStatus())
-        if answer.status is Status.INFEASIBLE_OR_UNBOUNDED or (
-            answer.status is Status.UNBOUNDED and self._problem.is_mip
-        ):
-            answer = Answer(self._unbounded_or_infeasible(control, options, monitor), statistics=answer.statistics)
-        return replace(answer, solve_seconds=time.perf_counter() - began)
+        return self._answer(model.getStatus())
+
+    def _bounded(self, control: Control, options: SolveOptions, monitor: Monitor | None) -> Answer:
+        """Solve a nonlinear problem whose objective may have no bound: look at the first point that is very good.
+
+        Left alone, SCIP searches its box of 1e20 without end or reports an optimum at its border.
+        """
+        problem, limit = self._problem, "limits/primal"
+        if limit in options.extra:
+            return self._run(control, monitor)
+        far = FAR * max(1.0, largest_cost(problem.objectives[0].costs(problem.columns)))
+        usual = self._model.getParam(limit)
+        self._model.setParam(limit, -far if problem.objectives[0].sense == "minimize" else far)
+        answer = self._run(control, monitor)
+        if answer.values is not None and escapes(problem, answer.values):
+            return Answer(Status.UNBOUNDED, statistics=answer.statistics)
+        if answer.reason != "objective" or control.stopping:
+            return answer
+        self._model.setParam(limit, usual)
+        return self._run(control, monitor)
 
     def _begin_from(self, start: Floats) -> None:
         """Offer a feasible point as it is; of another one the integer values, which SCIP tries to complete."""
         model, problem = self._model, self._problem
         if verify(problem, start).feasible:
+            start = completed(problem.definitions, start)
             solution, given = model.createOrigSol(), np.flatnonzero(start)
         elif problem.is_mip:
             solution, given = model.createPartialSol(), np.flatnonzero(problem.integer)
@@ -148,7 +183,8 @@ class ScipSession:
     def _unbounded_or_infeasible(self, control: Control, options: SolveOptions, monitor: Monitor | None) -> Status:
         """Tell the two apart: without costs the problem is feasible or not.
 
-        A feasible point makes a problem with an unbounded relaxation unbounded, as its data are rational.
+        A feasible point makes a linear problem with an unbounded relaxation unbounded, as its data are rational; of
+        others it says nothing.
         """
         rest = None if options.time_limit is None else max(0.0, options.time_limit - control.seconds)
         feasibility = ScipSession(replace(self._problem, objectives=()))
@@ -156,12 +192,12 @@ class ScipSession:
             status = feasibility.solve(replace(options, time_limit=rest), None, monitor).status
         finally:
             feasibility.close()
-        if status is Status.OPTIMAL:
+        if status is Status.OPTIMAL and self._problem.is_linear:
             return Status.UNBOUNDED
         return Status.INFEASIBLE if status is Status.INFEASIBLE else Status.INFEASIBLE_OR_UNBOUNDED
 
     def _answer(self, status: str) -> Answer:
-        model, problem = self._model, self._problem
+        model = self._model
         statistics = {"nodes": float(model.getNTotalNodes()), "iterations": float(model.getNLPIterations())}
         if status not in PROVED and status not in LIMITS:
             raise DiagnosticError([_failed(status)])
@@ -176,8 +212,8 @@ class ScipSession:
             return Answer(ended, bound=bound, reason=reason, statistics=statistics)
         best: Any = model.getBestSol()
         values = np.array([best[variable] for variable in self._variables], dtype=np.float64)
-        linear = ended is Status.OPTIMAL and not problem.is_mip
-        row_duals, reduced_costs = self._duals(values) if linear else (None, None)
+        proved = ended is Status.OPTIMAL and self._has_duals
+        row_duals, reduced_costs = self._duals(values) if proved else (None, None)
         return Answer(
             ended,
             values=values,
@@ -221,10 +257,11 @@ class _ProgressEvents(pyscipopt.Eventhdlr):
 
 
 def _by_number(named: list[Any], count: int) -> list[Any]:
-    """Objects named `c0, c1, ...` in the order of their numbers."""
+    """Objects named `c0, c1, ...` in the order of their numbers; SCIP has more, such as slacks of indicators."""
     ordered: list[Any] = [None] * count
     for one in named:
-        ordered[int(one.name[1:])] = one
+        if one.name.startswith("c"):
+            ordered[int(one.name[1:])] = one
     return ordered
 
 

@@ -9,6 +9,7 @@ import pyscipopt
 from pyscipopt.scip import PY_SCIP_PARAMSETTING
 
 from gpusched_dsl.backends.protocol import SolveOptions
+from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, did_you_mean
 
 # Parts of SCIP's presolve that lose optima of integer problems: the upgrade of rows to variable bounds in SCIP 10.0.2
@@ -19,10 +20,15 @@ WRONG_OTHERWISE: dict[str, bool | int] = {
 }
 
 
-def apply_options(model: pyscipopt.Model, options: SolveOptions, integers: bool) -> None:
+# SCIP's 1e-6 is absolute, and the rows and objectives that read a result multiply it. Below 1e-8 its LP solver fails.
+TERM_TOLERANCE = 1e-7
+
+
+def apply_options(model: pyscipopt.Model, options: SolveOptions, problem: Problem) -> None:
     """Set every parameter afresh, so that nothing of an earlier solve remains; raises DiagnosticError.
 
-    Without integers everything that changes rows or bounds is off, as dual values are those of the rows as stated.
+    Of linear problems without integers everything that changes rows or bounds is off, as dual values are those of the
+    rows as stated.
     """
     model.resetParams()
     model.hideOutput()
@@ -31,7 +37,9 @@ def apply_options(model: pyscipopt.Model, options: SolveOptions, integers: bool)
     model.setParam("limits/gap", options.gap)
     if options.time_limit is not None:
         model.setParam("limits/time", options.time_limit)
-    if not integers:
+    if problem.definitions:
+        model.setParam("numerics/feastol", TERM_TOLERANCE)
+    if problem.is_linear and not problem.is_mip:
         off = PY_SCIP_PARAMSETTING.OFF
         model.setPresolve(off)
         model.setHeuristics(off)

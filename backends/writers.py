@@ -88,6 +88,7 @@ class _Mps(_Writer):
         self._sides()
         self.text("BOUNDS\n")
         self._bounds()
+        self._indicators()
         self.text("ENDATA\n")
 
     def _row_types(self) -> None:
@@ -141,7 +142,10 @@ class _Mps(_Writer):
     def _bounds(self) -> None:
         """Both bounds of every integer column (their defaults differ between readers), else all but `0 .. inf`."""
         problem = self.problem
-        lower, upper, integer = problem.lower, problem.upper, problem.integer
+        binary = problem.integer & (problem.lower == 0) & (problem.upper == 1)
+        self._bound("BV", binary, None)  # readers take no other column for that of a condition
+        lower, upper = np.where(binary, 0.0, problem.lower), np.where(binary, np.inf, problem.upper)
+        integer = problem.integer & ~binary
         below, above = np.isfinite(lower), np.isfinite(upper)
         fixed = below & above & (lower == upper)
         free = ~below & ~above & ~integer
@@ -151,6 +155,16 @@ class _Mps(_Writer):
         self._bound("LO", below & ~fixed & (integer | (lower != 0)), lower)
         self._bound("UP", above & ~fixed, upper)
         self._bound("PL", ~above & ~free & integer, None)
+
+    def _indicators(self) -> None:
+        """The rows under a condition, in the section that CPLEX, Gurobi, SCIP and Xpress read."""
+        conditions = self.problem.conditions
+        stated = _kind(self.problem)[conditions.rows] != FREE
+        if not stated.any():
+            return
+        self.text("INDICATORS\n")
+        rows, columns = self.rows.gather(conditions.rows[stated]), self.columns.gather(conditions.columns[stated])
+        self.lines(" IF ", rows, " ", columns, " ", pl.Series(conditions.values[stated].astype(np.int64)))
 
     def _bound(self, kind: str, which: NDArray[np.bool_], values: Floats | None) -> None:
         places = np.flatnonzero(which)

@@ -1,0 +1,81 @@
+"""Nonlinear definitions as SCIP constraints: `result - f(arguments)` held from the sides that the problem needs.
+
+PySCIPOpt takes nonlinear constraints one by one (measured: 36 microseconds a product; reading the same from a CIP file
+takes longer, and time that grows with the square of their number). Where the problem gains only from a small result,
+`result >= f` says enough, which leaves SCIP a convex constraint where f is convex.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyscipopt
+from pyscipopt.scip import buildGenExprObj, quicksum
+
+from gpusched_dsl.compiling.passes.steps import Analysis
+from gpusched_dsl.ir.definitions import Affines, Definition, Power, Product, Unary
+from gpusched_dsl.ir.problem import Problem
+
+# The operations `add_terms` understands, named as in `Target`.
+TAKEN = frozenset({"product", "power", "exp", "log", "abs"})
+
+_FUNCTIONS: dict[str, Callable[[Any], Any]] = {"exp": pyscipopt.exp, "log": pyscipopt.log, "abs": abs}
+
+
+def add_terms(model: pyscipopt.Model, variables: list[Any], problem: Problem) -> None:
+    """Add every definition of `problem`; `variables[j]` is SCIP's object for column j."""
+    if not problem.definitions:
+        return
+    directions = Analysis(problem).directions
+    for definition in problem.definitions:
+        down, up = directions.down[definition.results], directions.up[definition.results]
+        # A result that nobody needs is held from both sides: where the function has no value there is no point.
+        below, above = (down | ~up).tolist(), (up | ~down).tolist()
+        terms = _terms(definition, _expressions(definition.arguments, variables))
+        for entry, (result, term) in enumerate(zip(definition.results.tolist(), terms, strict=True)):
+            difference = variables[result] - term
+            if below[entry] and above[entry]:
+                model.addCons(difference == 0.0)
+            else:
+                model.addCons(difference >= 0.0 if below[entry] else difference <= 0.0)
+
+
+def _expressions(affines: Affines, variables: list[Any]) -> list[Any]:
+    """SCIP's expression of every argument; the object of the column itself where it is just one.
+
+    A sum is made a node of its own, as PySCIPOpt would multiply out powers and products of it.
+    """
+    starts, columns = affines.matrix.starts.tolist(), affines.matrix.columns.tolist()
+    values, constants, single = affines.matrix.values.tolist(), affines.constants.tolist(), affines.single.tolist()
+    return [
+        variables[column]
+        if column >= 0
+        else buildGenExprObj(
+            quicksum(value * variables[j] for value, j in zip(values[a:b], columns[a:b], strict=True)) + constant
+        )
+        for column, constant, a, b in zip(single, constants, starts[:-1], starts[1:], strict=True)
+    ]
+
+
+def _terms(definition: Definition, arguments: list[Any]) -> list[Any]:
+    """The expression of every entry."""
+    match definition:
+        case Product(starts=starts):
+            return [_multiplied(arguments[a:b]) for a, b in pairwise(starts.tolist())]
+        case Power(exponents=exponents):
+            whole = np.rint(exponents) == exponents
+            powers = [int(e) if w else e for e, w in zip(exponents.tolist(), whole.tolist(), strict=True)]
+            return [argument**power for argument, power in zip(arguments, powers, strict=True)]
+        case Unary(function=function):
+            return [_FUNCTIONS[function](argument) for argument in arguments]
+    raise AssertionError(definition.op)  # the target of this backend does not accept it
+
+
+def _multiplied(factors: list[Any]) -> Any:
+    product = factors[0]
+    for factor in factors[1:]:
+        product = product * factor
+    return product
