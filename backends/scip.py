@@ -136,15 +136,19 @@ class ScipSession:
         model = self._model
         self._progress.control = control
         try:
-            run_stoppable(model.optimizeNogil, control, monitor, model.interruptSolve)
+            run_stoppable(self._optimize, control, monitor, model.interruptSolve)
         except KeyboardInterrupt:
             self._abandoned = True
             raise
-        except Exception as failure:  # PySCIPOpt turns SCIP's return codes into bare exceptions of many types
-            raise DiagnosticError([_failed(str(failure))]) from failure
         finally:
             self._progress.control = None
         return self._answer(model.getStatus())
+
+    def _optimize(self) -> None:
+        try:
+            self._model.optimizeNogil()
+        except Exception as failure:  # PySCIPOpt turns SCIP's return codes into bare exceptions of many types
+            raise DiagnosticError([_failed(str(failure))]) from failure
 
     def _bounded(self, control: Control, options: SolveOptions, monitor: Monitor | None) -> Answer:
         """Solve a nonlinear problem whose objective may have no bound: look at the first point that is very good.
