@@ -9,7 +9,7 @@ import numpy as np
 from gpusched_dsl.explaining.elements import Elements, Mask
 from gpusched_dsl.explaining.quickxplain import Groups
 from gpusched_dsl.ir.domains import Codes, Component
-from gpusched_dsl.ir.problem import Family
+from gpusched_dsl.ir.problem import Family, Problem
 
 
 def rows_by_family(elements: Elements, rows: Codes) -> Groups:
@@ -48,6 +48,11 @@ def bounds_by_family(elements: Elements, kept: Mask) -> Groups:
         members.append(columns + elements.first(kind))
         labels.append(_family_numbers(families, columns) + at * len(families))
     return Groups.by(np.concatenate(labels), np.concatenate(members))
+
+
+def columns_by_family(problem: Problem, columns: Codes) -> Groups:
+    """Columns of one variable together."""
+    return Groups.by(_family_numbers(problem.column_families, columns), columns)
 
 
 def _components(families: list[Family]) -> list[Component]:

@@ -6,11 +6,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from gpusched_dsl.explaining.elements import Mask
 from gpusched_dsl.ir.domains import Codes, Interval
-from gpusched_dsl.ir.matrix import Matrix
+from gpusched_dsl.ir.matrix import Int32s, Matrix
 from gpusched_dsl.ir.problem import Family, Floats, Objective, Problem, Term
 
-SLACK = "slack"
+SLACK, GIVES_WAY = "slack", "gives way"
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +25,7 @@ class Elastic:
     problem: Problem
     first: int
     slack_row: Codes
-    raises: np.ndarray
+    raises: Mask
 
     def changes(self, point: Floats, rows: int) -> tuple[Floats, Floats]:
         """By how much each of `rows` rows must have its lower side lowered and its upper side raised."""
@@ -55,6 +56,39 @@ def elastic(problem: Problem, rows: Codes, prices: Floats) -> Elastic:
     return Elastic(made, first, slack_row, raises)
 
 
+def with_binaries(stretched: Elastic, rows: Codes, at_most: Floats) -> Elastic:
+    """The fewest rows instead of the least total, then the least total: a binary for each of `rows` allows its slacks.
+
+    `at_most[k]` is the largest value of slack k.
+    """
+    problem = stretched.problem
+    count, first = len(rows), problem.columns
+    binaries = np.arange(first, first + count, dtype=np.int32)
+    position = np.zeros(problem.rows, dtype=np.int64)
+    position[rows] = np.arange(count)
+    slacks = np.arange(stretched.first, stretched.first + len(stretched.slack_row), dtype=np.int32)
+    allowed = binaries[position[stretched.slack_row]]
+    pairs = Matrix(
+        np.arange(0, 2 * len(slacks) + 1, 2, dtype=np.int64),
+        np.stack((slacks, allowed), axis=1).reshape(-1),
+        np.stack((np.ones(len(slacks)), -at_most), axis=1).reshape(-1),
+    )
+    number = Objective("minimize", (Term(None, binaries, np.ones(count)),))
+    made = replace(
+        problem,
+        auxiliary=(*problem.auxiliary, Family(GIVES_WAY, first, Interval(0, count - 1))),
+        lower=np.concatenate((problem.lower, np.zeros(count))),
+        upper=np.concatenate((problem.upper, np.ones(count))),
+        integer=np.concatenate((problem.integer, np.ones(count, dtype=np.bool_))),
+        constraints=(*problem.constraints, Family(GIVES_WAY, problem.rows, Interval(0, len(slacks) - 1))),
+        matrix=problem.matrix.under(pairs),
+        row_lower=np.concatenate((problem.row_lower, np.full(len(slacks), -np.inf))),
+        row_upper=np.concatenate((problem.row_upper, np.zeros(len(slacks)))),
+        objectives=(number, *problem.objectives),
+    )
+    return replace(stretched, problem=made)
+
+
 def row_scales(problem: Problem) -> Floats:
     """What counts as one unit of change of each row: the usual size of a side in its family.
 
@@ -78,7 +112,7 @@ def row_scales(problem: Problem) -> Floats:
     return scales
 
 
-def with_entries(matrix: Matrix, rows: Codes, columns: np.ndarray, values: Floats) -> Matrix:
+def with_entries(matrix: Matrix, rows: Codes, columns: Int32s, values: Floats) -> Matrix:
     """The matrix with further entries, in columns that it does not have yet."""
     order = np.argsort(rows, kind="stable")
     counts = np.diff(matrix.starts)

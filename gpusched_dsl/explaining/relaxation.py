@@ -1,0 +1,127 @@
+"""The smallest changes of right-hand sides that make an infeasible problem feasible, in the units of the rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gpusched_dsl.backends.driver import solve_problem
+from gpusched_dsl.backends.protocol import Backend, SolveOptions
+from gpusched_dsl.explaining.clock import Clock
+from gpusched_dsl.explaining.elastic import Elastic, elastic, row_scales, with_binaries
+from gpusched_dsl.explaining.elements import Mask
+from gpusched_dsl.explaining.oracle import Verdict, decide
+from gpusched_dsl.explaining.propagation import Activity
+from gpusched_dsl.ir.answer import Status
+from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.problem import Floats, Problem
+from gpusched_dsl.language.diagnostics import DiagnosticError
+
+NOTHING = 1e-6  # of the scale of a row: less is what a solver leaves behind
+DIGITS = 9  # of a change: its last digits are rounding errors
+ROOM = 10.0  # how far beyond the least change a row may give way where nothing else limits it
+
+
+@dataclass(frozen=True, eq=False)
+class Relaxation:
+    """Row `rows[k]` may fall `below[k]` under its lower side and exceed its upper side by `above[k]`.
+
+    `goal` is `least` (the smallest total change, each counted in the usual size of its constraint's sides) or `fewest`
+    (the fewest rows, then the smallest total). `proved`: nothing smaller exists among the rows that might give way.
+    `verified`: with these sides a point was found and checked.
+    """
+
+    goal: str
+    rows: Codes
+    below: Floats
+    above: Floats
+    proved: bool
+    verified: bool
+
+
+def applied(problem: Problem, relaxation: Relaxation) -> Problem:
+    """The problem with the changed sides."""
+    row_lower, row_upper = problem.row_lower.copy(), problem.row_upper.copy()
+    row_lower[relaxation.rows] -= relaxation.below
+    row_upper[relaxation.rows] += relaxation.above
+    return replace(problem, row_lower=row_lower, row_upper=row_upper)
+
+
+def relaxations(
+    problem: Problem, first: Mask, then: Mask, backend: Backend | str, clock: Clock
+) -> tuple[Relaxation, ...]:
+    """The relaxations `least` and `fewest` of a linear problem, as far as time allows.
+
+    Rows in `first` give way; where that is not enough, those in `then`. Empty when no rows suffice (bounds contradict
+    each other) or time is up.
+    """
+    for mask in (first, then):
+        rows = np.flatnonzero(mask & (np.isfinite(problem.row_lower) | np.isfinite(problem.row_upper)))
+        if not len(rows) or clock.over:
+            continue
+        least = _least(problem, rows, backend, clock)
+        if least is None:
+            continue
+        if len(least.rows) <= 1:  # one row is the fewest there can be
+            return (least,)
+        fewest = None if clock.over else _fewest(problem, rows, least, backend, clock)
+        return (least,) if fewest is None or len(fewest.rows) >= len(least.rows) else (least, fewest)
+    return ()
+
+
+def _least(problem: Problem, rows: Codes, backend: Backend | str, clock: Clock) -> Relaxation | None:
+    stretched = elastic(replace(problem, objectives=()), rows, 1.0 / row_scales(problem)[rows])
+    return _solved("least", problem, stretched, backend, clock)
+
+
+def _fewest(
+    problem: Problem, rows: Codes, least: Relaxation, backend: Backend | str, clock: Clock
+) -> Relaxation | None:
+    """Binaries say which rows give way; by how much at most follows from the bounds of the columns."""
+    activity = Activity.of(problem.matrix, problem.lower, problem.upper)
+    scales = row_scales(problem)
+    fallback = np.full(problem.rows, 0.0)
+    fallback[rows] = ROOM * np.maximum(scales[rows], _largest(least, scales) * scales[rows])
+    with np.errstate(invalid="ignore"):
+        falls, exceeds = problem.row_lower - activity.smallest, activity.largest - problem.row_upper
+    limited = np.where(np.isfinite(problem.row_lower), np.isfinite(falls), True)
+    limited &= np.where(np.isfinite(problem.row_upper), np.isfinite(exceeds), True)
+    stretched = elastic(replace(problem, objectives=()), rows, 1.0 / scales[rows])
+    at_most = np.where(stretched.raises, falls[stretched.slack_row], exceeds[stretched.slack_row])
+    at_most = np.where(np.isfinite(at_most), np.maximum(at_most, 0.0), fallback[stretched.slack_row])
+    found = _solved("fewest", problem, with_binaries(stretched, rows, at_most), backend, clock)
+    return found if found is None or limited[rows].all() else replace(found, proved=False)
+
+
+def _largest(least: Relaxation, scales: Floats) -> float:
+    return float((np.maximum(least.below, least.above) / scales[least.rows]).max(initial=0.0))
+
+
+def _solved(goal: str, problem: Problem, stretched: Elastic, backend: Backend | str, clock: Clock) -> Relaxation | None:
+    try:
+        solved = solve_problem(
+            stretched.problem, backend, SolveOptions(time_limit=clock.share(), gap=1e-6), monitor=clock.monitor
+        )
+    except DiagnosticError:
+        return None
+    solved.close()
+    if solved.reason == "interrupt":
+        clock.interrupted = True
+    if solved.point is None:
+        return None
+    below, above = stretched.changes(solved.point, problem.rows)
+    changed = np.flatnonzero(np.maximum(below, above) > NOTHING * row_scales(problem))
+    found = Relaxation(
+        goal, changed, _tidy(below[changed]), _tidy(above[changed]), solved.status is Status.OPTIMAL, False
+    )
+    verdict, _ = decide(replace(applied(problem, found), objectives=()), backend, clock)
+    return replace(found, verified=verdict is Verdict.FEASIBLE)
+
+
+def _tidy(amounts: Floats) -> Floats:
+    """Without the last digits, which are rounding errors, and without what is nothing beside the largest."""
+    largest = float(amounts.max(initial=0.0))
+    digits = DIGITS - 1 - int(np.floor(np.log10(largest))) if largest > 0 else 0
+    rounded = np.round(amounts, min(max(digits, 0), 15))
+    return np.where(rounded < NOTHING * largest, 0.0, rounded)
