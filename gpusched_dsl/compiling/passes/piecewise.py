@@ -1,0 +1,115 @@
+"""Piecewise-linear terms as rows, with binaries only where the wanted half of the function is not convex.
+
+Takes `result == f(argument)`, f piecewise linear, each entry with a curve of its own, over the propagated range of its
+argument; pieces outside the range go. Only the half that is needed is kept: `result >= f` where a smaller result
+gains, `result <= f` where a larger one does.
+
+    convex f from below, concave f from above:  result >= (<=) y + slope * (argument - x) for every piece
+    otherwise:                                  the incremental or the logarithmic form over the range
+
+A convex function is the maximum of its pieces, so the rows say `result >= f` exactly. In the other forms binaries stand
+only at the kinks that break convexity; both have the convex hull of the function as their relaxation. What a target
+takes as it is (`piecewise`: sets of type SOS2) is left when it would need binaries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+import numpy as np
+
+from gpusched_dsl.compiling.passes.growth import Growth
+from gpusched_dsl.compiling.passes.piecewise_forms import Terms, add_incremental, add_logarithmic, add_piece_rows
+from gpusched_dsl.compiling.passes.piecewise_pieces import Flags, Pieces, pieces_of
+from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Note, Step, Target
+from gpusched_dsl.ir.definitions import Piecewise
+from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.names import entry_name
+from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
+
+# From this many runs on the logarithmic form solves faster: it has two rows per bit, the incremental two per kink.
+MANY_RUNS = 9
+
+Form = Callable[[Growth, Terms], None]
+
+
+class PiecewiseForms:
+    """Piecewise -> linear rows, and binaries where they are needed."""
+
+    name: ClassVar[str] = "piecewise"
+
+    def accepts(self, analysis: Analysis, target: Target) -> bool:
+        return any(isinstance(d, Piecewise) and d.size for d in analysis.problem.definitions)
+
+    def apply(self, analysis: Analysis, target: Target) -> Step:
+        growth = Growth(analysis.problem)
+        for definition in analysis.problem.definitions:
+            if isinstance(definition, Piecewise) and definition.size:
+                _reformulate(growth, analysis, definition, target)
+        return growth.step()
+
+
+def _reformulate(growth: Growth, analysis: Analysis, definition: Piecewise, target: Target) -> None:
+    low, high = analysis.bounds.of(definition.arguments)
+    low, high = np.minimum(low, high), np.maximum(low, high)  # crossed: nothing is feasible, whatever the range
+    down, up = analysis.directions.down[definition.results], analysis.directions.up[definition.results]
+    pieces = pieces_of(definition, low, high, down, up)
+    needed = down | up
+    plain, bent = needed & (pieces.runs == 1), needed & (pieces.runs > 1)
+    kept = bent & target.takes(definition.op)
+    bent &= ~kept
+    if bent.any() and not target.takes(INTEGERS):
+        raise DiagnosticError([_not_convex(definition, target)])
+    unbounded = np.flatnonzero(bent & ~(np.isfinite(low) & np.isfinite(high)))
+    if len(unbounded):
+        raise DiagnosticError([_unbounded(analysis, definition, int(unbounded[0]))])
+    many = bent & (pieces.runs >= MANY_RUNS)
+    made: list[tuple[str, Flags, Form]] = [
+        ("one row per piece", plain, add_piece_rows),
+        ("incremental form", bent & ~many, add_incremental),
+        ("logarithmic form", many, add_logarithmic),
+    ]
+    for did, chosen, add in made:
+        entries = np.flatnonzero(chosen)
+        if len(entries):
+            rows, columns = growth.rows, growth.columns
+            add(growth, _terms(growth, definition, pieces, down, up, entries))
+            growth.notes.append(_note(definition, did, len(entries), growth.rows - rows, growth.columns - columns))
+    growth.remove(definition, ~kept)
+
+
+def _terms(growth: Growth, definition: Piecewise, pieces: Pieces, down: Flags, up: Flags, entries: Codes) -> Terms:
+    name = growth.problem.column_family(int(definition.results[0])).name
+    index = growth.index_of(definition, entries)
+    return Terms(definition.take(entries), pieces.of(entries), down[entries], up[entries], name, index)
+
+
+def _note(definition: Piecewise, did: str, entries: int, rows: int, columns: int) -> Note:
+    return Note(PiecewiseForms.name, definition.name, did, entries, rows, columns, span=definition.span)
+
+
+def _not_convex(definition: Piecewise, target: Target) -> Diagnostic:
+    return Diagnostic(
+        "GSM3203",
+        f"`{definition.name}` is used where it is not convex, and `{target.name}` takes no whole variables",
+        definition.span,
+        help="choose a mixed-integer backend, such as `highs` or `scip`",
+    )
+
+
+def _unbounded(analysis: Analysis, definition: Piecewise, entry: int) -> Diagnostic:
+    """Names a column whose missing bound leaves the argument of an entry without one."""
+    argument = definition.arguments.matrix.take(np.array([entry]))
+    bounds, columns, rising = analysis.bounds, argument.columns, argument.values > 0
+    from_below = np.where(rising, np.isneginf(bounds.lower[columns]), np.isposinf(bounds.upper[columns]))
+    from_above = np.where(rising, np.isposinf(bounds.upper[columns]), np.isneginf(bounds.lower[columns]))
+    at = int(np.flatnonzero(from_below | from_above)[0])
+    side = "lower" if bool(from_below[at]) == bool(rising[at]) else "upper"
+    name = entry_name(analysis.problem.column_family(int(columns[at])), int(columns[at]))
+    return Diagnostic(
+        "GSM3202",
+        f"`{definition.name}` needs an argument with bounds, and `{name}` has no {side} bound",
+        definition.span,
+        help=f"give `{name}` a {side} bound",
+    )
