@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gpusched_dsl.compiling.bounds_backwards import arguments_within
-from gpusched_dsl.compiling.bounds_images import image_of
+from gpusched_dsl.compiling.bounds_images import Interval, image_of
 from gpusched_dsl.compiling.bounds_rows import CROSSING, WHOLE, Box, Flags, Upper, sweep
-from gpusched_dsl.ir.definitions import Affines, Definition, Holds
+from gpusched_dsl.compiling.bounds_whole import whole_columns
+from gpusched_dsl.ir.definitions import Affines, Definition
 from gpusched_dsl.ir.problem import Floats, Problem
 
 # Rounds over all rows and definitions; most problems settle within three.
@@ -48,25 +49,24 @@ class Bounds:
 
 def propagated(problem: Problem) -> Bounds:
     """The bounds that follow from declared ones, rows and definitions."""
-    box = _shrunk(problem)
+    box, images = _box(problem), [_everything(d) for d in problem.definitions]
+    rows: Upper | None = None
+    for _ in range(ROUNDS):
+        changed, box.changed = box.changed, np.zeros(problem.columns, dtype=np.bool_)
+        for at, definition in enumerate(problem.definitions):
+            if rows is None or (changed | box.changed)[definition.arguments.matrix.columns].any():
+                images[at] = _forwards(box, definition)
+        if rows is None:
+            rows = Upper.of(problem.matrix, problem.row_lower, problem.row_upper, _required(problem, box))
+            sweep(box, rows)
+        else:
+            sweep(box, rows.touching(changed | box.changed))
+        for definition, image in zip(reversed(problem.definitions), reversed(images), strict=True):
+            if box.feasible:
+                _backwards(box, definition, image)
+        if not box.feasible or not box.changed.any():
+            break
     return Bounds(box.lower, box.upper, box.feasible)
-
-
-def tightened(problem: Problem) -> Problem:
-    """The problem with the bounds that rows and results imply written to the columns that nonlinear parts read.
-
-    Passes drop or replace what holds anyway *within the bounds*. A bound may follow from the very definition that is
-    dropped because of it (`max(x, z) <= 3` bounds x, which then lies below `z == 3`), so it must be stated first. What
-    definitions say about their own results is not stated: it stays true of the values computed anew.
-    """
-    box = _shrunk(problem)
-    read = np.zeros(problem.columns, dtype=np.bool_)
-    for definition in problem.definitions:
-        read[definition.arguments.matrix.columns] = True
-    conditional = problem.matrix.take(problem.conditions.rows)
-    read[conditional.columns] = read[problem.conditions.columns] = True
-    lower, upper = np.where(read, box.stated_lower, problem.lower), np.where(read, box.stated_upper, problem.upper)
-    return replace(problem, lower=lower, upper=upper)
 
 
 def bounds_within(problem: Problem) -> Bounds:
@@ -77,40 +77,45 @@ def bounds_within(problem: Problem) -> Bounds:
     return Bounds(box.lower, box.upper, box.feasible)
 
 
-def _shrunk(problem: Problem) -> Box:
-    box = _box(problem)
-    rows: Upper | None = None
-    for _ in range(ROUNDS):
-        seen, box.changed = box.changed, np.zeros(problem.columns, dtype=np.bool_)
-        for definition in problem.definitions:
-            if rows is None or (seen | box.changed)[definition.arguments.matrix.columns].any():
-                _forwards(box, definition)
-        if rows is None:
-            rows = Upper.of(problem.matrix, problem.row_lower, problem.row_upper, _required(problem, box))
-            sweep(box, rows)
-        else:
-            sweep(box, rows.touching(seen | box.changed))
-        for definition in reversed(problem.definitions):
-            if box.feasible:
-                _backwards(box, definition)
-        if not box.feasible or not box.changed.any():
-            break
-    return box
+def tightened(problem: Problem, bounds: Bounds) -> Problem:
+    """The problem with `bounds` written to the columns that definitions give and those that nonlinear parts read.
+
+    Passes drop or replace what holds anyway *within the bounds*. A bound may follow from the very definition that is
+    dropped because of it (`max(x, z) <= 3` bounds x, which then lies below `z == 3`), so it must be stated first.
+    Results that can only be whole are marked as such, which a later pass could not tell any more.
+    """
+    read = np.zeros(problem.columns, dtype=np.bool_)
+    for definition in problem.definitions:
+        read[definition.results] = read[definition.arguments.matrix.columns] = True
+    conditional = problem.matrix.take(problem.conditions.rows)
+    read[conditional.columns] = read[problem.conditions.columns] = True
+    # Declared bounds that cross stay: the problem has no solution then, and must not get one.
+    read &= problem.lower <= problem.upper
+    return replace(
+        problem,
+        lower=np.where(read, bounds.lower, problem.lower),
+        upper=np.where(read, bounds.upper, problem.upper),
+        integer=whole_columns(problem),
+    )
 
 
 def _box(problem: Problem) -> Box:
     """The declared bounds, rounded where columns are whole."""
     lower, upper, integer = problem.lower.copy(), problem.upper.copy(), problem.integer
-    lower[integer] = np.ceil(lower[integer] - WHOLE * np.maximum(1.0, _size(lower[integer])))
-    upper[integer] = np.floor(upper[integer] + WHOLE * np.maximum(1.0, _size(upper[integer])))
+    whole = np.ceil(lower[integer] - WHOLE * np.maximum(1.0, _size(lower[integer])))
+    lower[integer] = whole
+    whole = np.floor(upper[integer] + WHOLE * np.maximum(1.0, _size(upper[integer])))
+    upper[integer] = whole
     crossed = lower > upper
-    box = Box(lower, upper, integer, problem.lower.copy(), problem.upper.copy(), np.zeros(len(lower), dtype=np.bool_))
-    if crossed.any():
-        box.feasible = False
-        lower[crossed] = upper[crossed] = np.clip(0.0, problem.upper[crossed], problem.lower[crossed])
-    else:
-        box.stated_lower[integer], box.stated_upper[integer] = lower[integer], upper[integer]
-    return box
+    lower[crossed], upper[crossed] = (
+        np.minimum(problem.lower, problem.upper)[crossed],
+        np.maximum(problem.lower, problem.upper)[crossed],
+    )
+    return Box(lower, upper, integer, np.zeros(len(lower), dtype=np.bool_), not crossed.any())
+
+
+def _everything(definition: Definition) -> Interval:
+    return np.full(definition.size, -np.inf), np.full(definition.size, np.inf)
 
 
 def _size(values: Floats) -> Floats:
@@ -131,14 +136,15 @@ def _arguments(box: Box, definition: Definition) -> tuple[Floats, Floats]:
     return Bounds(box.lower, box.upper).of(definition.arguments)
 
 
-def _forwards(box: Box, definition: Definition) -> None:
-    """Results lie in the image of the arguments; that is not stated, for it says nothing new of a point."""
+def _forwards(box: Box, definition: Definition) -> Interval:
+    """Results lie in the image of the arguments, which is returned."""
+    image = _everything(definition)
     if not definition.size:
-        return
-    low, high = image_of(definition, *_arguments(box, definition))
+        return image
+    image = image_of(definition, *_arguments(box, definition))
     results = definition.results
     old_low, old_high = box.lower[results], box.upper[results]
-    low, high = np.maximum(low, old_low), np.minimum(high, old_high)
+    low, high = np.maximum(image[0], old_low), np.minimum(image[1], old_high)
     crossed = low > high + CROSSING * np.maximum(1.0, _size(high))
     if crossed.any():
         box.feasible = False
@@ -146,14 +152,13 @@ def _forwards(box: Box, definition: Definition) -> None:
     low, high = np.where(kept, old_low, low), np.where(kept, old_high, high)
     box.lower[results], box.upper[results] = low, high
     box.changed[results[(low > old_low) | (high < old_high)]] = True
+    return image
 
 
-def _backwards(box: Box, definition: Definition) -> None:
-    """Arguments of the results that something else bounds."""
+def _backwards(box: Box, definition: Definition, image: Interval) -> None:
+    """Arguments, from the results that something else keeps within a part of the image."""
     results = definition.results
-    bounded = np.isfinite(box.stated_lower[results]) | np.isfinite(box.stated_upper[results])
-    if isinstance(definition, Holds):
-        bounded = box.lower[results] > 0.5
+    bounded = (box.lower[results] > image[0]) | (box.upper[results] < image[1])
     if not bounded.any():
         return
     if not bounded.all():

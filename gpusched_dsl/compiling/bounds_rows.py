@@ -62,16 +62,11 @@ class Upper:
 
 @dataclass(eq=False)
 class Box:
-    """Bounds while they shrink. `feasible` is false once bounds cross: they are then left as they were.
-
-    `stated_*` leave out what is only known because a column is the result of a definition.
-    """
+    """Bounds while they shrink. `feasible` is false once bounds cross: they are then left as they were."""
 
     lower: Floats
     upper: Floats
     integer: Flags
-    stated_lower: Floats
-    stated_upper: Floats
     changed: Flags
     feasible: bool = True
 
@@ -108,8 +103,6 @@ class Box:
             better = sound & (best < old) & ((best == other) | (old - best > WORTH * width))
         at, best = at[better], sign * best[better]
         near[at] = best
-        stated = self.stated_upper if sign > 0 else self.stated_lower
-        stated[at] = best
         self.changed[at] = True
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gpusched_dsl.compiling.passes.leftovers import refuse_leftovers
 from gpusched_dsl.compiling.passes.steps import Analysis, Pass, Prepared, Target
 from gpusched_dsl.ir.problem import Problem
@@ -22,6 +24,17 @@ def prepare(problem: Problem, target: Target) -> Prepared:
         if reformulate.accepts(analysis, target):
             step = reformulate.apply(analysis, target)
             prepared = prepared.then(step)
-            analysis = Analysis(step.problem)
+            analysis = Analysis(step.problem, swept=True)
     refuse_leftovers(analysis, target)
-    return prepared
+    return replace(prepared, problem=_without_implied_integers(prepared.problem, problem))
+
+
+def _without_implied_integers(problem: Problem, original: Problem) -> Problem:
+    """Results that are whole where declared columns are need not be integers for the solver.
+
+    Passes are told that they are whole by `tightened`. Backends that take conditions take them of binary columns only.
+    """
+    integer = problem.integer.copy()
+    integer[: original.columns] &= original.integer
+    integer[problem.conditions.columns] = True
+    return replace(problem, integer=integer)

@@ -9,7 +9,7 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from gpusched_dsl.compiling.bounds import Bounds, propagated
+from gpusched_dsl.compiling.bounds import Bounds, bounds_within, propagated, tightened
 from gpusched_dsl.compiling.directions import Directions, directions_of
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.problem import Floats, Problem
@@ -39,14 +39,15 @@ class Target:
 
 
 class Analysis:
-    """A problem with what passes ask about it, computed once."""
+    """A problem with what passes ask about it, computed once.
 
-    def __init__(self, problem: Problem) -> None:
-        self.problem = problem
+    The bounds that rows and definitions imply are columns' bounds in `problem` where nonlinear parts read them or give
+    them: passes may rely on them. `swept`: rows have been looked at before, when the problem was less reformulated.
+    """
 
-    @cached_property
-    def bounds(self) -> Bounds:
-        return propagated(self.problem)
+    def __init__(self, problem: Problem, swept: bool = False) -> None:
+        self.bounds: Bounds = bounds_within(problem) if swept else propagated(problem)
+        self.problem = tightened(problem, self.bounds)
 
     @cached_property
     def directions(self) -> Directions:
@@ -58,8 +59,8 @@ class Note:
     """A line of `explain`: what a pass did to some terms.
 
     `term` is the term in the author's words, `entries` how many there are, `rows` and `columns` what was added
-    (negative: taken away), `big_m` the smallest and largest constant that had to be chosen, `error` how far an approximation may
-    be from the term.
+    (negative: taken away), `big_m` the smallest and largest constant that had to be chosen, `error` how far an
+    approximation may be from the term.
     """
 
     made_by: str

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusched_dsl.backends.driver import solve_problem
+from gpusched_dsl.compiling.bounds import propagated
 from gpusched_dsl.compiling.passes.pipeline import prepare
 from gpusched_dsl.compiling.passes.steps import Analysis, Pass, Prepared, Target
 from gpusched_dsl.ir.definitions import (
@@ -366,7 +367,7 @@ def solved(problem: Problem) -> Optimum:
 
 def assert_bounds_hold(problem: Problem) -> None:
     """No feasible point of a problem with whole columns lies outside the propagated bounds."""
-    bounds = Analysis(problem).bounds
+    bounds = propagated(problem)
     points = feasible_points(problem)
     slack = 1e-9 * np.maximum(1.0, np.abs(points))
     assert (points >= bounds.lower - slack).all(), (bounds.lower, points.min(axis=0))
