@@ -1,13 +1,27 @@
-"""Which half of each definition `result == f(arguments)` is needed: the one that the problem pushes against."""
+"""Which half of each definition `result == f(arguments)` is needed: the one that the problem pushes against.
+
+Objectives and rows say for the columns they read whether a smaller or a larger value helps. A definition whose result
+is helped passes this on to its arguments, reversed where f falls with them. So, from the last definition to the first:
+
+    who gains from a smaller result keeps `result >= f`, who gains from a larger one keeps `result <= f`.
+
+Why that is enough: take a point of the problem with the halves only, and compute all results anew, in order. A result
+with `down` only becomes smaller or stays, one with `up` only becomes larger or stays, one with both stays: f moves
+that way because its arguments do. Nobody who reads a result loses from the way in which it moved.
+
+Two things are used. f is monotone as far as the bounds reach, so the bounds of results must be bounds of their
+columns, as `pipeline.prepare` makes them. And those follow from the rest of the problem: a bound of a result column is
+never a statement of its own, and counts for no direction here.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gpusched_dsl.compiling.bounds import Bounds
+from gpusched_dsl.compiling.monotone import Flags, slopes_of
 from gpusched_dsl.ir.problem import Problem
 
 
@@ -15,14 +29,46 @@ from gpusched_dsl.ir.problem import Problem
 class Directions:
     """For every column: whether some row or objective gains from a smaller (`down`) or larger (`up`) value.
 
-    For the result of a definition f: with `down` only, `result >= f` says enough; with `up` only, `result <= f`.
+    For the result of a definition f: with `down` only, `result >= f` says enough; with `up` only, `result <= f`; with
+    neither nobody reads it.
     """
 
-    down: NDArray[np.bool_]
-    up: NDArray[np.bool_]
+    down: Flags
+    up: Flags
 
 
 def directions_of(problem: Problem, bounds: Bounds) -> Directions:
     """The directions of all columns, from the objectives and rows inwards through the definitions."""
-    everywhere = np.ones(problem.columns, dtype=np.bool_)
-    return Directions(everywhere, everywhere)
+    down, up = np.zeros(problem.columns, dtype=np.bool_), np.zeros(problem.columns, dtype=np.bool_)
+    for objective in problem.objectives:
+        sign = 1.0 if objective.sense == "minimize" else -1.0
+        for term in objective.terms:
+            down[term.columns[sign * term.coefficients > 0]] = True
+            up[term.columns[sign * term.coefficients < 0]] = True
+    _read_rows(problem, down, up)
+    for definition in reversed(problem.definitions):
+        arguments = definition.arguments
+        rising, falling = slopes_of(definition, *bounds.of(arguments))
+        less, more = down[definition.results][definition.entry_of], up[definition.results][definition.entry_of]
+        less, more = (less & rising) | (more & falling), (more & rising) | (less & falling)
+        matrix = arguments.matrix
+        adds, takes = matrix.values > 0, matrix.values < 0
+        less, more = less[matrix.row_of], more[matrix.row_of]
+        down[matrix.columns[(less & adds) | (more & takes)]] = True
+        up[matrix.columns[(more & adds) | (less & takes)]] = True
+    return Directions(down, up)
+
+
+def _read_rows(problem: Problem, down: Flags, up: Flags) -> None:
+    """A row with an upper side gains from less of what it adds, one with a lower side from more.
+
+    A condition gains from the value at which its row need not hold.
+    """
+    matrix = problem.matrix
+    below, above = np.isfinite(problem.row_lower)[matrix.row_of], np.isfinite(problem.row_upper)[matrix.row_of]
+    adds, takes = matrix.values > 0, matrix.values < 0
+    down[matrix.columns[(above & adds) | (below & takes)]] = True
+    up[matrix.columns[(above & takes) | (below & adds)]] = True
+    conditions = problem.conditions
+    down[conditions.columns[conditions.values]] = True
+    up[conditions.columns[~conditions.values]] = True
