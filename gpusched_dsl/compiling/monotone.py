@@ -67,7 +67,7 @@ def _of_power(exponents: Floats, low: Floats, high: Floats) -> Slopes:
     rising = (right & ~shrinks) | (left & np.where(even, shrinks, ~shrinks))
     falling = (right & shrinks) | (left & np.where(even, ~shrinks, shrinks))
     changes = exponents != 0
-    undefined = np.where(shrinks, (low <= 0) & (high >= 0), ~whole & left)
+    undefined = (shrinks & (low <= 0) & (high >= 0)) | (~whole & left)
     return (rising & changes) | undefined, (falling & changes) | undefined
 
 
