@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gpusched_dsl.compiling.passes.leftovers import refuse_leftovers
+from gpusched_dsl.compiling.passes.piecewise import PiecewiseForms
 from gpusched_dsl.compiling.passes.steps import Analysis, Pass, Prepared, Target
 from gpusched_dsl.ir.problem import Problem
 
-PASSES: tuple[Pass, ...] = ()
+PASSES: tuple[Pass, ...] = (PiecewiseForms(),)
 
 
 def prepare(problem: Problem, target: Target) -> Prepared:
