@@ -1,4 +1,4 @@
-# make demo | test | lint | slow | bench | clean
+# make demo | test | lint | slow | bench | docs | clean
 # Everything lives in one virtual environment; stamps inside it remember which sets of packages it holds.
 
 VENV   ?= .venv
@@ -8,7 +8,7 @@ BIN    := $(VENV)/bin
 DEMO   ?= models/gavel_40_jobs.gsm
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test slow lint bench tables clean
+.PHONY: help demo test slow lint bench tables docs clean
 
 help:
 	@echo "make demo    solve the scenario drawn from a public trace and print its schedule"
@@ -17,6 +17,7 @@ help:
 	@echo "make lint    ruff and mypy"
 	@echo "make bench   run the benchmarks and print their tables"
 	@echo "make tables  work out the parse tables again, after a change of the grammar"
+	@echo "make docs    write docs/models anew, after a change of models/"
 	@echo "make clean   remove the virtual environment, caches and build leftovers"
 
 demo: $(VENV)/.has-run
@@ -37,6 +38,9 @@ bench: $(VENV)/.has-bench
 
 tables: $(VENV)/.has-run
 	$(BIN)/python -m gpusched_dsl.language.parsing.grammar
+
+docs: $(VENV)/.has-run
+	$(BIN)/python -m gpusched_dsl.reporting.mathematics models docs/models
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis benchmarks/results

@@ -46,6 +46,7 @@ ELSEWHERE = {
     "GSM6014": "cli/test_usage.py::test_running_out_of_memory_is_no_defect",
     "GSM6016": "cli/test_solve.py::test_a_problem_file_can_be_solved",
     "GSM6017": "cli/test_export_new.py::test_what_a_format_cannot_say_is_told",
+    "GSM6018": "cli/test_export_new.py::test_a_model_as_mathematics",
     "GSM9999": "cli/test_usage.py::test_a_defect_is_told_without_a_traceback",
 }
 

@@ -10,7 +10,7 @@ from typing import NoReturn
 from gpusched_dsl.cli.exits import TABLE
 
 EXITS = "exit codes:\n" + "\n".join(f"  {code:>3}  {meaning}" for code, meaning in TABLE)
-TARGETS = ("lp", "mps", "json")
+TARGETS = ("lp", "mps", "json", "latex", "markdown")
 MOST_THREADS = 4096
 PROBLEM_HELP = "a .gsm file, or a problem that `export --to json` wrote"
 
@@ -110,6 +110,19 @@ def _solve(parser: Parser) -> None:
     parser.add_argument("--verbose", action="store_true", help="show the solver's own log")
 
 
+def _explain(parser: Parser) -> None:
+    parser.add_argument("file", type=_place, metavar="FILE", help=PROBLEM_HELP)
+    _add_instance(parser)
+    parser.add_argument("--backend", default="highs", metavar="NAME",
+                        help="explain the problem as this backend gets it (default: highs)")
+    parser.add_argument("--no-why", action="store_true",
+                        help="do not find out whether there is a solution, and why not")
+    parser.add_argument("--time-limit", type=_not_negative, default=60.0, metavar="SECONDS",
+                        help="for finding that out (default: 60)")
+    parser.add_argument("--json", type=_place, metavar="OUT",
+                        help="write the explanation as JSON (`-`: to standard output)")
+
+
 def _add_instance(parser: Parser) -> None:
     """What says which problem of a file is meant, and what may be read and taken for it."""
     parser.add_argument("--scenario", metavar="NAME", help="which scenario (needed where there are several)")
@@ -149,8 +162,9 @@ def _test(parser: Parser) -> None:
 
 def _export(parser: Parser) -> None:
     parser.add_argument("file", type=_place, metavar="FILE", help=PROBLEM_HELP)
-    parser.add_argument("--to", choices=TARGETS, required=True, help="LP or MPS text, or the problem as JSON")
+    parser.add_argument("--to", choices=TARGETS, required=True, help="LP or MPS text, the problem as JSON, or the formulation as mathematics")
     parser.add_argument("--out", type=_place, metavar="FILE", help="where to write (default: standard output)")
+    parser.add_argument("--model", metavar="NAME", help="which model to write as mathematics (default: all of the file)")
     _add_instance(parser)
 
 
@@ -160,10 +174,11 @@ def _new(parser: Parser) -> None:
 
 COMMANDS: dict[str, tuple[str, Callable[[Parser], None]]] = {
     "solve": ("solve a scenario and show the schedule", _solve),
+    "explain": ("show sizes and reformulations, and why there is no solution", _explain),
     "check": ("check syntax, names, units and data without solving", _check),
     "test": ("run the test blocks of models", _test),
     "fmt": ("format files", _fmt),
-    "export": ("write the compiled problem for other tools", _export),
+    "export": ("write the compiled problem for other tools, or a model as mathematics", _export),
     "new": ("make a starter project", _new),
 }
 

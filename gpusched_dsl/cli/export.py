@@ -1,4 +1,4 @@
-"""`gsdsl export`: the compiled problem as LP, MPS or JSON."""
+"""`gsdsl export`: the compiled problem as LP, MPS or JSON, or the formulation as LaTeX or Markdown."""
 
 from __future__ import annotations
 
@@ -10,22 +10,30 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from gpusched_dsl.cli import exits
-from gpusched_dsl.cli.instance import open_problem
+from gpusched_dsl.cli.arguments import UsageError
+from gpusched_dsl.cli.instance import open_problem, read_settings, read_workspace
 from gpusched_dsl.cli.output import Output
-from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, Severity
+from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, Severity, did_you_mean
 from gpusched_dsl.reporting.files import cannot_write, check_writable, replacing
 from gpusched_dsl.reporting.summary import size_text
 
 if TYPE_CHECKING:
     from gpusched_dsl.ir.problem import Problem
+    from gpusched_dsl.language.workspace import Workspace
 
 STDOUT = "-"
+MATHEMATICS = ("latex", "markdown")
 
 
 def run(options: argparse.Namespace, output: Output) -> int:
     out = options.out or STDOUT
     if out != STDOUT:
         check_writable(Path(out))
+    if options.to in MATHEMATICS:
+        return _write_formulation(options, output, out)
+    if options.model is not None:
+        message = f"`--model` chooses what to write as mathematics, not as {options.to.upper()}"
+        raise UsageError("GSM6002", message, "a problem is that of a scenario: `--scenario NAME`")
     problem, _ = open_problem(options, output)
     output.report(_losses(problem, options.to))
     if out == STDOUT:
@@ -41,6 +49,39 @@ def run(options: argparse.Namespace, output: Output) -> int:
         raise DiagnosticError([cannot_write(Path(out), failure)]) from failure
     output.say(f"wrote {out}: {size_text(problem)}")
     return exits.OK
+
+
+def _write_formulation(options: argparse.Namespace, output: Output, out: str) -> int:
+    from gpusched_dsl.reporting.mathematics.formulation import formulation
+    from gpusched_dsl.reporting.mathematics.rendering import to_latex, to_markdown
+
+    workspace = read_workspace(Path(options.file), options.allow_outside, output)
+    settings = read_settings(options.set)
+    models = [formulation(workspace, name, settings) for name in _models(workspace, options.model)]
+    text = to_latex(models) if options.to == "latex" else to_markdown(models)
+    if out == STDOUT:
+        print(text, end="")
+        return exits.OK
+    try:
+        with replacing(Path(out)) as beside:
+            beside.write_text(text, encoding="utf-8")
+    except OSError as failure:
+        raise DiagnosticError([cannot_write(Path(out), failure)]) from failure
+    output.say(f"wrote {out}: {', '.join(m.name for m in models)}")
+    return exits.OK
+
+
+def _models(workspace: Workspace, name: str | None) -> list[str]:
+    """The model of that name, or all that the file itself declares (those of its scenarios if it declares none)."""
+    if name is not None:
+        if name not in workspace.models:
+            help = did_you_mean(name, workspace.models) or f"the models are {', '.join(workspace.models)}"
+            raise DiagnosticError([Diagnostic("GSM6018", f"there is no model `{name}`", help=help)])
+        return [name]
+    own = [n for n, m in workspace.models.items() if workspace.main and m.span.source is workspace.main.source]
+    if not own and not workspace.models:
+        raise DiagnosticError([Diagnostic("GSM6018", "there is no model in this file or in what it imports")])
+    return own or list(workspace.models)
 
 
 def _losses(problem: Problem, form: str) -> list[Diagnostic]:

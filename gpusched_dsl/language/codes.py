@@ -196,6 +196,7 @@ CODES: dict[str, str] = {
     "GSM6015": "expectation that is not met",
     "GSM6016": "option that a compiled problem cannot take",
     "GSM6017": "objectives that a file format cannot order",
+    "GSM6018": "model that does not exist",
     # 90xx not in this version
     "GSM9001": "campaign block skipped",
     "GSM9010": "model that a later version will run",

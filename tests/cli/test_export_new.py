@@ -69,6 +69,22 @@ def test_the_starter_project_works_as_it_stands(gsdsl: Run, tmp_path: Path) -> N
     assert len(found["placement"]) == 4
 
 
+def test_a_model_as_mathematics(gsdsl: Run, tmp_path: Path) -> None:
+    file = tmp_path / "m.gsm"
+    one, two = "minimize t: x;", "maximize u: sum[j in J] y[j];"
+    file.write_text(f"model One {{ var x >= 0; {one} }} model Two {{ set J; var y[J] <= 1; {two} }}")
+    page = gsdsl("export", file, "--to", "markdown").out
+    assert "## One" in page
+    assert "## Two" in page
+    latex = gsdsl("export", file, "--to", "latex", "--model", "Two", "--out", tmp_path / "two.tex")
+    assert (latex.code, "Two" in latex.err + latex.out) == (0, True)
+    assert r"\sum_{j \in \mathcal{J}} y_{j}" in (tmp_path / "two.tex").read_text()
+    wrong = gsdsl("export", file, "--to", "latex", "--model", "Too")
+    assert wrong.code == 1
+    assert "error[GSM6018]" in wrong.err
+    assert gsdsl("export", file, "--to", "lp", "--model", "Two").code != 0
+
+
 def test_nothing_is_overwritten(gsdsl: Run, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     assert gsdsl("new", tmp_path / "empty").code == 0

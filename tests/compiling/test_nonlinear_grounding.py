@@ -80,11 +80,12 @@ def assert_rows_mean_the_formulas(body: str, rng: np.random.Generator, points: i
 
 
 class Formulas:
-    """Random formulas over the model above, as text; `a` is bound."""
+    """Random formulas over the model above, as text; `a` is bound. Whole numbers are compared only, so exactly."""
 
     def __init__(self, seed: int) -> None:
         self.rng = random.Random(seed)
         self.bound = 0
+        self.compared = 0
 
     def number(self, depth: int) -> str:
         pick = self.rng.random() if depth > 0 else 0.0
@@ -94,11 +95,15 @@ class Formulas:
             )
         one = self.number(depth - 1)
         other = self.number(depth - 1)
+        real = [
+            f"sqrt(abs({one}))", f"exp({one} / 50)", f"log(1 + abs({one}))", f"{one} / (1 + abs({other}))",
+            f"1.5 ^ ({one} / 20)",
+        ]  # fmt: skip
         return self.rng.choice(
             [
+                *([] if self.compared else real),
                 f"({one} + {other})", f"({one} - 2 * {other})", f"{one} * {other}", f"{one} * {other}",
-                f"max({one}, {other})", f"min({one}, {other}, 1)", f"abs({one})", f"({one}) ^ 2", f"sqrt(abs({one}))",
-                f"exp({one} / 50)", f"log(1 + abs({one}))", f"{one} / (1 + abs({other}))", f"1.5 ^ ({one} / 20)",
+                f"max({one}, {other})", f"min({one}, {other}, 1)", f"abs({one})", f"({one}) ^ 2",
                 f"(if {self.condition(depth - 1)} then {one} else {other})", self.over("sum", depth),
                 self.over("max", depth), self.over("min", depth),
                 f"(count[w in B] ({self.condition(depth - 1)}))",
@@ -117,8 +122,14 @@ class Formulas:
             return self.rng.choice(["b[a]", 'c[a, "u"]', "flag[a] == 1", 'busy[a, "v"]', "b[a] == 0", 'c[a, "v"] >= 1'])
         if pick < 0.5:
             op = self.rng.choice(["<=", ">=", "=="])
-            return f"({self.number(depth - 1)} {op} {self.number(depth - 1)})"
+            self.compared += 1
+            text = f"({self.number(depth - 1)} {op} {self.number(depth - 1)})"
+            self.compared -= 1
+            return text
         one, other = self.condition(depth - 1), self.condition(depth - 1)
+        self.compared += 1
+        between = f"(-2 <= {self.number(depth - 1)} <= 3)"
+        self.compared -= 1
         self.bound += 1
         w = f"w{self.bound}"
         return self.rng.choice(
@@ -127,7 +138,7 @@ class Formulas:
                 f"({one} <=> {other})", f"(any[{w} in B] (c[a, {w}] and {one}))",
                 f"(all[{w} in B] (c[a, {w}] or {one}))", f"(any[{w} in B where q[{w}] > 5] c[a, {w}])",
                 f"({one} => ({other} => {self.condition(depth - 1)}))",
-                f"(all[{w} in B where q[{w}] > 5] c[a, {w}])", f"(-2 <= {self.number(depth - 1)} <= 3)",
+                f"(all[{w} in B where q[{w}] > 5] c[a, {w}])", between,
             ]
         )  # fmt: skip
 

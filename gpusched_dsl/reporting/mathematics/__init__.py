@@ -1,0 +1,1 @@
+"""A model as numbered mathematics with a notation table, in Markdown or LaTeX."""

@@ -1,0 +1,250 @@
+"""A model as data for a document: notation by kind, numbered equations, what the choices of options change."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from gpusched_dsl.language import tree
+from gpusched_dsl.language.checking.flatten import FlatModel, HasModels, flatten
+from gpusched_dsl.language.diagnostics import Diagnostics
+from gpusched_dsl.language.source import Span
+from gpusched_dsl.language.walking import nodes_in
+from gpusched_dsl.reporting.mathematics.expressions import COMPARE, NEW_LINE, SUM, Formulas
+from gpusched_dsl.reporting.mathematics.symbols import set_symbol, symbol, unit
+
+
+@dataclass(frozen=True, slots=True)
+class Notation:
+    """One declared name: its symbol with indices, where they run, its values and unit, and what it means."""
+
+    symbol: str
+    over: str
+    values: str
+    unit: str
+    meaning: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Equation:
+    """`latex` without its number; `over` are the indices for which it holds; `source` is the text it stands for."""
+
+    number: int
+    name: str
+    latex: str
+    over: str
+    meaning: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """What one choice of an option changes: equations that come, names of those that go."""
+
+    option: str
+    choice: str
+    equations: tuple[Equation, ...]
+    gone: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Formulation:
+    name: str
+    meaning: str
+    options: tuple[tuple[str, str, tuple[str, ...], str], ...]  # name, chosen, choices, meaning
+    sets: tuple[Notation, ...]
+    parameters: tuple[Notation, ...]
+    randoms: tuple[Notation, ...]
+    variables: tuple[Notation, ...]
+    definitions: tuple[Equation, ...]
+    objectives: tuple[Equation, ...]
+    constraints: tuple[Equation, ...]
+    variants: tuple[Variant, ...]
+
+
+def formulation(workspace: HasModels, model: str, options: Mapping[str, str] | None = None) -> Formulation:
+    """A model under a choice of options (else the defaults); raises DiagnosticError where it is wrong."""
+    flat = _flat(workspace, model, options or {})
+    base = _Writer(flat)
+    definitions, objectives, constraints = base.equations(1)
+    known = {(e.name, e.latex, e.over) for e in (*definitions, *objectives, *constraints)}
+    last = len(known)
+    variants: list[Variant] = []
+    for name, decl in flat.option_decls.items():
+        for choice in (c.text for c in decl.choices if c.text != flat.options[name]):
+            other = _Writer(_flat(workspace, model, {**flat.options, name: choice}))
+            all_of_it = [e for group in other.equations(1) for e in group]
+            found = {(e.name, e.latex, e.over) for e in all_of_it}
+            fresh = [e for e in all_of_it if (e.name, e.latex, e.over) not in known]
+            numbered = tuple(_numbered(fresh, last + 1))
+            last += len(numbered)
+            gone = [e[0] for e in sorted(known - found) if e[0] not in {f.name for f in fresh}]
+            if numbered or gone:
+                variants.append(Variant(name, choice, numbered, tuple(dict.fromkeys(gone))))
+    return Formulation(
+        name=flat.name,
+        meaning=flat.doc or "",
+        options=tuple(
+            (n, flat.options[n], tuple(c.text for c in d.choices), d.doc or "") for n, d in flat.option_decls.items()
+        ),
+        sets=tuple(base.set_notation(s) for s in base.declared(tree.SetDecl)),
+        parameters=tuple(base.parameter(p) for p in base.declared(tree.ParamDecl)),
+        randoms=tuple(base.random(r) for r in base.declared(tree.RandomDecl)),
+        variables=tuple(base.variable(v) for v in base.declared(tree.VarDecl)),
+        definitions=definitions,
+        objectives=objectives,
+        constraints=constraints,
+        variants=tuple(variants),
+    )
+
+
+def _flat(workspace: HasModels, model: str, options: Mapping[str, str]) -> FlatModel:
+    found = Diagnostics()
+    flat = flatten(workspace, model, options, found)
+    found.raise_if_errors()
+    assert flat is not None
+    return flat
+
+
+def _numbered(equations: Iterable[Equation], first: int) -> Iterator[Equation]:
+    for number, equation in enumerate(equations, first):
+        yield replace(equation, number=number)
+
+
+_Kind = TypeVar("_Kind", bound=tree.Statement)
+_BOUND = {">=": r"\geq", "<=": r"\leq", ">": ">", "<": "<", "==": "="}
+_KIND = {"binary": r"\in \{0, 1\}", "integer": r"\in \mathbb{Z}", "real": r"\in \mathbb{R}"}
+
+
+class _Writer:
+    """Writes the declarations of one flat model."""
+
+    def __init__(self, flat: FlatModel) -> None:
+        self.flat = flat
+        self.formulas = Formulas({s.name.text for s in flat.statements if isinstance(s, tree.SetDecl)})
+        self._letters = _letters(flat)
+
+    def declared(self, kind: type[_Kind]) -> list[_Kind]:
+        return [s for s in self.flat.statements if isinstance(s, kind)]
+
+    # --- notation ----------------------------------------------------------------------------------------------------
+
+    def set_notation(self, decl: tree.SetDecl) -> Notation:
+        values = "" if decl.within is None else rf"\subseteq {self.formulas.of(decl.within)}"
+        if decl.value is not None:
+            values = f"= {self.formulas.of(decl.value)}"
+        words = [w for w, said in (("ordered", decl.ordered), ("interchangeable", decl.identical)) if said]
+        meaning = "; ".join(filter(None, [decl.doc or "", ", ".join(words)]))
+        return Notation(set_symbol(decl.name.text), "", values, "", meaning, decl.name.text)
+
+    def parameter(self, decl: tree.ParamDecl) -> Notation:
+        return self._notation(decl, self._values(decl.kind, decl.bounds, decl.within, decl.value, decl.default))
+
+    def variable(self, decl: tree.VarDecl) -> Notation:
+        return self._notation(decl, self._values(decl.kind, decl.bounds))
+
+    def random(self, decl: tree.RandomDecl) -> Notation:
+        return self._notation(decl, "" if decl.distribution is None else rf"\sim {self.formulas.of(decl.distribution)}")
+
+    def _notation(self, decl: tree.ParamDecl | tree.VarDecl | tree.RandomDecl, values: str) -> Notation:
+        text, over = self._head(decl.name.text, decl.indexing)
+        return Notation(text, over, values, unit(decl.unit), decl.doc or "", decl.name.text)
+
+    def _values(
+        self,
+        kind: str,
+        bounds: tuple[tree.Bound, ...],
+        within: tree.Expr | None = None,
+        value: tree.Expr | None = None,
+        default: tree.Expr | None = None,
+    ) -> str:
+        if value is not None:
+            return f"= {self.formulas.of(value)}"
+        parts = [_KIND[kind]] if kind in ("binary", "integer") else []
+        if within is not None:
+            parts.append(rf"\in {self.formulas.of(within)}")
+        parts += [f"{_BOUND[b.op]} {self.formulas.of(b.value, COMPARE)}" for b in bounds]
+        text = r",\ ".join(parts) or ("" if kind == "symbol" else _KIND["real"])
+        return text if default is None else rf"{text} \text{{ (default }} {self.formulas.of(default)}\text{{)}}"
+
+    def _head(self, name: str, indexing: tree.Indexing | None) -> tuple[str, str]:
+        """A name with an index for each position, and where the indices run."""
+        if indexing is None:
+            return self.formulas.name(name), ""
+        names: list[str] = []
+        over: list[str] = []
+        for index in indexing.indices:
+            domain = self.formulas.of(index.domain)
+            letters = [n.text for n in index.names] or self._made_up(index.domain, names)
+            names += letters
+            shown = ", ".join(map(symbol, letters))
+            over.append(rf"{shown if len(letters) == 1 else f'({shown})'} \in {domain}")
+        where = "" if indexing.where is None else rf" \,:\, {self.formulas.of(indexing.where)}"
+        return self.formulas.subscripted(name, tuple(map(symbol, names))), r",\ ".join(over) + where
+
+    def _made_up(self, domain: tree.Expr, taken: list[str]) -> list[str]:
+        """The letters that the model uses most for elements of a set."""
+        text = domain.text if isinstance(domain, tree.Name) else ""
+        letters = self._letters.get(text, (text[:1].lower() or "i",))
+        return [letter if letter not in taken else f"{letter}'" for letter in letters]
+
+    # --- equations ---------------------------------------------------------------------------------------------------
+
+    def equations(self, first: int) -> tuple[tuple[Equation, ...], tuple[Equation, ...], tuple[Equation, ...]]:
+        """Definitions, objectives and constraints, numbered through."""
+        groups = (
+            [self._let(s) for s in self.declared(tree.LetDecl)],
+            [self._objective(s) for s in self.declared(tree.ObjectiveDecl)],
+            [self._constraint(s) for s in self.declared(tree.ConstraintDecl)],
+        )
+        made: list[tuple[Equation, ...]] = []
+        for group in groups:
+            made.append(tuple(_numbered(group, first)))
+            first += len(group)
+        return made[0], made[1], made[2]
+
+    def _let(self, decl: tree.LetDecl) -> Equation:
+        head, over = self._head(decl.name.text, decl.indexing)
+        latex = f"{head} = {self.formulas.of(decl.value)}"
+        return Equation(0, decl.name.text, latex, over, decl.doc or "", _source(decl.span))
+
+    def _objective(self, decl: tree.ObjectiveDecl) -> Equation:
+        sense = rf"\{decl.sense[:3]}"
+        lines = []
+        for at, term in enumerate(decl.terms):
+            value = self.formulas.of(term.value, SUM)
+            label = "" if term.name is None else rf" && \text{{({term.name.text.replace('_', ' ')})}}"
+            lines.append((sense if at == 0 else "") + r" \quad & " + ("" if at == 0 else "+ ") + value + label)
+        latex = rf"\begin{{aligned}} {NEW_LINE.join(lines)} \end{{aligned}}" if lines else ""
+        name = decl.name.text if decl.name is not None else "objective"
+        return Equation(0, name, latex, "", decl.doc or "", _source(decl.span))
+
+    def _constraint(self, decl: tree.ConstraintDecl) -> Equation:
+        over = "" if decl.indexing is None else self.formulas.iterators(decl.indexing)
+        return Equation(0, decl.name.text, self.formulas.of(decl.body), over, decl.doc or "", _source(decl.span))
+
+
+def _source(span: Span) -> str:
+    """The text of a statement, its further lines moved left."""
+    first, _, rest = span.text.partition("\n")
+    return first + ("\n" + textwrap.indent(textwrap.dedent(rest), "  ") if rest else "")
+
+
+def _letters(flat: FlatModel) -> dict[str, tuple[str, ...]]:
+    """For each set the index names that the model uses most for its elements."""
+    uses: dict[str, Counter[tuple[str, ...]]] = {}
+    for statement in flat.statements:
+        for node in nodes_in(statement, tree.Index):
+            if node.names and isinstance(node.domain, tree.Name):
+                names = tuple(n.text for n in node.names)
+                uses.setdefault(node.domain.text, Counter())[names] += 2
+        for member in nodes_in(statement, tree.Binary):  # `(j, v, g) in Runnable` names them too
+            if member.op == "in" and isinstance(member.left, tree.TupleExpr) and isinstance(member.right, tree.Name):
+                items = [i.text for i in member.left.items if isinstance(i, tree.Name)]
+                if len(items) == len(member.left.items):
+                    uses.setdefault(member.right.text, Counter())[tuple(items)] += 1
+    return {name: counted.most_common(1)[0][0] for name, counted in uses.items()}

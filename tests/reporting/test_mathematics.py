@@ -1,0 +1,139 @@
+"""Formulations as mathematics: precedence, notation, numbering, variants of options, and pages in step with models."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from pathlib import Path
+
+import pytest
+
+from gpusched_dsl.language.diagnostics import Diagnostics
+from gpusched_dsl.language.workspace import Workspace, load_workspace, workspace_from_text
+from gpusched_dsl.reporting.mathematics.formulation import Formulation, formulation
+from gpusched_dsl.reporting.mathematics.pages import pages
+from gpusched_dsl.reporting.mathematics.rendering import to_latex, to_markdown
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def workspace_of(text: str) -> Workspace:
+    found = Diagnostics()
+    workspace = workspace_from_text(text, "<text>", found, Path())
+    found.raise_if_errors()
+    return workspace
+
+
+def model_of(statements: str) -> Formulation:
+    return formulation(workspace_of(f"model M {{ set J; set K ordered; {statements} }}"), "M")
+
+
+@pytest.mark.parametrize(
+    ("source", "latex"),
+    [
+        ("(a - b) - c", "a - b - c"),
+        ("a - (b - c)", r"a - \left(b - c\right)"),
+        ("a - (b + c) * d", r"a - \left(b + c\right) \, d"),
+        ("a * 2", r"a \cdot 2"),
+        ("a / (b + c) ^ 2", r"\frac{a}{\left(b + c\right)^{2}}"),
+        ("-(a + b)", r"-\left(a + b\right)"),
+        ("sum[j in J] x[j] + a", r"\sum_{j \in \mathcal{J}} x_{j} + a"),
+        ("sum[j in J] (x[j] + a)", r"\sum_{j \in \mathcal{J}} \left(x_{j} + a\right)"),
+        ("(sum[j in J] x[j]) * a", r"\left(\sum_{j \in \mathcal{J}} x_{j}\right) \, a"),
+        ("a * sum[i in J, j in J where i != j] x[i]", r"a \, \sum_{i, j \in \mathcal{J} \,:\, i \neq j} x_{i}"),
+        ("max(a, 0) + abs(b) + sqrt(c)", r"\max\left(a, 0\right) + \left|b\right| + \sqrt{c}"),
+        ("if a >= 1 then b else c", r"\begin{cases} b & \text{if } a \geq 1 \\ c & \text{otherwise} \end{cases}"),
+        ("count(J)", r"\left|\mathcal{J}\right|"),
+        ("exec_time + alpha", r"\mathit{exec\_time} + \alpha"),
+        ("0.000001 * a", r"10^{-6} \, a"),
+        ("min[j in J] x[j]", r"\min_{j \in \mathcal{J}} x_{j}"),
+    ],
+)
+def test_expressions(source: str, latex: str) -> None:
+    declared = "param a; param b; param c; param d; param exec_time; param alpha; param x[J];"
+    (equation,) = model_of(f"{declared} let y = {source};").definitions
+    assert equation.latex == f"y = {latex}"
+
+
+@pytest.mark.parametrize(
+    ("source", "latex"),
+    [
+        ("p => q or r", r"p \Rightarrow q \vee r"),
+        ("(p => q) => r", r"\left(p \Rightarrow q\right) \Rightarrow r"),
+        ("not (p and q)", r"\neg \left(p \wedge q\right)"),
+        ("p or q and r", r"p \vee q \wedge r"),
+        ("(p or q) and r", r"\left(p \vee q\right) \wedge r"),
+        ("0 <= p + q <= 1", r"0 \leq p + q \leq 1"),
+        ("p == 1 <=> q == 0", r"p = 1 \Leftrightarrow q = 0"),
+        ("all[j in J] (s[j] => p)", r"\bigwedge_{j \in \mathcal{J}} \left(s_{j} \Rightarrow p\right)"),
+        ("(t[prev(k)] else 0) <= 1", r"\left[t_{\operatorname{prev}\left(k\right)} \text{ else } 0\right] \leq 1"),
+    ],
+)  # fmt: skip
+def test_conditions(source: str, latex: str) -> None:
+    declared = "var p binary; var q binary; var r binary; var s[J] binary; var t[K] binary;"
+    (equation,) = model_of(f"{declared} constraint c[k in K]: {source};").constraints
+    assert equation.latex == latex
+
+
+def test_notation_uses_the_letters_of_the_model() -> None:
+    model = model_of(
+        'param due[J] in h >= 0 default 2[h] "time left"; set P within J cross K; var x[P] binary; var y[J, K] >= 0;'
+        "constraint c[job in J]: sum[(job, k) in P] x[job, k] <= 1; constraint d[job in J, k in K]: y[job, k] <= 3;"
+    )
+    (due,), (x, y) = model.parameters, model.variables
+    assert (due.symbol, due.unit, due.meaning) == (r"\mathit{due}_{\mathit{job}}", r"\mathrm{h}", "time left")
+    assert due.values == r"\geq 0 \text{ (default } 2\,\mathrm{h}\text{)}"
+    assert x.symbol == r"x_{\mathit{job}, k}"
+    assert (y.over, y.values) == (r"\mathit{job} \in \mathcal{J},\ k \in \mathcal{K}", r"\geq 0")
+
+
+def test_equations_are_numbered_through_and_variants_tell_what_changes() -> None:
+    text = """
+model M {
+  set J; var x[J] >= 0; option rule in { few, many } default few;
+  let total = sum[j in J] x[j] "all of it";
+  minimize cost { rent: 2 * total; idle: total; }
+  constraint upper: total <= 9;
+  when rule == few { constraint few_only: total <= 3; } else { constraint many_only: total >= 3; }
+}
+"""
+    model = formulation(workspace_of(text), "M")
+    numbers = [e.number for e in (*model.definitions, *model.objectives, *model.constraints)]
+    assert numbers == [1, 2, 3, 4]
+    assert "(rent)" in model.objectives[0].latex
+    (variant,) = model.variants
+    assert (variant.choice, [e.name for e in variant.equations], variant.gone) == ("many", ["many_only"], ("few_only",))
+    assert variant.equations[0].number == 5
+    page = to_markdown([model])
+    assert r"\tag{5}" in page
+    assert "Without `few_only`." in page
+    assert "constraint upper: total <= 9;" in page
+
+
+def test_texts_are_escaped() -> None:
+    model = model_of('param p "50% & a_b <b> | c"; var x >= p; minimize t "cost_$": x;')
+    assert r"50\% \& a\_b <b> | c" in to_latex([model])
+    assert r"50% & a\_b &lt;b> \| c" in to_markdown([model])
+
+
+MODELS = sorted(p for p in (ROOT / "models").glob("*.gsm") if not p.name.startswith("oracles_"))
+
+
+@pytest.mark.parametrize("path", MODELS, ids=lambda p: p.stem)
+def test_all_models_become_balanced_documents(path: Path) -> None:
+    found = Diagnostics()
+    workspace = load_workspace(path, found)
+    found.raise_if_errors()
+    text = to_latex([formulation(workspace, name) for name in workspace.models])
+    plain = text.replace(r"\\", "").replace(r"\{", "").replace(r"\}", "")
+    assert plain.count("{") == plain.count("}")
+    assert re.findall(r"\\begin\{(\w+\*?)\}", text).__len__() == re.findall(r"\\end\{(\w+\*?)\}", text).__len__()
+    assert text.count(r"\left") == text.count(r"\right")
+    tags = [int(t) for t in re.findall(r"\\tag\{(\d+)\}", text)]
+    assert all(b == a + 1 or b == 1 for a, b in itertools.pairwise(tags))
+
+
+def test_pages_are_in_step_with_the_models() -> None:
+    made = pages(ROOT / "models")
+    kept = {p.name: p.read_text(encoding="utf-8") for p in (ROOT / "docs" / "models").glob("*.md")}
+    assert kept == made, "run `make docs`"
