@@ -160,7 +160,7 @@ CODES: dict[str, str] = {
     "GSM3006": "element that the data do not have",
     "GSM3007": "range with bounds or a step that cannot be used",
     "GSM3009": "elements used as numbers that are not whole numbers",
-    "GSM3010": "not linear, and no reformulation in this version",
+    "GSM3010": "term that no solver takes",
     # 40xx solving
     "GSM4001": "unknown backend",
     "GSM4002": "backend that cannot be loaded",
