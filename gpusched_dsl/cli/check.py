@@ -102,9 +102,8 @@ def _may_still_come(diagnostic: Diagnostic) -> Diagnostic:
 def _incomplete(scenario: CheckedScenario, missing: Iterable[str]) -> Diagnostic:
     """One warning that names what a scenario does not give, with the declarations."""
     model, names = scenario.model, list(missing)
-    labels = tuple(
-        Label((model.params.get(n) or model.sets[n]).span, "has no value") for n in names[:SHOWN]
-    )
+    declared = {**model.sets, **model.params, **model.randoms}
+    labels = tuple(Label(declared[n].span, "has no value") for n in names[:SHOWN])
     listed = ", ".join(f"`{n}`" for n in names[:SHOWN])
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     return Diagnostic(

@@ -13,6 +13,7 @@ from gpusched_dsl.compiling.derived import report_computed, report_elements
 from gpusched_dsl.compiling.evaluate import Evaluator
 from gpusched_dsl.compiling.frames import EMPTY_FRAME, Frame
 from gpusched_dsl.compiling.limits import Limits
+from gpusched_dsl.compiling.randoms import laws_of
 from gpusched_dsl.compiling.store import Param, Store, Values
 from gpusched_dsl.data.binding import (
     BoundParam,
@@ -31,21 +32,24 @@ from gpusched_dsl.data.binding import (
     report_out_of_range,
 )
 from gpusched_dsl.data.files import Limits as FileLimits
+from gpusched_dsl.data.samples import files_of
 from gpusched_dsl.ir.domains import Domain, Interval, Scalar, Universe
 from gpusched_dsl.language.checked import (
     CheckedModel,
     CheckedParam,
+    CheckedRandom,
     CheckedSet,
     Core,
     Element,
     Label,
+    LawCore,
     LiteralSet,
     Numeric,
     SetCore,
     TextType,
 )
 from gpusched_dsl.language.diagnostics import DiagnosticError, Diagnostics
-from gpusched_dsl.language.scenarios.given import ExpressionGiven, FileGiven, Given, TableGiven
+from gpusched_dsl.language.scenarios.given import ExpressionGiven, FileGiven, Given, LawGiven, TableGiven
 from gpusched_dsl.language.scenarios.scenario import CheckedScenario
 
 T = TypeVar("T")
@@ -98,6 +102,10 @@ def build_instance(
     diagnostics = Diagnostics()
     reader = reader or FileReader(folder, files or FileLimits(), roots or {})
     reader.expect(g for givens in scenario.given.values() for g in givens)
+    for random in scenario.model.randoms.values():
+        law = _law(scenario, random)
+        if law is not None:
+            reader.expect(files_of(random, law))
     builder = _Builder(scenario, reader, limits or Limits(), dict(replaced or {}), diagnostics)
     with np.errstate(all="ignore"):  # what is not finite is reported with its place
         builder.run()
@@ -119,7 +127,7 @@ class _Builder:
         self.reader = reader
         self.replaced = replaced
         self.diagnostics = diagnostics
-        self.store = Store(universes=_Known(), sets=_Known(), params=_Known())
+        self.store = Store(universes=_Known(), sets=_Known(), params=_Known(), randoms=_Known())
         self.ev = Evaluator(self.model, self.store, limits)
 
     def run(self) -> None:
@@ -136,13 +144,16 @@ class _Builder:
                 continue
 
     def plain_store(self) -> Store:
-        return Store(dict(self.store.universes), dict(self.store.sets), dict(self.store.params))
+        store = self.store
+        return Store(dict(store.universes), dict(store.sets), dict(store.params), dict(store.randoms))
 
     def _guarded(self, name: str) -> None:
-        """Make one set or parameter; a failure leaves it out, and what needs it is passed over in silence."""
+        """Make one set, parameter or random; a failure leaves it out, and what needs it is passed over in silence."""
         try:
             if name in self.model.sets:
                 self._set(self.model.sets[name])
+            elif name in self.model.randoms:
+                self._random(self.model.randoms[name])
             else:
                 self._param(self.model.params[name])
         except DiagnosticError as error:
@@ -295,3 +306,26 @@ class _Builder:
 
     def _given(self, name: str) -> tuple[Given, ...]:
         return self.scenario.given.get(name, ())
+
+    # --- randoms -----------------------------------------------------------------------------------------------------
+
+    def _random(self, declared: CheckedRandom) -> None:
+        law = _law(self.scenario, declared)
+        if law is None:
+            self.diagnostics.error(
+                "GSM3105",
+                f"no distribution is given for random `{declared.name}`",
+                declared.span,
+                "declared here",
+                help=f"give it in the scenario: `{declared.name} ~ exponential(mean = ...);`",
+            )
+            return
+        laws = laws_of(declared, law, self.ev, self.reader, self.diagnostics)
+        if laws is not None:
+            self.store.randoms[declared.name] = laws
+
+
+def _law(scenario: CheckedScenario, random: CheckedRandom) -> LawCore | None:
+    """The law of a random: that of the model, else what the scenario gives last."""
+    given = [g.law for g in scenario.given.get(random.name, ()) if isinstance(g, LawGiven)]
+    return random.law or (given[-1] if given else None)

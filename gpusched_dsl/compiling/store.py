@@ -1,4 +1,4 @@
-"""What an evaluator reads: universes, sets, parameters, places of variables and, after a solve, their values."""
+"""What an evaluator reads: universes, sets, parameters, laws, places of variables and, after a solve, their values."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gpusched_dsl.ir.distributions import Distribution
 from gpusched_dsl.ir.domains import Codes, Component, Domain, Universe
 from gpusched_dsl.ir.problem import Floats
 from gpusched_dsl.language.checked import Element, ValueType
@@ -32,6 +33,15 @@ class Columns:
     indexed: Domain
 
 
+@dataclass(frozen=True, eq=False)
+class RandomLaws:
+    """The laws of a random quantity: position i of the domain has `laws[which[i]]`, independent of all others."""
+
+    domain: Domain
+    laws: tuple[Distribution, ...]
+    which: Codes
+
+
 @dataclass(eq=False)
 class Store:
     """Everything by name; filled in the order of dependencies."""
@@ -39,6 +49,7 @@ class Store:
     universes: dict[str, Universe] = field(default_factory=dict)
     sets: dict[str, Domain] = field(default_factory=dict)
     params: dict[str, Param] = field(default_factory=dict)
+    randoms: dict[str, RandomLaws] = field(default_factory=dict)
     variables: dict[str, Columns] = field(default_factory=dict)
     point: Floats | None = None
 

@@ -154,7 +154,7 @@ def _part(
 ) -> _Part:
     """Read one piece; marks in `filled` every key that has a value, be it a wrong one (which is reported as such)."""
     assert piece.values is not None
-    positions = _positions(checked, domain, piece, diagnostics)
+    positions = positions_of(checked, domain, piece, diagnostics)
     given = piece.values.is_not_null().to_numpy() & (positions >= 0)
     filled[positions[given]] = True
     values: Values = np.ones(len(given))
@@ -187,7 +187,7 @@ def _single_value(
     return value
 
 
-def _positions(checked: CheckedParam, domain: Domain, piece: ColumnPiece, diagnostics: Diagnostics) -> Codes:
+def positions_of(checked: CheckedParam, domain: Domain, piece: ColumnPiece, diagnostics: Diagnostics) -> Codes:
     """The position of each row's key, -1 where it has none (which has been reported)."""
     if domain.arity == 0:
         assert piece.values is not None
@@ -286,7 +286,7 @@ def _patch_position(checked: CheckedParam, domain: Domain, patch: ValuePiece, di
     assert patch.labels is not None
     key = label_piece([patch.labels], domain.arity, patch.span)
     keyed = ColumnPiece(key.keys, key.keys[0], key.origin)
-    position = int(_positions(checked, domain, keyed, diagnostics)[0])
+    position = int(positions_of(checked, domain, keyed, diagnostics)[0])
     return position if position >= 0 else None
 
 

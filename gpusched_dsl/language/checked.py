@@ -14,7 +14,7 @@ from gpusched_dsl.language import tree
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.units import DIMENSIONLESS, Unit
 
-# --- types -----------------------------------------------------------------------------------------------------------
+# --- types ------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ class IndexingCore:
         return tuple(v for i in self.iterators for v in i.variables)
 
 
-# --- expressions -----------------------------------------------------------------------------------------------------
+# --- expressions ------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -291,7 +291,55 @@ class Expected(Core):
     given: Core | None = None
 
 
-# --- declarations ----------------------------------------------------------------------------------------------------
+# --- laws of random quantities ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListCore:
+    """Numbers in braces, in their order and with repetitions: `{ (10[epoch], 0.3), ... }`, `{ w[s] : s in Samples }`.
+
+    Without an index list each row is one item, else the only row is the item of each index tuple.
+    """
+
+    span: Span
+    rows: tuple[tuple[Core, ...], ...]
+    indexing: IndexingCore | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampleFile:
+    """A column of a data file with samples, and how its values are taken to the unit of the random.
+
+    `item` names the columns as an item of a data statement would: for each index of the random its key, then the values
+    and, when there is one, the weights.
+    """
+
+    data: tree.Data
+    item: tree.DataItem
+    value: str
+    keys: tuple[str, ...] = ()
+    weight: str | None = None
+    unit: Core | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LawCore:
+    """A distribution: `numbers` by the names of its arguments, quantities in the unit of the random.
+
+    `points` holds the list of `discrete`, `empirical` and `survival_points`, `file` the file of `empirical`; `parts`
+    are the laws that `mixture` (with `weights`), `truncate` and `censor` are made of.
+    """
+
+    span: Span
+    name: str
+    numbers: tuple[tuple[str, Core], ...] = ()
+    points: ListCore | None = None
+    file: SampleFile | None = None
+    parts: tuple[LawCore, ...] = ()
+    weights: tuple[Core, ...] = ()
+
+
+# --- declarations -----------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,13 +406,13 @@ class CheckedVariable:
 
 @dataclass(frozen=True, slots=True)
 class CheckedRandom:
-    """`distribution` is None when the scenario gives it."""
+    """`law` is None when the scenario gives it."""
 
     name: str
     span: Span
     type: Numeric
     indexing: IndexingCore
-    distribution: tree.Call | None = None
+    law: LawCore | None = None
     doc: str | None = None
 
 
@@ -432,9 +480,8 @@ class CheckedPlacement:
 class CheckedModel:
     """A model with its inheritance and its options resolved.
 
-    `data_order` names every set and parameter so that each comes after all that its definition reads.
-    `options` are the choices this model was checked with. `not_yet` lists what stands in the model that cannot run in
-    this version (such as `random`), each with its span.
+    `data_order` names every set, parameter and random so that each comes after all that its definition reads.
+    `options` are the choices this model was checked with.
     """
 
     name: str
@@ -451,5 +498,4 @@ class CheckedModel:
     option_choices: dict[str, tuple[str, ...]]
     data_order: tuple[str, ...]
     randoms: dict[str, CheckedRandom] = field(default_factory=dict)
-    not_yet: tuple[tuple[str, Span], ...] = ()
     doc: str | None = None

@@ -55,11 +55,12 @@ def test_price_aware_has_its_class_parameter() -> None:
     assert len(checked.variables["train"].indexing.conditions) == 2
 
 
-def test_speed_profile_waits_for_expectations() -> None:
+def test_speed_profile_has_its_random_quantity() -> None:
     diagnostics = Diagnostics()
     checked = check_model(load_workspace(TOUR / "speed_profile.gsm", diagnostics), "SpeedProfile", {}, diagnostics)
     assert checked is not None
-    assert [what for what, _ in checked.not_yet] == ["`random length`", "`E(...)`", "`E(...)`"]
+    assert checked.randoms["length"].law is None
+    assert checked.data_order[-1] == "length"
 
 
 WITH_OPTIONS = """

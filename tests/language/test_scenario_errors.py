@@ -6,6 +6,7 @@ import pytest
 from scenario_help import check, place, sound, value_of, workspace, wrong, wrong_text
 
 from gpusched_dsl.language.diagnostics import Diagnostics
+from gpusched_dsl.language.scenarios.given import LawGiven
 from gpusched_dsl.language.scenarios.scenario import check_scenario
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.workspace import workspace_from_text
@@ -90,7 +91,9 @@ def test_random_needs_a_distribution() -> None:
     checked, found = check("scenario S for R { length ~ exponential(mean = 3[h]); }")
     assert found == []
     assert checked is not None
-    assert [what for what, _ in checked.not_yet] == ["`random length`", "`length ~ ...`"]
+    [given] = checked.given["length"]
+    assert isinstance(given, LawGiven)
+    assert [(name, core.span.text) for name, core in given.law.numbers] == [("mean", "3[h]")]
 
 
 @pytest.mark.parametrize(

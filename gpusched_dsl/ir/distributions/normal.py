@@ -98,6 +98,10 @@ class LogNormal(Distribution):
         need(self.sigma > 0, "sigma is not positive")
         need(self.sigma <= LARGEST_SIGMA, f"sigma is above {LARGEST_SIGMA:g}: the mean is too large a number")
 
+    @staticmethod
+    def of_mean(mean: float, sigma: float) -> LogNormal:
+        return LogNormal(mean * exp(-(min(sigma, LARGEST_SIGMA) ** 2) / 2), sigma)
+
     @cached_property
     def mean(self) -> float:
         return exp(log(self.median) + self.sigma**2 / 2)

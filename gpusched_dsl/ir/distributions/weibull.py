@@ -28,6 +28,11 @@ class Weibull(Distribution):
         need(self.shape > 0, "the shape is not positive")
         need(self.shape >= SMALLEST_SHAPE, f"the shape is below {SMALLEST_SHAPE:g}: the mean is too large a number")
 
+    @staticmethod
+    def of_mean(mean: float, shape: float) -> Weibull:
+        need(shape >= SMALLEST_SHAPE, f"the shape is below {SMALLEST_SHAPE:g}: the mean is too large a number")
+        return Weibull(mean / gamma(1 + 1 / shape), shape)
+
     @cached_property
     def mean(self) -> float:
         return self.scale * gamma(1 + 1 / self.shape)

@@ -23,7 +23,7 @@ from gpusched_dsl.language.checked import (
 from gpusched_dsl.language.checking.conversion import because_declared, ratio_as_number
 from gpusched_dsl.language.checking.expressions import ExpressionChecker
 from gpusched_dsl.language.checking.kinds import describe_all, same_kind
-from gpusched_dsl.language.checking.randoms import check_distribution
+from gpusched_dsl.language.checking.randoms import check_law
 from gpusched_dsl.language.checking.scope import EMPTY, Scope
 from gpusched_dsl.language.diagnostics import Label
 from gpusched_dsl.language.units import DIMENSIONLESS, Unit, unit_of
@@ -336,8 +336,10 @@ def with_bounds(checker: ExpressionChecker, decl: tree.VarDecl, variable: Checke
 def check_random(checker: ExpressionChecker, decl: tree.RandomDecl) -> CheckedRandom | None:
     indexing, scope = checker.indexing(decl.indexing)
     unit = unit_of(decl.unit, checker.diagnostics) if decl.unit is not None else DIMENSIONLESS
-    if decl.distribution is not None:
-        check_distribution(checker, decl.distribution, scope)
-    if indexing is None or unit is None:
-        return None
-    return CheckedRandom(decl.name.text, decl.name.span, Numeric(False, unit), indexing, decl.distribution, decl.doc)
+    declared = None
+    if indexing is not None and unit is not None:
+        declared = CheckedRandom(decl.name.text, decl.name.span, Numeric(False, unit), indexing, None, decl.doc)
+    if decl.distribution is None:
+        return declared
+    law = check_law(checker, decl.distribution, declared, scope)
+    return None if declared is None or law is None else replace(declared, law=law)

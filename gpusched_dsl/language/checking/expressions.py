@@ -59,7 +59,6 @@ class ExpressionChecker:
         self.decided = decided
         self.symbols = symbols
         self.diagnostics = diagnostics
-        self.not_yet: list[tuple[str, Span]] = []
 
     def error(
         self,
@@ -311,7 +310,6 @@ class ExpressionChecker:
             return None
         kind = numeric_type(body)
         assert kind is not None
-        self.not_yet.append((f"`{expr.op}(...)`", expr.span))
         unit = DIMENSIONLESS if expr.op == "P" else kind.unit
         return Expected(
             span=expr.span, type=Numeric(False, unit), decision=body.decision, op=expr.op, body=body, given=given

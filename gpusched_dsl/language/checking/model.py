@@ -116,9 +116,10 @@ class _ModelChecker:
             placement=placements[0] if placements else None,
             options=self.flat.options,
             option_choices=self.flat.option_choices,
-            data_order=tuple(d.name.text for d in ordered if isinstance(d, (tree.SetDecl, tree.ParamDecl))),
+            data_order=tuple(
+                d.name.text for d in ordered if isinstance(d, (tree.SetDecl, tree.ParamDecl, tree.RandomDecl))
+            ),
             randoms={n: v for n, v in values.items() if isinstance(v, CheckedRandom)},
-            not_yet=self._not_yet(),
             doc=self.flat.doc,
         )
 
@@ -173,10 +174,6 @@ class _ModelChecker:
         """Columns stand in the order in which the author declared the variables."""
         found = (self.symbols.values.get(name) for name in self.flat.names)
         return {v.name: v for v in found if isinstance(v, CheckedVariable)}
-
-    def _not_yet(self) -> tuple[tuple[str, Span], ...]:
-        randoms = [(f"`random {r.name}`", r.span) for r in self.symbols.values.values() if isinstance(r, CheckedRandom)]
-        return (*randoms, *self.checker.not_yet)
 
 
 def _other_names(flat: FlatModel) -> Iterator[tuple[str, tuple[str, Span]]]:

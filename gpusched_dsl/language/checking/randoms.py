@@ -2,60 +2,283 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpusched_dsl.language import tree
-from gpusched_dsl.language.checked import Core, TextType
-from gpusched_dsl.language.checking.scope import EMPTY, Scope
+from gpusched_dsl.language.checked import CheckedRandom, Core, LawCore, ListCore
+from gpusched_dsl.language.checking.conversion import because_declared, require_plain
+from gpusched_dsl.language.checking.indexings import IGNORED
+from gpusched_dsl.language.checking.samples import check_file
+from gpusched_dsl.language.checking.scope import EMPTY, Binding, Scope
 from gpusched_dsl.language.diagnostics import did_you_mean
+from gpusched_dsl.language.source import Span
+from gpusched_dsl.language.units import DIMENSIONLESS, Unit
 
 if TYPE_CHECKING:
     from gpusched_dsl.language.checking.expressions import ExpressionChecker
 
-DISTRIBUTIONS = (
-    "empirical",
-    "exponential",
-    "uniform",
-    "normal",
-    "truncated_normal",
-    "lognormal",
-    "weibull",
-    "deterministic",
-    "mixture",
-)
 
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """The arguments of a distribution in the order in which they may stand without names.
 
-def check_distribution(checker: ExpressionChecker, call: tree.Call, scope: Scope = EMPTY) -> bool:
-    """Whether a distribution is known and its arguments are data; reports what is not.
-
-    Which arguments a distribution takes, and in which unit, is the business of those who evaluate expectations.
+    `ways` are the sets of arguments that say enough. Arguments in `plain` are plain numbers, in `per_unit` they have
+    the reciprocal unit of the random, all others its unit.
     """
-    sound = True
-    name = call.function.text
-    if name not in DISTRIBUTIONS:
-        checker.error(
+
+    arguments: tuple[str, ...]
+    ways: tuple[frozenset[str], ...]
+    plain: frozenset[str] = frozenset()
+    per_unit: frozenset[str] = frozenset()
+
+
+def _signature(arguments: str, *ways: str, plain: str = "", per_unit: str = "") -> Signature:
+    found = tuple(frozenset(way.split()) for way in ways or (arguments,))
+    return Signature(tuple(arguments.split()), found, frozenset(plain.split()), frozenset(per_unit.split()))
+
+
+_NUMBERS = {
+    "exponential": _signature("mean rate", "mean", "rate", per_unit="rate"),
+    "uniform": _signature("low high"),
+    "normal": _signature("mean deviation"),
+    "lognormal": _signature(
+        "median sigma mean deviation", "median sigma", "mean sigma", "mean deviation", plain="sigma"
+    ),
+    "weibull": _signature("scale shape mean", "scale shape", "mean shape", plain="shape"),
+    "deterministic": _signature("value"),
+}
+_LISTS = ("discrete", "survival_points")
+_RESTRICTIONS = {
+    "truncate": _signature("low high", "low high", "low", "high"),
+    "censor": _signature("high"),
+}
+DISTRIBUTIONS = ("empirical", *_NUMBERS, *_LISTS, "mixture", *_RESTRICTIONS)
+
+
+def check_law(
+    checker: ExpressionChecker, call: tree.Call, random: CheckedRandom | None, scope: Scope = EMPTY
+) -> LawCore | None:
+    """The law that a call states for a random quantity; None, reported, when something in it is wrong.
+
+    Without `random` (it is in error itself) the names in the call are checked and nothing else.
+    """
+    if random is None:
+        _names_only(checker, call, scope)
+        return None
+    return LawChecker(checker, random, scope).law(call)
+
+
+def scope_of(random: CheckedRandom) -> Scope:
+    """The indices of a random by the names of its declaration, for a law that a scenario gives."""
+    scope = EMPTY
+    for iterator in random.indexing.iterators:
+        for component, variable in enumerate(iterator.variables):
+            if variable.name != IGNORED:
+                scope = scope.bind(variable.name, Binding(variable, iterator.domain, component))
+    return scope
+
+
+def _names_only(checker: ExpressionChecker, call: tree.Call, scope: Scope) -> None:
+    for expr in (*call.arguments, *(a.value for a in call.named)):
+        if isinstance(expr, tree.Call) and expr.function.text in DISTRIBUTIONS:
+            _names_only(checker, expr, scope)
+        elif not isinstance(expr, (tree.SetLiteral, tree.Comprehension)):
+            checker.check(expr, scope)
+
+
+class LawChecker:
+    """Reads the calls that make up the law of one random quantity."""
+
+    def __init__(self, checker: ExpressionChecker, random: CheckedRandom, scope: Scope) -> None:
+        self.checker = checker
+        self.random = random
+        self.scope = scope
+
+    def law(self, call: tree.Expr) -> LawCore | None:
+        if not isinstance(call, tree.Call):
+            self.checker.error(
+                "GSM1212",
+                f"`{call.span.text}` is no distribution",
+                call.span,
+                "a distribution is needed here",
+                help="write one such as `exponential(mean = ...)`; a plain number is `deterministic(...)`",
+            )
+            return None
+        name = call.function.text
+        if name in _NUMBERS:
+            numbers = self._numbers(call, _NUMBERS[name], call.arguments)
+            return None if numbers is None else LawCore(span=call.span, name=name, numbers=numbers)
+        if name in _RESTRICTIONS:
+            return self._restriction(call)
+        if name == "mixture":
+            return self._mixture(call)
+        if name in _LISTS or name == "empirical":
+            return self._samples(call)
+        self.checker.error(
             "GSM1416",
             f"unknown distribution `{name}`",
             call.function.span,
             "no distribution of this name",
             help=did_you_mean(name, DISTRIBUTIONS) or f"distributions are {', '.join(DISTRIBUTIONS)}",
         )
-        sound = False
-    seen: set[str] = set()
-    for argument in call.named:
-        if argument.name.text in seen:
-            checker.error("GSM1212", f"`{argument.name.text}` is given twice", argument.name.span, "again")
-            sound = False
-        seen.add(argument.name.text)
-    for expr in (*call.arguments, *(argument.value for argument in call.named)):
-        sound = _argument(checker, expr, scope) and sound
-    return sound
+        return None
+
+    # --- numbers by name ----------------------------------------------------------------------------------------------
+
+    def _numbers(
+        self, call: tree.Call, signature: Signature, positional: tuple[tree.Expr, ...]
+    ) -> tuple[tuple[str, Core], ...] | None:
+        given = self._by_name(call, signature.arguments, positional)
+        if given is None:
+            return None
+        if frozenset(given) not in signature.ways:
+            ways = " or ".join(_listed([a for a in signature.arguments if a in way]) for way in signature.ways)
+            has = _listed(list(given)) if given else "nothing"
+            self._wrong(call.span, f"`{call.function.text}` needs {ways}", f"{has} given")
+            return None
+        found = [(name, self._number(expr, name, signature)) for name, expr in given.items()]
+        numbers = tuple((name, core) for name, core in found if core is not None)
+        return numbers if len(numbers) == len(found) else None
+
+    def _by_name(
+        self, call: tree.Call, names: tuple[str, ...], positional: tuple[tree.Expr, ...]
+    ) -> dict[str, tree.Expr] | None:
+        """The arguments by name: those without one take the names in order."""
+        law = call.function.text
+        if len(positional) > len(names):
+            extra = positional[len(names)].span.to(positional[-1].span)
+            self._wrong(extra, f"`{law}` has {_counted(len(names))}: {', '.join(names)}", "too many")
+            return None
+        given = dict(zip(names, positional, strict=False))
+        sound = True
+        for argument in call.named:
+            name = argument.name.text
+            if name not in names:
+                help = did_you_mean(name, names) or f"its arguments are {', '.join(names)}"
+                self._wrong(argument.name.span, f"`{law}` has no argument `{name}`", "unknown", help)
+                sound = False
+            elif name in given:
+                self._wrong(argument.name.span, f"`{name}` is given twice", "again")
+                sound = False
+            else:
+                given[name] = argument.value
+        return given if sound else None
+
+    def _number(self, expr: tree.Expr, name: str, signature: Signature) -> Core | None:
+        unit = self.random.type.unit
+        if name in signature.plain:
+            return self._plain(expr, f"`{name}`")
+        if name in signature.per_unit:
+            unit = DIMENSIONLESS / unit
+        return self.quantity(expr, unit)
+
+    def quantity(self, expr: tree.Expr, unit: Unit, scope: Scope | None = None) -> Core | None:
+        """A number in the unit of the random (or its reciprocal)."""
+        because = because_declared(self.random.name, self.random.span, self.random.type.unit)
+        core = self.checker.number(expr, scope or self.scope, unit=unit, because=because)
+        return core if core is not None and self.checker.data_only(core, "a distribution") else None
+
+    def _plain(self, expr: tree.Expr, what: str, scope: Scope | None = None) -> Core | None:
+        core = self.checker.number(expr, scope or self.scope)
+        if core is None or not self.checker.data_only(core, "a distribution"):
+            return None
+        return require_plain(self.checker, core, what)
+
+    # --- laws of laws -------------------------------------------------------------------------------------------------
+
+    def _restriction(self, call: tree.Call) -> LawCore | None:
+        if not call.arguments:
+            self._wrong(call.span, f"`{call.function.text}` needs a distribution", "no distribution given")
+            return None
+        inner = self.law(call.arguments[0])
+        numbers = self._numbers(call, _RESTRICTIONS[call.function.text], call.arguments[1:])
+        if inner is None or numbers is None:
+            return None
+        return LawCore(span=call.span, name=call.function.text, numbers=numbers, parts=(inner,))
+
+    def _mixture(self, call: tree.Call) -> LawCore | None:
+        items = self._items(call)
+        if items is None:
+            return None
+        parts: list[LawCore] = []
+        weights: list[Core] = []
+        for item in items:
+            if not isinstance(item, tree.TupleExpr) or len(item.items) != 2:
+                self._wrong(item.span, "a part of a mixture is `(distribution, probability)`", "not a pair")
+                return None
+            law, weight = self.law(item.items[0]), self._plain(item.items[1], "a probability")
+            if law is not None and weight is not None:
+                parts.append(law)
+                weights.append(weight)
+        if len(parts) < len(items):
+            return None
+        return LawCore(span=call.span, name="mixture", parts=tuple(parts), weights=tuple(weights))
+
+    def _items(self, call: tree.Call) -> tuple[tree.Expr, ...] | None:
+        only = call.arguments[0] if len(call.arguments) == 1 and not call.named else None
+        if isinstance(only, tree.SetLiteral) and only.items:
+            return only.items
+        text = "{ (exponential(mean = ...), 0.3), (deterministic(...), 0.7) }"
+        self._wrong(call.span, "`mixture` needs its parts in braces", "", f"write `mixture({text})`")
+        return None
+
+    # --- lists and files ----------------------------------------------------------------------------------------------
+
+    def _samples(self, call: tree.Call) -> LawCore | None:
+        """`discrete({ (value, probability), ... })`, `empirical({ w[s] : s in Samples })`, `empirical("file", ...)`."""
+        name = call.function.text
+        first = call.arguments[0] if call.arguments else None
+        if name == "empirical" and isinstance(first, tree.Text):
+            file = check_file(self, call, first)
+            return None if file is None else LawCore(span=call.span, name=name, file=file)
+        if len(call.arguments) == 1 and not call.named and isinstance(first, (tree.SetLiteral, tree.Comprehension)):
+            points = self._list(first, name)
+            return None if points is None else LawCore(span=call.span, name=name, points=points)
+        example = "{ w[s] : s in Samples }" if name == "empirical" else "{ (10, 0.3), (20, 0.7) }"
+        also = ' or a file: `empirical("epochs.csv", column = "epochs")`' if name == "empirical" else ""
+        self._wrong(call.span, f"`{name}` needs a list in braces", "", f"write `{name}({example})`{also}")
+        return None
+
+    def _list(self, expr: tree.SetLiteral | tree.Comprehension, name: str) -> ListCore | None:
+        """Pairs of a value and a probability; of `empirical` also values alone."""
+        if isinstance(expr, tree.SetLiteral):
+            rows = [self._row(item, name, self.scope) for item in expr.items]
+            found = tuple(row for row in rows if row is not None)
+            if not rows:
+                self.checker.error("GSM1212", f"`{name}` of nothing", expr.span, "an empty list")
+            if len(found) < len(rows) or not rows:
+                return None
+            if len({len(row) for row in found}) > 1:
+                self.checker.error("GSM1212", "some items have a weight, others have none", expr.span, "not alike")
+                return None
+            return ListCore(span=expr.span, rows=found)
+        indexing, inside = self.checker.indexing(expr.indexing, self.scope)
+        row = self._row(expr.element, name, inside)
+        if indexing is None or row is None:
+            return None
+        return ListCore(span=expr.span, rows=(row,), indexing=indexing)
+
+    def _row(self, item: tree.Expr, name: str, scope: Scope) -> tuple[Core, ...] | None:
+        unit = self.random.type.unit
+        if isinstance(item, tree.TupleExpr) and len(item.items) == 2:
+            value = self.quantity(item.items[0], unit, scope)
+            weight = self._plain(item.items[1], "a weight" if name == "empirical" else "a probability", scope)
+            return None if value is None or weight is None else (value, weight)
+        if name == "empirical" and not isinstance(item, tree.TupleExpr):
+            only = self.quantity(item, unit, scope)
+            return None if only is None else (only,)
+        what = "(value, survival)" if name == "survival_points" else "(value, probability)"
+        self.checker.error("GSM1212", f"an item of `{name}` is a pair `{what}`", item.span, "not a pair")
+        return None
+
+    def _wrong(self, span: Span, message: str, label: str, help: str | None = None) -> None:
+        self.checker.error("GSM1212", message, span, label, help=help)
 
 
-def _argument(checker: ExpressionChecker, expr: tree.Expr, scope: Scope) -> bool:
-    if isinstance(expr, tree.Call) and (expr.function.text in DISTRIBUTIONS or expr.named):
-        return check_distribution(checker, expr, scope)  # a part of a mixture
-    core: Core | None = checker.check(expr, scope)
-    if core is None or not checker.data_only(core, "a distribution"):
-        return False
-    return isinstance(core.type, TextType) or checker.is_number(core)
+def _listed(names: list[str]) -> str:
+    return " and ".join(f"`{name}`" for name in names)
+
+
+def _counted(count: int) -> str:
+    return "one argument" if count == 1 else f"{count} arguments"

@@ -11,12 +11,15 @@ from gpusched_dsl.language.checked import (
     IndexingCore,
     IndexRef,
     Iterator,
+    LawCore,
     LetRef,
+    ListCore,
+    SampleFile,
     SetCore,
     VariableRef,
 )
 
-Part: TypeAlias = Core | SetCore | IndexingCore | Iterator
+Part: TypeAlias = Core | SetCore | IndexingCore | Iterator | LawCore | ListCore | SampleFile
 
 
 _PARTS: dict[type, tuple[str, ...]] = {}
@@ -31,13 +34,13 @@ def _field_names(part: Part) -> tuple[str, ...]:
 
 
 def children(part: Part) -> Iterates[Part]:
-    """The direct parts of a core, a set, an indexing or an iterator, in the order of the text."""
+    """The direct parts of a core, a set, an indexing, an iterator or a law, in the order of the text."""
     for name in _field_names(part):
         yield from _parts(getattr(part, name))
 
 
 def _parts(value: object) -> Iterates[Part]:
-    if isinstance(value, (Core, SetCore, IndexingCore, Iterator)):
+    if isinstance(value, (Core, SetCore, IndexingCore, Iterator, LawCore, ListCore, SampleFile)):
         yield value
     elif isinstance(value, tuple):
         for item in value:

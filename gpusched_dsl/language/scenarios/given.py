@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from gpusched_dsl.language import tree
-from gpusched_dsl.language.checked import Core, SetCore
+from gpusched_dsl.language.checked import Core, LawCore, SetCore
 from gpusched_dsl.language.source import Span
 
 ONE = Fraction(1)
@@ -36,6 +36,13 @@ class ExpressionGiven(Given):
 
     value: Core | SetCore
     subscripts: tuple[Core, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LawGiven(Given):
+    """`length ~ exponential(mean = 40[epoch]);`, over the index variables of the declaration."""
+
+    law: LawCore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""The order in which sets and parameters become known, once a scenario's expressions read others."""
+"""The order in which sets, parameters and randoms become known, once a scenario's expressions read others."""
 
 from __future__ import annotations
 
@@ -8,16 +8,18 @@ from itertools import pairwise
 from gpusched_dsl.language.checked import (
     CheckedModel,
     CheckedParam,
+    CheckedRandom,
     CheckedSet,
     Element,
     LetRef,
     NamedSet,
     ParamRef,
+    RandomRef,
     Shift,
 )
 from gpusched_dsl.language.checking.walk import Part, walk
 from gpusched_dsl.language.diagnostics import Diagnostics
-from gpusched_dsl.language.scenarios.given import ExpressionGiven, Given
+from gpusched_dsl.language.scenarios.given import ExpressionGiven, Given, LawGiven
 
 
 def order_of_data(
@@ -50,7 +52,7 @@ def _visit(
         _report_circle([*path[path.index(name) :], name], given, reads, diagnostics)
         return
     path.append(name)
-    declared = model.sets.get(name) or model.params[name]
+    declared = model.sets.get(name) or model.params.get(name) or model.randoms[name]
     needed = {*_read_by_declaration(model, declared), *reads.get(name, ())}
     for other in model.data_order:
         if other in needed and (other != name or name in reads.get(name, ())):
@@ -65,7 +67,7 @@ def _report_circle(
 ) -> None:
     """Report it from the first statement of the scenario that is part of it."""
     places = {
-        name: next(g.span for g in given[name] if isinstance(g, ExpressionGiven))
+        name: next(g.span for g in given[name] if isinstance(g, ExpressionGiven | LawGiven))
         for name, used in pairwise(circle)
         if used in reads.get(name, ())
     }
@@ -87,10 +89,17 @@ def _read_by(model: CheckedModel, givens: tuple[Given, ...]) -> Iterator[str]:
         if isinstance(given, ExpressionGiven):
             for part in (given.value, *given.subscripts):
                 yield from _names(model, part)
+        elif isinstance(given, LawGiven):
+            yield from _names(model, given.law)
 
 
-def _read_by_declaration(model: CheckedModel, declared: CheckedSet | CheckedParam) -> Iterator[str]:
+def _read_by_declaration(model: CheckedModel, declared: CheckedSet | CheckedParam | CheckedRandom) -> Iterator[str]:
     """The names that a declaration needs, and the root sets of its types."""
+    if isinstance(declared, CheckedRandom):
+        yield from _names(model, declared.indexing)
+        if declared.law is not None:
+            yield from _names(model, declared.law)
+        return
     parts: list[Part | None] = [declared.within, declared.value]
     types = declared.types if isinstance(declared, CheckedSet) else (declared.type,)
     if isinstance(declared, CheckedParam):
@@ -102,10 +111,10 @@ def _read_by_declaration(model: CheckedModel, declared: CheckedSet | CheckedPara
 
 
 def _names(model: CheckedModel, part: Part) -> Iterator[str]:
-    """The sets and parameters that a core reads, also through `let`s."""
+    """The sets, parameters and randoms that a core reads, also through `let`s."""
     for inner in walk(part):
         match inner:
-            case ParamRef(name=name) | NamedSet(name=name) | Shift(ordering=name):
+            case ParamRef(name=name) | RandomRef(name=name) | NamedSet(name=name) | Shift(ordering=name):
                 yield name
             case LetRef(name=name):
                 let = model.lets[name]

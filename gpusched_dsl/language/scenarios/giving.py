@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import CheckedModel, CheckedParam, CheckedSet
 from gpusched_dsl.language.checking import ExpressionChecker, Symbols
-from gpusched_dsl.language.checking.randoms import check_distribution
+from gpusched_dsl.language.checking.randoms import check_law, scope_of
+from gpusched_dsl.language.checking.scope import EMPTY
 from gpusched_dsl.language.diagnostics import Diagnostics, Label, did_you_mean
-from gpusched_dsl.language.scenarios.given import ExpressionGiven, FileGiven, Given, TableGiven
+from gpusched_dsl.language.scenarios.given import ExpressionGiven, FileGiven, Given, LawGiven, TableGiven
 from gpusched_dsl.language.scenarios.given_columns import ColumnChecker
 from gpusched_dsl.language.scenarios.given_values import ValueChecker
 from gpusched_dsl.language.source import Span
@@ -90,7 +91,7 @@ class GivenTable:
                 for item in statement.items:
                     yield from self._item(level, statement, item)
             case tree.Draw():
-                self._draw(statement)
+                yield from self._draw(level, statement)
 
     def _assign(self, level: int, statement: tree.Assign) -> Iterable[Given]:
         target = self._target(statement.target)
@@ -208,11 +209,14 @@ class GivenTable:
         if given is not None:
             yield given
 
-    def _draw(self, statement: tree.Draw) -> None:
-        sound = check_distribution(self.checker, statement.distribution)
-        if statement.target.text in self.model.randoms:
-            if sound:
-                self.not_yet.append((f"`{statement.target.text} ~ ...`", statement.span))
+    def _draw(self, level: int, statement: tree.Draw) -> Iterable[Given]:
+        random = self.model.randoms.get(statement.target.text)
+        law = check_law(self.checker, statement.distribution, random, EMPTY if random is None else scope_of(random))
+        if random is not None:
+            if random.law is not None:
+                self._report_derived(statement.target, random.law.span, "its distribution is given by the model")
+            elif law is not None:
+                yield LawGiven(target=random.name, span=statement.span, level=level, law=law)
             return
         if statement.target.text in self.lost:
             return
@@ -236,16 +240,19 @@ class GivenTable:
                 self._report_no_target(name)
             return None
         if target.value is not None:
-            self.diagnostics.error(
-                "GSM1505",
-                f"`{target.name}` is derived by the model, so a scenario cannot give it",
-                name.span,
-                "derived",
-                secondary=[Label(target.value.span, f"`{target.name}` is derived here")],
-                help="give what it is derived from",
-            )
+            self._report_derived(name, target.value.span, f"`{target.name}` is derived here")
             return None
         return target
+
+    def _report_derived(self, name: tree.Identifier, where: Span, label: str) -> None:
+        self.diagnostics.error(
+            "GSM1505",
+            f"`{name.text}` is derived by the model, so a scenario cannot give it",
+            name.span,
+            "derived",
+            secondary=[Label(where, label)],
+            help="give what it is derived from",
+        )
 
     def _report_no_target(self, name: tree.Identifier) -> None:
         symbols = self.checker.symbols
@@ -278,8 +285,8 @@ class GivenTable:
             )
 
     def _report_conflict(self, whole: list[Given]) -> None:
-        """One expression gives all of a target; tables and files may share it."""
-        expression = next((g for g in whole if isinstance(g, ExpressionGiven)), None)
+        """One expression (or law) gives all of a target; tables and files may share it."""
+        expression = next((g for g in whole if isinstance(g, ExpressionGiven | LawGiven)), None)
         if expression is None or len(whole) == 1:
             return
         first, *rest = whole

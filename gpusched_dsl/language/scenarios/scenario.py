@@ -68,7 +68,7 @@ def check_scenario(
 
 
 def missing_targets(scenario: CheckedScenario) -> list[str]:
-    """The sets and parameters that need data and get none, in the order in which they are needed."""
+    """The sets, parameters and randoms that need data and get none, in the order in which they are needed."""
     model = scenario.model
     missing: list[str] = []
     for name in model.data_order:
@@ -76,6 +76,8 @@ def missing_targets(scenario: CheckedScenario) -> list[str]:
             continue
         if name in model.sets:
             needed = model.sets[name].value is None
+        elif name in model.randoms:
+            needed = model.randoms[name].law is None
         else:
             needed = model.params[name].value is None and model.params[name].default is None
         if needed:
@@ -116,7 +118,7 @@ def _check(
         scenario.name.span,
         replace(model, data_order=order),
         given,
-        (*model.not_yet, *table.not_yet),
+        tuple(table.not_yet),
         scenario.doc,
     )
 

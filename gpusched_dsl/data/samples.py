@@ -1,0 +1,128 @@
+"""Samples of a random quantity from a file: the values and weights of each position of its domain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from gpusched_dsl.data.cells import read_values
+from gpusched_dsl.data.params import positions_of
+from gpusched_dsl.data.pieces import ColumnPiece, FileOrigin
+from gpusched_dsl.data.reading import FileReader
+from gpusched_dsl.data.reports import SHOWN, examples, keys_at, place_text
+from gpusched_dsl.data.tables import is_text
+from gpusched_dsl.ir.domains import Codes, Domain
+from gpusched_dsl.ir.matrix import Floats
+from gpusched_dsl.language.checked import CheckedParam, CheckedRandom, LawCore, SampleFile
+from gpusched_dsl.language.checking.walk import walk
+from gpusched_dsl.language.diagnostics import Diagnostics, Label
+from gpusched_dsl.language.scenarios.given import FileGiven
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Samples:
+    """Group i holds entries `starts[i] .. starts[i+1]-1`: one group per position, or a single one for all."""
+
+    starts: Codes
+    values: Floats
+    weights: Floats | None
+
+
+def files_of(random: CheckedRandom, law: LawCore) -> Iterator[FileGiven]:
+    """The files that a law needs, so that a reader can be told beforehand."""
+    return (_given(random, part) for part in walk(law) if isinstance(part, SampleFile))
+
+
+def _given(random: CheckedRandom, file: SampleFile) -> FileGiven:
+    return FileGiven(
+        target=random.name, span=file.data.span, data=file.data, item=file.item, keys=file.keys, value=file.value
+    )
+
+
+def read_samples(
+    random: CheckedRandom, domain: Domain, file: SampleFile, reader: FileReader, diagnostics: Diagnostics
+) -> Samples | None:
+    """The samples in the unit of the file; None after a finding.
+
+    Findings: GSM20xx of the file, GSM2103 and GSM2107 of keys, GSM2101 and GSM2104 to GSM2106 of values, GSM3102 of
+    positions without a sample, GSM3103 of weights.
+    """
+    before = len(diagnostics)
+    given = _given(random, file)
+    read = reader.read(given, diagnostics)
+    if read is None or (file.weight is not None and file.weight not in read.columns):
+        return None
+    checked = CheckedParam(random.name, random.span, random.type, "real", random.indexing)
+    keys = tuple(read.columns[key] for key in file.keys)
+    typed = not is_text(file.data.path.value)
+
+    def numbers_in(column: str) -> tuple[ColumnPiece, Floats]:
+        piece = ColumnPiece(keys, read.columns[column], FileOrigin(given.span, read, file.keys, column), typed=typed)
+        cells = read_values(checked, piece, None, diagnostics)
+        assert piece.values is not None
+        empty = np.flatnonzero(piece.values.is_null().to_numpy())
+        _report(piece, empty, "GSM2101", "is empty", "are empty", checked, diagnostics)
+        return piece, cells.values
+
+    piece, values = numbers_in(file.value)
+    weights: Floats | None = None
+    if file.weight is not None:
+        column, weights = numbers_in(file.weight)
+        negative = np.flatnonzero(weights < 0)
+        _report(column, negative, "GSM3103", "is negative", "are negative", checked, diagnostics)
+    positions = positions_of(checked, domain, piece, diagnostics) if keys else np.zeros(len(values), dtype=np.int64)
+    if len(diagnostics) > before:
+        return None
+    groups = domain.size if keys else 1
+    total = np.bincount(positions, weights=weights, minlength=groups)
+    missing = np.flatnonzero(total <= 0)
+    if len(missing):
+        _report_without(random, domain, missing, bool(keys), file, diagnostics)
+        return None
+    order = np.argsort(positions, kind="stable")
+    starts = np.concatenate(([0], np.cumsum(np.bincount(positions, minlength=groups)))).astype(np.int64)
+    return Samples(starts, values[order], None if weights is None else weights[order])
+
+
+def _report(
+    piece: ColumnPiece,
+    rows: Codes,
+    code: str,
+    one: str,
+    many: str,
+    checked: CheckedParam,
+    diagnostics: Diagnostics,
+) -> None:
+    if not len(rows):
+        return
+    places = [piece.origin.place(row) for row in rows[:SHOWN].tolist()]
+    message = f"a sample or weight of `{checked.name}` {one}"
+    if len(rows) > 1:
+        message = f"{len(rows)} samples or weights of `{checked.name}` {many}"
+    diagnostics.error(
+        code,
+        message,
+        places[0],
+        secondary=[Label(piece.origin.statement, "read for this"), Label(checked.span, "declared here")],
+        notes=examples([place_text(place) for place in places[1:]], len(rows) - 1),
+    )
+
+
+def _report_without(
+    random: CheckedRandom, domain: Domain, missing: Codes, keyed: bool, file: SampleFile, diagnostics: Diagnostics
+) -> None:
+    keys = keys_at(random.name, domain, missing[: SHOWN + 1].tolist()) if keyed else [random.name]
+    message = f"there is no sample for `{keys[0]}`"
+    if len(missing) > 1:
+        some = f"{len(missing)} of the {domain.size} keys of `{random.name}`"
+        message = f"there are no samples for {some}, such as `{keys[0]}`"
+    diagnostics.error(
+        "GSM3102",
+        message,
+        file.data.path.span,
+        "no row has a weight" if file.weight is not None else "no row for it",
+        secondary=[Label(random.span, f"`{random.name}` is declared here")],
+        notes=examples([f"`{key}`" for key in keys[1:]], len(missing) - 1),
+    )
