@@ -11,6 +11,7 @@ from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.paths import gsm_files
 from gpusched_dsl.language import tree
+from gpusched_dsl.language.checked import CheckedParam, CheckedRandom, CheckedSet
 from gpusched_dsl.language.checking import check_workspace
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Label, Severity
 from gpusched_dsl.language.outlines.blocks import check_outlines
@@ -102,7 +103,7 @@ def _may_still_come(diagnostic: Diagnostic) -> Diagnostic:
 def _incomplete(scenario: CheckedScenario, missing: Iterable[str]) -> Diagnostic:
     """One warning that names what a scenario does not give, with the declarations."""
     model, names = scenario.model, list(missing)
-    declared = {**model.sets, **model.params, **model.randoms}
+    declared: dict[str, CheckedSet | CheckedParam | CheckedRandom] = {**model.sets, **model.params, **model.randoms}
     labels = tuple(Label(declared[n].span, "has no value") for n in names[:SHOWN])
     listed = ", ".join(f"`{n}`" for n in names[:SHOWN])
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
