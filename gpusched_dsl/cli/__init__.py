@@ -97,6 +97,8 @@ def _command(name: str, options: argparse.Namespace, output: Output) -> int:
             from gpusched_dsl.cli.fmt import run
         case "export":
             from gpusched_dsl.cli.export import run
+        case "explain":
+            from gpusched_dsl.cli.explain import run
         case _:
             from gpusched_dsl.cli.new import run
     return run(options, output)

@@ -43,7 +43,7 @@ class Clock:
         if self.over:
             raise Stopped
 
-    def share(self) -> float | None:
+    def share(self, of_rest: float = SHARE) -> float | None:
         """Seconds for one sub-problem."""
         rest = self.rest
-        return None if rest is None else min(rest, max(LEAST_SECONDS, SHARE * rest))
+        return None if rest is None else min(rest, max(LEAST_SECONDS, of_rest * rest))

@@ -68,34 +68,47 @@ def find_conflict(
     `known` says that a solver has proved the problem infeasible, so that this need not be asked again. Objectives are
     not looked at. Ctrl-C, the time limit and the monitor of the clock end the search with what has been found.
     """
-    return _Search(Elements(problem), backend, clock or Clock(), known).run()
+    return search_conflict(problem, backend, clock or Clock(), known=known)[1]
+
+
+def search_conflict(
+    problem: Problem, backend: Backend | str, clock: Clock, *, known: bool = False
+) -> tuple[Verdict, Conflict | None]:
+    """Whether the problem is feasible, as far as that was found out, and its conflict when it is not."""
+    search = _Search(Elements(problem), backend, clock, known)
+    return search.run(), search.conflict
 
 
 class _Search:
     def __init__(self, elements: Elements, backend: Backend | str, clock: Clock, known: bool) -> None:
         self.elements, self.backend, self.clock = elements, backend, clock
         self.oracle = Oracle(elements, backend, clock)
+        self.conflict: Conflict | None = None
         if known:
             self.oracle.best = elements.present.copy()
 
-    def run(self) -> Conflict | None:
+    def run(self) -> Verdict:
         alone = self._alone()
         if alone is not None:
-            return self._conflict(alone, minimal=True, complete=True)
+            self.conflict = self._conflict(alone, minimal=True, complete=True)
+            return Verdict.INFEASIBLE
         try:
             start = self._start()
-            if start is None:
-                return None
-            found = self._bounds(self._rows(start))
-            found, minimal = self._proved(found)
+            if not isinstance(start, Verdict):
+                found, minimal = self._proved(self._bounds(self._rows(start)))
+                self.conflict = self._conflict(found, minimal=minimal, complete=True)
+                return Verdict.INFEASIBLE
         except Stopped:
-            return self._best()
+            start = Verdict.UNKNOWN
         except KeyboardInterrupt:
             if self.clock.abandoned:
                 raise
             self.clock.interrupted = True
-            return self._best()
-        return self._conflict(found, minimal=minimal, complete=True)
+            start = Verdict.UNKNOWN
+        if self.oracle.best is None:
+            return start
+        self.conflict = self._conflict(self.oracle.best, minimal=False, complete=False)
+        return Verdict.INFEASIBLE
 
     # --- where to start ----------------------------------------------------------------------------------------------
 
@@ -124,14 +137,19 @@ class _Search:
             return found
         return None
 
-    def _start(self) -> Mask | None:
-        """A part that is proved infeasible, small if it can be had cheaply; None when nothing is proved."""
-        for candidate in (self._propagated, self._linear):
-            part = candidate()
-            if part is not None and self.oracle.infeasible(part):
-                return part
+    def _start(self) -> Mask | Verdict:
+        """A part that is proved infeasible, small if it can be had cheaply; what is known when none is."""
+        small = self._propagated()
+        if small is not None and self.oracle.infeasible(small):
+            return small
         present = self.elements.present
-        return present if self.oracle.best is not None or self.oracle.infeasible(present) else None
+        verdict = Verdict.INFEASIBLE if self.oracle.best is not None else self.oracle.verdict(present, whole=True)
+        if verdict is Verdict.FEASIBLE:
+            return verdict
+        small = self._linear()
+        if small is not None and self.oracle.infeasible(small):
+            return small
+        return present if verdict is Verdict.INFEASIBLE else verdict
 
     def _propagated(self) -> Mask | None:
         trace = contradiction(self.elements, self.clock)
@@ -208,10 +226,6 @@ class _Search:
             found[element] = True
             minimal &= verdict is Verdict.FEASIBLE
         return found, minimal
-
-    def _best(self) -> Conflict | None:
-        best = self.oracle.best
-        return None if best is None else self._conflict(best, minimal=False, complete=False)
 
     def _conflict(self, found: Mask, *, minimal: bool, complete: bool) -> Conflict:
         elements = self.elements

@@ -17,6 +17,7 @@ from gpusched_dsl.language.diagnostics import DiagnosticError
 POINTS_KEPT = 64
 # Most sub-problems are easy. The first try is short, so that solving again what was found infeasible is short as well.
 FIRST_TRY = 0.5
+MOST = 0.7  # of the time, for the problem itself
 
 
 class Verdict(StrEnum):
@@ -40,14 +41,17 @@ class Oracle:
         """Whether it is proved that a part has no point; raises Stopped when time is up."""
         return self.verdict(kept) is Verdict.INFEASIBLE
 
-    def verdict(self, kept: Mask) -> Verdict:
-        """What is known of a part, of a remembered point or of the solver; raises Stopped when time is up."""
+    def verdict(self, kept: Mask, *, whole: bool = False) -> Verdict:
+        """What is known of a part, of a remembered point or of the solver; raises Stopped when time is up.
+
+        `whole`: it is the problem itself, which gets most of the time.
+        """
         if any(not np.any(kept & ~known) for known in reversed(self._kept_by)):
             return Verdict.FEASIBLE
         self.clock.check()
         part = self.elements.part(kept)
         self.solves += 1
-        verdict, point = decide(part.problem, self.backend, self.clock)
+        verdict, point = decide(part.problem, self.backend, self.clock, whole=whole)
         if point is not None:
             self.remember(part.whole_point(point), kept)
         if verdict is Verdict.INFEASIBLE and (self.best is None or kept.sum() < self.best.sum()):
@@ -62,10 +66,12 @@ class Oracle:
         del self._kept_by[:-POINTS_KEPT]
 
 
-def decide(problem: Problem, backend: Backend | str, clock: Clock) -> tuple[Verdict, Floats | None]:
+def decide(
+    problem: Problem, backend: Backend | str, clock: Clock, *, whole: bool = False
+) -> tuple[Verdict, Floats | None]:
     """Whether a problem without objective has a point, and one if it has; a solver that fails has decided nothing."""
-    share = clock.share()
-    for limit in (FIRST_TRY, share):
+    share = clock.share(MOST) if whole else clock.share()
+    for limit in (share,) if whole else (FIRST_TRY, share):
         verdict, point = _asked(problem, backend, clock, limit if share is None else min(limit or share, share))
         if verdict is not Verdict.UNKNOWN or clock.over:
             break

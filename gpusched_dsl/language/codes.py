@@ -161,6 +161,11 @@ CODES: dict[str, str] = {
     "GSM3007": "range with bounds or a step that cannot be used",
     "GSM3009": "elements used as numbers that are not whole numbers",
     "GSM3010": "term that no solver takes",
+    # 33xx explaining
+    "GSM3301": "constraints that exclude each other",
+    "GSM3302": "objective that can be improved without end",
+    "GSM3303": "coefficients of very different size",
+    "GSM3304": "term that is not linear",
     # 40xx solving
     "GSM4001": "unknown backend",
     "GSM4002": "backend that cannot be loaded",

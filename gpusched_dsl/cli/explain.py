@@ -1,0 +1,84 @@
+"""`gsdsl explain`: sizes, class and reformulations of a problem; why it has no solution, or no end."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gpusched_dsl.cli import exits
+from gpusched_dsl.cli.instance import open_problem
+from gpusched_dsl.cli.output import Output
+from gpusched_dsl.cli.progress import watching
+from gpusched_dsl.reporting.document import json_text
+from gpusched_dsl.reporting.files import check_writable, write_text
+from gpusched_dsl.reporting.grid import plain, rich_table
+
+if TYPE_CHECKING:
+    from gpusched_dsl.explaining.explanation import Explanation
+    from gpusched_dsl.language.diagnostics import Diagnostic
+
+STDOUT = "-"
+EXITS = {"infeasible": exits.INFEASIBLE, "unbounded": exits.UNBOUNDED}
+
+
+def run(options: argparse.Namespace, output: Output) -> int:
+    from gpusched_dsl.explaining.explain import explain
+
+    if options.json not in (None, STDOUT):
+        check_writable(Path(options.json))
+    problem, origins = open_problem(options, output)
+    if options.json == STDOUT:
+        output.only_findings()
+    with watching(output, show=output.shows_progress) as watch:
+        told = explain(
+            problem,
+            options.backend,
+            origins=origins,
+            time_limit=options.time_limit,
+            monitor=watch,
+            why=not options.no_why,
+        )
+    _show(told, output)
+    if options.json == STDOUT:
+        print(json_text(told.to_dict()), end="")
+    elif options.json is not None:
+        write_text(Path(options.json), json_text(told.to_dict()))
+        output.note(f"wrote {options.json}")
+    if told.status == "unknown":
+        return exits.INTERRUPTED if watch.stop_requested else exits.NO_SOLUTION_YET
+    return EXITS.get(told.status, exits.BAD_INPUT if told.refused else exits.OK)
+
+
+def _show(told: Explanation, output: Output) -> None:
+    from gpusched_dsl.explaining.text import grids, header_lines, status_lines
+
+    for line in header_lines(told):
+        output.say(line)
+    for title, grid in grids(told):
+        output.say()
+        output.say(title)
+        if output.is_terminal and not output.quiet:
+            output.console().print(rich_table(grid))
+        else:
+            output.say(plain(grid).rstrip("\n"))
+    _tell([*told.reasons, *told.refused, *told.warnings], output)
+    if told.status != "not asked":
+        output.say()
+    for line in status_lines(told):
+        output.say(line)
+    _tell(told.findings, output)
+
+
+def _tell(found: list[Diagnostic], output: Output) -> None:
+    """Findings are the result of this command: on standard output as text, with the others as JSON."""
+    if output.as_json:
+        output.report(found)
+    elif found:
+        import sys
+
+        from gpusched_dsl.language.render import render_text
+
+        text = render_text(found, color=output.colored(sys.stdout)).rpartition("\n\n")[0]
+        output.say()
+        output.say(text)

@@ -1,0 +1,56 @@
+"""Bounds and integrality that take part in a conflict, a line per variable: `take[a] <= 9, take[b] <= 9`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gpusched_dsl.explaining.conflict import Conflict
+from gpusched_dsl.explaining.row_text import short
+from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.names import entry_name
+from gpusched_dsl.ir.problem import Family, Problem
+from gpusched_dsl.reporting.numbers import with_unit
+
+MOST = 4  # of one variable
+
+
+@dataclass(frozen=True, eq=False)
+class BoundGroup:
+    """What of one variable takes part: `kind` is `lower`, `upper` or `integer`, `columns` of the problem."""
+
+    family: Family
+    kind: str
+    columns: Codes
+    text: str
+
+    @property
+    def label(self) -> str:
+        """A few words for under the declaration."""
+        what = {"lower": "lower bound", "upper": "upper bound", "integer": "whole numbers"}[self.kind]
+        return f"{what} of {len(self.columns):,} entries" if self.family.size > 1 and len(self.columns) > 1 else what
+
+
+def bound_groups(conflict: Conflict) -> list[BoundGroup]:
+    """The bounds and integrality of a conflict by variable and kind."""
+    groups = []
+    for family in conflict.problem.column_families:
+        for kind, columns in (("lower", conflict.lower), ("upper", conflict.upper), ("integer", conflict.integer)):
+            own = columns[(columns >= family.first) & (columns < family.stop)]
+            if len(own):
+                groups.append(BoundGroup(family, kind, own, _text(conflict.problem, family, kind, own)))
+    return groups
+
+
+def _text(problem: Problem, family: Family, kind: str, columns: Codes) -> str:
+    names = [entry_name(family, int(c)) for c in columns[:MOST]]
+    more = f" and {len(columns) - MOST:,} more of `{family.name}`" if len(columns) > MOST else ""
+    if kind == "integer":
+        return f"{', '.join(names)}{more} in whole numbers"
+    bounds = (problem.lower if kind == "lower" else problem.upper)[columns]
+    sign = ">=" if kind == "lower" else "<="
+    if np.all(bounds == bounds[0]):
+        return f"{', '.join(names)}{more} {sign} {with_unit(short(float(bounds[0])), family.unit)}"
+    shown = [f"{n} {sign} {with_unit(short(float(b)), family.unit)}" for n, b in zip(names, bounds, strict=False)]
+    return ", ".join(shown) + more

@@ -1,0 +1,171 @@
+"""An explanation as JSON: the document that `docs/schema/explanation.schema.json` describes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from gpusched_dsl.explaining.bound_text import bound_groups
+from gpusched_dsl.explaining.conflict import Conflict
+from gpusched_dsl.explaining.explanation import Explanation
+from gpusched_dsl.explaining.ray import Ray
+from gpusched_dsl.explaining.relaxation import Relaxation
+from gpusched_dsl.explaining.row_data import row_data
+from gpusched_dsl.explaining.row_text import RowText
+from gpusched_dsl.explaining.steps import steps_of
+from gpusched_dsl.ir.names import entry_name
+from gpusched_dsl.ir.problem import Family, Problem
+from gpusched_dsl.language.diagnostics import Diagnostic
+from gpusched_dsl.language.source import Span
+from gpusched_dsl.reporting.result import Origins
+
+FORMAT = "gsdsl-explanation/1"
+
+
+def document(told: Explanation) -> dict[str, Any]:
+    """The explanation as nested dictionaries and lists that JSON can hold; infinite numbers become None."""
+    solved = told.solved
+    found: dict[str, Any] = {
+        "format": FORMAT,
+        "model": told.problem.name,
+        "scenario": told.origins.scenario,
+        "backend": told.backend,
+        "class": told.kind,
+        "size": {
+            "columns": told.problem.columns,
+            "integer_columns": int(told.problem.integer.sum()),
+            "rows": told.problem.rows,
+            "nonzeros": told.problem.matrix.nonzeros,
+        },
+        "variables": [
+            {
+                "name": s.family.name, "columns": s.columns, "integer": s.integer, "nonzeros": s.nonzeros,
+                "lower": s.lower, "upper": s.upper, "unit": s.family.unit, "auxiliary": s.auxiliary,
+            }
+            for s in told.variables
+        ],
+        "constraints": [
+            {
+                "name": s.family.name, "part": s.family.part + 1, "rows": s.rows, "nonzeros": s.nonzeros,
+                "smallest": s.smallest, "largest": s.largest, "unit": s.family.unit,
+            }
+            for s in told.constraints
+        ],
+        "reformulations": [
+            {
+                "term": n.term, "by": n.made_by, "did": n.did, "entries": n.entries, "rows": n.rows,
+                "columns": n.columns, "big_m": None if n.big_m is None else list(n.big_m), "error": n.error,
+                **_place(n.span),
+            }
+            for n in told.notes
+        ],
+        "findings": [_finding(d) for d in (*told.reasons, *told.refused, *told.warnings, *told.findings)],
+        "status": told.status,
+        "conflict": None if told.conflict is None else _conflict(told.conflict, told.origins),
+        "relaxations": [] if solved is None else [_relaxation(solved, r) for r in told.relaxations],
+        "ray": None if told.ray is None or solved is None else _ray(solved, told.ray),
+        "seconds": round(told.seconds, 6),
+    }  # fmt: skip
+    return {key: _finite(value) for key, value in found.items()}
+
+
+def _conflict(conflict: Conflict, origins: Origins) -> dict[str, Any]:
+    problem = conflict.problem
+    return {
+        "minimal": conflict.minimal,
+        "complete": conflict.complete,
+        "sub_problems": conflict.solves,
+        "rows": [
+            {
+                **_entry(family := problem.row_family(row), row),
+                "text": str(RowText.of(problem, row)),
+                "data": row_data(origins, family, row),
+                "lower": float(problem.row_lower[row]),
+                "upper": float(problem.row_upper[row]),
+                **_place(family.span),
+            }
+            for row in conflict.rows.tolist()
+        ],
+        "bounds": [
+            {
+                "kind": g.kind, **_entry(g.family, column), "value": _bound(problem, g.kind, column),
+                **_place(g.family.span),
+            }
+            for g in bound_groups(conflict)
+            for column in g.columns.tolist()
+        ],
+        "steps": steps_of(conflict),
+    }  # fmt: skip
+
+
+def _bound(problem: Problem, kind: str, column: int) -> float | None:
+    return None if kind == "integer" else float((problem.lower if kind == "lower" else problem.upper)[column])
+
+
+def _relaxation(problem: Problem, relaxation: Relaxation) -> dict[str, Any]:
+    return {
+        "goal": relaxation.goal,
+        "proved": relaxation.proved,
+        "verified": relaxation.verified,
+        "changes": [
+            {
+                **_entry(family := problem.row_family(row), row),
+                "lower": float(problem.row_lower[row]),
+                "upper": float(problem.row_upper[row]),
+                "new_lower": float(problem.row_lower[row] - below),
+                "new_upper": float(problem.row_upper[row] + above),
+                "unit": family.unit,
+                **_place(family.span),
+            }
+            for row, below, above in _changes(relaxation)
+        ],
+    }
+
+
+def _changes(relaxation: Relaxation) -> Iterable[tuple[int, float, float]]:
+    return zip(relaxation.rows.tolist(), relaxation.below.tolist(), relaxation.above.tolist(), strict=True)
+
+
+def _ray(problem: Problem, ray: Ray) -> dict[str, Any]:
+    return {
+        "objective": ray.objective.name,
+        "gain": ray.gain,
+        "unit": ray.objective.unit,
+        "minimal": ray.minimal,
+        "steps": [
+            {**_entry(family := problem.column_family(column), column), "step": step, "unit": family.unit}
+            for column, step in zip(ray.columns.tolist(), ray.steps.tolist(), strict=True)
+        ],
+    }
+
+
+def _entry(family: Family, number: int) -> dict[str, Any]:
+    entry = {"name": family.name, "index": list(family.index_of(number)), "entry": entry_name(family, number)}
+    return {**entry, "part": family.part + 1} if family.part else entry
+
+
+def _finding(diagnostic: Diagnostic) -> dict[str, Any]:
+    place = diagnostic.primary if isinstance(diagnostic.primary, Span) else None
+    return {
+        "code": diagnostic.code,
+        "severity": str(diagnostic.severity),
+        "message": diagnostic.message,
+        "notes": list(diagnostic.notes),
+        "help": diagnostic.help,
+        **_place(place),
+    }
+
+
+def _place(span: Span | None) -> dict[str, Any]:
+    return {"file": None if span is None else span.source.name, "line": None if span is None else span.line}
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {str(k): _finite(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(v) for v in value]
+    return value

@@ -1,0 +1,117 @@
+"""Explains a problem: sizes, class, reformulations; if it has no solution or no end, why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from gpusched_dsl.backends.protocol import Backend, Monitor, Silent, target_of
+from gpusched_dsl.backends.registry import backend as backend_named
+from gpusched_dsl.compiling.passes.pipeline import prepare
+from gpusched_dsl.compiling.passes.steps import Prepared
+from gpusched_dsl.explaining.classes import model_class
+from gpusched_dsl.explaining.clock import Clock
+from gpusched_dsl.explaining.conflict import Conflict, search_conflict
+from gpusched_dsl.explaining.elements import Mask
+from gpusched_dsl.explaining.explanation import Explanation
+from gpusched_dsl.explaining.oracle import Verdict, decide
+from gpusched_dsl.explaining.ray import find_ray
+from gpusched_dsl.explaining.relaxation import Relaxation, relaxations
+from gpusched_dsl.explaining.sizes import constraint_sizes, variable_sizes
+from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.reporting.result import Origins
+
+DEFAULT_SECONDS = 60.0
+LINEAR = "highs"  # sub-problems are linear: whatever the backend is, this one solves them
+
+
+def explain(
+    problem: Problem,
+    backend: Backend | str = "highs",
+    *,
+    origins: Origins | None = None,
+    time_limit: float | None = DEFAULT_SECONDS,
+    monitor: Monitor | None = None,
+    why: bool = True,
+) -> Explanation:
+    """Explain a problem as the backend would get it.
+
+    With `why` it is solved for feasibility within `time_limit` seconds, and what stands in the way of a solution, or of
+    an optimum, is looked for. Ctrl-C and the monitor end that with what was found so far. Raises DiagnosticError for an
+    unknown backend and for data that are not numbers.
+    """
+    clock = Clock(time_limit, monitor or Silent())
+    chosen = backend_named(backend) if isinstance(backend, str) else backend
+    prepared, refused = _prepared(problem, chosen)
+    kind, reasons = model_class(problem)
+    told = Explanation(
+        problem=problem,
+        solved=None,
+        backend=chosen.name,
+        kind=kind,
+        reasons=reasons,
+        variables=variable_sizes(problem),
+        constraints=constraint_sizes(problem),
+        notes=() if prepared is None else prepared.notes,
+        refused=refused,
+        status="not asked",
+        origins=origins or Origins(),
+    )
+    if why:
+        told = _why(told, prepared, chosen, clock)
+    return replace(told, seconds=clock.seconds)
+
+
+def _prepared(problem: Problem, backend: Backend) -> tuple[Prepared | None, Sequence[Diagnostic]]:
+    try:
+        return prepare(problem, target_of(backend)), ()
+    except DiagnosticError as refusal:
+        return None, refusal.diagnostics
+
+
+def _why(told: Explanation, prepared: Prepared | None, chosen: Backend, clock: Clock) -> Explanation:
+    backend = chosen
+    if prepared is None or not prepared.problem.is_linear:
+        backend = backend_named(LINEAR)
+        prepared, _ = _prepared(told.problem, backend)
+        if prepared is None:
+            return _without_linear_form(told, chosen, clock)
+    solved = prepared.problem
+    told = replace(told, solved=solved)
+    verdict, conflict = search_conflict(solved, backend, clock)
+    if verdict is Verdict.INFEASIBLE:
+        changes = () if conflict is None else _relaxations(prepared, conflict, backend, clock)
+        return replace(told, status="infeasible", conflict=conflict, relaxations=changes)
+    ray = find_ray(solved, backend, clock)
+    if verdict is Verdict.FEASIBLE:
+        return replace(told, status="feasible" if ray is None else "unbounded", ray=ray)
+    return replace(told, status="unknown", ray=ray)
+
+
+def _without_linear_form(told: Explanation, chosen: Backend, clock: Clock) -> Explanation:
+    """Where no reformulation makes the problem linear, the backend can still say whether it has a point."""
+    if told.refused:
+        return replace(told, status="not asked")
+    verdict, _ = decide(replace(told.problem, objectives=()), chosen, clock, whole=True)
+    return replace(told, status=str(verdict))
+
+
+def _relaxations(prepared: Prepared, conflict: Conflict, backend: Backend, clock: Clock) -> Sequence[Relaxation]:
+    """Rows of the constraints that take part give way, then any row that the author has written."""
+    declared = _declared_rows(prepared)
+    involved = np.zeros(prepared.problem.rows, dtype=np.bool_)
+    for family in prepared.problem.constraints:
+        if family.size and ((conflict.rows >= family.first) & (conflict.rows < family.stop)).any():
+            involved[family.slice] = True
+    return relaxations(prepared.problem, involved & declared, declared, backend, clock)
+
+
+def _declared_rows(prepared: Prepared) -> Mask:
+    """The rows of the prepared problem that stand for a row of the author's."""
+    declared = np.zeros(prepared.problem.rows, dtype=np.bool_)
+    kept = np.arange(prepared.original.rows) if prepared.rows is None else prepared.rows[prepared.rows >= 0]
+    declared[kept] = True
+    return declared

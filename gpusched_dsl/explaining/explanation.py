@@ -1,0 +1,72 @@
+"""What `explain` has found out about a problem."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from gpusched_dsl.compiling.passes.steps import Note
+from gpusched_dsl.explaining.conflict import Conflict
+from gpusched_dsl.explaining.findings import conflict_finding, ray_finding
+from gpusched_dsl.explaining.ray import Ray
+from gpusched_dsl.explaining.relaxation import Relaxation
+from gpusched_dsl.explaining.sizes import ConstraintSize, VariableSize
+from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.language.diagnostics import Diagnostic
+from gpusched_dsl.reporting.result import Origins
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """Sizes, class, reformulations, and why there is no solution or no end.
+
+    `status` is `feasible`, `infeasible`, `unbounded`, `unknown` (not found out in time) or `not asked`. `problem` is
+    the problem as stated, `solved` the linear one that was looked at in its place (the same when it is linear), None
+    where there is none; rows and columns of `conflict`, `relaxations` and `ray` are those of `solved`. `refused` are
+    the terms that the backend does not take.
+    """
+
+    problem: Problem
+    solved: Problem | None
+    backend: str
+    kind: str
+    reasons: Sequence[Diagnostic]
+    variables: Sequence[VariableSize]
+    constraints: Sequence[ConstraintSize]
+    notes: Sequence[Note]
+    refused: Sequence[Diagnostic]
+    status: str
+    conflict: Conflict | None = None
+    relaxations: Sequence[Relaxation] = ()
+    ray: Ray | None = None
+    seconds: float = 0.0
+    origins: Origins = field(default_factory=Origins)
+
+    @property
+    def findings(self) -> list[Diagnostic]:
+        """The conflict or the ray as a diagnostic that underlines the author's lines."""
+        if self.conflict is not None:
+            return [conflict_finding(self.conflict, self.relaxations, self.origins)]
+        if self.ray is not None and self.solved is not None:
+            return [ray_finding(self.solved, self.ray)]
+        return []
+
+    @property
+    def warnings(self) -> list[Diagnostic]:
+        """Numbers of very different size."""
+        from gpusched_dsl.explaining.ranges import range_warnings
+
+        return range_warnings(self.problem, self.constraints)
+
+    def __str__(self) -> str:
+        """All of it as text, as `gsdsl explain` prints it."""
+        from gpusched_dsl.explaining.text import explanation_text
+
+        return explanation_text(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as `docs/schema/explanation.schema.json` describes it."""
+        from gpusched_dsl.explaining.document import document
+
+        return document(self)

@@ -1,0 +1,178 @@
+"""What was found out as diagnostics: the conflict and the ray in the lines of the author, with their numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gpusched_dsl.explaining.bound_text import BoundGroup, bound_groups
+from gpusched_dsl.explaining.conflict import Conflict
+from gpusched_dsl.explaining.ray import Ray
+from gpusched_dsl.explaining.relaxation import Relaxation
+from gpusched_dsl.explaining.row_data import row_data
+from gpusched_dsl.explaining.row_text import RowText, short
+from gpusched_dsl.explaining.steps import steps_of
+from gpusched_dsl.ir.names import entry_name
+from gpusched_dsl.ir.problem import Family, Problem
+from gpusched_dsl.language.diagnostics import Diagnostic, Label
+from gpusched_dsl.language.source import Span
+from gpusched_dsl.reporting.numbers import count_text, with_unit
+from gpusched_dsl.reporting.result import Origins
+
+MOST_ROWS = 12  # told one by one
+MOST_CHANGES = 8
+MOST_NAMES = 3
+
+INTERRUPTED = "the search ended early: not all of these may be needed for the conflict"
+NOT_PROVED = "these exclude each other; whether each of them is needed was not found out in time"
+
+
+def conflict_finding(
+    conflict: Conflict, relaxations: Sequence[Relaxation] = (), origins: Origins | None = None
+) -> Diagnostic:
+    """A conflict as a diagnostic: constraints underlined, rows with their numbers, bounds, steps, and what helps."""
+    groups = bound_groups(conflict)
+    labels = _labels(conflict, groups)
+    first, others = (labels[0], labels[1:]) if labels else (None, [])
+    notes = [*_row_notes(conflict, origins), *(f"with {g.text}" for g in groups)]
+    notes += [f"because {line}" if k == 0 else f"then {line}" for k, line in enumerate(steps_of(conflict))]
+    return Diagnostic(
+        "GSM3301",
+        _message(conflict),
+        None if first is None else first.place,
+        "" if first is None else first.message,
+        tuple(others),
+        (*notes, _verdict(conflict)),
+        _help(conflict.problem, relaxations),
+    )
+
+
+def _message(conflict: Conflict) -> str:
+    rows = [_name(conflict.problem, int(r)) for r in conflict.rows]
+    if not rows:
+        column = int(conflict.columns[0])
+        name = entry_name(conflict.problem.column_family(column), column)
+        return f"the bounds of `{name}` leave it no value"
+    if len(rows) == 1:
+        return f"`{rows[0]}` cannot hold" + (" whatever the variables are" if len(conflict.columns) else "")
+    listed = ", ".join(f"`{r}`" for r in rows[:MOST_NAMES])
+    more = f" and {count_text(len(rows) - MOST_NAMES, 'more row')}" if len(rows) > MOST_NAMES else ""
+    if not more:
+        listed = " and ".join(listed.rsplit(", ", 1))
+    return f"{listed}{more} exclude each other"
+
+
+def _labels(conflict: Conflict, groups: Sequence[BoundGroup]) -> list[Label]:
+    """A label under each constraint and variable that takes part, constraints first."""
+    rows: dict[Span, list[str]] = {}
+    for row in conflict.rows.tolist():
+        family = conflict.problem.row_family(row)
+        if family.span is not None:
+            rows.setdefault(family.span, []).append(entry_name(family, row))
+    labels = [Label(span, _few(names)) for span, names in rows.items()]
+    bounds: dict[Span, list[str]] = {}
+    for group in groups:
+        if group.family.span is not None:
+            bounds.setdefault(group.family.span, []).append(group.label)
+    return labels + [Label(span, ", ".join(texts)) for span, texts in bounds.items() if span not in rows]
+
+
+def _few(names: list[str]) -> str:
+    more = len(names) - MOST_NAMES
+    return ", ".join(names[:MOST_NAMES]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def _row_notes(conflict: Conflict, origins: Origins | None) -> list[str]:
+    """Each row with its numbers, why it cannot hold if it alone shows that, and the data that stand in it."""
+    problem, notes = conflict.problem, []
+    lower, upper = problem.lower, problem.upper
+    for row in conflict.rows[:MOST_ROWS].tolist():
+        family = problem.row_family(row)
+        text = RowText.of(problem, row)
+        remark = text.remark(lower, upper)
+        data = row_data(origins, family, row) if origins is not None else []
+        lines = [f"{entry_name(family, row)}: {text}" + (f", but {remark}" if remark else "")]
+        notes.append("\n".join(lines + ([f"where {', '.join(data)}"] if data else [])))
+    rest = len(conflict.rows) - MOST_ROWS
+    return [*notes, f"and {rest:,} more rows"] if rest > 0 else notes
+
+
+def _verdict(conflict: Conflict) -> str:
+    if not conflict.complete:
+        return INTERRUPTED
+    return "minimal: without any one of these there is a solution" if conflict.minimal else NOT_PROVED
+
+
+# --- what would help -------------------------------------------------------------------------------------------------
+
+
+def _help(problem: Problem, relaxations: Sequence[Relaxation]) -> str | None:
+    told = [relaxation_text(problem, r) for r in relaxations if r.verified]
+    return "\nor ".join(told) if told else None
+
+
+def relaxation_text(problem: Problem, relaxation: Relaxation) -> str:
+    """`there is a solution when due[j7] may be 5.2 h instead of 4 h`."""
+    changes = []
+    for k, row in enumerate(relaxation.rows[:MOST_CHANGES].tolist()):
+        family = problem.row_family(row)
+        below, above = float(relaxation.below[k]), float(relaxation.above[k])
+        if below > 0:
+            changes.append(_change(problem, family, row, below, float(problem.row_lower[row]), "less"))
+        if above > 0:
+            changes.append(_change(problem, family, row, above, float(problem.row_upper[row]), "more"))
+    rest = len(relaxation.rows) - MOST_CHANGES
+    changes += [f"and {rest:,} more"] if rest > 0 else []
+    proof = "" if relaxation.proved else " (smaller changes may do)"
+    return f"there is a solution with {', '.join(changes)}{proof}"
+
+
+def _change(problem: Problem, family: Family, row: int, amount: float, side: float, word: str) -> str:
+    """The change as the row is shown: a row that is turned around has its sides turned too."""
+    values = problem.matrix.values[problem.matrix.starts[row] : problem.matrix.starts[row + 1]]
+    if len(values) and (values[values != 0] < 0).all():
+        side, word = -side, {"less": "more", "more": "less"}[word]
+    name, size = entry_name(family, row), with_unit(short(amount), family.unit)
+    if side == 0:
+        return f"`{name}` broken by {size}"
+    new = side + amount if word == "more" else side - amount
+    now, before = with_unit(short(new), family.unit), with_unit(short(side), family.unit)
+    return f"{now} instead of {before} in `{name}` ({size} {word})"
+
+
+# --- unbounded -------------------------------------------------------------------------------------------------------
+
+
+def ray_finding(problem: Problem, ray: Ray) -> Diagnostic:
+    """A ray as a diagnostic: which variables grow, what each step gains, and which bounds are missing."""
+    objective = ray.objective
+    name = f"`{objective.name}`" if objective.name else "the objective"
+    names = [entry_name(problem.column_family(c), c) for c in ray.columns.tolist()]
+    labels: dict[Span, list[str]] = {}
+    for column, step, entry in zip(ray.columns.tolist(), ray.steps.tolist(), names, strict=True):
+        family = problem.column_family(column)
+        if family.span is not None:
+            labels.setdefault(family.span, []).append(f"{entry} has no {'upper' if step > 0 else 'lower'} bound")
+    steps = [
+        f"{n} {'grows' if s > 0 else 'falls'} by {with_unit(short(abs(s)), problem.column_family(c).unit)}"
+        for n, s, c in zip(names, ray.steps.tolist(), ray.columns.tolist(), strict=True)
+    ]
+    shown = ", ".join(steps[:MOST_CHANGES])
+    more = f" and {len(steps) - MOST_CHANGES:,} more change with them" if len(steps) > MOST_CHANGES else ""
+    gain = with_unit(short(abs(ray.gain)), objective.unit)
+    notes = [f"{name} {'falls' if ray.gain < 0 else 'grows'} by {gain} each time that {shown}{more}"]
+    notes.append(
+        "no constraint stops it" + ("; with fewer variables it could not go on for ever" if ray.minimal else "")
+    )
+    return Diagnostic(
+        "GSM3302",
+        f"{name} can be improved without end",
+        objective.span,
+        "unbounded",
+        tuple(Label(span, _few(texts)) for span, texts in labels.items()),
+        tuple(notes),
+        "give one of these variables a bound, or state what limits them as a constraint; check the signs of the costs",
+    )
+
+
+def _name(problem: Problem, row: int) -> str:
+    return entry_name(problem.row_family(row), row)

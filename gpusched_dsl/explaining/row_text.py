@@ -1,0 +1,135 @@
+"""A row with its numbers, names and unit: `2 take[a] + 3 take[b] <= 7 GB`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.names import entry_name
+from gpusched_dsl.ir.problem import Floats, Problem
+from gpusched_dsl.reporting.numbers import with_unit
+
+MOST_TERMS = 6  # of a row; of longer ones the first terms of each variable are shown
+OF_EACH = 2  # terms of each variable then
+
+
+def short(value: float) -> str:
+    """A number in at most six digits."""
+    text = f"{value + 0.0:.6g}"
+    return "0" if text == "-0" else text
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """Terms on one side of a comparison."""
+
+    columns: Codes
+    values: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class RowText:
+    """A row as it is shown: `left` terms, `right` terms or a number, and how they compare.
+
+    Terms stand on the side where their coefficient is positive when the sides of the row are 0; a row with negative
+    coefficients alone is turned around.
+    """
+
+    problem: Problem
+    left: Side
+    right: Side | None
+    lower: float
+    upper: float
+    unit: str
+
+    @staticmethod
+    def of(problem: Problem, row: int) -> RowText:
+        matrix = problem.matrix
+        entries = slice(int(matrix.starts[row]), int(matrix.starts[row + 1]))
+        columns, values = matrix.columns[entries].astype(np.int64), matrix.values[entries]
+        columns, values = columns[values != 0], values[values != 0]
+        lower, upper = float(problem.row_lower[row]), float(problem.row_upper[row])
+        unit = problem.row_family(row).unit
+        if len(values) and (values < 0).all():
+            values, lower, upper = -values, -upper, -lower
+        negative = values < 0
+        if negative.any() and all(side == 0 or not np.isfinite(side) for side in (lower, upper)):
+            left, right = Side(columns[~negative], values[~negative]), Side(columns[negative], -values[negative])
+            return RowText(problem, left, right, lower, upper, unit)
+        return RowText(problem, Side(columns, values), None, lower, upper, unit)
+
+    def __str__(self) -> str:
+        left = terms_text(self.problem, self.left)
+        if self.right is not None:
+            right = terms_text(self.problem, self.right)
+            return f"{left} {'==' if self.lower == self.upper else '<=' if self.upper == 0 else '>='} {right}"
+        lower, upper = (with_unit(short(v), self.unit) for v in (self.lower, self.upper))
+        if self.lower == self.upper:
+            return f"{left} == {upper}"
+        if np.isneginf(self.lower):
+            return f"{left} <= {upper}"
+        return f"{left} >= {lower}" if np.isposinf(self.upper) else f"{lower} <= {left} <= {upper}"
+
+    def remark(self, lower: Floats, upper: Floats) -> str:
+        """Why the row cannot hold within bounds of the columns, as far as it alone shows it; else empty."""
+        low, high = _range(self.left, lower, upper)
+        other_low, other_high = (self.lower, self.upper) if self.right is None else _range(self.right, lower, upper)
+        if self.right is not None:
+            if self.lower == -np.inf:
+                other_low = -np.inf
+            if self.upper == np.inf:
+                other_high = np.inf
+        side = "the left side" if self.right is not None else "it" if len(self.left.columns) else "nothing"
+        right = " and the right side at most " if self.right is not None else ""
+        if low > other_high:
+            end = f"{right}{self._number(other_high)}" if right else ""
+            return f"{side} is at least {self._number(low)}{end}"
+        if high < other_low:
+            end = f"{right.replace('most', 'least')}{self._number(other_low)}" if right else ""
+            return f"{side} is at most {self._number(high)}{end}"
+        return ""
+
+    def _number(self, value: float) -> str:
+        return with_unit(short(value), self.unit)
+
+
+def _range(side: Side, lower: Floats, upper: Floats) -> tuple[float, float]:
+    """The smallest and largest sum of terms, all of whose coefficients may have any sign."""
+    low, high = lower[side.columns], upper[side.columns]
+    positive = side.values > 0
+    with np.errstate(invalid="ignore"):
+        small = np.where(positive, low, high) * side.values
+        large = np.where(positive, high, low) * side.values
+    return float(small.sum()), float(large.sum())
+
+
+def terms_text(problem: Problem, side: Side, most: int = MOST_TERMS) -> str:
+    """`2 take[a] + 3 take[b] - fee`; of many terms the first of each variable, and how many more there are."""
+    if not len(side.columns):
+        return "0"
+    if len(side.columns) <= most:
+        return _joined([_term(problem, c, v) for c, v in zip(side.columns.tolist(), side.values.tolist(), strict=True)])
+    stops = np.array([f.stop for f in problem.column_families])
+    families = np.searchsorted(stops, side.columns, side="right")
+    parts: list[str] = []
+    for number in dict.fromkeys(families.tolist()):
+        own = np.flatnonzero(families == number)
+        shown = own if len(own) <= OF_EACH + 1 else own[:OF_EACH]
+        parts += [_term(problem, int(side.columns[k]), float(side.values[k])) for k in shown]
+        if len(shown) < len(own):
+            parts.append(f"+ ... ({len(own) - len(shown):,} more of {problem.column_families[number].name})")
+    return _joined(parts)
+
+
+def _term(problem: Problem, column: int, value: float) -> str:
+    """With its sign in front."""
+    name = entry_name(problem.column_family(column), column)
+    size = "" if abs(value) == 1 else f"{short(abs(value))} "
+    return f"{'-' if value < 0 else '+'} {size}{name}"
+
+
+def _joined(parts: list[str]) -> str:
+    text = " ".join(parts)
+    return text[2:] if text.startswith("+ ") else "-" + text[2:] if text.startswith("- ") else text

@@ -1,0 +1,132 @@
+"""An explanation as tables and lines of text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from gpusched_dsl.compiling.passes.steps import Note
+from gpusched_dsl.explaining.explanation import Explanation
+from gpusched_dsl.explaining.row_text import short
+from gpusched_dsl.explaining.sizes import ConstraintSize, VariableSize
+from gpusched_dsl.ir.problem import Family
+from gpusched_dsl.language.render import render_text
+from gpusched_dsl.reporting.grid import Column, Grid, plain
+from gpusched_dsl.reporting.numbers import count_text, seconds_text
+from gpusched_dsl.reporting.summary import size_text
+
+CLASSES = {
+    "LP": "linear, all variables continuous",
+    "MILP": "linear, with whole variables",
+    "convex": "convex, all variables continuous",
+    "MIQP": "quadratic, with whole variables",
+    "NLP": "not linear, all variables continuous",
+    "MINLP": "not linear, with whole variables",
+}
+
+
+def header_lines(told: Explanation) -> list[str]:
+    """What is explained, its class and its size."""
+    scenario = f", scenario {told.origins.scenario}" if told.origins.scenario else ""
+    meaning = f": {CLASSES[told.kind]}" if told.kind in CLASSES else ""
+    return [f"{told.problem.name}{scenario}", f"{told.kind}{meaning}", size_text(told.problem)]
+
+
+def grids(told: Explanation) -> Iterator[tuple[str, Grid]]:
+    """The tables with their titles; those without rows are left out."""
+    if told.variables:
+        yield "variables", _variables(told.variables)
+    if told.constraints:
+        yield "constraints", _constraints(told.constraints)
+    if told.notes:
+        yield f"reformulations for {told.backend}", _notes(told.notes)
+
+
+def status_lines(told: Explanation) -> list[str]:
+    """Whether there is a solution, as far as that was found out."""
+    took = seconds_text(told.seconds)
+    match told.status:
+        case "feasible":
+            return [f"feasible: there are values that satisfy all constraints (found out in {took})"]
+        case "infeasible" if told.conflict is not None:
+            solves = count_text(told.conflict.solves, "sub-problem")
+            return [f"infeasible: no values satisfy all constraints (found out in {took}, {solves})"]
+        case "infeasible":
+            return [f"infeasible: no values satisfy all constraints ({took})"]
+        case "unbounded":
+            return [f"unbounded: the objective can be improved without end (found out in {took})"]
+        case "unknown":
+            return [
+                f"not known: {took} did not suffice to find a solution or to show that there is none",
+                "Allow more time (`--time-limit`).",
+            ]
+    return []
+
+
+def explanation_text(told: Explanation) -> str:
+    """Everything as plain text."""
+    parts = ["\n".join(header_lines(told)) + "\n"]
+    parts += [f"{title}\n{plain(grid)}" for title, grid in grids(told)]
+    for diagnostics in (told.reasons, told.refused, told.warnings):
+        if diagnostics:
+            parts.append(render_text(diagnostics))
+    if told.status != "not asked":
+        parts.append("\n".join(status_lines(told)) + "\n")
+    if told.findings:
+        parts.append(render_text(told.findings))
+    return "\n".join(parts)
+
+
+# --- tables ----------------------------------------------------------------------------------------------------------
+
+
+def _variables(rows: Sequence[VariableSize]) -> Grid:
+    return Grid(
+        (
+            Column("variable", [_name(s.family) for s in rows]),
+            Column("columns", [f"{s.columns:,}" for s in rows], right=True),
+            Column("integer", [f"{s.integer:,}" if s.integer else "-" for s in rows], right=True),
+            Column("bounds", [_bounds(s) for s in rows]),
+            Column("nonzeros", [f"{s.nonzeros:,}" for s in rows], right=True),
+        )
+    )
+
+
+def _constraints(rows: Sequence[ConstraintSize]) -> Grid:
+    return Grid(
+        (
+            Column("constraint", [_name(s.family) for s in rows]),
+            Column("rows", [f"{s.rows:,}" for s in rows], right=True),
+            Column("nonzeros", [f"{s.nonzeros:,}" for s in rows], right=True),
+            Column("coefficients", [_range(s.smallest, s.largest) for s in rows]),
+            Column("sides", [_range(s.smallest_side, s.largest_side) for s in rows]),
+        )
+    )
+
+
+def _notes(rows: Sequence[Note]) -> Grid:
+    return Grid(
+        (
+            Column("term", [n.term for n in rows]),
+            Column("became", [n.did for n in rows]),
+            Column("entries", [f"{n.entries:,}" for n in rows], right=True),
+            Column("rows", [f"{n.rows:+,}" for n in rows], right=True),
+            Column("columns", [f"{n.columns:+,}" for n in rows], right=True),
+            Column("big-M", ["-" if n.big_m is None else _range(*n.big_m) for n in rows]),
+            Column("error", [short(n.error) if n.error else "-" for n in rows], right=True),
+        )
+    )
+
+
+def _name(family: Family) -> str:
+    return f"{family.name} (part {family.part + 1})" if family.part else family.name
+
+
+def _bounds(size: VariableSize) -> str:
+    unit = f" {size.family.unit}" if size.family.unit else ""
+    return f"{short(size.lower)} .. {short(size.upper)}{unit}" if size.columns else "-"
+
+
+def _range(low: float, high: float) -> str:
+    if not high:
+        return "-"
+    return short(high) if low == high else f"{short(low)} .. {short(high)}"
