@@ -112,4 +112,4 @@ def _sum(columns: np.ndarray, values: np.ndarray, constant: float, names: list[s
 
 
 def _number(value: float) -> str:
-    return f"{value:.12g}"
+    return f"{value + 0.0:.12g}"  # no "-0"
