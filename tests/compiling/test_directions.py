@@ -114,7 +114,7 @@ def _function(kind: str, exponent: float) -> tuple[Definition, int]:
 ends = st.sampled_from([-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0])
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(
     st.sampled_from(["product", "largest", "power", "piecewise", "at_least", "between", "abs", "exp", "log"]),
     st.sampled_from([-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0, 3.0]),
