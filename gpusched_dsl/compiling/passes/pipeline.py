@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from gpusched_dsl.compiling.passes.extremes import Extremes
 from gpusched_dsl.compiling.passes.leftovers import refuse_leftovers
 from gpusched_dsl.compiling.passes.piecewise import PiecewiseForms
 from gpusched_dsl.compiling.passes.steps import Analysis, Pass, Prepared, Target
 from gpusched_dsl.ir.problem import Problem
 
-PASSES: tuple[Pass, ...] = (PiecewiseForms(),)
+PASSES: tuple[Pass, ...] = (Extremes(), PiecewiseForms())
 
 
 def prepare(problem: Problem, target: Target) -> Prepared:
