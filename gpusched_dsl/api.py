@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from gpusched_dsl.backends.solved import Solved
     from gpusched_dsl.data.pieces import Piece
     from gpusched_dsl.data.reading import FileReader
+    from gpusched_dsl.explaining.explanation import Explanation
     from gpusched_dsl.ir.problem import Floats, Problem
     from gpusched_dsl.reporting.result import Origins, Result
 
@@ -163,6 +164,27 @@ class Model:
         solved = solve_problem(built.problem, backend, options, start, monitor)
         self._last, self._solved = (name, texts), solved
         return Result(solved, _with_warnings(built, told, self._parse_seconds))
+
+    def explain(
+        self,
+        scenario: str | None = None,
+        backend: str = "highs",
+        *,
+        time_limit: float | None = 60.0,
+        settings: Mapping[str, Setting] | None = None,
+        monitor: Monitor | None = None,
+        why: bool = True,
+    ) -> Explanation:
+        """Sizes, class and reformulations of a scenario; with `why` also why it has no solution, or no end.
+
+        For that it is solved for feasibility within `time_limit` seconds (None: no limit). Raises DiagnosticError with
+        everything wrong in text and data.
+        """
+        from gpusched_dsl.explaining.explain import explain
+
+        built = self._build(choose_scenario(self._workspace, scenario), _texts(settings))
+        origins = built.origins(self._parse_seconds)
+        return explain(built.problem, backend, origins=origins, time_limit=time_limit, monitor=monitor, why=why)
 
     def set(self, name: str, value: Any) -> None:
         """Give a set or parameter another value, for every solve from now on.

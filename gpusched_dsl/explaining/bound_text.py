@@ -45,12 +45,15 @@ def bound_groups(conflict: Conflict) -> list[BoundGroup]:
 
 def _text(problem: Problem, family: Family, kind: str, columns: Codes) -> str:
     names = [entry_name(family, int(c)) for c in columns[:MOST]]
-    more = f" and {len(columns) - MOST:,} more of `{family.name}`" if len(columns) > MOST else ""
+    few = ", ".join(names)
+    more = f" and {len(columns) - MOST:,} more" if len(columns) > MOST else ""
+    if more:
+        few = f"{len(columns):,} of `{family.name}` ({names[0]}, ...)"
     if kind == "integer":
-        return f"{', '.join(names)}{more} in whole numbers"
+        return f"{few} in whole numbers"
     bounds = (problem.lower if kind == "lower" else problem.upper)[columns]
     sign = ">=" if kind == "lower" else "<="
     if np.all(bounds == bounds[0]):
-        return f"{', '.join(names)}{more} {sign} {with_unit(short(float(bounds[0])), family.unit)}"
+        return f"{few} {sign} {with_unit(short(float(bounds[0])), family.unit)}"
     shown = [f"{n} {sign} {with_unit(short(float(b)), family.unit)}" for n, b in zip(names, bounds, strict=False)]
     return ", ".join(shown) + more

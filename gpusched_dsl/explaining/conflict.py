@@ -7,7 +7,8 @@ end leaving out each element is shown to give a point.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from gpusched_dsl.explaining.elements import Elements, Mask
 from gpusched_dsl.explaining.oracle import Oracle, Verdict
 from gpusched_dsl.explaining.propagation import WHOLE, contradiction
 from gpusched_dsl.explaining.quickxplain import Groups, quickxplain
+from gpusched_dsl.explaining.reach import Reach, reaches
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.problem import Problem
 
@@ -31,7 +33,8 @@ class Conflict:
     """Rows and columns (numbers of `problem`) whose sides, bounds and integrality exclude each other.
 
     `minimal`: leaving out any one of them was proved to leave a feasible rest. `complete` is False when the time ended
-    before the search did; the conflict then holds more than need be. `solves` counts sub-problems.
+    before the search did; the conflict then holds more than need be. `reach` says of rows what the others leave to
+    them. `solves` counts sub-problems.
     """
 
     problem: Problem
@@ -41,6 +44,7 @@ class Conflict:
     integer: Codes
     minimal: bool
     complete: bool
+    reach: Mapping[int, Reach] = field(default_factory=dict)
     solves: int = 0
     seconds: float = 0.0
 
@@ -97,6 +101,8 @@ class _Search:
             if not isinstance(start, Verdict):
                 found, minimal = self._proved(self._bounds(self._rows(start)))
                 self.conflict = self._conflict(found, minimal=minimal, complete=True)
+                reach = reaches(self.elements.problem, found, self.backend, self.clock)
+                self.conflict = replace(self.conflict, reach=reach, seconds=self.clock.seconds)
                 return Verdict.INFEASIBLE
         except Stopped:
             start = Verdict.UNKNOWN
@@ -105,6 +111,8 @@ class _Search:
                 raise
             self.clock.interrupted = True
             start = Verdict.UNKNOWN
+        if self.conflict is not None:
+            return Verdict.INFEASIBLE
         if self.oracle.best is None:
             return start
         self.conflict = self._conflict(self.oracle.best, minimal=False, complete=False)
@@ -232,5 +240,5 @@ class _Search:
         kinds = {kind: np.flatnonzero(elements.of(kind, found)) for kind in ("row", "lower", "upper", "integer")}
         return Conflict(
             elements.problem, kinds["row"], kinds["lower"], kinds["upper"], kinds["integer"], minimal, complete,
-            self.oracle.solves, self.clock.seconds,
+            solves=self.oracle.solves, seconds=self.clock.seconds,
         )  # fmt: skip

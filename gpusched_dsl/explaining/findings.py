@@ -88,7 +88,7 @@ def _row_notes(conflict: Conflict, origins: Origins | None) -> list[str]:
     for row in conflict.rows[:MOST_ROWS].tolist():
         family = problem.row_family(row)
         text = RowText.of(problem, row)
-        remark = text.remark(lower, upper)
+        remark = text.reached(conflict.reach[row]) if row in conflict.reach else text.remark(lower, upper)
         data = row_data(origins, family, row) if origins is not None else []
         lines = [f"{entry_name(family, row)}: {text}" + (f", but {remark}" if remark else "")]
         notes.append("\n".join(lines + ([f"where {', '.join(data)}"] if data else [])))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gpusched_dsl.explaining.reach import Reach
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.names import entry_name
 from gpusched_dsl.ir.problem import Floats, Problem
@@ -34,7 +35,7 @@ class RowText:
     """A row as it is shown: `left` terms, `right` terms or a number, and how they compare.
 
     Terms stand on the side where their coefficient is positive when the sides of the row are 0; a row with negative
-    coefficients alone is turned around.
+    coefficients alone is turned around (`turned`).
     """
 
     problem: Problem
@@ -43,6 +44,7 @@ class RowText:
     lower: float
     upper: float
     unit: str
+    turned: bool = False
 
     @staticmethod
     def of(problem: Problem, row: int) -> RowText:
@@ -52,13 +54,14 @@ class RowText:
         columns, values = columns[values != 0], values[values != 0]
         lower, upper = float(problem.row_lower[row]), float(problem.row_upper[row])
         unit = problem.row_family(row).unit
-        if len(values) and (values < 0).all():
+        turned = bool(len(values)) and bool((values < 0).all())
+        if turned:
             values, lower, upper = -values, -upper, -lower
         negative = values < 0
         if negative.any() and all(side == 0 or not np.isfinite(side) for side in (lower, upper)):
             left, right = Side(columns[~negative], values[~negative]), Side(columns[negative], -values[negative])
             return RowText(problem, left, right, lower, upper, unit)
-        return RowText(problem, Side(columns, values), None, lower, upper, unit)
+        return RowText(problem, Side(columns, values), None, lower, upper, unit, turned)
 
     def __str__(self) -> str:
         left = terms_text(self.problem, self.left)
@@ -91,6 +94,15 @@ class RowText:
             return f"{side} is at most {self._number(high)}{end}"
         return ""
 
+    def reached(self, reach: Reach) -> str:
+        """What the rest of a conflict makes of the row."""
+        if self.right is not None:
+            verb = "exceeds" if reach.at_least else "stays below"
+            return f"with the others the left side {verb} the right one by at least {self._number(abs(reach.value))}"
+        at_least = reach.at_least != self.turned
+        value = self._number(-reach.value if self.turned else reach.value)
+        return f"with the others it is at {'least' if at_least else 'most'} {value}"
+
     def _number(self, value: float) -> str:
         return with_unit(short(value), self.unit)
 
@@ -119,8 +131,17 @@ def terms_text(problem: Problem, side: Side, most: int = MOST_TERMS) -> str:
         shown = own if len(own) <= OF_EACH + 1 else own[:OF_EACH]
         parts += [_term(problem, int(side.columns[k]), float(side.values[k])) for k in shown]
         if len(shown) < len(own):
-            parts.append(f"+ ... ({len(own) - len(shown):,} more of {problem.column_families[number].name})")
+            rest = own[OF_EACH:]
+            parts.append(
+                f"+ ... ({len(rest):,} more of {problem.column_families[number].name}{_each(side.values, own)})"
+            )
     return _joined(parts)
+
+
+def _each(values: Floats, own: Codes) -> str:
+    """The range of the coefficients, where they are not all the same."""
+    low, high = float(values[own].min()), float(values[own].max())
+    return "" if low == high else f", factors {short(low)} to {short(high)}"
 
 
 def _term(problem: Problem, column: int, value: float) -> str:

@@ -1,0 +1,78 @@
+"""What the rest of a conflict leaves to each of its rows: `with the others it is at least 5.2 h`, 4 h being allowed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gpusched_dsl.backends.driver import solve_problem
+from gpusched_dsl.backends.protocol import Backend, SolveOptions
+from gpusched_dsl.explaining.clock import Clock
+from gpusched_dsl.explaining.elements import Elements, Mask
+from gpusched_dsl.ir.answer import Status
+from gpusched_dsl.ir.problem import Floats, Objective, Problem, Term
+from gpusched_dsl.language.diagnostics import DiagnosticError
+
+MOST_ROWS = 12
+CERTAIN = 1e-6
+
+
+@dataclass(frozen=True)
+class Reach:
+    """The smallest (`at_least`) or the largest activity of a row that the other elements of the conflict allow."""
+
+    at_least: bool
+    value: float
+
+
+def reaches(problem: Problem, conflict: Mask, backend: Backend | str, clock: Clock) -> dict[int, Reach]:
+    """The reach of the first rows of a conflict of several, as far as time allows.
+
+    A row for which the others allow values on both sides of what it asks for (only whole variables can do that) has
+    none.
+    """
+    elements = Elements(problem)
+    rows = np.flatnonzero(elements.of("row", conflict))[:MOST_ROWS].tolist()
+    found: dict[int, Reach] = {}
+    for row in rows if elements.of("row", conflict).sum() > 1 else []:
+        for at_least in (True, False):
+            side = float((problem.row_upper if at_least else problem.row_lower)[row])
+            if clock.over or not np.isfinite(side):
+                continue
+            value = _extreme(elements, conflict, row, at_least, backend, clock)
+            room = CERTAIN * max(1.0, abs(side))
+            if value is not None and (value > side + room if at_least else value < side - room):
+                found[row] = Reach(at_least, value)
+                break
+    return found
+
+
+def _extreme(
+    elements: Elements, conflict: Mask, row: int, at_least: bool, backend: Backend | str, clock: Clock
+) -> float | None:
+    """The proved smallest or largest activity of a row within the rest of the conflict; None when there is none."""
+    loose = replace(
+        elements.problem,
+        row_lower=_but(elements.problem.row_lower, row, -np.inf),
+        row_upper=_but(elements.problem.row_upper, row, np.inf),
+    )
+    part = Elements(loose).part(conflict).problem
+    at = int(np.flatnonzero(np.isneginf(part.row_lower) & np.isposinf(part.row_upper))[0])
+    own = slice(int(part.matrix.starts[at]), int(part.matrix.starts[at + 1]))
+    term = Term(None, part.matrix.columns[own], part.matrix.values[own])
+    asked = replace(part, objectives=(Objective("minimize" if at_least else "maximize", (term,)),))
+    try:
+        solved = solve_problem(asked, backend, SolveOptions(clock.share(), 1e-6), monitor=clock.monitor)
+    except DiagnosticError:
+        return None
+    solved.close()
+    if solved.reason == "interrupt":
+        clock.interrupted = True
+    return solved.objective if solved.status is Status.OPTIMAL else None
+
+
+def _but(values: Floats, at: int, value: float) -> Floats:
+    changed = values.copy()
+    changed[at] = value
+    return changed
