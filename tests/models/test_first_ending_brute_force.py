@@ -63,12 +63,12 @@ def test_shares_find_the_optimum_of_small_instances(tmp_path: Path, start: int) 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("start", range(1000, 1600, 20))
+@pytest.mark.parametrize("start", range(1000, 1500, 10))
 def test_shares_find_the_optimum_of_many_small_instances(tmp_path: Path, start: int) -> None:
-    check_seeds(tmp_path, range(start, start + 20), ("shares",), ("highs", "scip"), most=60)
+    check_seeds(tmp_path, range(start, start + 10), ("shares",), ("highs", "scip"), most=60)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("start", range(1000, 1500, 20))
+@pytest.mark.parametrize("start", range(1000, 1500, 10))
 def test_products_and_shares_agree_on_many_small_instances(tmp_path: Path, start: int) -> None:
-    check_seeds(tmp_path, range(start, start + 20), FORMS, ("highs", "scip"), most=24)
+    check_seeds(tmp_path, range(start, start + 10), FORMS, ("highs", "scip"), most=24)
