@@ -34,7 +34,7 @@ def conflict_finding(
     labels = _labels(conflict, groups)
     first, others = (labels[0], labels[1:]) if labels else (None, [])
     notes = [*_row_notes(conflict, origins), *(f"with {g.text}" for g in groups)]
-    notes += [f"because {line}" if k == 0 else f"then {line}" for k, line in enumerate(steps_of(conflict))]
+    notes += _steps(conflict)
     return Diagnostic(
         "GSM3301",
         _message(conflict),
@@ -94,6 +94,13 @@ def _row_notes(conflict: Conflict, origins: Origins | None) -> list[str]:
         notes.append("\n".join(lines + ([f"where {', '.join(data)}"] if data else [])))
     rest = len(conflict.rows) - MOST_ROWS
     return [*notes, f"and {rest:,} more rows"] if rest > 0 else notes
+
+
+def _steps(conflict: Conflict) -> list[str]:
+    """`because ...`, `and ...`, `so ...`."""
+    steps = steps_of(conflict)
+    words = ["because", *["and"] * (len(steps) - 2), "so"]
+    return [f"{word} {step}" for word, step in zip(words, steps, strict=False)]
 
 
 def _verdict(conflict: Conflict) -> str:
@@ -156,7 +163,7 @@ def ray_finding(problem: Problem, ray: Ray) -> Diagnostic:
         f"{n} {'grows' if s > 0 else 'falls'} by {with_unit(short(abs(s)), problem.column_family(c).unit)}"
         for n, s, c in zip(names, ray.steps.tolist(), ray.columns.tolist(), strict=True)
     ]
-    shown = ", ".join(steps[:MOST_CHANGES])
+    shown = " and ".join(steps[:MOST_CHANGES])
     more = f" and {len(steps) - MOST_CHANGES:,} more change with them" if len(steps) > MOST_CHANGES else ""
     gain = with_unit(short(abs(ray.gain)), objective.unit)
     notes = [f"{name} {'falls' if ray.gain < 0 else 'grows'} by {gain} each time that {shown}{more}"]

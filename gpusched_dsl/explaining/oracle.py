@@ -16,7 +16,7 @@ from gpusched_dsl.language.diagnostics import DiagnosticError
 
 POINTS_KEPT = 64
 # Most sub-problems are easy. The first try is short, so that solving again what was found infeasible is short as well.
-FIRST_TRY = 0.5
+FIRST_TRY = 0.25
 MOST = 0.7  # of the time, for the problem itself
 
 

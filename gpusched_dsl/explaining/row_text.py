@@ -14,6 +14,7 @@ from gpusched_dsl.reporting.numbers import with_unit
 
 MOST_TERMS = 6  # of a row; of longer ones the first terms of each variable are shown
 OF_EACH = 2  # terms of each variable then
+LARGEST_WHOLE = 2.0**53  # beyond it not every whole number is one of the machine's
 
 
 def short(value: float) -> str:
@@ -77,6 +78,8 @@ class RowText:
 
     def remark(self, lower: Floats, upper: Floats) -> str:
         """Why the row cannot hold within bounds of the columns, as far as it alone shows it; else empty."""
+        if not len(self.left.columns) and self.right is None:
+            return "no variable stands in it"
         low, high = _range(self.left, lower, upper)
         other_low, other_high = (self.lower, self.upper) if self.right is None else _range(self.right, lower, upper)
         if self.right is not None:
@@ -84,7 +87,7 @@ class RowText:
                 other_low = -np.inf
             if self.upper == np.inf:
                 other_high = np.inf
-        side = "the left side" if self.right is not None else "it" if len(self.left.columns) else "nothing"
+        side = "the left side" if self.right is not None else "it"
         right = " and the right side at most " if self.right is not None else ""
         if low > other_high:
             end = f"{right}{self._number(other_high)}" if right else ""
@@ -92,7 +95,18 @@ class RowText:
         if high < other_low:
             end = f"{right.replace('most', 'least')}{self._number(other_low)}" if right else ""
             return f"{side} is at most {self._number(high)}{end}"
-        return ""
+        return self._multiples()
+
+    def _multiples(self) -> str:
+        """What whole variables make of the row where all coefficients are multiples of one number."""
+        values = self.left.values
+        if self.right is not None or not self.problem.integer[self.left.columns].all():
+            return ""
+        if np.any(values != np.rint(values)) or np.abs(values).max() > LARGEST_WHOLE:
+            return ""
+        step = int(np.gcd.reduce(np.abs(values).astype(np.int64)))
+        hit = np.floor(self.upper / step) >= np.ceil(self.lower / step)
+        return "" if hit else f"in whole numbers it is a multiple of {self._number(step)}"
 
     def reached(self, reach: Reach) -> str:
         """What the rest of a conflict makes of the row."""

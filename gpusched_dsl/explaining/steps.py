@@ -66,11 +66,12 @@ class _Teller:
         unit = self.whole.row_family(int(self.rows[trace.row])).unit
         allowed, value = (with_unit(short(float(v)), unit) for v in (side, reached[trace.row]))
         word, limit = ("at least", "at most") if trace.upper else ("at most", "at least")
-        return f"{self._row(trace.row)} then sums up to {word} {value}, where {limit} {allowed} is allowed"
+        return f"{self._row(trace.row)} sums up to {word} {value}, where it must be {limit} {allowed}"
 
     def _bound(self, bound: int, value: float) -> str:
         at, column = divmod(bound, self.part.columns)
-        return f"{self._column(column)} {'<=' if at else '>='} {short(value)}"
+        unit = self.whole.column_family(int(self.columns[column])).unit
+        return f"{self._column(column)} {'<=' if at else '>='} {with_unit(short(value), unit)}"
 
     def _row(self, row: int) -> str:
         number = int(self.rows[row])

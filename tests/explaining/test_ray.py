@@ -59,7 +59,7 @@ def random_problem(seed: int) -> Problem:
 
 def test_random_rays_hold() -> None:
     unbounded = 0
-    for seed in range(80):
+    for seed in range(60):
         one = random_problem(seed)
         solved = solve_problem(one, "highs")
         solved.close()
@@ -80,4 +80,4 @@ def test_random_rays_hold() -> None:
         assert not np.isfinite(one.upper[ray.columns]).any(), seed
         assert one.objectives[0].costs(one.columns) @ direction == pytest.approx(ray.gain)
         assert ray.gain < 0
-    assert unbounded > 15
+    assert unbounded > 10

@@ -54,7 +54,7 @@ def check(seed: int) -> bool:
 
 
 def test_random_relaxations_are_the_cheapest() -> None:
-    assert sum(check(seed) for seed in range(40)) > 15
+    assert sum(check(seed) for seed in range(25)) > 8
 
 
 @pytest.mark.slow
