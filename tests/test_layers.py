@@ -14,6 +14,7 @@ LAYERS = [
     "gpusched_dsl.ir",
     "gpusched_dsl.data",
     "gpusched_dsl.compiling",
+    "gpusched_dsl.policies",
     "gpusched_dsl.backends",
     "gpusched_dsl.reporting",
     "gpusched_dsl.explaining",

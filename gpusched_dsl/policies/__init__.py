@@ -1,0 +1,1 @@
+"""Scheduling policies and the exact algorithms that they stand on."""

@@ -1,0 +1,148 @@
+"""The price of time at which the cheapest profile just meets the due date, for many jobs at once.
+
+At price p of time the best profile leaves rung k where F falls to y = p / time_price[k]. The time it takes, T(p),
+does not increase with p; wanted is the p with T(p) = d. Where F is flat T jumps, and every time within the jump is
+reached at that price.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.matrix import Floats
+from gpusched_dsl.policies.conditioned import Conditioned
+from gpusched_dsl.policies.ladders import Ladders
+
+Flags = NDArray[np.bool_]
+
+# The search ends when the profile costs at most this share more than the best one.
+GAP = 1e-13
+# Far beyond what any search took; bisection alone ends after about 60 steps.
+MOST_STEPS = 200
+
+
+@dataclass(frozen=True, eq=False)
+class Prices:
+    """For each problem the price lies between `low` and `high`; they are equal where T jumps over d."""
+
+    low: Floats
+    high: Floats
+
+
+class PriceSearch:
+    """Problems whose due date binds: feasible, but not on the slowest rung alone. `target` is d, the time left."""
+
+    def __init__(self, ladders: Ladders, work: Conditioned, target: Floats) -> None:
+        self.ladders, self.work, self.target = ladders, work, target
+        self.fastest = (work.limit - work.done) * ladders.pace[:, -1]
+        # The energy is at least this: what a gap is compared with.
+        self.scale = ladders.cost[:, 0] * work.work(work.limit[:, None])[:, 0]
+
+    def switches(self, price: Floats, rows: Codes | None = None) -> tuple[Floats, Floats]:
+        """The earliest and latest work at which a best profile leaves each rung but the last, (problems, rungs - 1)."""
+        prices, work = self.ladders.time_price, self.work
+        if rows is not None:
+            prices, work = prices[rows], work.take(rows)
+        return work.inverses(price[:, None] / prices)
+
+    def times(self, price: Floats, rows: Codes) -> tuple[Floats, Floats]:
+        """T - d just above and just below a price: the shortest and the longest time of a best profile, less d."""
+        gain, done = self.ladders.pace_gain[rows], self.work.done[rows, None]
+        early, late = self.switches(price, rows)
+        fixed = self.fastest[rows] - self.target[rows]
+        return fixed + np.einsum("ij,ij->i", gain, early - done), fixed + np.einsum("ij,ij->i", gain, late - done)
+
+    # --- the search --------------------------------------------------------------------------------------------------
+
+    def run(self) -> Prices:
+        low, high, time_low, time_high = self._first_rung()
+        open_rows = np.flatnonzero(low < high)
+        if len(open_rows):
+            self._narrow(open_rows, low, high, time_low, time_high)
+        return Prices(low, high)
+
+    def _first_rung(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """Dichotomy over the prices at which rungs fall out: the printed Algorithm 1 with its update put right."""
+        price = self.ladders.time_price
+        count = len(self.target)
+        every = np.arange(count)
+        first, last = np.zeros(count, dtype=np.int64), self.ladders.counts - 1
+        low, high = np.zeros(count), price[every, last - 1]
+        time_high = self.fastest - self.target
+        # A law may end before the limit: work that never comes is done at the top rung, for nothing.
+        time_low, _ = self.times(low, every)
+        free = time_low <= 0
+        high[free], first[free] = 0.0, last[free]
+        while len(rows := np.flatnonzero(first < last)):
+            middle = (first[rows] + last[rows]) // 2
+            at = price[rows, middle]
+            short, long = self.times(at, rows)
+            above, below = short > 0, long < 0
+            up, down, met = rows[above], rows[below], rows[~above & ~below]
+            low[up], time_low[up], first[up] = at[above], short[above], middle[above] + 1
+            high[down], time_high[down], last[down] = at[below], long[below], middle[below]
+            low[met] = high[met] = at[~above & ~below]
+            first[met] = last[met]
+        return low, high, time_low, time_high
+
+    def _narrow(self, rows: Codes, low: Floats, high: Floats, time_low: Floats, time_high: Floats) -> None:
+        """Chandrupatla's method (1997) between the prices, which it narrows in place.
+
+        It takes a step of inverse quadratic interpolation where three points allow it, else one of bisection. Where
+        the flat parts of F are known the next jump of T is tried instead of a price beside it.
+        """
+        new, old = high[rows], low[rows]
+        f_new, f_old = time_high[rows], time_low[rows]
+        with np.errstate(invalid="ignore"):
+            share = np.clip(f_new / (f_new - f_old), 0.02, 0.98)  # a secant first
+        share = np.where(np.isfinite(share), share, 0.5)
+        for _ in range(MOST_STEPS):
+            price = self._at_a_jump(rows, new + share * (old - new), np.minimum(new, old), np.maximum(new, old))
+            short, long = self.times(price, rows)
+            f_price, met = np.where(short > 0, short, long), (short <= 0) & (long >= 0)
+            same = (f_price > 0) == (f_new > 0)
+            third, f_third = np.where(same, new, old), np.where(same, f_new, f_old)
+            old, f_old = np.where(same, old, new), np.where(same, f_old, f_new)
+            new, f_new = price, f_price
+            low[rows], high[rows] = np.minimum(new, old), np.maximum(new, old)
+            low[rows[met]] = high[rows[met]] = price[met]
+            width = np.abs(old - new)
+            gap = width * np.minimum(np.abs(f_new), np.abs(f_old))
+            goes_on = ~met & (gap > GAP * self.scale[rows]) & (width > 4e-16 * np.maximum(new, old))
+            if not goes_on.any():
+                return
+            rows, new, old, third = rows[goes_on], new[goes_on], old[goes_on], third[goes_on]
+            f_new, f_old, f_third = f_new[goes_on], f_old[goes_on], f_third[goes_on]
+            share = _share(new, old, third, f_new, f_old, f_third)
+
+    def _at_a_jump(self, rows: Codes, price: Floats, low: Floats, high: Floats) -> Floats:
+        """The price, or the jump of T nearest to it between `low` and `high` where jumps are known and there is one."""
+        known = np.flatnonzero(self.work.tabled[rows])
+        if not len(known):
+            return price
+        chosen = rows[known]
+        prices = self.ladders.time_price[chosen]
+        over, under = self.work.take(chosen).flats_around(price[known, None] / prices)
+        finite = np.isfinite(prices)
+        next_up = np.where(over <= 1.0, over * prices, np.inf).min(axis=1)
+        next_down = (under * np.where(finite, prices, 0.0)).max(axis=1)
+        raised = (next_up < high[known]) & (next_up > low[known])
+        lowered = (next_down > low[known]) & (next_down < high[known])
+        nearer = ~lowered | (raised & (next_up - price[known] < price[known] - next_down))
+        moved = price.copy()
+        moved[known] = np.where(raised & nearer, next_up, np.where(lowered, next_down, price[known]))
+        return moved
+
+
+def _share(new: Floats, old: Floats, third: Floats, f_new: Floats, f_old: Floats, f_third: Floats) -> Floats:
+    """Where to go between `new` and `old`, as a share of the way from `new`."""
+    with np.errstate(all="ignore"):
+        xi, phi = (new - old) / (third - old), (f_new - f_old) / (f_third - f_old)
+        smooth = (phi**2 < xi) & ((1 - phi) ** 2 < 1 - xi)
+        step = f_new / (f_old - f_new) * f_third / (f_old - f_third)
+        step += (third - new) / (old - new) * f_new / (f_third - f_new) * f_old / (f_third - f_old)
+    return np.where(smooth & np.isfinite(step), np.clip(step, 1e-9, 1 - 1e-9), 0.5)

@@ -1,0 +1,126 @@
+"""Laws whose survival function is piecewise linear, with jumps: discrete, measured and uniform ones, as one table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpusched_dsl.ir.distributions import Distribution, LinearSurvival
+from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.matrix import Floats
+from gpusched_dsl.policies.families import Family
+
+# Levels that differ relatively by less than this are one: a level that was computed must find itself again.
+SAME_LEVEL = 1e-14
+
+
+@dataclass(frozen=True, eq=False)
+class Tables(Family):
+    """Law i has the knots `starts[i] .. starts[i+1]-1`; `left`, `right` are S before and at a knot; linear between."""
+
+    starts: Codes
+    knots: Floats
+    left: Floats
+    right: Floats
+
+    @staticmethod
+    def of(laws: list[Distribution]) -> Tables:
+        made = cast(list[LinearSurvival], laws)
+        starts = np.concatenate(([0], np.cumsum([len(law.knots) for law in made]))).astype(np.int64)
+        knots, left, right = (
+            np.concatenate([getattr(law, name) for law in made]) for name in ("knots", "left", "right")
+        )
+        return Tables(starts, knots, left, right)
+
+    @cached_property
+    def _last(self) -> NDArray[np.bool_]:
+        """Which knots are the last of their law."""
+        last = np.zeros(len(self.knots), dtype=np.bool_)
+        last[self.starts[1:] - 1] = True
+        return last
+
+    @cached_property
+    def _density(self) -> Floats:
+        """The slope of -S behind each knot; 0 behind the last of a law."""
+        width = np.where(self._last, 1.0, np.diff(self.knots, append=0.0))
+        return np.where(self._last, 0.0, (self.right - np.append(self.left[1:], 0.0)) / width)
+
+    @cached_property
+    def _rest(self) -> Floats:
+        """The integral of S from each knot on."""
+        width = np.where(self._last, 0.0, np.diff(self.knots, append=0.0))
+        area = width * (self.right + np.append(self.left[1:], 0.0)) / 2
+        # Summed from the end of each law, so that what is small stays precise.
+        sums = np.add.accumulate(area[::-1])[::-1]
+        behind = np.append(sums, 0.0)[self.starts[1:]]
+        return np.asarray(sums - np.repeat(behind, np.diff(self.starts)))
+
+    @cached_property
+    def flats(self) -> tuple[Codes, Floats]:
+        """Starts and levels, from high to low, of the flat parts of each law; above its first knot S is 1."""
+        flat = np.flatnonzero(~self._last & (self._density == 0.0) & (self.right > 0.0))
+        laws = np.arange(len(self.starts) - 1)
+        owner = np.repeat(laws, np.diff(self.starts))[flat]
+        order = np.argsort(np.concatenate((laws, owner)), kind="stable")
+        starts = np.concatenate(([0], np.cumsum(np.bincount(owner, minlength=len(laws)) + 1)))
+        return starts, np.concatenate((np.ones(len(laws)), self.right[flat]))[order]
+
+    def _place(self, x: Floats, row: Codes) -> tuple[Codes, Floats]:
+        """The last knot not beyond each x, or the first of the law, and how far behind it x lies (the last knot: 0)."""
+        first = self.starts[row]
+        at = np.maximum(first_where(self.knots, first, self.starts[row + 1], x, np.greater) - 1, first)
+        step = x - self.knots[at]
+        return at, np.where(self._last[at], np.minimum(step, 0.0), step)
+
+    def survival(self, x: Floats, row: Codes) -> Floats:
+        at, step = self._place(x, row)
+        return np.where(step < 0, 1.0, self.right[at] - self._density[at] * np.maximum(step, 0.0))
+
+    def inverses(self, u: Floats, row: Codes) -> tuple[Floats, Floats]:
+        first, end = self.starts[row], self.starts[row + 1] - 1
+        here = np.minimum(first_where(self.right, first, end + 1, u * (1 + SAME_LEVEL), np.less_equal), end)
+        before = np.maximum(here - 1, first)
+        lower = self._falls_to(u, before, here)
+        # The last knot before which S is at least u is one of these two, or behind flat parts at that level.
+        level = u * (1 - SAME_LEVEL)
+        last = np.where(self.left[here] >= level, here, before)
+        while (more := (last < end) & (self.left[np.minimum(last + 1, end)] >= level)).any():
+            last = last + more
+        return lower, np.maximum(lower, self._falls_to(u, last, np.minimum(last + 1, end)))
+
+    def _falls_to(self, u: Floats, knot: Codes, after: Codes) -> Floats:
+        """Where S falls to u behind a knot: there, on the way to the knot after it, or where S jumps at that one."""
+        slope, gap = self._density[knot], self.right[knot] - u
+        slopes = slope > 0
+        reached = np.minimum(self.knots[knot] + gap / np.where(slopes, slope, 1.0), self.knots[after])
+        return np.where(gap > 0, np.where(slopes, reached, self.knots[after]), self.knots[knot])
+
+    def beyond(self, x: Floats, row: Codes) -> Floats:
+        at, step = self._place(x, row)
+        inside = self._rest[at] - (self.right[at] - self._density[at] * step / 2) * step
+        return np.where(step < 0, self._rest[at] - step, inside)
+
+    def flats_around(self, u: Floats, row: Codes) -> tuple[Floats, Floats]:
+        """The lowest flat level above each u and the highest below it; 0 where there is none below, inf above."""
+        starts, levels = self.flats
+        first, end = starts[row], starts[row + 1]
+        above = first_where(levels, first, end, u * (1 + SAME_LEVEL), np.less_equal) - 1
+        below = first_where(levels, first, end, u * (1 - SAME_LEVEL), np.less)
+        over = np.where(above >= first, levels[np.maximum(above, 0)], np.inf)
+        return over, np.where(below < end, levels[np.minimum(below, len(levels) - 1)], 0.0)
+
+
+def first_where(values: Floats, first: Codes, end: Codes, bound: Floats, test: np.ufunc) -> Codes:
+    """The first place in `first .. end-1` where `test(values, bound)` holds (and does from there on), else `end`."""
+    place = first - 1  # the last place known to fail
+    step = 1 << max(int((end - first).max(initial=0)).bit_length() - 1, 0)
+    while step:
+        further = place + step
+        fails = (further < end) & ~test(values[np.minimum(further, end - 1)], bound)
+        place = np.where(fails, further, place)
+        step >>= 1
+    return place + 1
