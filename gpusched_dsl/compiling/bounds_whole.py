@@ -36,8 +36,10 @@ def _stays_whole(definition: Definition, whole: Flags) -> Flags:
             pass
         case Power():
             exponents = definition.exponents
-            return whole_affines(definition.arguments, whole) & (exponents >= 0) & (exponents == np.rint(exponents))
+            polynomial: Flags = np.asarray((exponents >= 0) & (exponents == np.rint(exponents)))
+            return np.logical_and(whole_affines(definition.arguments, whole), polynomial)
         case _:
             return np.zeros(definition.size, dtype=np.bool_)
     fine = whole_affines(definition.arguments, whole)
-    return np.asarray(np.logical_and.reduceat(fine, definition.starts[:-1]))
+    together: Flags = np.logical_and.reduceat(fine, definition.starts[:-1])
+    return together

@@ -31,7 +31,7 @@ class Growth:
         self.notes: list[Note] = []
         self.bound_error = 0.0
         self._families: list[Family] = []
-        self._lower, self._upper, self._integer = [problem.lower], [problem.upper], [problem.integer]
+        self._lower, self._upper, self._integer = [problem.lower.copy()], [problem.upper.copy()], [problem.integer]
         self._values: list[Values] = []
         self._row_families: list[Family] = []
         self._matrices: list[Matrix] = [problem.matrix]
@@ -87,6 +87,11 @@ class Growth:
             self._conditions.append(Conditions(numbers, condition[0].astype(np.int32), condition[1]))
         return numbers
 
+    def bound(self, columns: Int32s, lower: Floats | float, upper: Floats | float) -> None:
+        """Keep old columns within further bounds; `columns` are distinct."""
+        self._lower[0][columns] = np.maximum(self._lower[0][columns], lower)
+        self._upper[0][columns] = np.minimum(self._upper[0][columns], upper)
+
     def _unique(self, name: str) -> str:
         """A name that no family has yet: LP files need that."""
         free, number = name, 1
@@ -117,9 +122,7 @@ class Growth:
         """Take away some entries of a definition, all by default."""
         self.replace(definition, entries, ())
 
-    def replace(
-        self, definition: Definition, entries: NDArray[np.bool_] | None, by: tuple[Definition, ...]
-    ) -> None:
+    def replace(self, definition: Definition, entries: NDArray[np.bool_] | None, by: tuple[Definition, ...]) -> None:
         """Put other definitions in the place of some entries."""
         at = next(i for i, d in enumerate(self.definitions) if d is definition)
         kept: tuple[Definition, ...] = ()
@@ -152,12 +155,11 @@ class Growth:
         return Step(problem, tuple(self.notes), lambda point: point[:columns], self._lift, None, self.bound_error)
 
     def _lift(self, point: Floats) -> Floats:
-        for columns, by in self._substituted.values():
-            if by.max(initial=-1) < len(point):
-                point = point.copy()
-                point[columns] = 0.0
         for values in self._values:
             point = np.concatenate((point, values(point)))
+        for columns, _ in self._substituted.values():
+            point = point.copy()
+            point[columns] = 0.0
         return point
 
 

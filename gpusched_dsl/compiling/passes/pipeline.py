@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gpusched_dsl.compiling.passes.extremes import Extremes
+from gpusched_dsl.compiling.passes.fixed_factors import FixedFactors
 from gpusched_dsl.compiling.passes.leftovers import refuse_leftovers
 from gpusched_dsl.compiling.passes.piecewise import PiecewiseForms
 from gpusched_dsl.compiling.passes.steps import Analysis, Pass, Prepared, Target
 from gpusched_dsl.ir.problem import Problem
 
-PASSES: tuple[Pass, ...] = (Extremes(), PiecewiseForms())
+PASSES: tuple[Pass, ...] = (FixedFactors(), Extremes(), PiecewiseForms())
 
 
 def prepare(problem: Problem, target: Target) -> Prepared:
@@ -26,7 +27,8 @@ def prepare(problem: Problem, target: Target) -> Prepared:
         if reformulate.accepts(analysis, target):
             step = reformulate.apply(analysis, target)
             prepared = prepared.then(step)
-            analysis = Analysis(step.problem, swept=True)
+            if step.problem is not analysis.problem:
+                analysis = Analysis(step.problem, swept=True)
     refuse_leftovers(analysis, target)
     return replace(prepared, problem=_without_implied_integers(prepared.problem, problem))
 

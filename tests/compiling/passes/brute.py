@@ -34,6 +34,7 @@ from gpusched_dsl.ir.problem import Floats, Problem
 # Rows and bounds may be broken by this much, times the size of what they are compared with.
 TOLERANCE = 1e-6
 LARGEST_GRID = 300_000
+MOST_PIECES = 1_500
 
 
 class Unsupported(Exception):
@@ -64,9 +65,12 @@ def optimum(problem: Problem) -> Optimum:
         values = points @ _costs(problem) + _offset(problem)
         best = int(np.argmin(_sign(problem) * values))
         return Optimum("optimal", float(values[best]), points[best])
-    best_found = Optimum("infeasible")
+    best_found, pieces = Optimum("infeasible"), 0
     for point in points:
         for piece in _pieces(problem, point, continuous):
+            pieces += 1
+            if pieces > MOST_PIECES:
+                raise Unsupported("too many pieces")
             found = piece.solve(problem)
             if found.status == "unbounded":
                 return found

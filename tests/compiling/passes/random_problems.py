@@ -39,7 +39,7 @@ def random_problem(
         if continuous
         else []
     )
-    discrete, everything = [*x, *n], [*x, *n, *y]
+    declared, discrete, everything = [*x, *n], [*x, *n], [*x, *n, *y]
 
     def affine(of: Sequence[int]) -> Affine:
         if plain or rng.random() < 0.4:
@@ -53,6 +53,11 @@ def random_problem(
     def product() -> list[Affine]:
         factors: list[Affine] = [affine(discrete) for _ in range(1 if rng.random() < 0.8 else 2)]
         return [*factors, affine(everything)]
+
+    def positive() -> Affine:
+        """At least 1: where a term has no value is for checks that come before."""
+        column = int(rng.choice(declared))
+        return {column: 1.0, None: 1.0 - draft.lower[column]}
 
     for number in range(blocks):
         kind = str(rng.choice(kinds))
@@ -68,15 +73,14 @@ def random_problem(
                 made = make(name, [[affine(everything) for _ in range(int(rng.integers(1, 4)))] for _ in range(size)])
                 fixed = not y
             case "power":
-                made = draft.power(
-                    name,
-                    [affine(discrete) for _ in range(size)],
-                    rng.choice([-2, -1, 0.5, 1, 2, 3], size=size).tolist(),
-                )
+                exponents = rng.choice([-2, -1, 0.5, 1, 2, 3], size=size).tolist()
+                whole_ones = [p >= 0 and p == int(p) for p in exponents]
+                made = draft.power(name, [affine(discrete) if w else positive() for w in whole_ones], exponents)
             case "unary":
                 function = str(rng.choice(["abs", "exp", "log"]))
+                of = everything if function == "abs" else declared
                 made = draft.unary(
-                    name, function, [affine(everything if function == "abs" else discrete) for _ in range(size)]
+                    name, function, [positive() if function == "log" else affine(of) for _ in range(size)]
                 )
                 fixed = not y
             case "piecewise":

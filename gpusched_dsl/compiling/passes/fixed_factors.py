@@ -1,0 +1,132 @@
+"""Terms of which the bounds leave only one value, or an affine expression, are no longer nonlinear.
+
+    result == f(a, ...), one value within the bounds     ->  the result is that constant
+    result == c * x * ... with c fixed                   ->  the product of the others, the last of them scaled by c
+    result == c * x,  max(x),  x^1                       ->  x itself if c == 1 and x is a column,
+                                                             else rows that hold the result to it
+
+Takes every kind of definition and leaves those in which several arguments still move. Bounds are propagated ones, which
+stand as bounds of the columns that are read, so that what is used here stays in the problem. Of the rows only the half
+that somebody gains from is kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import ClassVar
+
+import numpy as np
+
+from gpusched_dsl.compiling.bounds_images import image_of
+from gpusched_dsl.compiling.passes.growth import Growth
+from gpusched_dsl.compiling.passes.linear_terms import Flags, hold_to, sum_of
+from gpusched_dsl.compiling.passes.steps import Analysis, Note, Step, Target
+from gpusched_dsl.ir.definitions import Definition, Extreme, Power, Product
+from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.problem import Floats
+
+
+class FixedFactors:
+    """Terms with fixed arguments -> constants, columns, rows and shorter products."""
+
+    name: ClassVar[str] = "fixed_factors"
+
+    def accepts(self, analysis: Analysis, target: Target) -> bool:
+        return bool(analysis.problem.definitions)
+
+    def apply(self, analysis: Analysis, target: Target) -> Step:
+        growth = Growth(analysis.problem)
+        for definition in analysis.problem.definitions:
+            if definition.size:
+                _simplify(growth, analysis, definition)
+        return growth.step() if growth.notes else Step(analysis.problem)
+
+
+def _simplify(growth: Growth, analysis: Analysis, definition: Definition) -> None:
+    low, high = analysis.bounds.of(definition.arguments)
+    fixed = (low == high) & np.isfinite(low)
+    values = _constants(definition, low, high, fixed)
+    constant = np.isfinite(values)
+    moving = np.bincount(definition.entry_of, weights=~fixed, minlength=definition.size).astype(np.int64)
+    counts = np.diff(definition.starts)
+    linear = np.zeros(definition.size, dtype=np.bool_)
+    shorter = linear
+    scale = np.ones(definition.size)
+    match definition:
+        case Product():
+            linear, shorter = moving == 1, (moving > 1) & (moving < counts)
+            scale = np.multiply.reduceat(np.where(fixed, low, 1.0), definition.starts[:-1])
+        case Extreme():
+            linear = counts == 1
+        case Power():
+            linear = definition.exponents == 1
+    linear, shorter = linear & ~constant, shorter & ~constant
+    if not (constant | linear | shorter).any():
+        return
+    did: list[tuple[str, int]] = []
+    rows = growth.rows
+    if constant.any():
+        growth.bound(definition.results[constant], values[constant], values[constant])
+        did.append(("have one value", int(constant.sum())))
+    if linear.any():
+        _hold(growth, analysis, definition, np.flatnonzero(linear), fixed, scale[linear])
+        did.append(("are linear, as their other factors are fixed", int(linear.sum())))
+    by: tuple[Definition, ...] = ()
+    if shorter.any():
+        by = (_shorter(definition, np.flatnonzero(shorter), fixed, scale),)
+        did.append(("have fewer factors, as others are fixed", int(shorter.sum())))
+    growth.replace(definition, constant | linear | shorter, by)
+    for at, (said, entries) in enumerate(did):
+        added = growth.rows - rows if at == len(did) - 1 else 0
+        growth.notes.append(Note(FixedFactors.name, definition.name, said, entries, added, span=definition.span))
+
+
+def _constants(definition: Definition, low: Floats, high: Floats, fixed: Flags) -> Floats:
+    """The value of each entry that has only one, else NaN."""
+    least, most = image_of(definition, low, high)
+    values = np.where(least == most, least, np.nan)
+    whole = np.flatnonzero(np.logical_and.reduceat(fixed, definition.starts[:-1]))
+    if len(whole):
+        some = definition.take(whole)
+        with np.errstate(all="ignore"):
+            values[whole] = some.evaluate(low[arguments_of(definition, whole)])
+    return values
+
+
+def arguments_of(definition: Definition, entries: Codes) -> Codes:
+    """The places of all arguments of some entries."""
+    chosen = np.zeros(definition.size, dtype=np.bool_)
+    chosen[entries] = True
+    return np.flatnonzero(chosen[definition.entry_of])
+
+
+def _hold(
+    growth: Growth, analysis: Analysis, definition: Definition, entries: Codes, fixed: Flags, scale: Floats
+) -> None:
+    """Read the one moving argument, times `scale`, in the place of each result."""
+    places = arguments_of(definition, entries)
+    places = places[~fixed[places]] if isinstance(definition, Product) else places
+    arguments = definition.arguments.take(places)
+    results = definition.results[entries]
+    same = (scale == 1.0) & (arguments.single >= 0)
+    if same.any():
+        growth.substitute(results[same], arguments.single[same])
+    down, up = analysis.directions.down[results], analysis.directions.up[results]
+    others = np.flatnonzero(~same & (down | up))
+    if len(others):
+        name = growth.problem.column_family(int(definition.results[0])).name
+        value = sum_of((arguments.take(others), scale[others]))
+        index = growth.index_of(definition, entries[others])
+        hold_to(growth, f"{name}.value", index, results[others], value, down[others], up[others], definition.span)
+
+
+def _shorter(definition: Definition, entries: Codes, fixed: Flags, scale: Floats) -> Definition:
+    """The products of the moving factors, the last times `scale` (0/1 factors come first and stay what they are)."""
+    places = arguments_of(definition, entries)
+    places = places[~fixed[places]]
+    owner = definition.entry_of[places]
+    starts = np.append(np.flatnonzero(np.diff(owner, prepend=-1)), len(places)).astype(np.int64)
+    scales = np.ones(len(places))
+    scales[starts[1:] - 1] = scale[entries]
+    arguments = sum_of((definition.arguments.take(places), scales))
+    return replace(definition.take(entries), starts=starts, arguments=arguments)
