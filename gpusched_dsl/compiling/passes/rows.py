@@ -22,7 +22,7 @@ class Rows:
         self._columns: list[Int32s] = []
         self._values: list[Floats] = []
 
-    def add(self, rows: Codes, columns: Int32s, values: Floats | float) -> Rows:
+    def add(self, rows: Codes | Int32s, columns: Int32s, values: Floats | float) -> Rows:
         """Entry i: `values[i]` times column `columns[i]` in row `rows[i]`."""
         self._rows.append(rows.astype(np.int64))
         self._columns.append(columns)
@@ -50,7 +50,7 @@ class Rows:
         return Matrix(*merge_repeats(self.count, starts, columns, values))
 
 
-def within(groups: Codes) -> Codes:
+def within(groups: Codes | Int32s) -> Codes:
     """The number of each place within its run of equal values, from 1."""
     begins = np.flatnonzero(np.diff(groups, prepend=-1))
     return np.arange(len(groups), dtype=np.int64) - np.repeat(begins, np.diff(np.append(begins, len(groups)))) + 1

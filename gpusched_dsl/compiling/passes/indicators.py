@@ -1,0 +1,259 @@
+"""Rows under a condition as plain rows with the smallest big M that the bounds allow.
+
+Takes rows `L <= a x <= U` that must hold only where a binary column c has the value v. With off = 0 where c = v, or 1:
+
+    a x <= U + M off,   M = max(a x where c != v) - U
+    a x >= L - M off,   M = L - min(a x where c != v)
+
+over the bounds; the value of c itself counts where it stands in the row. Sides are first moved to the next value that
+whole columns can reach. A side that cannot be broken where c = v goes. Where U is the least value that a x can have,
+every column must be at its end, and each says so for itself: `a_j x_j <= least_j + (most_j - least_j) off`, which is
+tighter than their sum. A fixed c leaves the row without a condition, or no row; a row that no point fulfils fixes c.
+
+Proof. With off = 0 the rows are the ones taken; with off = 1 they hold for all points within the bounds.
+
+Leaves the rows whose M would be infinite, or too large to be told from rounding errors, where the target takes
+conditions; where it does not, an infinite M is GSM3202, which names the column without a bound.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import ClassVar
+
+import numpy as np
+
+from gpusched_dsl.compiling.lattice import steps_of
+from gpusched_dsl.compiling.monotone import Flags
+from gpusched_dsl.compiling.passes.growth import Growth
+from gpusched_dsl.compiling.passes.missing import missing_bounds
+from gpusched_dsl.compiling.passes.rewriting import with_conditions, with_rows, without_rows
+from gpusched_dsl.compiling.passes.rows import Rows, within
+from gpusched_dsl.compiling.passes.steps import INDICATOR, Analysis, Note, Step, Target
+from gpusched_dsl.ir.definitions import Affines
+from gpusched_dsl.ir.domains import Codes, Domain, Scalars, Tuples
+from gpusched_dsl.ir.matrix import Floats, Int32s, Matrix
+from gpusched_dsl.ir.problem import Family, Problem
+from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
+
+# A target that takes conditions gets them where M is larger: 1e-6 times M is then no longer a small violation.
+LARGE = 1e4
+# Sides that are broken by less, relative to them, are rounding errors.
+CLOSE = 1e-9
+
+
+class Indicators:
+    """Rows under a condition -> rows with a big M."""
+
+    name: ClassVar[str] = "indicators"
+
+    def accepts(self, analysis: Analysis, target: Target) -> bool:
+        return len(analysis.problem.conditions.rows) > 0
+
+    def apply(self, analysis: Analysis, target: Target) -> Step:
+        given = _Given.of(analysis)
+        kept = given.largest > (LARGE if target.takes(INDICATOR) else np.inf)
+        if not target.takes(INDICATOR) and np.isinf(given.largest).any():
+            raise DiagnosticError(_refusals(analysis, given))
+        return _rewritten(analysis.problem, given, ~kept)
+
+
+@dataclass(frozen=True, eq=False)
+class _Given:
+    """The rows under a condition with their sides sharpened; all arrays have a value per condition.
+
+    `upper_m`, `lower_m` are the big M of the sides that can be broken (`upper_broken`, `lower_broken`) where c = v;
+    `at_least`: U is the least value there, `at_most`: L is the largest. `always` and `never`: c is fixed.
+    `impossible`: no point within the bounds fulfils the row, so c must not be v.
+    """
+
+    matrix: Matrix
+    column: Int32s
+    value: Flags
+    lower: Floats
+    upper: Floats
+    lower_broken: Flags
+    upper_broken: Flags
+    lower_m: Floats
+    upper_m: Floats
+    at_least: Flags
+    at_most: Flags
+    always: Flags
+    never: Flags
+    impossible: Flags
+
+    @property
+    def largest(self) -> Floats:
+        return np.maximum(self.lower_m, self.upper_m)
+
+    @staticmethod
+    def of(analysis: Analysis) -> _Given:
+        problem, bounds, conditions = analysis.problem, analysis.bounds, analysis.problem.conditions
+        matrix, value = problem.matrix.take(conditions.rows), conditions.values
+        lower, upper = _sharpened(problem, matrix)
+        on_low, on_high = _range(analysis, matrix, value)
+        off_low, off_high = _range(analysis, matrix, ~value)
+        fixed = bounds.lower[conditions.columns] == bounds.upper[conditions.columns]
+        at_value = (bounds.lower[conditions.columns] > 0.5) == value
+        up_slack, low_slack = _slack(upper), _slack(lower)
+        impossible = ~fixed & ((lower > upper + up_slack) | (on_low > upper + up_slack) | (on_high < lower - low_slack))
+        either = ~fixed & ~impossible
+        upper_broken = (on_high > upper + up_slack) & either
+        lower_broken = (on_low < lower - low_slack) & either
+        at_least = upper_broken & (np.abs(upper - on_low) <= up_slack)
+        at_most = lower_broken & (np.abs(lower - on_high) <= low_slack)
+        with np.errstate(invalid="ignore"):
+            upper_m = np.where(upper_broken, np.maximum(off_high - upper, 0.0), 0.0)
+            lower_m = np.where(lower_broken, np.maximum(lower - off_low, 0.0), 0.0)
+        return _Given(
+            matrix, conditions.columns, value, lower, upper, lower_broken, upper_broken, lower_m, upper_m,
+            at_least, at_most, fixed & at_value, fixed & ~at_value, impossible,
+        )  # fmt: skip
+
+    def take(self, some: Codes) -> _Given:
+        return _Given(self.matrix.take(some), *(getattr(self, f.name)[some] for f in fields(self)[1:]))
+
+
+def _slack(side: Floats) -> Floats:
+    return CLOSE * np.maximum(1.0, np.abs(np.where(np.isfinite(side), side, 0.0)))
+
+
+def _sharpened(problem: Problem, matrix: Matrix) -> tuple[Floats, Floats]:
+    """The sides, moved to values that whole columns can reach."""
+    rows = problem.conditions.rows
+    lower, upper = problem.row_lower[rows], problem.row_upper[rows]
+    step = steps_of(Affines(matrix, np.zeros(matrix.rows)), problem.integer)
+    by = np.where(step > 0, step, 1.0)
+    lower = np.where(step > 0, np.ceil(lower / by - CLOSE) * by, lower)
+    return lower, np.where(step > 0, np.floor(upper / by + CLOSE) * by, upper)
+
+
+def _range(analysis: Analysis, matrix: Matrix, value: Flags) -> tuple[Floats, Floats]:
+    """The least and the largest value of each row where its condition's column has this value."""
+    low, high = _terms(analysis, matrix)
+    own = matrix.columns == analysis.problem.conditions.columns[matrix.row_of]
+    fixed = matrix.values * value[matrix.row_of]
+    low, high = np.where(own, fixed, low), np.where(own, fixed, high)
+    count = matrix.rows
+    least, most = (np.bincount(matrix.row_of, weights=ends, minlength=count) for ends in (low, high))
+    return least.astype(np.float64, copy=False), most.astype(np.float64, copy=False)
+
+
+def _terms(analysis: Analysis, matrix: Matrix) -> tuple[Floats, Floats]:
+    """The least and the largest value of each nonzero times its column."""
+    bounds, columns, values = analysis.bounds, matrix.columns, matrix.values
+    positive = values > 0
+    low = values * np.where(positive, bounds.lower[columns], bounds.upper[columns])
+    return low, values * np.where(positive, bounds.upper[columns], bounds.lower[columns])
+
+
+def _rewritten(problem: Problem, given: _Given, done: Flags) -> Step:
+    some = np.flatnonzero(done)
+    part, rows = given.take(some), problem.conditions.rows[some]
+    each = part.at_least | part.at_most
+    upper, lower = part.upper_broken & ~each, part.lower_broken & ~each
+    # A row has place for both sides where they need no M; else the lower one gets a row of its own.
+    apart = upper & lower & (part.largest > 0)
+    gone = np.zeros(problem.rows, dtype=np.bool_)
+    gone[rows[part.never | ~(upper | lower | part.always)]] = True
+    here = np.flatnonzero(upper | lower)
+    here_lower = (lower & ~apart)[here]
+    m = np.where(upper, part.upper_m, -part.lower_m)[here]
+    value = part.value[here]
+    changed = with_rows(
+        problem, rows[here], _with_switch(part, here, m),
+        np.where(here_lower, (part.lower - part.lower_m * part.value)[here], -np.inf),
+        np.where(upper[here], part.upper[here] + part.upper_m[here] * value, np.inf),
+    )  # fmt: skip
+    growth = Growth(with_conditions(changed, ~done))
+    for needed in (True, False):
+        columns = np.unique(part.column[part.impossible & (part.value == needed)])
+        growth.bound(columns, 0.0 if needed else 1.0, 0.0 if needed else 1.0)
+    for family in problem.constraints:
+        inside = (rows >= family.first) & (rows < family.stop)
+        if inside.any():
+            before = growth.rows
+            _add_lower(growth, family, part, rows, np.flatnonzero(inside & apart))
+            _add_each(growth, family, part, rows, np.flatnonzero(inside & each))
+            added = growth.rows - before - int(gone[family.slice].sum())
+            growth.notes.append(_note(family, part, inside, gone[rows], each, added))
+    step = growth.step()
+    gone = np.concatenate((gone, np.zeros(growth.rows - problem.rows, dtype=np.bool_)))
+    smaller, numbers = without_rows(step.problem, gone)
+    return replace(step, problem=smaller, rows=numbers[: problem.rows])
+
+
+def _with_switch(part: _Given, some: Codes, m: Floats) -> Matrix:
+    """The rows `a x + M c` where v = 1, `a x - M c` where v = 0."""
+    every = np.arange(len(some), dtype=np.int64)
+    matrix = part.matrix.take(some)
+    rows = Rows(len(some)).add(matrix.row_of, matrix.columns, matrix.values)
+    return rows.add(every, part.column[some], np.where(part.value[some], m, -m)).matrix()
+
+
+def _add_lower(growth: Growth, family: Family, part: _Given, rows: Codes, some: Codes) -> None:
+    """`a x >= L - M off` for rows whose upper side stands in their place."""
+    if len(some):
+        side = (part.lower - part.lower_m * part.value)[some]
+        matrix = _with_switch(part, some, -part.lower_m[some])
+        growth.add_rows(f"{family.name}.lower", _index(family, rows[some]), matrix, side, np.inf, family.span)
+
+
+def _add_each(growth: Growth, family: Family, part: _Given, rows: Codes, some: Codes) -> None:
+    """Every column at its end where c = v, in rows with coefficients 1."""
+    if not len(some):
+        return
+    matrix = part.matrix.take(some)
+    of, columns, values = matrix.row_of, matrix.columns, matrix.values
+    column, value = part.column[some][of], part.value[some][of]
+    low, high = growth.problem.lower[columns], growth.problem.upper[columns]
+    moving = np.flatnonzero((columns != column) & (low < high))
+    of, columns, column, value = of[moving], columns[moving], column[moving], value[moving]
+    low, high = low[moving], high[moving]
+    to_low = (values[moving] > 0) == part.at_least[some][of]
+    width = np.where(value, high - low, low - high)
+    every = np.arange(len(of), dtype=np.int64)
+    built = Rows(len(of)).add(every, columns, 1.0).add(every, column, np.where(to_low, width, -width))
+    growth.add_rows(
+        f"{family.name}.each", _index(family, rows[some][of], within(of)), built.matrix(),
+        np.where(to_low, -np.inf, np.where(value, low, high)), np.where(to_low, np.where(value, high, low), np.inf),
+        family.span,
+    )  # fmt: skip
+
+
+def _index(family: Family, rows: Codes, numbers: Codes | None = None) -> Domain:
+    """The index tuples of rows of a family, with numbers behind them where a row stands for several."""
+    codes = tuple(c[rows - family.first] for c in family.domain.columns())
+    if numbers is None:
+        return Tuples(family.domain.components, codes) if codes else Scalars()
+    return Tuples((*family.domain.components, None), (*codes, numbers))
+
+
+def _note(family: Family, part: _Given, inside: Flags, gone: Flags, each: Flags, added: int) -> Note:
+    m = np.concatenate((part.lower_m[inside & ~each], part.upper_m[inside & ~each]))
+    m = m[m > 0]
+    said = [("big M", len(m) > 0), ("column by column", bool((inside & each).any())),
+            ("conditions that cannot be met fixed", bool((inside & part.impossible).any())),
+            ("rows that hold anyway dropped", bool((inside & gone & ~each & ~part.impossible).any()))]  # fmt: skip
+    words = "; ".join(w for w, so in said if so) or "holds whatever the condition"
+    big_m = (float(m.min()), float(m.max())) if len(m) else None
+    return Note(Indicators.name, term_of(family), words, int(inside.sum()), added, big_m=big_m, span=family.span)
+
+
+def term_of(family: Family) -> str:
+    """The constraint by its name, rows made by a pass by the text of the term they were made for."""
+    made = family.span is not None and "." in family.name
+    return " ".join(family.span.text.split()) if made and family.span is not None else family.name
+
+
+def _refusals(analysis: Analysis, given: _Given) -> list[Diagnostic]:
+    """What has no bound, constraint by constraint."""
+    problem, bounds, rows = analysis.problem, analysis.bounds, analysis.problem.conditions.rows
+    found: list[Diagnostic] = []
+    expressions = Affines(given.matrix, np.zeros(len(rows)))
+    for family in problem.constraints:
+        inside = (rows >= family.first) & (rows < family.stop)
+        needed = np.flatnonzero(inside & np.isinf(given.lower_m)), np.flatnonzero(inside & np.isinf(given.upper_m))
+        if len(needed[0]) + len(needed[1]):
+            found += missing_bounds(problem, bounds, expressions, needed, term_of(family), family.span)
+    return found

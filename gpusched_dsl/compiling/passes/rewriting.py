@@ -1,0 +1,61 @@
+"""Rows of a problem changed in place, freed from their conditions or taken away."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from gpusched_dsl.compiling.monotone import Flags
+from gpusched_dsl.ir.definitions import Conditions
+from gpusched_dsl.ir.domains import Codes, Domain, Tuples
+from gpusched_dsl.ir.matrix import Floats, Matrix
+from gpusched_dsl.ir.problem import Family, Problem
+
+
+def with_rows(problem: Problem, rows: Codes, matrix: Matrix, lower: Floats, upper: Floats) -> Problem:
+    """The problem with other contents of some rows; their families, numbers and conditions stay."""
+    order = np.arange(problem.rows, dtype=np.int64)
+    order[rows] = problem.rows + np.arange(len(rows))
+    row_lower, row_upper = problem.row_lower.copy(), problem.row_upper.copy()
+    row_lower[rows], row_upper[rows] = lower, upper
+    whole = problem.matrix.under(matrix).take(order)
+    return replace(problem, matrix=whole, row_lower=row_lower, row_upper=row_upper)
+
+
+def with_conditions(problem: Problem, kept: Flags) -> Problem:
+    """The problem with some of its conditions; the rows of the others hold always."""
+    conditions = problem.conditions
+    some = Conditions(conditions.rows[kept], conditions.columns[kept], conditions.values[kept])
+    return replace(problem, conditions=some)
+
+
+def without_rows(problem: Problem, gone: Flags) -> tuple[Problem, Codes]:
+    """The problem without some rows, and for every old row its new number or -1."""
+    kept = np.flatnonzero(~gone)
+    numbers = np.full(problem.rows, -1, dtype=np.int64)
+    numbers[kept] = np.arange(len(kept))
+    families: list[Family] = []
+    first = 0
+    for family in problem.constraints:
+        inside = np.flatnonzero(~gone[family.slice])
+        if len(inside) == family.size:
+            families.append(replace(family, first=first))
+        elif len(inside):
+            families.append(replace(family, first=first, domain=_some(family.domain, inside)))
+        first += len(inside)
+    conditions = problem.conditions
+    at = np.flatnonzero(~gone[conditions.rows])
+    smaller = replace(
+        problem,
+        constraints=tuple(families),
+        matrix=problem.matrix.take(kept),
+        row_lower=problem.row_lower[kept],
+        row_upper=problem.row_upper[kept],
+        conditions=Conditions(numbers[conditions.rows[at]], conditions.columns[at], conditions.values[at]),
+    )
+    return smaller, numbers
+
+
+def _some(domain: Domain, positions: Codes) -> Domain:
+    return Tuples(domain.components, tuple(c[positions] for c in domain.columns()))
