@@ -8,10 +8,12 @@ in every row. The same methods derive parameters, filter index lists, give the c
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from gpusched_dsl.compiling.expectations import Expectations
 from gpusched_dsl.compiling.frames import Frame, Mask
 from gpusched_dsl.compiling.references import References
 from gpusched_dsl.compiling.store import MISSING, PAST, Values, as_codes, is_element
@@ -24,6 +26,7 @@ from gpusched_dsl.language.checked import (
     Constant,
     Core,
     Element,
+    Expected,
     Fallback,
     Function,
     IndexRef,
@@ -33,6 +36,7 @@ from gpusched_dsl.language.checked import (
     Membership,
     Negate,
     ParamRef,
+    RandomRef,
     Reduction,
     SetFunction,
     Shift,
@@ -117,6 +121,16 @@ class Evaluator(References):
         self._refuse_missing(core, position, frame)
         result: Values = param.values[position]
         return result
+
+    @cached_property
+    def expectations(self) -> Expectations:
+        return Expectations(self)
+
+    def _RandomRef(self, core: RandomRef, frame: Frame) -> Values:
+        return self.expectations.random(core, frame)
+
+    def _Expected(self, core: Expected, frame: Frame) -> Values:
+        return self.expectations.values(core, frame)
 
     def _VariableRef(self, core: VariableRef, frame: Frame) -> Values:
         assert self.store.point is not None, "a variable has no value before the solve"

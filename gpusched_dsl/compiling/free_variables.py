@@ -5,10 +5,26 @@ from __future__ import annotations
 import dataclasses
 from functools import singledispatch
 
-from gpusched_dsl.language.checked import Core, IndexingCore, IndexRef, IndexVar, Iterator, SetCore
+from gpusched_dsl.language.checked import (
+    Core,
+    Expected,
+    IndexingCore,
+    IndexRef,
+    IndexVar,
+    Iterator,
+    Numeric,
+    RandomRef,
+    SetCore,
+)
+from gpusched_dsl.language.source import Source, Span
 
 Variables = frozenset[IndexVar]
 NONE: Variables = frozenset()
+
+# What the value of a random quantity depends on: an expectation binds them as it goes through the outcomes.
+_NOWHERE = Span(Source("", ""), 0, 0)
+SITUATION = IndexVar("situation", Numeric(integer=True), _NOWHERE)
+OUTCOME = IndexVar("outcome", Numeric(integer=True), _NOWHERE)
 
 
 @singledispatch
@@ -30,6 +46,16 @@ _NO_PARTS = {"span", "type", "types", "decision", "name", "op", "ops", "text", "
 @free_variables.register
 def _(node: IndexRef) -> Variables:
     return frozenset((node.variable,))
+
+
+@free_variables.register
+def _(node: RandomRef) -> Variables:
+    return free_variables(node.subscripts) | {SITUATION, OUTCOME}
+
+
+@free_variables.register
+def _(node: Expected) -> Variables:
+    return (free_variables(node.body) | free_variables(node.given)) - {SITUATION, OUTCOME}
 
 
 @free_variables.register

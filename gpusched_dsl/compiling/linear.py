@@ -9,6 +9,7 @@ import numpy as np
 
 from gpusched_dsl.compiling.affine import Affine, Block, constant
 from gpusched_dsl.compiling.evaluate import Evaluator
+from gpusched_dsl.compiling.expectations import expected
 from gpusched_dsl.compiling.frames import Frame, Mask
 from gpusched_dsl.compiling.nonlinear import Nonlinear
 from gpusched_dsl.compiling.references import plain_keys
@@ -71,7 +72,7 @@ class Linearizer:
                 found = self.ev.found(core.reference, frame)
                 return self.branches(found, core.reference, core.fallback, frame, self.affine)
             case Expected():
-                return self.nonlinear.affine(core, frame)
+                return expected(self, core, frame)
             case Reduction(op="count"):
                 return self.total(core, frame, self.truths.affine)
             case Comparison() | Logic() | Reduction(op="any" | "all"):

@@ -11,7 +11,7 @@ from gpusched_dsl.compiling.free_variables import free_variables
 from gpusched_dsl.compiling.sets import Sets
 from gpusched_dsl.compiling.store import is_element
 from gpusched_dsl.ir.domains import Codes, Domain, Product, Scalars
-from gpusched_dsl.language.checked import Core, IndexRef, IndexVar, LetRef, ParamRef, Shift, VariableRef
+from gpusched_dsl.language.checked import Core, IndexRef, IndexVar, LetRef, ParamRef, RandomRef, Shift, VariableRef
 
 
 class References(Sets):
@@ -70,6 +70,16 @@ class References(Sets):
             self._refuse_missing(core, position, frame)
         return position
 
+    def random_position(self, core: RandomRef, frame: Frame) -> Codes:
+        """The place of each row's subscripts in the domain of a random; raises DiagnosticError (GSM3002) outside."""
+        if not core.subscripts:
+            return np.zeros(frame.size, dtype=np.int64)
+        position = np.broadcast_to(
+            self.place(self.store.randoms[core.name].domain, core.subscripts, frame), (frame.size,)
+        )
+        self._refuse_missing(core, position, frame)
+        return position
+
     def found(self, core: Core, frame: Frame) -> Mask:
         """Where the subscripts of a reference fall inside its declared index set."""
         if isinstance(core, ParamRef):
@@ -94,7 +104,7 @@ class References(Sets):
         columns = (np.broadcast_to(self.codes(s, frame), (frame.size,)) for s in core.subscripts)
         return Frame(frame.size, dict(zip(let.indexing.variables, columns, strict=True)))
 
-    def _refuse_missing(self, core: ParamRef | VariableRef | LetRef, position: Codes, frame: Frame) -> None:
+    def _refuse_missing(self, core: ParamRef | VariableRef | LetRef | RandomRef, position: Codes, frame: Frame) -> None:
         if not frame.size or not position.size or position.min() >= 0:
             return
         missing = position < 0

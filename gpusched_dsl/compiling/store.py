@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,6 +41,18 @@ class RandomLaws:
     domain: Domain
     laws: tuple[Distribution, ...]
     which: Codes
+
+    def each(self, position: Codes, function: Callable[..., Floats], *arrays: Floats) -> Floats:
+        """`function(law, arrays...)` for the law at every position, called once for each distinct law."""
+        which = self.which[position]
+        used = np.unique(which)
+        if len(used) == 1:
+            return np.broadcast_to(function(self.laws[int(used[0])], *arrays), which.shape)
+        result = np.empty(len(which))
+        for law in used.tolist():
+            rows = np.flatnonzero(which == law)
+            result[rows] = function(self.laws[law], *(a[rows] for a in arrays))
+        return result
 
 
 @dataclass(eq=False)

@@ -1,0 +1,202 @@
+"""What stands in an expectation, as it is written: random parts, lines `a W + b`, events; and how it moves inwards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from gpusched_dsl.language.checked import (
+    Arithmetic,
+    Choice,
+    Comparison,
+    Constant,
+    Core,
+    Expected,
+    Fallback,
+    Function,
+    Logic,
+    Negate,
+    Numeric,
+    RandomRef,
+    Reduction,
+)
+from gpusched_dsl.language.checking.walk import Part, walk
+from gpusched_dsl.language.source import Span
+
+PLAIN = Numeric()
+
+
+def is_random(part: Part) -> bool:
+    """Whether a random quantity occurs in it that no inner expectation takes away."""
+    return any(isinstance(p, RandomRef) for p in walk(part, around=(Expected,)))
+
+
+# --- cores made here --------------------------------------------------------------------------------------------------
+
+
+def number(value: float, span: Span) -> Core:
+    return Constant(span=span, type=PLAIN, value=value)
+
+
+def combined(op: str, left: Core, right: Core, span: Span) -> Core:
+    """`left op right`, with what multiplies by 1 or adds 0 left out."""
+    if isinstance(right, Constant) and right.value == (0.0 if op in "+-" else 1.0):
+        return left
+    if isinstance(left, Constant) and left.value == (0.0 if op == "+" else 1.0) and op in "+*":
+        return right
+    decision = left.decision or right.decision
+    return Arithmetic(span=span, type=PLAIN, decision=decision, op=op, left=left, right=right)
+
+
+def negated(core: Core) -> Core:
+    return Negate(span=core.span, type=PLAIN, decision=core.decision, operand=core)
+
+
+# --- lines ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """`sum of coefficient * random + rest`; coefficients are data, the rest may hold decisions, neither is random."""
+
+    terms: tuple[tuple[Core, RandomRef], ...]
+    rest: Core
+
+
+def line_of(core: Core) -> Line | None:
+    """An expression as a line in its random quantities, None when it is none."""
+    if not is_random(core):
+        return Line((), core)
+    match core:
+        case RandomRef():
+            return Line(((number(1.0, core.span), core),), number(0.0, core.span))
+        case Negate():
+            inner = line_of(core.operand)
+            return None if inner is None else _mapped(inner, negated)
+        case Arithmetic(op="+" | "-"):
+            left, right = line_of(core.left), line_of(core.right)
+            return None if left is None or right is None else joined(core.op, left, right, core.span)
+        case Arithmetic(op="*"):
+            factor, inner_core = (core.right, core.left) if is_random(core.left) else (core.left, core.right)
+            inner = None if is_random(factor) or factor.decision else line_of(inner_core)
+            return None if inner is None else _mapped(inner, lambda c: combined("*", c, factor, core.span))
+        case Arithmetic(op="/") if not is_random(core.right) and not core.right.decision:
+            inner = line_of(core.left)
+            return None if inner is None else _mapped(inner, lambda c: combined("/", c, core.right, core.span))
+        case Function(name="min" | "max") if len(core.arguments) == 1:
+            return line_of(core.arguments[0])
+    return None
+
+
+def joined(op: str, left: Line, right: Line, span: Span) -> Line:
+    """The sum or difference of two lines."""
+    other = right.terms if op == "+" else tuple((negated(c), ref) for c, ref in right.terms)
+    return Line((*left.terms, *other), combined(op, left.rest, right.rest, span))
+
+
+def _mapped(line: Line, change: Callable[[Core], Core]) -> Line:
+    return Line(tuple((change(c), ref) for c, ref in line.terms), change(line.rest))
+
+
+# --- events -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """`line op 0` with `op` one of `> >= < <= ==`."""
+
+    line: Line
+    op: str
+
+
+def literals_of(condition: Core) -> tuple[Literal, ...] | None:
+    """A condition as literals that must hold together, None when it is nothing of the kind."""
+    if isinstance(condition, Logic) and condition.op == "and":
+        parts = [literals_of(operand) for operand in condition.operands]
+        found = [part for part in parts if part is not None]
+        return tuple(literal for part in found for literal in part) if len(found) == len(parts) else None
+    if not isinstance(condition, Comparison) or "!=" in condition.ops:
+        return None
+    lines = [line_of(operand) if isinstance(operand.type, Numeric) else None for operand in condition.operands]
+    literals = []
+    for left, op, right in zip(lines, condition.ops, lines[1:], strict=False):
+        if left is None or right is None:
+            return None
+        literals.append(Literal(joined("-", left, right, condition.span), op))
+    return tuple(literals)
+
+
+# --- expectations pushed inwards --------------------------------------------------------------------------------------
+
+_CLOSED = {"<": ">=", ">": "<="}
+_OPPOSITE = {**_CLOSED, "<=": ">", ">=": "<", "==": "!=", "!=": "=="}
+
+
+def pushed(expected: Expected) -> Core:
+    """The same value with expectations of as little as possible: of what is not linear in random quantities."""
+    return _push(expected.body, expected)
+
+
+def _push(body: Core, whole: Expected) -> Core:
+    def inside(part: Core) -> Core:
+        return _push(part, whole)
+
+    if not is_random(body):
+        return body
+    span = body.span
+    match body:
+        case Negate():
+            return replace(body, operand=inside(body.operand))
+        case Arithmetic(op="+" | "-"):
+            return replace(body, left=inside(body.left), right=inside(body.right))
+        case Arithmetic(op="*") if not is_random(body.left) or not is_random(body.right):
+            return replace(body, left=inside(body.left), right=inside(body.right))
+        case Arithmetic(op="/") if not is_random(body.right):
+            return replace(body, left=inside(body.left))
+        case Reduction(op="sum" | "count") if not is_random(body.indexing):
+            return replace(body, op="sum", body=inside(body.body), type=PLAIN)
+        case Choice() if not is_random(body.condition):
+            return replace(body, then=inside(body.then), otherwise=inside(body.otherwise))
+        case Fallback() if not is_random(body.reference):
+            return replace(body, fallback=inside(body.fallback))
+        case Function(name="min" | "max") if len(body.arguments) == 1:
+            return inside(body.arguments[0])
+        case Logic():
+            return _logic(body, whole)
+        case Comparison(ops=(op,)) if body.decision and op in _CLOSED:
+            # No solver keeps a strict comparison of decisions; what is excluded is closed.
+            return combined("-", number(1.0, span), inside(replace(body, ops=(_CLOSED[op],))), span)
+    return Expected(span=span, type=PLAIN, decision=body.decision, op=whole.op, body=body, given=whole.given)
+
+
+def _logic(body: Logic, whole: Expected) -> Core:
+    """`not`, `or`, `=>` and `<=>` by what they are in terms of `and`; what is not random stands apart."""
+    span = body.span
+    one = number(1.0, span)
+
+    def chance(*operands: Core) -> Core:
+        part = operands[0] if len(operands) == 1 else replace(body, op="and", operands=operands)
+        return _push(part, whole)
+
+    if body.op == "not":
+        return combined("-", one, chance(body.operands[0]), span)
+    if not body.decision:
+        if body.op == "or":
+            return combined("-", one, chance(*map(_opposite, body.operands)), span)
+        if body.op == "=>":
+            return combined("-", one, chance(body.operands[0], _opposite(body.operands[1])), span)
+        if body.op == "<=>":
+            return combined("+", chance(*body.operands), chance(*map(_opposite, body.operands)), span)
+        fixed = next((o for o in body.operands if not is_random(o)), None)
+        if fixed is not None:
+            left = chance(*(o for o in body.operands if o is not fixed))
+            return Choice(span=span, type=PLAIN, condition=fixed, then=left, otherwise=number(0.0, span))
+    return Expected(span=span, type=PLAIN, decision=body.decision, op="P", body=body, given=whole.given)
+
+
+def _opposite(condition: Core) -> Core:
+    if isinstance(condition, Comparison) and len(condition.ops) == 1:
+        return replace(condition, ops=(_OPPOSITE[condition.ops[0]],))
+    if isinstance(condition, Logic) and condition.op == "not":
+        return condition.operands[0]
+    return Logic(span=condition.span, type=condition.type, decision=condition.decision, op="not", operands=(condition,))
