@@ -19,7 +19,8 @@ from gpusched_dsl.ir.problem import Floats, Problem
 from gpusched_dsl.language.diagnostics import DiagnosticError
 
 NOTHING = 1e-6  # of the scale of a row: less is what a solver leaves behind
-DIGITS = 9  # of a change: its last digits are rounding errors
+TOLERANCE = 2e-6  # by how much a solver may break a row, of 1 or of its numbers
+MOST_DIGITS = 10  # behind the point
 ROOM = 10.0  # how far beyond the least change a row may give way where nothing else limits it
 
 
@@ -111,17 +112,25 @@ def _solved(goal: str, problem: Problem, stretched: Elastic, backend: Backend | 
     if solved.point is None:
         return None
     below, above = stretched.changes(solved.point, problem.rows)
-    changed = np.flatnonzero(np.maximum(below, above) > NOTHING * row_scales(problem))
+    scales = row_scales(problem)
+    changed = np.flatnonzero(np.maximum(below, above) > NOTHING * np.maximum(1.0, scales))
     found = Relaxation(
-        goal, changed, _tidy(below[changed]), _tidy(above[changed]), solved.status is Status.OPTIMAL, False
+        goal,
+        changed,
+        _tidy(below[changed], scales[changed]),
+        _tidy(above[changed], scales[changed]),
+        solved.status is Status.OPTIMAL,
+        False,
     )
     verdict, _ = decide(replace(applied(problem, found), objectives=()), backend, clock)
     return replace(found, verified=verdict is Verdict.FEASIBLE)
 
 
-def _tidy(amounts: Floats) -> Floats:
-    """Without the last digits, which are rounding errors, and without what is nothing beside the largest."""
-    largest = float(amounts.max(initial=0.0))
-    digits = DIGITS - 1 - int(np.floor(np.log10(largest))) if largest > 0 else 0
-    rounded = np.round(amounts, min(max(digits, 0), 15))
-    return np.where(rounded < NOTHING * largest, 0.0, rounded)
+def _tidy(amounts: Floats, scales: Floats) -> Floats:
+    """The shortest decimal numbers within a solver's tolerance, which it uses up where it can: 2 for 1.999999."""
+    tolerance = TOLERANCE * np.maximum(1.0, np.maximum(amounts, scales))
+    tidied = amounts
+    for digits in reversed(range(MOST_DIGITS)):
+        rounded = np.round(amounts, digits)
+        tidied = np.where(np.abs(rounded - amounts) <= tolerance, rounded, tidied)
+    return tidied
