@@ -110,12 +110,6 @@ class Growth:
         """Read `by[i]` wherever `columns[i]` stands (in rows, objectives, definitions); `by` are kept columns."""
         self._substituted[len(self._substituted)] = (columns, by)
 
-    def tighten(self, columns: Int32s, lower: Floats, upper: Floats) -> None:
-        """States further bounds of old columns, which must hold at every feasible point anyway."""
-        low, high = self._lower[0].copy(), self._upper[0].copy()
-        low[columns], high[columns] = np.maximum(low[columns], lower), np.minimum(high[columns], upper)
-        self._lower[0], self._upper[0] = low, high
-
     # --- definitions -------------------------------------------------------------------------------------------------
 
     def remove(self, definition: Definition, entries: NDArray[np.bool_] | None = None) -> None:
