@@ -113,6 +113,13 @@ def test_inverses_are_the_ends_of_level_sets(seed: int) -> None:
     assert float(law.inv_lo(np.array(1.0))) == pytest.approx(law.support[0])
 
 
+def test_inverses_of_a_mixture_do_not_depend_on_what_else_is_asked() -> None:
+    law = mixture([Weibull(50.0, 2.0), Exponential(20.0)], np.array([0.4, 0.6]))
+    levels = np.array([0.0, 0.3, 1.0])
+    for inverse in (law.inv_lo, law.inv_hi):
+        assert_allclose(inverse(levels), [float(inverse(np.array(y))) for y in levels])
+
+
 def test_inverses_of_a_discrete_law_span_its_flat_parts() -> None:
     law = discrete(np.array([10.0, 20.0, 40.0, 70.0, 100.0]), np.array([0.3, 0.2, 0.2, 0.1, 0.2]))
     y = np.array([0.0, 0.1, 0.2, 0.25, 0.5, 0.6, 0.7, 1.0])

@@ -126,7 +126,8 @@ def _bisected(before: Callable[[Floats], NDArray[np.bool_]], low: Floats, high: 
     while True:
         with np.errstate(invalid="ignore"):
             middle = low + (high - low) / 2
-        if np.all((middle <= low) | (middle >= high) | ~np.isfinite(middle)):
+        open_ones = (middle > low) & (middle < high)  # not where both ends are infinite: the middle is NaN there
+        if not np.any(open_ones):
             return low, high
         below = before(middle)
-        low, high = np.where(below, middle, low), np.where(below, high, middle)
+        low, high = np.where(open_ones & below, middle, low), np.where(open_ones & ~below, middle, high)
