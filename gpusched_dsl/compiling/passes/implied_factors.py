@@ -1,0 +1,107 @@
+"""Products with a binary factor that rows make superfluous.
+
+    y == 0 forces l == 0  (`l <= U y`, `sum l <= U y`, l >= 0)    ->  y * l == l
+    y == 1 forces l == 0  (`x + y <= 1`)                          ->  y * l == 0
+    the same binary twice                                         ->  x * x == x
+
+Takes products of two columns, one of them binary, y; l may be anything, also binary: `s * x == x` where `x <= s`. What
+the rows force is told by `implications`. The result is read as l (times its factor) wherever it stands, which also
+settles products of products: `s * y * l` becomes `y * l`, and that l. Leaves all others.
+
+Proof. Where y == 1 both sides are l; where y == 0 the row forces l == 0, and both sides are 0. The row stays.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from gpusched_dsl.compiling.passes.growth import Growth, renamed
+from gpusched_dsl.compiling.passes.implications import Flags, Implications
+from gpusched_dsl.compiling.passes.linear_terms import hold_to, sum_of
+from gpusched_dsl.compiling.passes.steps import Analysis, Note, Step, Target
+from gpusched_dsl.ir.definitions import Product
+from gpusched_dsl.ir.problem import Floats, Int32s, Problem
+
+
+class ImpliedFactors:
+    """binary * column -> the column, or 0, where rows say so."""
+
+    name: ClassVar[str] = "implied_factors"
+
+    def accepts(self, analysis: Analysis, target: Target) -> bool:
+        return any(isinstance(d, Product) and d.size for d in analysis.problem.definitions)
+
+    def apply(self, analysis: Analysis, target: Target) -> Step:
+        problem, growth = analysis.problem, Growth(analysis.problem)
+        implications = Implications(problem, _factors(problem))
+        names = np.arange(problem.columns, dtype=np.int32)
+        for definition in problem.definitions:
+            if isinstance(definition, Product) and definition.size:
+                _drop(growth, analysis, implications, definition, names)
+        return growth.step() if growth.notes else Step(problem)
+
+
+def _factors(problem: Problem) -> Flags:
+    """The columns that stand in products."""
+    asked = np.zeros(problem.columns, dtype=np.bool_)
+    for definition in problem.definitions:
+        if isinstance(definition, Product):
+            asked[definition.arguments.matrix.columns] = True
+    return asked
+
+
+def _drop(growth: Growth, analysis: Analysis, implications: Implications, definition: Product, names: Int32s) -> None:
+    """Look at the pairs of a definition, their factors read by their new `names`, which grow."""
+    problem = growth.problem
+    matrix = renamed(definition.arguments.matrix, names)
+    width = np.diff(matrix.starts)
+    plain = (width == 1) & (definition.arguments.constants == 0)
+    pair = np.flatnonzero((np.diff(definition.starts) == 2) & np.logical_and.reduceat(plain, definition.starts[:-1]))
+    if not len(pair):
+        return
+    places = matrix.starts[:-1][definition.starts[:-1][pair][:, None] + np.array([0, 1])]
+    columns, scales = matrix.columns[places], matrix.values[places]
+    binary = (problem.integer & (problem.lower == 0) & (problem.upper == 1))[columns] & (scales == 1.0)
+    zero = np.zeros(len(pair), dtype=np.bool_)
+    kept = np.full(len(pair), -1)  # the factor that is the product
+    kept[(columns[:, 0] == columns[:, 1]) & binary.all(axis=1)] = 0
+    for y, other in ((0, 1), (1, 0)):
+        asked = np.flatnonzero(binary[:, y] & (kept < 0) & ~zero)
+        zero[asked] = implications.forces(columns[asked, y], columns[asked, other], 1)
+        asked = asked[~zero[asked]]
+        kept[asked[implications.forces(columns[asked, y], columns[asked, other], 0)]] = other
+
+    gone = np.zeros(definition.size, dtype=np.bool_)
+    gone[pair[zero | (kept >= 0)]] = True
+    if not gone.any():
+        return
+    growth.bound(definition.results[pair[zero]], 0.0, 0.0)
+    said = [("are 0, as rows exclude one factor by the other", int(zero.sum()), 0)]
+    at = np.flatnonzero(kept >= 0)
+    by, scale, results = columns[at, kept[at]], scales[at, kept[at]], definition.results[pair[at]]
+    same = scale == 1.0
+    growth.substitute(results[same], by[same])
+    names[results[same]] = by[same]
+    rows = _hold_scaled(growth, analysis, definition, results[~same], by[~same], scale[~same])
+    said.append(("are one factor, as rows let it be 0 only with the other", len(at), rows))
+    growth.remove(definition, gone)
+    for text, entries, added in said:
+        if entries:
+            growth.notes.append(Note(ImpliedFactors.name, definition.name, text, entries, added, span=definition.span))
+
+
+def _hold_scaled(
+    growth: Growth, analysis: Analysis, definition: Product, results: Int32s, by: Int32s, scale: Floats
+) -> int:
+    """Rows that hold results to factors times a number."""
+    down, up = analysis.directions.down[results], analysis.directions.up[results]
+    read = down | up
+    if not read.any():
+        return 0
+    name = f"{growth.problem.column_family(int(definition.results[0])).name}.value"
+    places = np.flatnonzero(np.isin(definition.results, results[read]))
+    index = growth.index_of(definition, places)
+    value = sum_of((by[read], scale[read]))
+    return hold_to(growth, name, index, results[read], value, down[read], up[read], definition.span)
