@@ -106,9 +106,13 @@ class Formulas:
                 f"max({one}, {other})", f"min({one}, {other}, 1)", f"abs({one})", f"({one}) ^ 2",
                 f"(if {self.condition(depth - 1)} then {one} else {other})", self.over("sum", depth),
                 self.over("max", depth), self.over("min", depth),
-                f"(count[w in B] ({self.condition(depth - 1)}))",
+                self.counted(depth),
             ]
         )  # fmt: skip
+
+    def counted(self, depth: int) -> str:
+        self.bound += 1
+        return f"(count[w{self.bound} in B] ({self.condition(depth - 1)}))"
 
     def over(self, op: str, depth: int) -> str:
         self.bound += 1
