@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from gpusched_dsl.compiling.passes.extremes import Extremes
 from gpusched_dsl.compiling.passes.fixed_factors import FixedFactors
-from gpusched_dsl.compiling.passes.indicators import Indicators
 from gpusched_dsl.compiling.passes.implied_factors import ImpliedFactors
+from gpusched_dsl.compiling.passes.indicators import Indicators
 from gpusched_dsl.compiling.passes.leftovers import refuse_leftovers
 from gpusched_dsl.compiling.passes.piecewise import PiecewiseForms
 from gpusched_dsl.compiling.passes.steps import Analysis, Pass, Prepared, Target
