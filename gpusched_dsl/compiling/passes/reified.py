@@ -1,0 +1,216 @@
+"""Comparisons whose truth is a decision, as rows under a condition.
+
+Takes `r == [L <= a <= U]`, r binary, and keeps the half that is needed:
+
+    r <= [L <= a <= U]:   L <= a <= U                     where r = 1
+    r >= [a <= U]:        a >= U'                         where r = 0
+    r >= [a >= L]:        a <= L'                         where r = 0
+    r >= [L <= a <= U]:   a >= U' where p = 1, a <= L' where q = 1, r + p + q = 1, binaries p and q
+
+U' is the next value above U that a can have, L' the next below L: a must move in steps, as expressions of whole columns
+do. A side that no point within the bounds breaks is left out first, so an equality with an end of the range is one-sided.
+Where a has two values only, r is affine in it.
+
+Proof. At r = 0 the comparison does not hold if and only if a lies above U or below L, that is at U' or L' or beyond.
+
+The rows under a condition are for `indicators` to make plain. Of an expression without steps the negation would be
+`a > U`, which no row can say: GSM3205 asks the author for a margin.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from gpusched_dsl.compiling.lattice import steps_of
+from gpusched_dsl.compiling.monotone import Flags
+from gpusched_dsl.compiling.passes.growth import Growth, index_of_columns
+from gpusched_dsl.compiling.passes.rows import Rows
+from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Note, Step, Target
+from gpusched_dsl.ir.definitions import Affines, Holds
+from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.matrix import Floats, Int32s
+from gpusched_dsl.ir.names import entry_name
+from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.language.source import Span
+
+# Sides that differ from a value by less, relative to them, are rounding errors (as in `Holds.evaluate`).
+CLOSE = 1e-9
+
+
+class Reified:
+    """Holds -> rows under conditions on the result."""
+
+    name: ClassVar[str] = "reified"
+
+    def accepts(self, analysis: Analysis, target: Target) -> bool:
+        return target.takes(INTEGERS) and any(_is_taken_here(d, target) for d in analysis.problem.definitions)
+
+    def apply(self, analysis: Analysis, target: Target) -> Step:
+        growth = Growth(analysis.problem)
+        found: list[Diagnostic] = []
+        for definition in analysis.problem.definitions:
+            if isinstance(definition, Holds) and definition.size and not target.takes(definition.op):
+                found += _reformulate(growth, analysis, definition)
+        if found:
+            raise DiagnosticError(found)
+        return growth.step()
+
+
+def _is_taken_here(definition: object, target: Target) -> bool:
+    return isinstance(definition, Holds) and definition.size > 0 and not target.takes(definition.op)
+
+
+@dataclass(frozen=True, eq=False)
+class _Comparisons:
+    """`results[i] == [lower[i] <= a[i] <= upper[i]]` where a has values within `low .. high`, `step` apart or anywhere (0).
+
+    Sides that cannot be broken are infinite, others moved to values of a. `below` and `above` are the next values outside.
+    """
+
+    results: Int32s
+    a: Affines
+    low: Floats
+    high: Floats
+    step: Floats
+    lower: Floats
+    upper: Floats
+    below: Floats
+    above: Floats
+    down: Flags
+    up: Flags
+    family: str
+    span: Span | None
+
+    @staticmethod
+    def of(definition: Holds, analysis: Analysis) -> _Comparisons:
+        a, results = definition.arguments, definition.results
+        low, high = analysis.bounds.of(a)
+        step = steps_of(a, analysis.problem.integer)
+        lower = np.where(low >= definition.lower - _slack(definition.lower), -np.inf, definition.lower)
+        upper = np.where(high <= definition.upper + _slack(definition.upper), np.inf, definition.upper)
+        by = np.where(step > 0, step, 1.0)
+        first = np.ceil((lower - a.constants) / by - CLOSE)  # the first value of a that is not below `lower`
+        last = np.floor((upper - a.constants) / by + CLOSE)
+        whole = step > 0
+        return _Comparisons(
+            results, a, low, high, step,
+            np.where(whole, a.constants + by * first, lower), np.where(whole, a.constants + by * last, upper),
+            a.constants + by * (first - 1), a.constants + by * (last + 1),
+            analysis.directions.down[results], analysis.directions.up[results],
+            analysis.problem.column_family(int(results[0])).name, definition.span,
+        )  # fmt: skip
+
+    def rows(
+        self, growth: Growth, name: str, some: Flags, lower: Floats, upper: Floats, when: Int32s, value: bool
+    ) -> None:
+        """`lower <= a <= upper` where the columns `when` have the value."""
+        entries = np.flatnonzero(some)
+        if not len(entries):
+            return
+        a = self.a.take(entries)
+        index = index_of_columns(growth.problem, self.results[entries])
+        growth.add_rows(
+            f"{self.family}.{name}", index, a.matrix, lower[entries] - a.constants, upper[entries] - a.constants,
+            self.span, (when[entries], np.full(len(entries), value)),
+        )  # fmt: skip
+
+
+def _reformulate(growth: Growth, analysis: Analysis, definition: Holds) -> list[Diagnostic]:
+    holds = _Comparisons.of(definition, analysis)
+    before = growth.rows, growth.columns
+    never = (holds.lower > holds.upper) | (holds.low > holds.upper + _slack(holds.upper))
+    never |= holds.high < holds.lower - _slack(holds.lower)
+    always = ~never & np.isneginf(holds.lower) & np.isposinf(holds.upper)
+    growth.bound(holds.results[never], 0.0, 0.0)
+    growth.bound(holds.results[always], 1.0, 1.0)
+    rest = ~never & ~always
+    # The values of a are its ends: one of them is on the side that holds.
+    two = rest & (holds.step > 0) & (holds.high - holds.low <= holds.step * (1 + CLOSE))
+    _state_affine(growth, holds, np.flatnonzero(two))
+    rest &= ~two
+    unless = rest & holds.down
+    loose = unless & (holds.step == 0)
+    if loose.any():
+        return [_refusal(analysis, definition, int(np.flatnonzero(loose)[0]))]
+    infinite = np.full(definition.size, np.inf)
+    holds.rows(growth, "if", rest & holds.up, holds.lower, holds.upper, holds.results, True)
+    from_above, from_below = np.isfinite(holds.upper), np.isfinite(holds.lower)
+    both = unless & from_above & from_below
+    holds.rows(growth, "unless", unless & ~both & from_above, holds.above, infinite, holds.results, False)
+    holds.rows(growth, "unless", unless & ~both & from_below, -infinite, holds.below, holds.results, False)
+    if both.any():
+        _state_outside(growth, holds, np.flatnonzero(both), infinite)
+    growth.remove(definition)
+    said = [("affine in a term with two values", bool(two.any())), ("has one value", bool((never | always).any())),
+            ("rows under a condition", bool((rest & (holds.up | holds.down)).any())),
+            ("binaries for above and below", bool(both.any())),
+            ("read by nobody", bool((rest & ~holds.up & ~holds.down).any()))]  # fmt: skip
+    words = "; ".join(w for w, so in said if so)
+    rows, columns = growth.rows - before[0], growth.columns - before[1]
+    growth.notes.append(
+        Note(Reified.name, definition.name, words, definition.size, rows, columns, span=definition.span)
+    )
+    return []
+
+
+def _state_affine(growth: Growth, holds: _Comparisons, entries: Codes) -> None:
+    """`r = (a - low) / (high - low)` where the larger value holds, `(high - a) / (high - low)` where the smaller does."""
+    if not len(entries):
+        return
+    a, low, high = holds.a.take(entries), holds.low[entries], holds.high[entries]
+    rising = np.isfinite(holds.lower[entries])
+    slope = np.where(rising, 1.0, -1.0) / (high - low)
+    every = np.arange(len(entries), dtype=np.int64)
+    rows = Rows(len(entries)).add(every, holds.results[entries], 1.0).add_affines(every, a, -slope)
+    side = rows.side - slope * np.where(rising, low, high)
+    index = index_of_columns(growth.problem, holds.results[entries])
+    growth.add_rows(f"{holds.family}.switch", index, rows.matrix(), side, side, holds.span)
+
+
+def _state_outside(growth: Growth, holds: _Comparisons, entries: Codes, infinite: Floats) -> None:
+    """Where a comparison with two sides does not hold, a binary says on which side the argument lies."""
+    index = index_of_columns(growth.problem, holds.results[entries])
+    a, half = holds.a.take(entries), holds.step[entries] / 2
+    above, below = holds.above[entries] - half, holds.below[entries] + half
+
+    def is_above(point: Floats) -> Floats:
+        return (a.values(point) > above).astype(np.float64)
+
+    def is_below(point: Floats) -> Floats:
+        return (a.values(point) < below).astype(np.float64)
+
+    p, q = np.zeros(len(holds.results), dtype=np.int32), np.zeros(len(holds.results), dtype=np.int32)
+    p[entries] = growth.add_columns(f"{holds.family}.above", index, 0.0, 1.0, True, is_above, holds.span)
+    q[entries] = growth.add_columns(f"{holds.family}.below", index, 0.0, 1.0, True, is_below, holds.span)
+    some = np.zeros(len(holds.results), dtype=np.bool_)
+    some[entries] = True
+    holds.rows(growth, "high", some, holds.above, infinite, p, True)
+    holds.rows(growth, "low", some, -infinite, holds.below, q, True)
+    every = np.arange(len(entries), dtype=np.int64)
+    rows = Rows(len(entries))
+    for columns in (holds.results, p, q):
+        rows.add(every, columns[entries], 1.0)
+    growth.add_rows(f"{holds.family}.one", index, rows.matrix(), 1.0, 1.0, holds.span)
+
+
+def _slack(side: Floats) -> Floats:
+    return CLOSE * np.maximum(1.0, np.abs(np.where(np.isfinite(side), side, 0.0)))
+
+
+def _refusal(analysis: Analysis, definition: Holds, entry: int) -> Diagnostic:
+    problem = analysis.problem
+    part = definition.arguments.take(np.arange(entry, entry + 1, dtype=np.int64)).matrix
+    continuous = part.columns[~problem.integer[part.columns]]
+    column = int((continuous if len(continuous) else part.columns)[0])
+    name = entry_name(problem.column_family(column), column)
+    return Diagnostic(
+        "GSM3205",
+        f"`{definition.name}` would have to be negated, and `{name}` is continuous",
+        definition.span,
+        "what must hold where this does not has no closed range",
+        notes=("solvers know `<=` and `>=` only: a value just outside cannot be told from one just inside",),
+        help="say with a margin what must hold otherwise, as in `late => end >= due + 1[s]; not late => end <= due`",
+    )
