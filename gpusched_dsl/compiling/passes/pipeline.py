@@ -10,10 +10,11 @@ from gpusched_dsl.compiling.passes.implied_factors import ImpliedFactors
 from gpusched_dsl.compiling.passes.indicators import Indicators
 from gpusched_dsl.compiling.passes.leftovers import refuse_leftovers
 from gpusched_dsl.compiling.passes.piecewise import PiecewiseForms
+from gpusched_dsl.compiling.passes.reified import Reified
 from gpusched_dsl.compiling.passes.steps import Analysis, Pass, Prepared, Target
 from gpusched_dsl.ir.problem import Problem
 
-PASSES: tuple[Pass, ...] = (FixedFactors(), ImpliedFactors(), Extremes(), Indicators(), PiecewiseForms())
+PASSES: tuple[Pass, ...] = (FixedFactors(), ImpliedFactors(), Extremes(), Reified(), Indicators(), PiecewiseForms())
 
 
 def prepare(problem: Problem, target: Target) -> Prepared:
