@@ -8,7 +8,7 @@ Takes `r == [L <= a <= U]`, r binary, and keeps the half that is needed:
     r >= [L <= a <= U]:   a >= U' where p = 1, a <= L' where q = 1, r + p + q = 1, binaries p and q
 
 U' is the next value above U that a can have, L' the next below L: a must move in steps, as expressions of whole columns
-do. A side that no point within the bounds breaks is left out first, so an equality with an end of the range is one-sided.
+do. A side that no point within the bounds breaks is left out first: an equality with an end of the range is one-sided.
 Where a has two values only, r is affine in it.
 
 Proof. At r = 0 the comparison does not hold if and only if a lies above U or below L, that is at U' or L' or beyond.
@@ -65,9 +65,9 @@ def _is_taken_here(definition: object, target: Target) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class _Comparisons:
-    """`results[i] == [lower[i] <= a[i] <= upper[i]]` where a has values within `low .. high`, `step` apart or anywhere (0).
+    """`results[i] == [lower[i] <= a[i] <= upper[i]]`, a with values within `low .. high`, `step` apart or anywhere (0).
 
-    Sides that cannot be broken are infinite, others moved to values of a. `below` and `above` are the next values outside.
+    Sides that cannot be broken are infinite, others moved to values of a. `below` and `above` are the next outside.
     """
 
     results: Int32s
@@ -157,7 +157,7 @@ def _reformulate(growth: Growth, analysis: Analysis, definition: Holds) -> list[
 
 
 def _state_affine(growth: Growth, holds: _Comparisons, entries: Codes) -> None:
-    """`r = (a - low) / (high - low)` where the larger value holds, `(high - a) / (high - low)` where the smaller does."""
+    """`r = (a - low) / (high - low)` where the larger value holds, `(high - a) / (high - low)` where the other does."""
     if not len(entries):
         return
     a, low, high = holds.a.take(entries), holds.low[entries], holds.high[entries]

@@ -159,4 +159,4 @@ def test_random_problems_keep_their_optimum() -> None:
 
 @pytest.mark.slow
 def test_many_random_problems_keep_their_optimum() -> None:
-    assert sum(check(seed) for seed in range(1000, 2500)) > 700
+    assert sum(check(seed) for seed in range(1000, 2000)) > 450
