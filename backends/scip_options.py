@@ -13,10 +13,12 @@ from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, did_you_mean
 
 # Parts of SCIP's presolve that lose optima of integer problems: the upgrade of rows to variable bounds in SCIP 10.0.2
-# (tests/conformance has a problem), the PaPILO plugin in SCIP 10.0.3 (scipopt/papilo#91; many builds do not have it).
+# (tests/conformance has a problem), the PaPILO plugin in SCIP 10.0.3 (scipopt/papilo#91; many builds do not have it),
+# and dual presolve of set packing rows in SCIP 10.0 (tests/models/test_price_aware_brute_force.py has a problem).
 WRONG_OTHERWISE: dict[str, bool | int] = {
     "constraints/linear/upgrade/varbound": False,
     "presolving/milp/maxrounds": 0,
+    "constraints/setppc/dualpresolving": False,
 }
 
 
