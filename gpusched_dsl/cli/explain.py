@@ -23,35 +23,36 @@ EXITS = {"infeasible": exits.INFEASIBLE, "unbounded": exits.UNBOUNDED}
 
 
 def run(options: argparse.Namespace, output: Output) -> int:
-    from gpusched_dsl.explaining.explain import explain
+    from gpusched_dsl.backends.registry import backend
+    from gpusched_dsl.explaining.clock import Clock
+    from gpusched_dsl.explaining.explain import described, searched
 
     if options.json not in (None, STDOUT):
         check_writable(Path(options.json))
     problem, origins = open_problem(options, output)
+    chosen = backend(options.backend)
     if options.json == STDOUT:
         output.only_findings()
-    with watching(output, show=output.shows_progress) as watch:
-        told = explain(
-            problem,
-            options.backend,
-            origins=origins,
-            time_limit=options.time_limit,
-            monitor=watch,
-            why=not options.no_why,
-        )
-    _show(told, output)
+    told = described(problem, chosen, origins)
+    _show_description(told, output)
+    stopped = False
+    if not options.no_why:
+        with watching(output, show=output.shows_progress) as watch:
+            told = searched(told, chosen, Clock(options.time_limit, watch))
+            stopped = watch.stop_requested
+        _show_answer(told, output)
     if options.json == STDOUT:
         print(json_text(told.to_dict()), end="")
     elif options.json is not None:
         write_text(Path(options.json), json_text(told.to_dict()))
         output.note(f"wrote {options.json}")
     if told.status == "unknown":
-        return exits.INTERRUPTED if watch.stop_requested else exits.NO_SOLUTION_YET
+        return exits.INTERRUPTED if stopped else exits.NO_SOLUTION_YET
     return EXITS.get(told.status, exits.BAD_INPUT if told.refused else exits.OK)
 
 
-def _show(told: Explanation, output: Output) -> None:
-    from gpusched_dsl.explaining.text import grids, header_lines, status_lines
+def _show_description(told: Explanation, output: Output) -> None:
+    from gpusched_dsl.explaining.text import grids, header_lines
 
     for line in header_lines(told):
         output.say(line)
@@ -63,8 +64,13 @@ def _show(told: Explanation, output: Output) -> None:
         else:
             output.say(plain(grid).rstrip("\n"))
     _tell([*told.reasons, *told.refused, *told.warnings], output)
-    if told.status != "not asked":
-        output.say()
+    output.flush()
+
+
+def _show_answer(told: Explanation, output: Output) -> None:
+    from gpusched_dsl.explaining.text import status_lines
+
+    output.say()
     for line in status_lines(told):
         output.say(line)
     _tell(told.findings, output)

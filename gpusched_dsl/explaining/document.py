@@ -81,6 +81,7 @@ def _conflict(conflict: Conflict, origins: Origins) -> dict[str, Any]:
                 **_entry(family := problem.row_family(row), row),
                 "text": str(RowText.of(problem, row)),
                 "data": row_data(origins, family, row),
+                "others_leave": _reach(conflict, row),
                 "lower": float(problem.row_lower[row]),
                 "upper": float(problem.row_upper[row]),
                 **_place(family.span),
@@ -97,6 +98,11 @@ def _conflict(conflict: Conflict, origins: Origins) -> dict[str, Any]:
         ],
         "steps": steps_of(conflict),
     }  # fmt: skip
+
+
+def _reach(conflict: Conflict, row: int) -> dict[str, Any] | None:
+    reach = conflict.reach.get(row)
+    return None if reach is None else {"at_least": reach.at_least, "value": reach.value}
 
 
 def _bound(problem: Problem, kind: str, column: int) -> float | None:

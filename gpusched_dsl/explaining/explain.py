@@ -43,26 +43,26 @@ def explain(
     an optimum, is looked for. Ctrl-C and the monitor end that with what was found so far. Raises DiagnosticError for an
     unknown backend and for data that are not numbers.
     """
-    clock = Clock(time_limit, monitor or Silent())
+    told = described(problem, backend, origins)
+    return searched(told, backend, Clock(time_limit, monitor or Silent())) if why else told
+
+
+def described(problem: Problem, backend: Backend | str = "highs", origins: Origins | None = None) -> Explanation:
+    """Sizes, class and reformulations; nothing is solved."""
     chosen = backend_named(backend) if isinstance(backend, str) else backend
     prepared, refused = _prepared(problem, chosen)
     kind, reasons = model_class(problem)
-    told = Explanation(
+    return Explanation(
         problem=problem,
-        solved=None,
+        prepared=prepared,
         backend=chosen.name,
         kind=kind,
         reasons=reasons,
         variables=variable_sizes(problem),
         constraints=constraint_sizes(problem),
-        notes=() if prepared is None else prepared.notes,
         refused=refused,
-        status="not asked",
         origins=origins or Origins(),
     )
-    if why:
-        told = _why(told, prepared, chosen, clock)
-    return replace(told, seconds=clock.seconds)
 
 
 def _prepared(problem: Problem, backend: Backend) -> tuple[Prepared | None, Sequence[Diagnostic]]:
@@ -72,8 +72,14 @@ def _prepared(problem: Problem, backend: Backend) -> tuple[Prepared | None, Sequ
         return None, refusal.diagnostics
 
 
-def _why(told: Explanation, prepared: Prepared | None, chosen: Backend, clock: Clock) -> Explanation:
-    backend = chosen
+def searched(told: Explanation, backend: Backend | str, clock: Clock) -> Explanation:
+    """The same with the answer whether there is a solution, and why there is none or no end."""
+    chosen = backend_named(backend) if isinstance(backend, str) else backend
+    return replace(_searched(told, chosen, clock), seconds=clock.seconds)
+
+
+def _searched(told: Explanation, chosen: Backend, clock: Clock) -> Explanation:
+    backend, prepared = chosen, told.prepared
     if prepared is None or not prepared.problem.is_linear:
         backend = backend_named(LINEAR)
         prepared, _ = _prepared(told.problem, backend)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gpusched_dsl.compiling.passes.steps import Note
+from gpusched_dsl.compiling.passes.steps import Note, Prepared
 from gpusched_dsl.explaining.conflict import Conflict
 from gpusched_dsl.explaining.findings import conflict_finding, ray_finding
 from gpusched_dsl.explaining.ray import Ray
@@ -22,26 +22,31 @@ class Explanation:
     """Sizes, class, reformulations, and why there is no solution or no end.
 
     `status` is `feasible`, `infeasible`, `unbounded`, `unknown` (not found out in time) or `not asked`. `problem` is
-    the problem as stated, `solved` the linear one that was looked at in its place (the same when it is linear), None
-    where there is none; rows and columns of `conflict`, `relaxations` and `ray` are those of `solved`. `refused` are
-    the terms that the backend does not take.
+    the problem as stated, `prepared` what the backend gets, `solved` the linear problem that was looked at in its
+    place (the same when it is linear), None where there is none or nothing was asked; rows and columns of `conflict`,
+    `relaxations` and `ray` are those of `solved`. `refused` are the terms that the backend does not take.
     """
 
     problem: Problem
-    solved: Problem | None
+    prepared: Prepared | None
     backend: str
     kind: str
     reasons: Sequence[Diagnostic]
     variables: Sequence[VariableSize]
     constraints: Sequence[ConstraintSize]
-    notes: Sequence[Note]
     refused: Sequence[Diagnostic]
-    status: str
+    status: str = "not asked"
+    solved: Problem | None = None
     conflict: Conflict | None = None
     relaxations: Sequence[Relaxation] = ()
     ray: Ray | None = None
     seconds: float = 0.0
     origins: Origins = field(default_factory=Origins)
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """The reformulations."""
+        return () if self.prepared is None else self.prepared.notes
 
     @property
     def findings(self) -> list[Diagnostic]:

@@ -57,14 +57,13 @@ def advice(status: Status, reason: str, has_point: bool) -> list[str]:
     match status:
         case Status.INFEASIBLE:
             return [
-                "The constraints exclude each other with this data. Look first at the numbers that they compare",
-                "(capacities, deadlines, stock). To find the culprit, extend the model and `drop` one constraint at",
-                "a time; the one without which it becomes feasible takes part in the conflict.",
+                "The constraints exclude each other with this data. `gsdsl explain`, with the same file and options,",
+                "finds out which ones, shows them with their numbers, and says by how much they would have to give.",
             ]
         case Status.UNBOUNDED:
             return [
-                "Some variable that the objective rewards may grow for ever. Give it a bound (`var x >= 0 <= limit`)",
-                "or a constraint, and check the signs in the objective.",
+                "Some variable that the objective rewards may grow for ever. `gsdsl explain`, with the same file and",
+                "options, shows which ones. Give them a bound (`var x >= 0 <= limit`) or a constraint.",
             ]
         case Status.INFEASIBLE_OR_UNBOUNDED:
             return ["Bound every variable and solve again: what remains is infeasible."]

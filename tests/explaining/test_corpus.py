@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from test_schema import complaints
 
 import gpusched_dsl as gs
 from gpusched_dsl.explaining.explanation import Explanation
@@ -25,6 +26,8 @@ from gpusched_dsl.ir.names import entry_name
 
 FOLDER = Path(__file__).parent / "infeasible"
 FILES = sorted(FOLDER.glob("*.gsm"))
+SCHEMAS = Path(__file__).parents[2] / "docs" / "schema"
+SCHEMA = json.loads((SCHEMAS / "explanation.schema.json").read_text(encoding="utf-8"))
 HEADER = re.compile(r"# (status|rows|lower|upper|whole|relaxed|ray|says):(.*)")
 
 
@@ -104,10 +107,12 @@ def test_every_answer_is_checked() -> None:
     assert all(any(key == "status" for key, _ in header(path)) for path in FILES)
 
 
-def test_the_document_is_json() -> None:
+def test_documents_are_as_described() -> None:
     for path in FILES:
         told = explained(path)
         document = json.loads(json.dumps(told.to_dict(), allow_nan=False))
+        assert list(complaints(document, SCHEMA, whole=SCHEMA)) == []
+        assert set(SCHEMA["required"]) == set(document) == set(SCHEMA["properties"])
         assert document["status"] == told.status
         assert (document["conflict"] is None) == (told.conflict is None)
         if told.conflict is not None:

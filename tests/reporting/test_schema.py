@@ -20,12 +20,12 @@ KNOWN = {"$ref", "$schema", "$defs", "title", "description", "type", "enum", "co
          "required", "properties", "additionalProperties", "items"}  # fmt: skip
 
 
-def complaints(value: Any, schema: dict[str, Any], at: str = "$") -> Iterator[str]:
-    """Where a value is not what a schema says."""
+def complaints(value: Any, schema: dict[str, Any], at: str = "$", whole: dict[str, Any] = SCHEMA) -> Iterator[str]:
+    """Where a value is not what a schema says, which is (a part of) the `whole` one."""
     assert set(schema) <= KNOWN, set(schema) - KNOWN
     if "$ref" in schema:
-        yield from complaints(value, SCHEMA["$defs"][schema["$ref"].rpartition("/")[2]], at)
-    if "anyOf" in schema and all(list(complaints(value, s, at)) for s in schema["anyOf"]):
+        yield from complaints(value, whole["$defs"][schema["$ref"].rpartition("/")[2]], at, whole)
+    if "anyOf" in schema and all(list(complaints(value, s, at, whole)) for s in schema["anyOf"]):
         yield f"{at}: none of the alternatives"
     if "type" in schema:
         names = [schema["type"]] if isinstance(schema["type"], str) else schema["type"]
@@ -47,10 +47,10 @@ def complaints(value: Any, schema: dict[str, Any], at: str = "$") -> Iterator[st
             if inside is False:
                 yield f"{at}: `{name}` is not described"
             else:
-                yield from complaints(inner, inside, f"{at}.{name}")
+                yield from complaints(inner, inside, f"{at}.{name}", whole)
     if isinstance(value, list):
         for number, inner in enumerate(value):
-            yield from complaints(inner, schema.get("items", {}), f"{at}[{number}]")
+            yield from complaints(inner, schema.get("items", {}), f"{at}[{number}]", whole)
 
 
 def test_results_are_as_described(
