@@ -45,7 +45,7 @@ class Formulas:
 
     def number(self, depth: int) -> str:
         if depth <= 0 or self.rng.random() < 0.3:
-            return self.rng.choice(["b[a]", 'n["u"]', "n[first_b]", "k", "steps[a]", "p[a]", "2", "(b[a-1] else 1)"])
+            return self.rng.choice(["b[a]", 'n["u"]', 'n["v"]', "k", "steps[a]", "p[a]", "2", "(b[a-1] else 1)"])
         one, other, w = self.number(depth - 1), self.number(depth - 1), self._index()
         return self.rng.choice(
             [
@@ -55,7 +55,7 @@ class Formulas:
                 f"(sum[{w} in B] (n[{w}] * {one}))", f"(max[{w} in B] (q[{w}] * n[{w}] - {one}))",
                 f"(count[{w} in B] (n[{w}] <= {other}))",
             ]
-        ).replace("n[first_b]", 'n["v"]')  # fmt: skip
+        ).replace('n["v"]', 'n["v"]')  # fmt: skip
 
     def condition(self, depth: int) -> str:
         if depth <= 0 or self.rng.random() < 0.2:
