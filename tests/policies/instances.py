@@ -54,7 +54,7 @@ def random_law(rng: np.random.Generator, kind: str) -> Distribution:
         case 1:
             return law.censored(rng.uniform(70, LIMIT))
         case 2:
-            return law.truncated(low=float(rng.uniform(0, 20)))
+            return law.truncated(low=float(rng.uniform(0, min(20.0, law.support[1] / 2))))
     return law
 
 
