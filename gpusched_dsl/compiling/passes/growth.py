@@ -37,6 +37,7 @@ class Growth:
         self._matrices: list[Matrix] = [problem.matrix]
         self._row_lower, self._row_upper = [problem.row_lower], [problem.row_upper]
         self._conditions: list[Conditions] = [problem.conditions]
+        self._forgotten: list[Int32s] = []
         self._substituted: dict[int, tuple[Int32s, Int32s]] = {}
         self.columns, self.rows = problem.columns, problem.rows
         self._names = {f.name for f in (*problem.column_families, *problem.constraints)}
@@ -91,6 +92,11 @@ class Growth:
         """Keep old columns within further bounds; `columns` are distinct."""
         self._lower[0][columns] = np.maximum(self._lower[0][columns], lower)
         self._upper[0][columns] = np.minimum(self._upper[0][columns], upper)
+
+    def forget(self, columns: Int32s) -> None:
+        """Fix old columns that nothing reads any more at 0."""
+        self._lower[0][columns] = self._upper[0][columns] = 0.0
+        self._forgotten.append(columns)
 
     def _unique(self, name: str) -> str:
         """A name that no family has yet: LP files need that."""
@@ -151,7 +157,7 @@ class Growth:
     def _lift(self, point: Floats) -> Floats:
         for values in self._values:
             point = np.concatenate((point, values(point)))
-        for columns, _ in self._substituted.values():
+        for columns in (*self._forgotten, *(gone for gone, _ in self._substituted.values())):
             point = point.copy()
             point[columns] = 0.0
         return point

@@ -4,17 +4,30 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from gpusched_dsl.compiling.passes.binary_products import BinaryProducts
+from gpusched_dsl.compiling.passes.binary_times import BinaryTimes
 from gpusched_dsl.compiling.passes.extremes import Extremes
 from gpusched_dsl.compiling.passes.fixed_factors import FixedFactors
 from gpusched_dsl.compiling.passes.implied_factors import ImpliedFactors
 from gpusched_dsl.compiling.passes.indicators import Indicators
 from gpusched_dsl.compiling.passes.leftovers import refuse_leftovers
 from gpusched_dsl.compiling.passes.piecewise import PiecewiseForms
+from gpusched_dsl.compiling.passes.product_chains import ProductChains
 from gpusched_dsl.compiling.passes.reified import Reified
 from gpusched_dsl.compiling.passes.steps import Analysis, Pass, Prepared, Target
 from gpusched_dsl.ir.problem import Problem
 
-PASSES: tuple[Pass, ...] = (FixedFactors(), ImpliedFactors(), Extremes(), Reified(), Indicators(), PiecewiseForms())
+PASSES: tuple[Pass, ...] = (
+    FixedFactors(),
+    ImpliedFactors(),
+    ProductChains(),
+    BinaryProducts(),
+    BinaryTimes(),
+    Extremes(),
+    Reified(),
+    Indicators(),
+    PiecewiseForms(),
+)
 
 
 def prepare(problem: Problem, target: Target) -> Prepared:

@@ -1,0 +1,81 @@
+"""The rows of `w == b_1 ... b_k e` with 0/1 literals b and `L <= e <= U`: the convex hull for k = 1, exact for any k.
+
+With `s = k - sum b` (0 where all literals are 1, at least 1 elsewhere), w <= b_1 ... b_k e says
+
+    all ones:   w <= e - L s              L <= 0        else      w <= e - L (1 - b_j)   for all j
+    otherwise:  w <= U b_j  for all j     U > 0         U < 0:    w <= U (1 - s)
+
+and w >= the same for -w, -e. Where U <= 0, that w <= 0 is a bound of the column already.
+
+Proof. At s = 0 the first line is `w <= e` and the second `w <= U`; at s >= 1 the second gives w <= 0 (with the bound),
+and the first `w <= e - L s` with e - L >= 0 and -L (s - 1) >= 0, or `w <= e - L`: it allows 0.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gpusched_dsl.compiling.passes.growth import Growth, index_of_columns
+from gpusched_dsl.compiling.passes.product_factors import Flags, Times
+from gpusched_dsl.compiling.passes.rows import Rows, numbered_index, within
+from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.problem import Floats
+
+
+def add_products(growth: Growth, times: Times) -> None:
+    """The rows of the halves that are needed; the ranges must be finite where one is."""
+    add_half(growth, times.take(np.flatnonzero(times.up)), 1.0)
+    add_half(growth, times.take(np.flatnonzero(times.down)), -1.0)
+
+
+def add_half(growth: Growth, times: Times, sign: float) -> None:
+    """`sign * w <= sign * b_1 ... b_k e`."""
+    low, high = (times.low, times.high) if sign > 0 else (-times.high, -times.low)
+    side = "upper" if sign > 0 else "lower"
+    each_on, each_off = low > 0, high > 0
+    _per_entry(growth, times, sign, ~each_on, f"{times.family}.{side}_on", 1.0, low, 0.0)
+    _per_literal(growth, times, sign, each_on, f"{times.family}.{side}_on", 1.0, low)
+    _per_literal(growth, times, sign, each_off, f"{times.family}.{side}_off", 0.0, high)
+    _per_entry(growth, times, sign, high < 0, f"{times.family}.{side}_off", 0.0, high, -1.0)
+
+
+def _per_entry(
+    growth: Growth, times: Times, sign: float, chosen: Flags, name: str, factor: float, bound: Floats, shift: float
+) -> None:
+    """One row per entry: `sign (w - factor e) + bound (s + shift) <= 0`."""
+    entries = np.flatnonzero(chosen)
+    if not len(entries):
+        return
+    some, bound = times.take(entries), bound[entries]
+    every = np.arange(len(entries))
+    rows = Rows(len(entries)).add(every, some.results, sign)
+    if factor:
+        rows.add_affines(every, some.factor, -sign * factor)
+    rows.add_affines(some.owner, some.literals, -bound[some.owner])
+    rows.constants += bound * (np.bincount(some.owner, minlength=len(entries)) + shift)
+    index = index_of_columns(growth.problem, some.results)
+    growth.add_rows(name, index, rows.matrix(), -np.inf, rows.side, some.span)
+
+
+def _per_literal(
+    growth: Growth, times: Times, sign: float, chosen: Flags, name: str, factor: float, bound: Floats
+) -> None:
+    """One row per literal b: `sign (w - e) + bound (1 - b) <= 0` (factor 1) or `sign w - bound b <= 0` (factor 0)."""
+    entries = np.flatnonzero(chosen)
+    if not len(entries):
+        return
+    some, bound = times.take(entries), bound[entries]
+    owner: Codes = some.owner
+    every = np.arange(len(owner))
+    rows = Rows(len(owner)).add(every, some.results[owner], sign)
+    rows.add_affines(every, some.literals, -bound[owner])
+    if factor:
+        rows.add_affines(every, some.factor.take(owner), -sign)
+        rows.constants += bound[owner]
+    single = len(owner) == len(entries)
+    index = (
+        index_of_columns(growth.problem, some.results)
+        if single
+        else numbered_index(growth.problem, some.results[owner], within(owner))
+    )
+    growth.add_rows(name, index, rows.matrix(), -np.inf, rows.side, some.span)
