@@ -135,6 +135,27 @@ TRIPLES = Case(
     ),
     targets=_natural_targets(),
 )
+SPEED_PROFILES = Case(
+    name="speed_profiles",
+    title="the best speed profiles of 400 jobs with exponential laws on three GPU types",
+    prepare=("benchmarks.speed_profile.data",),
+    reference="gsdsl, all in one call",
+    facts={"profiles": 1200},
+    arms=(
+        Arm("gsdsl, all in one call", "benchmarks.speed_profile.by_gsdsl", ("exponential",)),
+        Arm("CVXPY, parameters reused", "benchmarks.speed_profile.by_cvxpy", repeats=2),
+    ),
+    targets=(Target("gsdsl, all in one call", "solve", against="CVXPY, parameters reused", factor=1 / 200),),
+)
+MIXED_SPEED_PROFILES = Case(
+    name="mixed_speed_profiles",
+    title="the same with laws of seven families",
+    prepare=("benchmarks.speed_profile.data",),
+    reference="gsdsl, all in one call",
+    facts={"profiles": 1200},
+    arms=(Arm("gsdsl, all in one call", "benchmarks.speed_profile.by_gsdsl", ("mixed",)),),
+    targets=(Target("gsdsl, all in one call", "solve", limit=0.05),),
+)
 STARTUP = Case(
     name="startup",
     title="commands from the start of their process to its end",
@@ -152,4 +173,4 @@ STARTUP = Case(
     rounds=10,
 )
 
-CASES = (CAPACITY, CAPACITY_SCIP, NETWORK, SMALL_NETWORK, TRIPLES, STARTUP)
+CASES = (CAPACITY, CAPACITY_SCIP, NETWORK, SMALL_NETWORK, TRIPLES, SPEED_PROFILES, MIXED_SPEED_PROFILES, STARTUP)
