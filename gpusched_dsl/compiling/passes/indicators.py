@@ -27,11 +27,11 @@ from gpusched_dsl.compiling.lattice import steps_of
 from gpusched_dsl.compiling.monotone import Flags
 from gpusched_dsl.compiling.passes.growth import Growth
 from gpusched_dsl.compiling.passes.missing import missing_bounds
-from gpusched_dsl.compiling.passes.rewriting import with_conditions, with_rows, without_rows
+from gpusched_dsl.compiling.passes.rewriting import index_of_rows, with_conditions, with_rows, without_rows
 from gpusched_dsl.compiling.passes.rows import Rows, within
 from gpusched_dsl.compiling.passes.steps import INDICATOR, Analysis, Note, Step, Target
 from gpusched_dsl.ir.definitions import Affines
-from gpusched_dsl.ir.domains import Codes, Domain, Scalars, Tuples
+from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Floats, Int32s, Matrix
 from gpusched_dsl.ir.problem import Family, Problem
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
@@ -196,7 +196,7 @@ def _add_lower(growth: Growth, family: Family, part: _Given, rows: Codes, some: 
     if len(some):
         side = (part.lower - part.lower_m * part.value)[some]
         matrix = _with_switch(part, some, -part.lower_m[some])
-        growth.add_rows(f"{family.name}.lower", _index(family, rows[some]), matrix, side, np.inf, family.span)
+        growth.add_rows(f"{family.name}.lower", index_of_rows(family, rows[some]), matrix, side, np.inf, family.span)
 
 
 def _add_each(growth: Growth, family: Family, part: _Given, rows: Codes, some: Codes) -> None:
@@ -215,18 +215,10 @@ def _add_each(growth: Growth, family: Family, part: _Given, rows: Codes, some: C
     every = np.arange(len(of), dtype=np.int64)
     built = Rows(len(of)).add(every, columns, 1.0).add(every, column, np.where(to_low, width, -width))
     growth.add_rows(
-        f"{family.name}.each", _index(family, rows[some][of], within(of)), built.matrix(),
+        f"{family.name}.each", index_of_rows(family, rows[some][of], within(of)), built.matrix(),
         np.where(to_low, -np.inf, np.where(value, low, high)), np.where(to_low, np.where(value, high, low), np.inf),
         family.span,
     )  # fmt: skip
-
-
-def _index(family: Family, rows: Codes, numbers: Codes | None = None) -> Domain:
-    """The index tuples of rows of a family, with numbers behind them where a row stands for several."""
-    codes = tuple(c[rows - family.first] for c in family.domain.columns())
-    if numbers is None:
-        return Tuples(family.domain.components, codes) if codes else Scalars()
-    return Tuples((*family.domain.components, None), (*codes, numbers))
 
 
 def _note(family: Family, part: _Given, inside: Flags, gone: Flags, each: Flags, added: int) -> Note:

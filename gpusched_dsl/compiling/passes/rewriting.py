@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from gpusched_dsl.compiling.monotone import Flags
+from gpusched_dsl.compiling.passes.growth import Growth
 from gpusched_dsl.ir.definitions import Conditions
-from gpusched_dsl.ir.domains import Codes, Domain, Tuples
+from gpusched_dsl.ir.domains import Codes, Domain, Scalars, Tuples
 from gpusched_dsl.ir.matrix import Floats, Matrix
 from gpusched_dsl.ir.problem import Family, Problem
 
@@ -55,6 +56,30 @@ def without_rows(problem: Problem, gone: Flags) -> tuple[Problem, Codes]:
         conditions=Conditions(numbers[conditions.rows[at]], conditions.columns[at], conditions.values[at]),
     )
     return smaller, numbers
+
+
+def index_of_rows(family: Family, rows: Codes, numbers: Codes | None = None) -> Domain:
+    """The index tuples of rows of a family, with numbers behind them where a row stands for several."""
+    codes = tuple(c[rows - family.first] for c in family.domain.columns())
+    if numbers is None:
+        return Tuples(family.domain.components, codes) if codes else Scalars()
+    return Tuples((*family.domain.components, None), (*codes, numbers))
+
+
+def add_beside(
+    growth: Growth, family: Family, rows: Codes, name: str, matrix: Matrix, lower: Floats, upper: Floats
+) -> None:
+    """Adds a row for each of some rows of a family, under the same condition if that has one."""
+    conditions = growth.problem.conditions
+    at = np.searchsorted(conditions.rows, rows)
+    known = at < len(conditions.rows)
+    known[known] = conditions.rows[at[known]] == rows[known]
+    for some in (np.flatnonzero(known), np.flatnonzero(~known)):
+        if len(some):
+            which = at[some]
+            when = (conditions.columns[which], conditions.values[which]) if known[some[0]] else None
+            index = index_of_rows(family, rows[some])
+            growth.add_rows(name, index, matrix.take(some), lower[some], upper[some], family.span, when)
 
 
 def _some(domain: Domain, positions: Codes) -> Domain:
