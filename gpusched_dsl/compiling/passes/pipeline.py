@@ -13,16 +13,20 @@ from gpusched_dsl.compiling.passes.indicators import Indicators
 from gpusched_dsl.compiling.passes.leftovers import refuse_leftovers
 from gpusched_dsl.compiling.passes.piecewise import PiecewiseForms
 from gpusched_dsl.compiling.passes.product_chains import ProductChains
+from gpusched_dsl.compiling.passes.reciprocals import Reciprocals
 from gpusched_dsl.compiling.passes.reified import Reified
 from gpusched_dsl.compiling.passes.steps import Analysis, Pass, Prepared, Target
+from gpusched_dsl.compiling.passes.whole_arguments import WholeArguments
 from gpusched_dsl.ir.problem import Problem
 
 PASSES: tuple[Pass, ...] = (
     FixedFactors(),
+    Reciprocals(),
     ImpliedFactors(),
     ProductChains(),
     BinaryProducts(),
     BinaryTimes(),
+    WholeArguments(),
     Extremes(),
     Reified(),
     Indicators(),
