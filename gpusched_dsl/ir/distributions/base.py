@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,20 @@ from gpusched_dsl.ir.matrix import Floats
 INF = float("inf")
 # A probability below this share of what it is taken from is lost in rounding.
 LOST = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class ExponentialSum:
+    """G(x) = low + slope (x - low) + sum_i factors[i] (1 - exp(-rates[i] (x - low))) for low <= x <= high.
+
+    Before `low` it is x, from `high` on the mean.
+    """
+
+    low: float
+    high: float
+    slope: float
+    factors: Floats
+    rates: Floats
 
 
 class Distribution(ABC):
@@ -68,6 +83,11 @@ class Distribution(ABC):
         """Where a piecewise approximation of G should have a knot: ends of the support, jumps of S or of its slope."""
         ends = np.array(self.support)
         return np.union1d(self.jumps, ends[np.isfinite(ends)])
+
+    @property
+    def exponentials(self) -> ExponentialSum | None:
+        """G as a sum of exponentials on the support, where it is one."""
+        return None
 
     # --- conditioning ------------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""The exponential law, moved by an offset so that it stays in the family under W > x; and sums of exponentials."""
+"""The exponential law, moved by an offset so that it stays in the family under W > x."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpusched_dsl.ir.distributions.base import INF, Distribution, as_floats, need
+from gpusched_dsl.ir.distributions.base import INF, Distribution, ExponentialSum, as_floats, need
 from gpusched_dsl.ir.matrix import Floats
 
 
@@ -46,6 +46,10 @@ class Exponential(Distribution):
         with np.errstate(divide="ignore"):
             return self.offset - self.scale * np.log(np.clip(y, 0.0, 1.0))
 
+    @property
+    def exponentials(self) -> ExponentialSum:
+        return ExponentialSum(self.offset, INF, 0.0, np.array([self.scale]), np.array([1 / self.scale]))
+
     def given_above(self, x: float) -> Distribution:
         need(x < INF, "the condition has probability 0")
         return Exponential(self.scale, max(self.offset, x))
@@ -53,17 +57,3 @@ class Exponential(Distribution):
     def truncated(self, low: float = -INF, high: float = INF) -> Distribution:
         # Without memory: what is left above `low` is exponential again, and nothing is lost in its tail.
         return self.given_above(low) if high == INF else Distribution.truncated(self.given_above(low), high=high)
-
-
-@dataclass(frozen=True, eq=False)
-class ExponentialSum:
-    """G(x) = low + slope (x - low) + sum_i factors[i] (1 - exp(-rates[i] (x - low))) for low <= x <= high.
-
-    Before `low` it is x, from `high` on the mean.
-    """
-
-    low: float
-    high: float
-    slope: float
-    factors: Floats
-    rates: Floats

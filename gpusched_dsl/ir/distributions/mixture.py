@@ -9,7 +9,7 @@ from functools import cached_property, reduce
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusched_dsl.ir.distributions.base import INF, Distribution, as_floats, need
+from gpusched_dsl.ir.distributions.base import INF, Distribution, ExponentialSum, as_floats, need
 from gpusched_dsl.ir.distributions.linear_survival import LinearSurvival, mixed
 from gpusched_dsl.ir.distributions.restricted import check_chance
 from gpusched_dsl.ir.matrix import Floats
@@ -94,6 +94,18 @@ class Mixture(Distribution):
     @cached_property
     def kinks(self) -> Floats:
         return np.unique(np.concatenate([law.kinks for law in self.laws]))
+
+    @property
+    def exponentials(self) -> ExponentialSum | None:
+        parts = [law.exponentials for law in self.laws]
+        found = [part for part in parts if part is not None]
+        if len(found) < len(parts) or len({(part.low, part.high) for part in found}) > 1:
+            return None
+        weighted = list(zip(found, self.weights.tolist(), strict=True))
+        slope = float(sum(w * part.slope for part, w in weighted))
+        factors = np.concatenate([w * part.factors for part, w in weighted])
+        rates = np.concatenate([part.rates for part in found])
+        return ExponentialSum(found[0].low, found[0].high, slope, factors, rates)
 
     def sample(self, rng: np.random.Generator, size: int) -> Floats:
         counts = rng.multinomial(size, self.weights)

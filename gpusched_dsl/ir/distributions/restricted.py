@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from gpusched_dsl.ir.distributions.base import INF, Distribution, as_floats, need
+from gpusched_dsl.ir.distributions.base import INF, Distribution, ExponentialSum, as_floats, need
 from gpusched_dsl.ir.matrix import Floats
 
 
@@ -84,6 +84,15 @@ class Truncated(Distribution):
         ends = np.array(self.support)
         return np.union1d(inner[(inner > low) & (inner < high)], ends[np.isfinite(ends)])
 
+    @property
+    def exponentials(self) -> ExponentialSum | None:
+        inner = self.law.exponentials
+        if inner is None or self.low > inner.low:
+            return None
+        rest, chance = float(self._beyond), float(self._above - self._beyond)
+        high = min(self.high, inner.high)
+        return ExponentialSum(inner.low, high, (inner.slope - rest) / chance, inner.factors / chance, inner.rates)
+
     def truncated(self, low: float = -INF, high: float = INF) -> Distribution:
         if low < self.support[0] and high >= self.support[1]:
             return self
@@ -134,6 +143,11 @@ class Censored(Distribution):
     def kinks(self) -> Floats:
         inner = self.law.kinks
         return np.append(inner[inner < self.high], self.high)
+
+    @property
+    def exponentials(self) -> ExponentialSum | None:
+        inner = self.law.exponentials
+        return None if inner is None or inner.low >= self.high else replace(inner, high=self.high)
 
     def truncated(self, low: float = -INF, high: float = INF) -> Distribution:
         if low < self.support[0] and high >= self.high:

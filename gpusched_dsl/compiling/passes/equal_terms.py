@@ -1,0 +1,94 @@
+"""Terms that are written twice become one: `result_2` of an equal definition is read as `result_1`.
+
+Takes definitions of any kind with the same function of the same arguments (in the same order), also when the arguments
+are results that have just become one. Leaves one of each; nothing else changes.
+
+It is more than economy: in `Q[k] * (E(min(W, x[k])) - E(min(W, x[k-1])))`, summed over k, each half alone is pushed
+downwards or upwards; as one term its cost is Q[k] - Q[k+1], and only one half of its definition is needed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any, ClassVar
+
+import numpy as np
+
+from gpusched_dsl.compiling.passes.growth import Growth
+from gpusched_dsl.compiling.passes.steps import Analysis, Note, Step, Target
+from gpusched_dsl.ir.definitions import Definition, PartialExpectation
+from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.matrix import Floats
+
+_BASE = {f.name for f in fields(Definition)}
+
+
+class EqualTerms:
+    """Definition, Definition -> Definition."""
+
+    name: ClassVar[str] = "equal terms"
+
+    def accepts(self, analysis: Analysis, target: Target) -> bool:
+        return sum(d.size for d in analysis.problem.definitions) > 1
+
+    def apply(self, analysis: Analysis, target: Target) -> Step:
+        problem = analysis.problem
+        growth = Growth(problem)
+        # Two random numbers for each column: sums of them tell expressions apart, but for a chance of about 2^-100.
+        random = np.random.default_rng(0)
+        marks = random.standard_normal((2, problem.columns))
+        most = max(int(np.diff(d.starts).max(initial=1)) for d in problem.definitions)
+        places = random.standard_normal((3, most))
+        laws: dict[int, int] = {}
+        seen: dict[tuple[Any, ...], tuple[Floats, Codes]] = {}
+        for definition in problem.definitions:
+            if not definition.size:
+                continue
+            kind, keys = _keys(definition, marks, places, laws)
+            known, columns = seen.get(kind, (np.zeros((0, keys.shape[1])), np.zeros(0, dtype=np.int64)))
+            results = definition.results.astype(np.int64)
+            every, owners = np.concatenate((known, keys)), np.concatenate((columns, results))
+            _, first, back = np.unique(every, axis=0, return_index=True, return_inverse=True)
+            by = owners[first][back.reshape(-1)][len(known) :]
+            again = by != results
+            if again.any():
+                growth.substitute(definition.results[again], by[again].astype(np.int32))
+                growth.remove(definition, again)
+                marks[:, results[again]] = marks[:, by[again]]
+                growth.notes.append(_note(definition, int(again.sum())))
+            seen[kind] = every, owners
+        return growth.step() if growth.notes else Step(problem)
+
+
+def _keys(
+    definition: Definition, marks: Floats, places: Floats, laws: dict[int, int]
+) -> tuple[tuple[Any, ...], Floats]:
+    """What all entries of a block have in common, and rows of numbers that are equal for equal entries."""
+    matrix = definition.arguments.matrix
+    sums = [
+        np.bincount(matrix.row_of, weights=matrix.values * mark[matrix.columns], minlength=matrix.rows)
+        for mark in marks
+    ]
+    count = np.diff(definition.starts)
+    place = np.arange(matrix.rows, dtype=np.int64) - np.repeat(definition.starts[:-1], count)
+    whole = (*sums, definition.arguments.constants)
+    parts = [np.add.reduceat(p * by[place], definition.starts[:-1]) for p, by in zip(whole, places, strict=True)]
+    common: list[Any] = [type(definition)]
+    columns: list[Floats] = [count.astype(np.float64), *parts]
+    for name in sorted({f.name for f in fields(definition)} - _BASE):
+        value = getattr(definition, name)
+        if name == "laws":
+            continue
+        if isinstance(definition, PartialExpectation):
+            own = np.array([laws.setdefault(id(law), len(laws)) for law in definition.laws], dtype=np.float64)
+            columns.append(own[definition.which])
+        elif isinstance(value, np.ndarray):
+            columns.append(value.astype(np.float64))
+        else:
+            common.append(value if isinstance(value, (str, bool)) else id(value))
+    return tuple(common), np.column_stack(columns)
+
+
+def _note(definition: Definition, entries: int) -> Note:
+    did = "one with an equal term"
+    return Note(EqualTerms.name, definition.name, did, entries, columns=-entries, span=definition.span)
