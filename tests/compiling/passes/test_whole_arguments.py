@@ -11,6 +11,7 @@ from gpusched_dsl.compiling.passes.piecewise import PiecewiseForms
 from gpusched_dsl.compiling.passes.whole_arguments import WholeArguments
 from gpusched_dsl.ir.definitions import Piecewise
 
+
 def test_a_square_becomes_a_curve() -> None:
     draft = Draft()
     n = draft.columns("n", 1, -1, 2)
