@@ -51,12 +51,16 @@ class Conditioned:
         level = self.rest[:, None] + np.minimum(y, 1.0) * self.span[:, None]
         lower, upper = np.empty_like(level), np.empty_like(level)
         for family, rows in self._parts():
-            found = family.inverses(level[rows].ravel(), np.repeat(self.laws.row[rows], y.shape[1]))
-            lower[rows], upper[rows] = (f.reshape(-1, y.shape[1]) for f in found)
+            both = family.inverses(level[rows].ravel(), np.repeat(self.laws.row[rows], y.shape[1]))
+            lower[rows], upper[rows] = (x.reshape(-1, y.shape[1]) for x in both)
         done, start, end = self.done[:, None], self.start[:, None], self.end[:, None]
-        lower, upper = np.clip(lower, start, end), np.clip(upper, start, end)
-        upper = np.where(y > 0.0, upper, self.limit[:, None])
-        return np.where(y < 1.0, lower, done), np.where(y <= 1.0, upper, done)
+        for found in (lower, upper):
+            np.maximum(found, start, out=found)
+            np.minimum(found, end, out=found)
+        np.copyto(lower, done, where=y >= 1.0)
+        np.copyto(upper, done, where=y > 1.0)
+        np.copyto(upper, self.limit[:, None], where=y <= 0.0)
+        return lower, upper
 
     def work(self, x: Floats) -> Floats:
         """The integral of F from `done` to x, for x in [done, limit] of shape (problems, n): expected work below x."""

@@ -20,7 +20,7 @@ from gpusched_dsl.policies.ladders import Ladders
 Flags = NDArray[np.bool_]
 
 # The search ends when the profile costs at most this share more than the best one.
-GAP = 1e-13
+GAP = 1e-12
 # Far beyond what any search took; bisection alone ends after about 60 steps.
 MOST_STEPS = 200
 
