@@ -99,7 +99,8 @@ class Verification:
 def verify(problem: Problem, point: Floats, tolerances: Tolerances | None = None) -> Verification:
     """Check `point` (one value per column) against `problem`; raises ValueError when its length is wrong.
 
-    What the point says of result columns is not read: they have the values that their definitions give.
+    What the point says of result columns is not read: they have the values that their definitions give. A result need
+    not have one where no row that must hold reads it: what a condition rules out is not worked out.
     """
     if point.shape != (problem.columns,):
         raise ValueError(f"a point of shape {point.shape} for {problem.columns} columns")
@@ -107,7 +108,9 @@ def verify(problem: Problem, point: Floats, tolerances: Tolerances | None = None
     point = completed(problem.definitions, point)
     finite = np.isfinite(point)
     if not finite.all():
-        return _not_numbers(problem, point, ~finite)
+        if (~finite & ~_idle_results(problem, point)).any():
+            return _not_numbers(problem, point, ~finite)
+        point = np.where(finite, point, np.clip(0.0, problem.lower, problem.upper))
 
     bounds = _Excess.of(point, problem.lower, problem.upper, np.ones(problem.columns))
     activity = problem.matrix.activity(point)
@@ -136,6 +139,20 @@ def verify(problem: Problem, point: Floats, tolerances: Tolerances | None = None
         worst=tuple(worst[:WORST_SHOWN]),
         objectives=tuple(objective_value(o, point) for o in problem.objectives),
     )
+
+
+def _idle_results(problem: Problem, point: Floats) -> NDArray[np.bool_]:
+    """The result columns that no objective reads, no condition, and no row that must hold at the point."""
+    idle = np.zeros(problem.columns, dtype=np.bool_)
+    for definition in problem.definitions:
+        idle[definition.results] = True
+    required = problem.conditions.active(problem.rows, point)
+    idle[problem.matrix.columns[required[problem.matrix.row_of]]] = False
+    idle[problem.conditions.columns] = False
+    for objective in problem.objectives:
+        for term in objective.terms:
+            idle[term.columns] = False
+    return idle
 
 
 def objective_value(objective: Objective, point: Floats) -> ObjectiveValue:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -217,7 +219,12 @@ def test_conditional_rows_count_where_their_condition_holds(switch: float, feasi
     assert [v.name for v in found.worst] == ([] if feasible else ["apart[0]"])
 
 
-def test_a_definition_without_a_value_breaks_the_point() -> None:
-    found = verify(with_definitions(), np.array([0.0, 1.0, 0.0, 0.0, 0.0]))
+def test_a_result_without_a_value_breaks_the_point_where_a_row_reads_it() -> None:
+    # Row 1, where `switch` is 1: x - r >= 1, with r = 1 / x.
+    matrix = Matrix(np.array([0, 1, 3]), np.array([3, 0, 4], dtype=np.int32), np.array([1.0, 1, -1]))
+    reading = replace(with_definitions(), matrix=matrix)
+    found = verify(reading, np.array([0.0, 1.0, 1.0, 0.0, 0.0]))
     assert not found.feasible
     assert [(v.kind, v.name) for v in found.worst] == [("value", "r[0]")]
+    assert verify(reading, np.array([0.0, 1.0, 0.0, 0.0, 0.0])).feasible
+    assert verify(reading, np.array([0.0, np.nan, 0.0, 0.0, 0.0])).worst[0].name == "y[0]"
