@@ -207,5 +207,5 @@ def conditioned(random: RandomLaws, gap: Single) -> tuple[tuple[Distribution, ..
     """The laws of the rows given low < W <= high: the distinct ones, and which of them each row has."""
     rows = np.column_stack((random.which[gap.position].astype(np.float64), gap.low, gap.high))
     distinct, which = np.unique(rows, axis=0, return_inverse=True)
-    laws = tuple(random.laws[int(at)].truncated(low, high) for at, low, high in distinct.tolist())
+    laws = tuple(random.given(int(at), low, high) for at, low, high in distinct.tolist())
     return laws, which.reshape(-1).astype(np.int64)

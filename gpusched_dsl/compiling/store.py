@@ -41,6 +41,14 @@ class RandomLaws:
     domain: Domain
     laws: tuple[Distribution, ...]
     which: Codes
+    _given: dict[tuple[int, float, float], Distribution] = field(default_factory=dict)
+
+    def given(self, law: int, low: float, high: float) -> Distribution:
+        """A law given low < W <= high: the same object whenever it is asked for."""
+        key = (law, low, high)
+        if key not in self._given:
+            self._given[key] = self.laws[law].truncated(low, high)
+        return self._given[key]
 
     def each(self, position: Codes, function: Callable[..., Floats], *arrays: Floats) -> Floats:
         """`function(law, arrays...)` for the law at every position, called once for each distinct law."""

@@ -17,6 +17,7 @@ import numpy as np
 from gpusched_dsl.compiling.passes.growth import Growth
 from gpusched_dsl.compiling.passes.steps import Analysis, Note, Step, Target
 from gpusched_dsl.ir.definitions import Definition, PartialExpectation
+from gpusched_dsl.ir.distributions import Distribution
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Floats
 
@@ -39,7 +40,7 @@ class EqualTerms:
         marks = random.standard_normal((2, problem.columns))
         most = max(int(np.diff(d.starts).max(initial=1)) for d in problem.definitions)
         places = random.standard_normal((3, most))
-        laws: dict[int, int] = {}
+        laws: dict[Distribution, int] = {}
         seen: dict[tuple[Any, ...], tuple[Floats, Codes]] = {}
         for definition in problem.definitions:
             if not definition.size:
@@ -61,7 +62,7 @@ class EqualTerms:
 
 
 def _keys(
-    definition: Definition, marks: Floats, places: Floats, laws: dict[int, int]
+    definition: Definition, marks: Floats, places: Floats, laws: dict[Distribution, int]
 ) -> tuple[tuple[Any, ...], Floats]:
     """What all entries of a block have in common, and rows of numbers that are equal for equal entries."""
     matrix = definition.arguments.matrix
@@ -80,7 +81,7 @@ def _keys(
         if name == "laws":
             continue
         if isinstance(definition, PartialExpectation):
-            own = np.array([laws.setdefault(id(law), len(laws)) for law in definition.laws], dtype=np.float64)
+            own = np.array([laws.setdefault(law, len(laws)) for law in definition.laws], dtype=np.float64)
             columns.append(own[definition.which])
         elif isinstance(value, np.ndarray):
             columns.append(value.astype(np.float64))
