@@ -11,7 +11,9 @@ from gpusched_dsl.ir.problem import Problem
 KINDS = ("product", "largest", "smallest", "abs", "square", "at_least", "at_most", "between")
 
 
-def small_problem(seed: int, kinds: tuple[str, ...] = KINDS, results: int = 3, wide: int = 2, continuous: float = 0.0) -> Problem:
+def small_problem(
+    seed: int, kinds: tuple[str, ...] = KINDS, results: int = 3, wide: int = 2, continuous: float = 0.0
+) -> Problem:
     """`results` results over three whole columns of at most `wide` + 1 values, rows that some break, an objective.
 
     A column that is not binary is continuous with probability `continuous`.
