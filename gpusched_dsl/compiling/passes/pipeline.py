@@ -6,11 +6,13 @@ from dataclasses import replace
 
 from gpusched_dsl.compiling.passes.binary_products import BinaryProducts
 from gpusched_dsl.compiling.passes.binary_times import BinaryTimes
+from gpusched_dsl.compiling.passes.equal_terms import EqualTerms
 from gpusched_dsl.compiling.passes.extremes import Extremes
 from gpusched_dsl.compiling.passes.fixed_factors import FixedFactors
 from gpusched_dsl.compiling.passes.implied_factors import ImpliedFactors
 from gpusched_dsl.compiling.passes.indicators import Indicators
 from gpusched_dsl.compiling.passes.leftovers import refuse_leftovers
+from gpusched_dsl.compiling.passes.partial_expectations import PartialExpectations
 from gpusched_dsl.compiling.passes.piecewise import PiecewiseForms
 from gpusched_dsl.compiling.passes.product_chains import ProductChains
 from gpusched_dsl.compiling.passes.reciprocals import Reciprocals
@@ -20,12 +22,14 @@ from gpusched_dsl.compiling.passes.whole_arguments import WholeArguments
 from gpusched_dsl.ir.problem import Problem
 
 PASSES: tuple[Pass, ...] = (
+    EqualTerms(),
     FixedFactors(),
     Reciprocals(),
     ImpliedFactors(),
     ProductChains(),
     BinaryProducts(),
     BinaryTimes(),
+    PartialExpectations(),
     WholeArguments(),
     Extremes(),
     Reified(),
