@@ -31,6 +31,8 @@ def add_terms(model: pyscipopt.Model, variables: list[Any], problem: Problem) ->
         return
     directions = Analysis(problem).directions
     for definition in problem.definitions:
+        if not definition.size:
+            continue  # whatever its kind: passes leave a definition without entries as it is
         down, up = directions.down[definition.results], directions.up[definition.results]
         # A result that nobody needs is held from both sides: where the function has no value there is no point.
         below, above = (down | ~up).tolist(), (up | ~down).tolist()
