@@ -1,8 +1,9 @@
 """Finds a minimal conflict: rows, bounds and integrality that exclude each other, none of which can be left out.
 
-First what needs no solver (crossing bounds, propagation), then the linear relaxation, then the whole problem. The part
-found infeasible is cut down by QuickXplain: constraints as a whole, blocks by index, single rows, then bounds. In the
-end leaving out each element is shown to give a point.
+First what needs no solver (crossing bounds, propagation), then the whole problem. The part found infeasible is cut
+down: constraints as a whole by QuickXplain; then, if the linear relaxation has no point either, rows and bounds by a
+vertex of the alternative system, else blocks by index, single rows, then bounds by QuickXplain. In the end leaving out
+each element is shown to give a point.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 
 from gpusched_dsl.backends.protocol import Backend
 from gpusched_dsl.explaining.blocks import bounds_by_family, rows_by_family, rows_by_index
-from gpusched_dsl.explaining.certificate import linear_certificate
+from gpusched_dsl.explaining.certificate import linear_conflict
 from gpusched_dsl.explaining.clock import Clock, Stopped
 from gpusched_dsl.explaining.elements import Elements, Mask
 from gpusched_dsl.explaining.oracle import Oracle, Verdict
@@ -32,9 +33,9 @@ CROSSING = 1e-9
 class Conflict:
     """Rows and columns (numbers of `problem`) whose sides, bounds and integrality exclude each other.
 
-    `minimal`: leaving out any one of them was proved to leave a feasible rest. `complete` is False when the time ended
-    before the search did; the conflict then holds more than need be. `reach` says of rows what the others leave to
-    them. `solves` counts sub-problems.
+    `minimal`: leaving out any one of them was proved to leave a feasible rest; `rows_minimal`: any one of the rows.
+    `complete` is False when the time ended before the search did; the conflict then holds more than need be. `reach`
+    says of rows what the others leave to them. `solves` counts sub-problems.
     """
 
     problem: Problem
@@ -44,6 +45,7 @@ class Conflict:
     integer: Codes
     minimal: bool
     complete: bool
+    rows_minimal: bool = False
     reach: Mapping[int, Reach] = field(default_factory=dict)
     solves: int = 0
     seconds: float = 0.0
@@ -88,6 +90,7 @@ class _Search:
         self.elements, self.backend, self.clock = elements, backend, clock
         self.oracle = Oracle(elements, backend, clock)
         self.conflict: Conflict | None = None
+        self.rows_minimal: Mask | None = None  # rows each of which is needed
         if known:
             self.oracle.best = elements.present.copy()
 
@@ -96,27 +99,48 @@ class _Search:
         if alone is not None:
             self.conflict = self._conflict(alone, minimal=True, complete=True)
             return Verdict.INFEASIBLE
+        verdict = Verdict.UNKNOWN
         try:
             start = self._start()
             if not isinstance(start, Verdict):
-                found, minimal = self._proved(self._bounds(self._rows(start)))
-                self.conflict = self._conflict(found, minimal=minimal, complete=True)
-                reach = reaches(self.elements.problem, found, self.backend, self.clock)
-                self.conflict = replace(self.conflict, reach=reach, seconds=self.clock.seconds)
+                self._cut_down(start)
                 return Verdict.INFEASIBLE
+            verdict = start
         except Stopped:
-            start = Verdict.UNKNOWN
+            pass
         except KeyboardInterrupt:
             if self.clock.abandoned:
                 raise
             self.clock.interrupted = True
-            start = Verdict.UNKNOWN
-        if self.conflict is not None:
-            return Verdict.INFEASIBLE
-        if self.oracle.best is None:
-            return start
-        self.conflict = self._conflict(self.oracle.best, minimal=False, complete=False)
-        return Verdict.INFEASIBLE
+        if self.conflict is None and self.oracle.best is not None:
+            self.conflict = self._so_far(self.oracle.best)
+        return verdict if self.conflict is None else Verdict.INFEASIBLE
+
+    def _cut_down(self, start: Mask) -> None:
+        """Make `conflict` from a part that is infeasible."""
+        background, rows = self._families(start)
+        needed = self.elements.none()
+        linear = None
+        if not self.elements.of("integer", background).any():
+            part = background.copy()
+            part[rows] = True
+            linear = linear_conflict(self.elements, part, self.backend, self.clock)
+        if linear is not None and self.oracle.infeasible(linear[0]):
+            found, needed = linear
+        else:
+            found = self._rows(background, rows)
+            found, proved = self._proved(found, needed, "row")
+            self.rows_minimal = self.elements.of("row", found) if proved else None
+            found = self._bounds(found)
+        found, minimal = self._proved(found, needed)
+        self.conflict = self._conflict(found, minimal=minimal, complete=True)
+        reach = reaches(self.elements.problem, found, self.backend, self.clock)
+        self.conflict = replace(self.conflict, reach=reach, seconds=self.clock.seconds)
+
+    def _so_far(self, best: Mask) -> Conflict:
+        found = self._conflict(best, minimal=False, complete=False)
+        known = self.rows_minimal is not None and np.array_equal(self.rows_minimal, self.elements.of("row", best))
+        return replace(found, rows_minimal=known)
 
     # --- where to start ----------------------------------------------------------------------------------------------
 
@@ -154,22 +178,16 @@ class _Search:
         verdict = Verdict.INFEASIBLE if self.oracle.best is not None else self.oracle.verdict(present, whole=True)
         if verdict is Verdict.FEASIBLE:
             return verdict
-        small = self._linear()
-        if small is not None and self.oracle.infeasible(small):
-            return small
         return present if verdict is Verdict.INFEASIBLE else verdict
 
     def _propagated(self) -> Mask | None:
         trace = contradiction(self.elements, self.clock)
         return None if trace is None else trace.reasons()[0]
 
-    def _linear(self) -> Mask | None:
-        return linear_certificate(self.elements, self.backend, self.clock)
-
     # --- cutting down ------------------------------------------------------------------------------------------------
 
-    def _rows(self, start: Mask) -> Mask:
-        """`start` with the rows that are needed only; its bounds stay."""
+    def _families(self, start: Mask) -> tuple[Mask, Codes]:
+        """`start` without its rows, and without integrality where that is not needed; rows of constraints needed."""
         background = start.copy()
         self.elements.of("row", background)[:] = False
         whole = self.elements.of("integer", background)
@@ -179,12 +197,16 @@ class _Search:
             if self.oracle.infeasible(linear):
                 whole[:] = False
         rows = np.flatnonzero(self.elements.of("row", start))
-        rows = self._cut(background, rows_by_family(self.elements, rows))
+        return background, self._cut(background, rows_by_family(self.elements, rows))
+
+    def _rows(self, background: Mask, rows: Codes) -> Mask:
+        """The background with those of `rows` that are needed."""
         if len(rows) > FEW_ROWS:
             rows = self._by_index(background, rows)
         rows = self._cut(background, Groups.singles(rows))
-        background[rows] = True
-        return background
+        found = background.copy()
+        found[rows] = True
+        return found
 
     def _by_index(self, background: Mask, rows: Codes) -> Codes:
         """Rows of the index values that are needed, one set of indices after the other."""
@@ -222,11 +244,16 @@ class _Search:
 
     # --- the answer --------------------------------------------------------------------------------------------------
 
-    def _proved(self, found: Mask) -> tuple[Mask, bool]:
-        """Leave out each element once more: what is still infeasible goes, what has a point is needed for certain."""
+    def _proved(self, found: Mask, needed: Mask, kind: str | None = None) -> tuple[Mask, bool]:
+        """Leave out each element once more: what is still infeasible goes, what has a point is needed for certain.
+
+        Of one kind only if `kind` is given; those in `needed` are known to be.
+        """
         minimal = True
         found = found.copy()
-        for element in np.flatnonzero(found):
+        asked = self.elements.none()
+        (asked if kind is None else self.elements.of(kind, asked))[:] = True
+        for element in np.flatnonzero(found & asked & ~needed):
             found[element] = False
             verdict = self.oracle.verdict(found)
             if verdict is Verdict.INFEASIBLE:
@@ -239,6 +266,14 @@ class _Search:
         elements = self.elements
         kinds = {kind: np.flatnonzero(elements.of(kind, found)) for kind in ("row", "lower", "upper", "integer")}
         return Conflict(
-            elements.problem, kinds["row"], kinds["lower"], kinds["upper"], kinds["integer"], minimal, complete,
-            solves=self.oracle.solves, seconds=self.clock.seconds,
-        )  # fmt: skip
+            elements.problem,
+            kinds["row"],
+            kinds["lower"],
+            kinds["upper"],
+            kinds["integer"],
+            minimal,
+            complete,
+            rows_minimal=minimal,
+            solves=self.oracle.solves,
+            seconds=self.clock.seconds,
+        )

@@ -74,6 +74,7 @@ def _conflict(conflict: Conflict, origins: Origins) -> dict[str, Any]:
     problem = conflict.problem
     return {
         "minimal": conflict.minimal,
+        "rows_minimal": conflict.rows_minimal,
         "complete": conflict.complete,
         "sub_problems": conflict.solves,
         "rows": [

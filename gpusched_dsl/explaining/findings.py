@@ -23,6 +23,7 @@ MOST_CHANGES = 8
 MOST_NAMES = 3
 
 INTERRUPTED = "the search ended early: not all of these may be needed for the conflict"
+ROWS_MINIMAL = "without any one of these rows there is a solution; of the bounds, not all may be needed"
 NOT_PROVED = "these exclude each other; whether each of them is needed was not found out in time"
 
 
@@ -104,6 +105,8 @@ def _steps(conflict: Conflict) -> list[str]:
 
 
 def _verdict(conflict: Conflict) -> str:
+    if conflict.rows_minimal and not conflict.minimal:
+        return ROWS_MINIMAL
     if not conflict.complete:
         return INTERRUPTED
     return "minimal: without any one of these there is a solution" if conflict.minimal else NOT_PROVED
