@@ -11,6 +11,7 @@ MODELS = {
     "PriceAware": "price_aware",
     "PriceAwareByType": "price_aware_by_type",
     "PriceAwareRejecting": "price_aware_rejecting",
+    "PriceAwarePrinted": "price_aware_printed",
 }
 
 

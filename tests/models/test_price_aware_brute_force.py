@@ -83,6 +83,21 @@ def check_types(folder: Path, seeds: range) -> None:
             check(result, best, (name, rules, model, backend))
 
 
+def check_printed(folder: Path, seeds: range, backends: tuple[str, ...] = BACKENDS) -> None:
+    """The formulas as printed give the optimum found by enumeration, and a plan that costs as much."""
+    made = instances(seeds)
+    loaded = gs.load(write_file(folder, [scenario(name, i) for name, i in made.items()]))
+    for seed, (name, instance) in zip(seeds, made.items(), strict=True):
+        rules = random_rules(Random(seed), ("forbidden", "forbidden", "anywhere"))
+        best = cheapest(instance, rules)
+        for backend in backends:
+            options = settings(rules, "PriceAwarePrinted")
+            result = loaded.solve(f"{name}PriceAwarePrinted", backend, gap=0, settings=options)
+            check(result, best, (name, rules, backend))
+            if best < float("inf"):
+                check_plan(result, instance, rules, (name, rules, backend))
+
+
 def check_rejecting(folder: Path, seeds: range) -> None:
     """As little as possible is rejected, and the rest done at least cost."""
     made = instances(seeds)
@@ -115,6 +130,12 @@ def test_nodes_counted(tmp_path: Path) -> None:
     check_types(tmp_path, range(4))
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_formulas_as_printed(tmp_path: Path, backend: str) -> None:
+    start = 2 * BACKENDS.index(backend)
+    check_printed(tmp_path, range(start, start + 2), (backend,))
+
+
 def test_rejecting(tmp_path: Path) -> None:
     check_rejecting(tmp_path, range(4))
 
@@ -135,3 +156,9 @@ def test_nodes_counted_often(tmp_path: Path, start: int) -> None:
 @pytest.mark.parametrize("start", range(1000, 1200, 50))
 def test_rejecting_often(tmp_path: Path, start: int) -> None:
     check_rejecting(tmp_path, range(start, start + 50))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("start", range(1000, 1200, 25))
+def test_formulas_as_printed_often(tmp_path: Path, start: int) -> None:
+    check_printed(tmp_path, range(start, start + 25))
