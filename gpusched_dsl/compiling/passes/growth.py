@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -98,6 +98,11 @@ class Growth:
         self._lower[0][columns] = self._upper[0][columns] = 0.0
         self._forgotten.append(columns)
 
+    def loosen(self, columns: Int32s, by: Floats | float) -> None:
+        """Let old columns leave the bounds that followed from a definition, by what its approximation may be off."""
+        self._lower[0][columns] -= by
+        self._upper[0][columns] += by
+
     def _unique(self, name: str) -> str:
         """A name that no family has yet: LP files need that."""
         free, number = name, 1
@@ -111,6 +116,10 @@ class Growth:
         """The index domain for rows or columns that belong to (some) entries of a definition."""
         columns = definition.results if entries is None else definition.results[entries]
         return index_of_columns(self.problem, columns)
+
+    def index(self, columns: Int32s) -> Domain:
+        """The index domain for rows or columns that belong to some columns, old or new."""
+        return _index_in((*self.problem.column_families, *self._families), columns)
 
     def substitute(self, columns: Int32s, by: Int32s) -> None:
         """Read `by[i]` wherever `columns[i]` stands (in rows, objectives, definitions); `by` are kept columns."""
@@ -165,8 +174,12 @@ class Growth:
 
 def index_of_columns(problem: Problem, columns: Int32s) -> Domain:
     """The index tuples of columns of one family, as a domain; of several families, plain numbers."""
+    return _index_in(problem.column_families, columns)
+
+
+def _index_in(families: Sequence[Family], columns: Int32s) -> Domain:
     if len(columns):
-        family = problem.column_family(int(columns[0]))
+        family = next(f for f in families if f.first <= int(columns[0]) < f.stop)
         inside = columns.min() >= family.first and columns.max() < family.stop
         if inside and len(columns) == family.size and np.array_equal(columns, np.arange(family.first, family.stop)):
             return family.domain

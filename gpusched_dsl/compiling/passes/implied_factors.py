@@ -63,12 +63,13 @@ def _drop(growth: Growth, analysis: Analysis, implications: Implications, defini
         return
     places = matrix.starts[:-1][definition.starts[:-1][pair][:, None] + np.array([0, 1])]
     columns, scales = matrix.columns[places], matrix.values[places]
-    binary = (problem.integer & (problem.lower == 0) & (problem.upper == 1))[columns] & (scales == 1.0)
+    binary = (problem.integer & (problem.lower == 0) & (problem.upper == 1))[columns]
     zero = np.zeros(len(pair), dtype=np.bool_)
-    kept = np.full(len(pair), -1)  # the factor that is the product
-    kept[(columns[:, 0] == columns[:, 1]) & binary.all(axis=1)] = 0
+    kept = np.full(len(pair), -1)  # the factor that is the product, but for the scales of both
+    same = columns[:, 0] == columns[:, 1]
+    kept[same & binary[:, 0]] = 0
     for y, other in ((0, 1), (1, 0)):
-        asked = np.flatnonzero(binary[:, y] & (kept < 0) & ~zero)
+        asked = np.flatnonzero(binary[:, y] & ~same & (kept < 0) & ~zero)
         zero[asked] = implications.forces(columns[asked, y], columns[asked, other], 1)
         asked = asked[~zero[asked]]
         kept[asked[implications.forces(columns[asked, y], columns[asked, other], 0)]] = other
@@ -80,7 +81,7 @@ def _drop(growth: Growth, analysis: Analysis, implications: Implications, defini
     growth.bound(definition.results[pair[zero]], 0.0, 0.0)
     said = [("are 0, as rows exclude one factor by the other", int(zero.sum()), 0)]
     at = np.flatnonzero(kept >= 0)
-    by, scale, results = columns[at, kept[at]], scales[at, kept[at]], definition.results[pair[at]]
+    by, scale, results = columns[at, kept[at]], scales[at].prod(axis=1), definition.results[pair[at]]
     same = scale == 1.0
     growth.substitute(results[same], by[same])
     names[results[same]] = by[same]

@@ -11,6 +11,7 @@ from gpusched_dsl.compiling.passes.extremes import Extremes
 from gpusched_dsl.compiling.passes.fixed_factors import FixedFactors
 from gpusched_dsl.compiling.passes.implied_factors import ImpliedFactors
 from gpusched_dsl.compiling.passes.indicators import Indicators
+from gpusched_dsl.compiling.passes.integer_products import IntegerProducts
 from gpusched_dsl.compiling.passes.leftovers import refuse_leftovers
 from gpusched_dsl.compiling.passes.partial_expectations import PartialExpectations
 from gpusched_dsl.compiling.passes.piecewise import PiecewiseForms
@@ -29,6 +30,7 @@ PASSES: tuple[Pass, ...] = (
     ProductChains(),
     BinaryProducts(),
     BinaryTimes(),
+    IntegerProducts(),
     PartialExpectations(),
     WholeArguments(),
     Extremes(),

@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from gpusched_dsl.compiling.passes.growth import Growth, index_of_columns
+from gpusched_dsl.compiling.passes.growth import Growth
 from gpusched_dsl.compiling.passes.product_factors import Flags, Times
-from gpusched_dsl.compiling.passes.rows import Rows, numbered_index, within
+from gpusched_dsl.compiling.passes.rows import Rows, with_numbers, within
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.problem import Floats
 
@@ -53,7 +53,7 @@ def _per_entry(
         rows.add_affines(every, some.factor, -sign * factor)
     rows.add_affines(some.owner, some.literals, -bound[some.owner])
     rows.constants += bound * (np.bincount(some.owner, minlength=len(entries)) + shift)
-    index = index_of_columns(growth.problem, some.results)
+    index = growth.index(some.results)
     growth.add_rows(name, index, rows.matrix(), -np.inf, rows.side, some.span)
 
 
@@ -73,9 +73,5 @@ def _per_literal(
         rows.add_affines(every, some.factor.take(owner), -sign)
         rows.constants += bound[owner]
     single = len(owner) == len(entries)
-    index = (
-        index_of_columns(growth.problem, some.results)
-        if single
-        else numbered_index(growth.problem, some.results[owner], within(owner))
-    )
+    index = growth.index(some.results) if single else with_numbers(growth.index(some.results[owner]), within(owner))
     growth.add_rows(name, index, rows.matrix(), -np.inf, rows.side, some.span)

@@ -58,7 +58,11 @@ def within(groups: Codes | Int32s) -> Codes:
 
 def numbered_index(problem: Problem, columns: Int32s, numbers: Codes) -> Domain:
     """The index tuples of columns, each with a number behind it: for several rows or columns per entry."""
-    index = index_of_columns(problem, columns)
-    if isinstance(index, Interval) and index.component is None and index.size == len(columns):
+    return with_numbers(index_of_columns(problem, columns), numbers)
+
+
+def with_numbers(index: Domain, numbers: Codes) -> Domain:
+    """Index tuples with a number behind each; plain numbers stay what they are."""
+    if isinstance(index, Interval) and index.component is None and index.size == len(numbers):
         return index
     return Tuples((*index.components, None), (*index.columns(), numbers))

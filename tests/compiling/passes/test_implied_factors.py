@@ -65,6 +65,17 @@ def test_a_factor_that_only_whole_numbers_force() -> None:
         assert bool(prepared.notes) == integer
 
 
+def test_a_binary_times_itself_is_no_fact_about_rows() -> None:
+    draft = Draft()
+    x, n = draft.columns("x")[0], draft.columns("n", 1, 0, 3)[0]
+    w = draft.product("w", [[{x: -2}, x], [x, {n: 3}]])
+    draft.rows("r", [(-4, {x: -3, n: -0.1}, np.inf), (-np.inf, {n: 1, x: -3}, 0)])
+    draft.maximize({w[0]: -1, w[1]: 1, n: -1})
+    prepared = assert_same_optimum(draft.problem(), ImpliedFactors())
+    assert "w.value[1]: 0 <= 2 x[1] + w[1]" in as_text(prepared.problem)
+    assert "w.value[2]: -3 n[1] + w[2] <= 0" in as_text(prepared.problem)
+
+
 def test_other_products_stay() -> None:
     draft = Draft()
     x, y = draft.columns("x", 2), draft.columns("y", 1, -1, 4, integer=False)[0]

@@ -1,0 +1,68 @@
+"""Whole numbers as sums of binary digits; a column that is asked for again keeps its digits."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gpusched_dsl.compiling.passes.growth import Growth
+from gpusched_dsl.compiling.passes.rows import Rows, numbered_index
+from gpusched_dsl.ir.definitions import Affines
+from gpusched_dsl.ir.domains import Codes, Interval
+from gpusched_dsl.ir.problem import Floats, Int32s
+from gpusched_dsl.language.source import Span
+
+
+class Digits:
+    """The digits that a pass has given to whole numbers."""
+
+    def __init__(self, growth: Growth) -> None:
+        self.growth = growth
+        self._first = np.full(growth.problem.columns, -1, dtype=np.int32)  # the lowest digit of a column
+
+    def of(
+        self, numbers: Affines, low: Floats, high: Floats, family: str, results: Int32s, span: Span | None
+    ) -> tuple[Codes, Codes, Int32s]:
+        """The digits of some whole numbers in `low .. high` (`low < high`), as (number, place, column) of each digit.
+
+        `numbers[i] == low[i] + sum_k 2^k digit_k`; the families of new digits are named after `family` and indexed as
+        `results`, the first result with a number standing for all with the same column.
+        """
+        counts = np.floor(np.log2(np.maximum(high - low, 1.0))).astype(np.int64) + 1
+        single = numbers.single
+        known = np.where(single >= 0, self._first[single], -1)
+        # Of the numbers without digits, one per column, and every expression of its own.
+        keys = np.where(single >= 0, single, len(self._first) + np.arange(len(single)))
+        new = np.flatnonzero(known < 0)
+        _, chosen = np.unique(keys[new], return_index=True)
+        new = new[np.sort(chosen)]
+        first = known.astype(np.int32)
+        if len(new):
+            made = self._add(numbers.take(new), low[new], counts[new], family, results[new], span)
+            plain = single[new] >= 0
+            self._first[single[new][plain]] = made[plain]
+            first[new] = made
+            first = np.where((first < 0) & (single >= 0), self._first[single], first).astype(np.int32)
+        owner = np.repeat(np.arange(len(single)), counts)
+        place = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
+        return owner, place, (first[owner] + place).astype(np.int32)
+
+    def _add(
+        self, numbers: Affines, low: Floats, counts: Codes, family: str, results: Int32s, span: Span | None
+    ) -> Int32s:
+        """New digits with their rows; the first column of each number."""
+        growth = self.growth
+        owner = np.repeat(np.arange(numbers.count), counts)
+        place = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
+
+        def values(point: Floats) -> Floats:
+            rest = np.rint(numbers.values(point) - low).astype(np.int64)[owner]
+            return ((rest >> place) & 1).astype(np.float64)
+
+        index = numbered_index(growth.problem, results[owner], place)
+        digits = growth.add_columns(f"{family}.digits", index, 0.0, 1.0, True, values, span)
+        every = np.arange(numbers.count)
+        rows = Rows(numbers.count).add_affines(every, numbers, 1.0).add(owner, digits, -np.exp2(place))
+        side = low + rows.side
+        growth.add_rows(f"{family}.number", Interval(1, numbers.count), rows.matrix(), side, side, span)
+        first: Int32s = digits[np.cumsum(counts) - counts]
+        return first
