@@ -24,6 +24,7 @@ from typing import ClassVar
 import numpy as np
 
 from gpusched_dsl.compiling.bounds import Bounds
+from gpusched_dsl.compiling.lattice import steps_of
 from gpusched_dsl.compiling.passes.growth import Growth
 from gpusched_dsl.compiling.passes.indicators import term_of
 from gpusched_dsl.compiling.passes.rewriting import add_beside, with_rows
@@ -35,6 +36,9 @@ from gpusched_dsl.ir.matrix import Floats, Matrix, stacked
 from gpusched_dsl.ir.names import entry_name
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
+
+# Values closer than this to a multiple of a step, relative to their number, are one.
+CLOSE = 1e-9
 
 
 class Reciprocals:
@@ -204,7 +208,10 @@ def refuse_vanishing(problem: Problem, bounds: Bounds) -> None:
     for definition in problem.definitions:
         if isinstance(definition, Power) and definition.size:
             low, high = bounds.of(definition.arguments)
-            bad = np.flatnonzero((definition.exponents < 0) & (low <= 0) & (high >= 0))
+            step, constants = steps_of(definition.arguments, problem.integer), definition.arguments.constants
+            places = constants / np.where(step > 0, step, 1.0)
+            at_zero = (step == 0) | (np.abs(places - np.rint(places)) <= CLOSE * np.maximum(1.0, np.abs(places)))
+            bad = np.flatnonzero((definition.exponents < 0) & (low <= 0) & (high >= 0) & at_zero)
             if len(bad):
                 entry = int(bad[0])
                 found.append(_vanishing(problem, definition, entry, float(low[entry]), float(high[entry])))

@@ -97,6 +97,14 @@ def test_denominators_that_may_be_0(row: tuple[float, float, float], low: float)
     assert Reciprocals().apply(Analysis(draft.problem()), POWERS).problem.definitions
 
 
+def test_a_whole_denominator_that_never_is_0() -> None:
+    draft = Draft()
+    n = draft.columns("n", 1, 0, 4)
+    r = draft.power("r", [{n[0]: 2, None: -3}], [-1])
+    draft.minimize(r[0])
+    assert Reciprocals().apply(Analysis(draft.problem()), Target("milp")).problem.definitions
+
+
 def random_problem(seed: int) -> Draft:
     random = np.random.default_rng(seed)
     draft = Draft()
