@@ -175,6 +175,11 @@ class _Search:
         if small is not None and self.oracle.infeasible(small):
             return small
         present = self.elements.present
+        relaxed = present.copy()
+        self.elements.of("integer", relaxed)[:] = False
+        # A relaxation is decided long before the whole problem, and a conflict of it is found much faster.
+        if self.elements.problem.is_mip and self.oracle.infeasible(relaxed):
+            return relaxed
         verdict = Verdict.INFEASIBLE if self.oracle.best is not None else self.oracle.verdict(present, whole=True)
         if verdict is Verdict.FEASIBLE:
             return verdict
