@@ -172,5 +172,23 @@ STARTUP = Case(
     targets=(Target("gsdsl --help", limit=0.25), Target("gsdsl check of the tour", limit=0.6)),
     rounds=10,
 )
+PRICE_AWARE = Case(
+    name="price_aware",
+    title="20 nodes, 96 slots, 30 jobs, 3 services: a day planned to a gap of 1 % by HiGHS, nodes counted by type",
+    prepare=(),
+    reference="gsdsl",
+    arms=(Arm("gsdsl", "benchmarks.price_aware.by_gsdsl", ("DayByType",), repeats=2, slow=True),),
+    targets=(Target("gsdsl", figure="CPU solve", limit=60.0),),
+)
 
-CASES = (CAPACITY, CAPACITY_SCIP, NETWORK, SMALL_NETWORK, TRIPLES, SPEED_PROFILES, MIXED_SPEED_PROFILES, STARTUP)
+CASES = (
+    CAPACITY,
+    CAPACITY_SCIP,
+    NETWORK,
+    SMALL_NETWORK,
+    TRIPLES,
+    SPEED_PROFILES,
+    MIXED_SPEED_PROFILES,
+    STARTUP,
+    PRICE_AWARE,
+)
