@@ -8,6 +8,7 @@ from gpusched_dsl.compiling.passes.binary_products import BinaryProducts
 from gpusched_dsl.compiling.passes.binary_times import BinaryTimes
 from gpusched_dsl.compiling.passes.equal_terms import EqualTerms
 from gpusched_dsl.compiling.passes.extremes import Extremes
+from gpusched_dsl.compiling.passes.fixed_columns import FixedColumns
 from gpusched_dsl.compiling.passes.fixed_factors import FixedFactors
 from gpusched_dsl.compiling.passes.implied_factors import ImpliedFactors
 from gpusched_dsl.compiling.passes.indicators import Indicators
@@ -17,7 +18,9 @@ from gpusched_dsl.compiling.passes.partial_expectations import PartialExpectatio
 from gpusched_dsl.compiling.passes.piecewise import PiecewiseForms
 from gpusched_dsl.compiling.passes.product_chains import ProductChains
 from gpusched_dsl.compiling.passes.reciprocals import Reciprocals
+from gpusched_dsl.compiling.passes.redundant_rows import RedundantRows
 from gpusched_dsl.compiling.passes.reified import Reified
+from gpusched_dsl.compiling.passes.scaling import Scaled
 from gpusched_dsl.compiling.passes.steps import Analysis, Pass, Prepared, Target
 from gpusched_dsl.compiling.passes.whole_arguments import WholeArguments
 from gpusched_dsl.ir.problem import Problem
@@ -39,15 +42,28 @@ PASSES: tuple[Pass, ...] = (
     PiecewiseForms(),
 )
 
+# What makes a problem smaller, or its numbers alike, without changing what it says; on request only.
+REDUCTIONS: tuple[Pass, ...] = (FixedColumns(), RedundantRows(), Scaled())
 
-def prepare(problem: Problem, target: Target) -> Prepared:
-    """The problem as the target takes it, with the way back.
 
+def prepare(problem: Problem, target: Target, reduce: bool = False) -> Prepared:
+    """The problem as the target takes it, with the way back; `reduce`: with the `REDUCTIONS` behind.
+
+    After a reduction neither row duals nor reduced costs are those of the problem's own rows and columns.
     Raises DiagnosticError naming term, backend and remedy for what can neither be reformulated nor is accepted.
     """
-    prepared = Prepared(problem, problem)
-    if problem.is_linear:
+    prepared = Prepared(problem, problem) if problem.is_linear else _reformulated(problem, target)
+    if not reduce:
         return prepared
+    for reduction in REDUCTIONS:
+        analysis = Analysis(prepared.problem, swept=True)
+        if reduction.accepts(analysis, target):
+            prepared = prepared.then(reduction.apply(analysis, target))
+    return prepared
+
+
+def _reformulated(problem: Problem, target: Target) -> Prepared:
+    prepared = Prepared(problem, problem)
     analysis = Analysis(problem)
     for reformulate in PASSES:
         if reformulate.accepts(analysis, target):
