@@ -13,7 +13,7 @@ of d. Otherwise the row is left as it is: `n / d >= L` with n > 0 asks for a d n
 be 0: its row is not worked out then.
 
 What nobody reads any more is taken away. Leaves other uses of `1/d` for targets that take powers; where the target does
-not and d may be 0, GSM3204 says so.
+not, GSM3204 tells of those in which d may be 0 and that is wanted, or d has values on both sides of 0.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from gpusched_dsl.compiling.bounds import Bounds
 from gpusched_dsl.compiling.lattice import steps_of
+from gpusched_dsl.compiling.monotone import Flags
 from gpusched_dsl.compiling.passes.growth import Growth
 from gpusched_dsl.compiling.passes.indicators import term_of
 from gpusched_dsl.compiling.passes.rewriting import add_beside, with_rows
@@ -52,7 +52,7 @@ class Reciprocals:
     def apply(self, analysis: Analysis, target: Target) -> Step:
         step = _multiplied(analysis)
         if not target.takes("power"):
-            refuse_vanishing(step.problem, analysis.bounds)
+            refuse_vanishing(step.problem)
         return step
 
 
@@ -202,21 +202,34 @@ def _without_unread(step: Step) -> Step:
     return replace(step, problem=smaller, lift=lambda point: np.where(gone, 0.0, step.lift(point)))
 
 
-def refuse_vanishing(problem: Problem, bounds: Bounds) -> None:
-    """Raises DiagnosticError (GSM3204) for powers with a negative exponent of what may be 0."""
+def refuse_vanishing(problem: Problem) -> None:
+    """Raises DiagnosticError (GSM3204) for `1/d` and the like where d = 0 is within reach.
+
+    That is where 0 lies inside the range of d, or is an end of it and the value near there is wanted.
+    """
+    analysis = Analysis(problem, swept=True)
     found: list[Diagnostic] = []
     for definition in problem.definitions:
         if isinstance(definition, Power) and definition.size:
-            low, high = bounds.of(definition.arguments)
-            step, constants = steps_of(definition.arguments, problem.integer), definition.arguments.constants
-            places = constants / np.where(step > 0, step, 1.0)
-            at_zero = (step == 0) | (np.abs(places - np.rint(places)) <= CLOSE * np.maximum(1.0, np.abs(places)))
-            bad = np.flatnonzero((definition.exponents < 0) & (low <= 0) & (high >= 0) & at_zero)
+            low, high = analysis.bounds.of(definition.arguments)
+            down, up = analysis.directions.down[definition.results], analysis.directions.up[definition.results]
+            grows = (low >= 0) | (definition.exponents % 2 == 0)  # to plus infinity, else to minus infinity
+            reached = (low < 0) & (high > 0) | np.where(grows, up, down)
+            reached &= (definition.exponents < 0) & (low <= 0) & (high >= 0)
+            bad = np.flatnonzero(reached & _meets_zero(definition.arguments, problem))
             if len(bad):
                 entry = int(bad[0])
                 found.append(_vanishing(problem, definition, entry, float(low[entry]), float(high[entry])))
     if found:
         raise DiagnosticError(found)
+
+
+def _meets_zero(affines: Affines, problem: Problem) -> Flags:
+    """Which expressions can be 0 as far as the steps in which they move tell."""
+    step = steps_of(affines, problem.integer)
+    places = affines.constants / np.where(step > 0, step, 1.0)
+    meets: Flags = (step == 0) | (np.abs(places - np.rint(places)) <= CLOSE * np.maximum(1.0, np.abs(places)))
+    return meets
 
 
 def _vanishing(problem: Problem, definition: Power, entry: int, low: float, high: float) -> Diagnostic:
@@ -226,7 +239,7 @@ def _vanishing(problem: Problem, definition: Power, entry: int, low: float, high
         "GSM3204",
         f"the denominator of `{definition.name}` may be 0",
         definition.span,
-        f"between {low:.6g} and {high:.6g}",
+        f"between {low + 0.0:.6g} and {high + 0.0:.6g}",
         notes=(f"`{name}` is one of {definition.size} of them",) if definition.size > 1 else (),
         help="bound the variables in the denominator so that it is positive, or let the quotient stand alone on the "
         "small side of a constraint, as in `1 / (rate - share) <= latency`",

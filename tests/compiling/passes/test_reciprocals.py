@@ -97,6 +97,19 @@ def test_denominators_that_may_be_0(row: tuple[float, float, float], low: float)
     assert Reciprocals().apply(Analysis(draft.problem()), POWERS).problem.definitions
 
 
+@pytest.mark.parametrize(("low", "high", "cost", "refused"), [(0, 4, 1, False), (0, 4, -1, True), (-4, 0, 1, True)])
+def test_a_denominator_that_may_be_0_where_that_is_wanted(low: float, high: float, cost: float, refused: bool) -> None:
+    draft = Draft()
+    x = draft.columns("x", 1, low, high, integer=False)
+    r = draft.power("1 / x", [x[0]], [-1])
+    draft.minimize({r[0]: cost, x[0]: 0.1})
+    if not refused:
+        assert Reciprocals().apply(Analysis(draft.problem()), Target("milp")).problem.definitions
+        return
+    with pytest.raises(DiagnosticError, match="the denominator of `1 / x` may be 0"):
+        Reciprocals().apply(Analysis(draft.problem()), Target("milp"))
+
+
 def test_a_whole_denominator_that_never_is_0() -> None:
     draft = Draft()
     n = draft.columns("n", 1, 0, 4)
