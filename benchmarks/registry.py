@@ -181,6 +181,18 @@ PRICE_AWARE = Case(
     targets=(Target("gsdsl", figure="CPU solve", limit=60.0),),
 )
 
+REFORMULATION = Case(
+    name="reformulation",
+    title="20 nodes, 96 slots, 30 jobs, 3 services with the formulas as printed: grounding, and making it linear",
+    prepare=(),
+    reference="grounding",
+    arms=(
+        Arm("grounding", "benchmarks.reformulation.by_gsdsl", ("grounding",)),
+        Arm("passes", "benchmarks.reformulation.by_gsdsl", ("passes",)),
+    ),
+    targets=(Target("passes", "CPU work", against="grounding"),),
+)
+
 CASES = (
     CAPACITY,
     CAPACITY_SCIP,
@@ -191,4 +203,5 @@ CASES = (
     MIXED_SPEED_PROFILES,
     STARTUP,
     PRICE_AWARE,
+    REFORMULATION,
 )
