@@ -46,13 +46,15 @@ PASSES: tuple[Pass, ...] = (
 REDUCTIONS: tuple[Pass, ...] = (FixedColumns(), RedundantRows(), Scaled())
 
 
-def prepare(problem: Problem, target: Target, reduce: bool = False) -> Prepared:
+def prepare(problem: Problem, target: Target, reduce: bool = False, *, read_rows: bool = True) -> Prepared:
     """The problem as the target takes it, with the way back; `reduce`: with the `REDUCTIONS` behind.
 
+    Without `read_rows` no bound is taken from rows, so that what a row says is said by that row alone, as explanations
+    need it; big M are larger then.
     After a reduction neither row duals nor reduced costs are those of the problem's own rows and columns.
     Raises DiagnosticError naming term, backend and remedy for what can neither be reformulated nor is accepted.
     """
-    prepared = Prepared(problem, problem) if problem.is_linear else _reformulated(problem, target)
+    prepared = Prepared(problem, problem) if problem.is_linear else _reformulated(problem, target, read_rows)
     if not reduce:
         return prepared
     for reduction in REDUCTIONS:
@@ -62,9 +64,9 @@ def prepare(problem: Problem, target: Target, reduce: bool = False) -> Prepared:
     return prepared
 
 
-def _reformulated(problem: Problem, target: Target) -> Prepared:
+def _reformulated(problem: Problem, target: Target, read_rows: bool) -> Prepared:
     prepared = Prepared(problem, problem)
-    analysis = Analysis(problem)
+    analysis = Analysis(problem, swept=not read_rows)
     for reformulate in PASSES:
         if reformulate.accepts(analysis, target):
             step = reformulate.apply(analysis, target)
