@@ -16,7 +16,7 @@ from gpusched_dsl.ir.verify import ObjectiveValue
 
 def lifted(prepared: Prepared, start: Floats | None) -> Floats | None:
     """A start for the prepared problem; what has no value at the start begins at 0."""
-    if start is None or prepared.original.is_linear:
+    if start is None or prepared.problem is prepared.original:
         return start
     full = prepared.lift(completed(prepared.original.definitions, start))
     return np.where(np.isfinite(full), full, 0.0)
@@ -30,7 +30,7 @@ def recovered(solved: Solved) -> Solved:
     """
     prepared = solved.prepared
     original = prepared.original
-    if original.is_linear:
+    if prepared.problem is original:
         return solved
     bounds = [_widened(r, prepared.bound_error) for r in solved.objectives]
     duals = None if solved.row_duals is None else _rows_of_original(prepared, solved.row_duals)
@@ -67,7 +67,7 @@ def _recomputed(
 
 
 def _widened(result: ObjectiveResult, error: float) -> float | None:
-    if result.bound is None:
+    if result.bound is None or np.isinf(error):
         return None
     return result.bound - error if result.sense == "minimize" else result.bound + error
 

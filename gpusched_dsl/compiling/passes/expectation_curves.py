@@ -47,15 +47,20 @@ def curve_of(law: Distribution, low: float, high: float, error: float, most: int
     start, end = _range(law, low, high, error)
     if start >= end:
         return _line(law, low, high)
-    grid, measure = _grid(law, start, end)
-    whole = float(measure[-1])
-    wanted = int(np.ceil(np.clip(whole / np.sqrt(8 * error), 1, most)))
+    grid, measure, kinks = _grid(law, start, end, most)
+    wanted = int(np.ceil(np.clip(measure[-1] / np.sqrt(8 * error), 1, 3 * most // 4)))
+    steps = np.interp(np.linspace(0.0, measure[-1], wanted + 1)[1:-1], measure, grid)
+    knots = np.unique(np.concatenate((grid[[0, -1]], steps, kinks)))
     while True:
-        knots = _knots(law, grid, measure, wanted)
-        curve = (_tangents if above else _chords)(law, knots, low, high)
-        if curve.error <= error or wanted >= most:
-            return curve
-        wanted = min(most, wanted + max(2, wanted // 8))
+        farthest, errors = (_meetings if above else _bulges)(law, knots)
+        room = most - len(errors)
+        worst = np.argsort(-errors, kind="stable")[: max(room, 0)]
+        worst = worst[errors[worst] > error]
+        more = np.union1d(knots, farthest[worst])
+        if len(more) == len(knots):
+            break
+        knots = more
+    return (_tangents if above else _chords)(law, knots, low, high)
 
 
 def _range(law: Distribution, low: float, high: float, error: float) -> tuple[float, float]:
@@ -90,63 +95,67 @@ def _through_atoms(law: Distribution, atoms: Floats, low: float, high: float) ->
     return Curve(x, law.partial_expectation(x), before, after, 0.0)
 
 
-def _grid(law: Distribution, start: float, end: float) -> tuple[Floats, Floats]:
-    """Places close to one another in x and in S, and the integral of sqrt(-dS dx) up to each."""
-    kinks = law.kinks
+def _grid(law: Distribution, start: float, end: float, most: int) -> tuple[Floats, Floats, Floats]:
+    """Places close to one another in x and in S, the integral of sqrt(-dS dx) up to each, and where knots must stand.
+
+    Knots stand at all jumps and kinks if these are few; else a cell of the grid, a fraction of those wanted, holds
+    several jumps, and they count as one fall.
+    """
+    kinks = law.kinks[(law.kinks > start) & (law.kinks < end)]
+    few = len(kinks) <= most // 2
     levels = np.linspace(0.0, 1.0, GRID // 5 + 1)[1:-1]
     tail = np.logspace(-15, -3, 37)
-    places = (
-        np.linspace(start, end, GRID + 1),
-        law.inv_lo(np.concatenate((levels, tail, 1 - tail))),
-        kinks[(kinks > start) & (kinks < end)],
-    )
+    lines = np.linspace(start, end, (GRID if few else most) + 1)
+    places = lines, law.inv_lo(np.concatenate((levels, tail, 1 - tail))), kinks if few else lines
     grid = np.unique(np.clip(np.concatenate(places), start, end))
-    falls = np.maximum(law.survival(grid[:-1]) - law.survival_left(grid[1:]), 0.0)
-    return grid, np.concatenate(([0.0], np.cumsum(np.sqrt(falls * np.diff(grid)))))
+    left = law.survival_left(grid)
+    falls = np.maximum((law.survival(grid) if few else left)[:-1] - left[1:], 0.0)
+    measure = np.concatenate(([0.0], np.cumsum(np.sqrt(falls * np.diff(grid)))))
+    return grid, measure, kinks if few else np.zeros(0)
 
 
-def _knots(law: Distribution, grid: Floats, measure: Floats, cells: int) -> Floats:
-    """About `cells` cells of equal measure, with a knot at every jump and kink if these are few."""
-    steps = np.interp(np.linspace(0.0, measure[-1], cells + 1)[1:-1], measure, grid)
-    kinks = law.kinks
-    inside = kinks[(kinks > grid[0]) & (kinks < grid[-1])]
-    inside = inside if len(inside) <= cells else np.zeros(0)
-    return np.unique(np.concatenate((grid[[0, -1]], steps, inside)))
+def _bulges(law: Distribution, knots: Floats) -> tuple[Floats, Floats]:
+    """Where in each cell G is farthest from its chord, and how far."""
+    y = law.partial_expectation(knots)
+    slopes = np.diff(y) / np.diff(knots)
+    at = np.clip(law.inv_lo(slopes), knots[:-1], knots[1:])
+    return at, law.partial_expectation(at) - (y[:-1] + slopes * (at - knots[:-1]))
+
+
+def _meetings(law: Distribution, knots: Floats) -> tuple[Floats, Floats]:
+    """Where the tangents at both ends of each cell meet, and how far above G."""
+    at, height = _meeting_points(law, knots)
+    return at, height - law.partial_expectation(at)
+
+
+def _meeting_points(law: Distribution, knots: Floats) -> tuple[Floats, Floats]:
+    y, width = law.partial_expectation(knots), np.diff(knots)
+    leaving, coming = law.survival(knots)[:-1], law.survival_left(knots)[1:]
+    falls = leaving - coming
+    step = np.where(falls > 0, (np.diff(y) - coming * width) / np.where(falls > 0, falls, 1.0), width / 2)
+    step = np.clip(step, 0.0, width)
+    at = knots[:-1] + step
+    return at, np.maximum(y[:-1] + leaving * step, law.partial_expectation(at))  # above G in spite of rounding
 
 
 def _chords(law: Distribution, knots: Floats, low: float, high: float) -> Curve:
+    """Slope 1 before the first knot and 0 behind the last one; the tails count as errors if the range goes on there."""
     y = law.partial_expectation(knots)
-    slopes = np.diff(y) / np.diff(knots)
-    farthest = np.clip(law.inv_lo(slopes), knots[:-1], knots[1:])
-    gaps = law.partial_expectation(farthest) - (y[:-1] + slopes * (farthest - knots[:-1]))
-    error = max(float(gaps.max(initial=0.0)), *_beyond(law, knots, low, high))
-    return Curve(knots, y, 1.0, 0.0, error)
+    below = float(knots[0] - y[0]) if low < knots[0] else 0.0
+    beyond = float(law.stop_loss(knots[-1:])[0]) if high > knots[-1] else 0.0
+    return Curve(knots, y, 1.0, 0.0, max(float(_bulges(law, knots)[1].max(initial=0.0)), below, beyond))
 
 
 def _tangents(law: Distribution, knots: Floats, low: float, high: float) -> Curve:
-    """The tangents at the knots; beyond the ends of the knots those there, where the range goes on."""
+    """Beyond the ends of the knots the tangents there, or, where a tail was cut, what bounds G: x and the mean."""
     y = law.partial_expectation(knots)
-    leaving, coming = law.survival(knots)[:-1], law.survival_left(knots)[1:]
-    width, falls = np.diff(knots), leaving - coming
-    step = np.where(falls > 0, (np.diff(y) - coming * width) / np.where(falls > 0, falls, 1.0), width / 2)
-    step = np.clip(step, 0.0, width)
-    meet = knots[:-1] + step
-    # The lower of both tangents is exact at the meeting point up to rounding; the larger keeps the curve above G.
-    at_meet = np.maximum(y[:-1] + leaving * step, law.partial_expectation(meet))
-    error = float((at_meet - law.partial_expectation(meet)).max(initial=0.0))
+    at, height = _meeting_points(law, knots)
+    error = float((height - law.partial_expectation(at)).max(initial=0.0))
     before = 1.0 if knots[0] == law.support[0] else float(law.survival_left(knots[:1])[0])
     after = 0.0 if knots[-1] == law.support[1] else float(law.survival(knots[-1:])[0])
-    ends = y.copy()
-    if np.isneginf(low) and before < 1:  # a tail was cut: G stays below x
-        ends[0], error, before = knots[0], max(error, float(knots[0] - y[0])), 1.0
-    if np.isposinf(high) and after > 0:  # and below the mean
-        ends[-1], error, after = law.mean, max(error, law.mean - float(y[-1])), 0.0
-    x, values = np.concatenate((knots, meet)), np.concatenate((ends, at_meet))
-    x, first = np.unique(x, return_index=True)
-    return Curve(x, values[first], before, after, error)
-
-
-def _beyond(law: Distribution, knots: Floats, low: float, high: float) -> tuple[float, float]:
-    """The errors of slope 1 before the first knot and slope 0 behind the last one, as far as the range goes."""
-    below = knots[0] - law.partial_expectation(knots[:1])[0] if low < knots[0] else 0.0
-    return float(below), float(law.stop_loss(knots[-1:])[0]) if high > knots[-1] else 0.0
+    if np.isneginf(low) and before < 1:
+        y[0], error, before = knots[0], max(error, float(knots[0] - y[0])), 1.0
+    if np.isposinf(high) and after > 0:
+        y[-1], error, after = law.mean, max(error, law.mean - float(y[-1])), 0.0
+    x, first = np.unique(np.concatenate((knots, at)), return_index=True)
+    return Curve(x, np.concatenate((y, height))[first], before, after, error)

@@ -152,6 +152,7 @@ class _Reformulation:
                 side = "" if not errors[sort].any() else self._side(entries[of])
                 self._note(f"{did}{side}, up to {cells} pieces", int(of.sum()), error=float(errors[sort].max()))
         self.growth.bound_error += self._bound_error(definition.results[entries], errors[which], read)
+        self.growth.loosen(definition.results[entries], errors[which])
         chosen = definition.take(entries)
         return Piecewise(
             chosen.results, chosen.starts, chosen.arguments, chosen.span, chosen.name,
