@@ -7,6 +7,7 @@ import numpy as np
 from gpusched_dsl.compiling.bounds import Bounds
 from gpusched_dsl.ir.definitions import Affines
 from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.matrix import Int32s
 from gpusched_dsl.ir.names import entry_name
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics import Diagnostic, Label
@@ -24,9 +25,9 @@ def missing_bounds(
     for_low, for_high = for_low[matrix.row_of], for_high[matrix.row_of]
     no_lower = np.isneginf(bounds.lower[column]) & ((positive & for_low) | (~positive & for_high))
     no_upper = np.isposinf(bounds.upper[column]) & ((positive & for_high) | (~positive & for_low))
+    without_upper, without_lower = _declared(problem, bounds, column[no_upper], column[no_lower])
     found: dict[tuple[int, str], Diagnostic] = {}
-    for places, side in ((no_upper, "upper"), (no_lower, "lower")):
-        columns = np.unique(column[places])
+    for columns, side in ((without_upper, "upper"), (without_lower, "lower")):
         firsts = np.array([f.first for f in problem.column_families])
         for place in np.unique(np.searchsorted(firsts, columns, side="right"), return_index=True)[1]:
             family = problem.column_family(int(columns[place]))
@@ -40,6 +41,21 @@ def missing_bounds(
                 help=f"state {_article(side)} {side} bound where `{family.name}` is declared, as tight as you know it",
             )
     return list(found.values())
+
+
+def _declared(problem: Problem, bounds: Bounds, no_upper: Int32s, no_lower: Int32s) -> tuple[Int32s, Int32s]:
+    """The columns in the place of which the results among them stand: those without bounds in their definitions."""
+    above, below = (np.zeros(problem.columns, dtype=np.bool_) for _ in range(2))
+    above[no_upper] = below[no_lower] = True
+    stop = problem.variables[-1].stop if problem.variables else 0
+    for definition in reversed(problem.definitions):
+        wanted = np.flatnonzero((above | below)[definition.results])
+        columns = definition.take(wanted).arguments.matrix.columns
+        above[columns] |= np.isposinf(bounds.upper[columns])
+        below[columns] |= np.isneginf(bounds.lower[columns])
+    if above[:stop].any() or below[:stop].any():
+        above[stop:] = below[stop:] = False
+    return np.flatnonzero(above).astype(np.int32), np.flatnonzero(below).astype(np.int32)
 
 
 def _article(side: str) -> str:
