@@ -49,8 +49,7 @@ class EqualTerms:
             known, columns = seen.get(kind, (np.zeros((0, keys.shape[1])), np.zeros(0, dtype=np.int64)))
             results = definition.results.astype(np.int64)
             every, owners = np.concatenate((known, keys)), np.concatenate((columns, results))
-            _, first, back = np.unique(every, axis=0, return_index=True, return_inverse=True)
-            by = owners[first][back.reshape(-1)][len(known) :]
+            by = owners[_first_equal(every)][len(known) :]
             again = by != results
             if again.any():
                 growth.substitute(definition.results[again], by[again].astype(np.int32))
@@ -59,6 +58,19 @@ class EqualTerms:
                 growth.notes.append(_note(definition, int(again.sum())))
             seen[kind] = every, owners
         return growth.step() if growth.notes else Step(problem)
+
+
+def _first_equal(rows: Floats) -> Codes:
+    """For each row the place of the first one that equals it."""
+    # One number a row, in one sort; rows that it does not tell apart are compared as they are.
+    mixed = rows @ np.random.default_rng(1).standard_normal(rows.shape[1])
+    _, first, back = np.unique(mixed, return_index=True, return_inverse=True)
+    places: Codes = first[back.reshape(-1)]
+    own = np.arange(len(rows), dtype=np.int64)
+    moved = np.flatnonzero(places != own)
+    equal = (rows[moved] == rows[places[moved]]).all(axis=1)
+    places[moved[~equal]] = moved[~equal]
+    return places
 
 
 def _keys(
