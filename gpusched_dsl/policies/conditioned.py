@@ -15,7 +15,10 @@ from gpusched_dsl.policies.tables import Tables
 
 
 class Conditioned:
-    """Of problem p: F(x) = P(W > x given W > done[p]) for done[p] <= x < limit[p], and 0 from the limit on."""
+    """Of problem p: F(x) = P(W > x given W > done[p]) for done[p] <= x < limit[p], and 0 from the limit on.
+
+    `laws` has one law per problem, those of one family behind one another (`laws.family` does not decrease).
+    """
 
     def __init__(self, laws: Laws, done: Floats, limit: Floats) -> None:
         self.laws, self.done, self.limit = laws, done, limit
@@ -51,8 +54,7 @@ class Conditioned:
         level = self.rest[:, None] + np.minimum(y, 1.0) * self.span[:, None]
         lower, upper = np.empty_like(level), np.empty_like(level)
         for family, rows in self._parts():
-            both = family.inverses(level[rows].ravel(), np.repeat(self.laws.row[rows], y.shape[1]))
-            lower[rows], upper[rows] = (x.reshape(-1, y.shape[1]) for x in both)
+            lower[rows], upper[rows] = family.inverses(level[rows], self.laws.row[rows])
         done, start, end = self.done[:, None], self.start[:, None], self.end[:, None]
         for found in (lower, upper):
             np.maximum(found, start, out=found)
@@ -76,23 +78,19 @@ class Conditioned:
         over, under = np.full_like(y, np.inf), np.zeros_like(y)
         for family, rows in self._parts():
             if isinstance(family, Tables):
-                where = np.repeat(self.laws.row[rows], y.shape[1])
-                found = family.flats_around(level[rows].ravel(), where)
-                over[rows], under[rows] = (f.reshape(-1, y.shape[1]) for f in found)
+                over[rows], under[rows] = family.flats_around(level[rows], self.laws.row[rows])
         rest, span = self.rest[:, None], self.span[:, None]
         return (over - rest) / span, np.maximum((under - rest) / span, 0.0)
 
-    def _parts(self) -> list[tuple[Family, Codes]]:
-        families = self.laws.families
-        if len(families) == 1:
-            return [(families[0], np.arange(len(self.done)))]
-        rows = [np.flatnonzero(self.laws.family == i) for i in range(len(families))]
-        return [(family, some) for family, some in zip(families, rows, strict=True) if len(some)]
+    def _parts(self) -> list[tuple[Family, slice]]:
+        """The problems of each family."""
+        ends = np.searchsorted(self.laws.family, np.arange(len(self.laws.families) + 1)).tolist()
+        parts = zip(self.laws.families, map(slice, ends, ends[1:]), strict=True)
+        return [(family, part) for family, part in parts if part.start < part.stop]
 
     def _each(self, method: str, x: Floats) -> Floats:
         """A function of the base laws, for values of shape (problems, n)."""
         found = np.empty_like(x)
         for family, rows in self._parts():
-            values = getattr(family, method)(x[rows].ravel(), np.repeat(self.laws.row[rows], x.shape[1]))
-            found[rows] = values.reshape(-1, x.shape[1])
+            found[rows] = getattr(family, method)(x[rows], self.laws.row[rows])
         return found

@@ -1,4 +1,4 @@
-"""Families of base laws as parameter arrays: one call works on many (law, argument) pairs."""
+"""Families of base laws as parameter arrays: one call works on many arguments of many laws."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gpusched_dsl.ir.matrix import Floats
 
 
 class Family(ABC):
-    """Laws that share formulas. `row[i]` is the law of argument i; S is the survival function of that law."""
+    """Laws that share formulas. Arguments have the shape (m, n); those in line i are for the law `row[i]`, S."""
 
     @abstractmethod
     def survival(self, x: Floats, row: Codes) -> Floats: ...
@@ -41,15 +41,15 @@ class Exponentials(Family):
         return Exponentials(np.array([law.scale for law in made]), np.array([law.offset for law in made]))
 
     def survival(self, x: Floats, row: Codes) -> Floats:
-        return np.exp(-np.maximum(x - self.offset[row], 0.0) / self.scale[row])
+        return np.exp(-np.maximum(x - self.offset[row, None], 0.0) / self.scale[row, None])
 
     def inverses(self, u: Floats, row: Codes) -> tuple[Floats, Floats]:
         with np.errstate(divide="ignore"):
-            x = self.offset[row] - self.scale[row] * np.log(u)
+            x = self.offset[row, None] - self.scale[row, None] * np.log(u)
         return x, x
 
     def beyond(self, x: Floats, row: Codes) -> Floats:
-        return np.maximum(self.offset[row] - x, 0.0) + self.scale[row] * self.survival(x, row)
+        return np.maximum(self.offset[row, None] - x, 0.0) + self.scale[row, None] * self.survival(x, row)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,20 +67,20 @@ class Weibulls(Family):
         return Weibulls(scale, shape, np.array([law.mean for law in made]))
 
     def _hazard(self, x: Floats, row: Codes) -> Floats:
-        return np.asarray((np.maximum(x, 0.0) / self.scale[row]) ** self.shape[row])
+        return np.asarray((np.maximum(x, 0.0) / self.scale[row, None]) ** self.shape[row, None])
 
     def survival(self, x: Floats, row: Codes) -> Floats:
         return np.exp(-self._hazard(x, row))
 
     def inverses(self, u: Floats, row: Codes) -> tuple[Floats, Floats]:
         with np.errstate(divide="ignore"):
-            x = self.scale[row] * (-np.log(u)) ** (1 / self.shape[row])
+            x = self.scale[row, None] * (-np.log(u)) ** (1 / self.shape[row, None])
         return x, x
 
     def beyond(self, x: Floats, row: Codes) -> Floats:
         from scipy.special import gammaincc
 
-        tail = self.mean[row] * gammaincc(1 / self.shape[row], self._hazard(x, row))
+        tail = self.mean[row, None] * gammaincc(1 / self.shape[row, None], self._hazard(x, row))
         return np.asarray(tail - np.minimum(x, 0.0))
 
 
@@ -100,7 +100,7 @@ class LogNormals(Family):
 
     def _z(self, x: Floats, row: Codes) -> Floats:
         with np.errstate(divide="ignore"):
-            return np.asarray(np.log(np.maximum(x, 0.0) / self.median[row]) / self.sigma[row])
+            return np.asarray(np.log(np.maximum(x, 0.0) / self.median[row, None]) / self.sigma[row, None])
 
     def survival(self, x: Floats, row: Codes) -> Floats:
         from scipy.special import ndtr
@@ -110,7 +110,7 @@ class LogNormals(Family):
     def inverses(self, u: Floats, row: Codes) -> tuple[Floats, Floats]:
         from scipy.special import ndtri
 
-        x = self.median[row] * np.exp(-self.sigma[row] * ndtri(u))
+        x = self.median[row, None] * np.exp(-self.sigma[row, None] * ndtri(u))
         return x, x
 
     def beyond(self, x: Floats, row: Codes) -> Floats:
@@ -119,7 +119,7 @@ class LogNormals(Family):
         z = self._z(x, row)
         with np.errstate(invalid="ignore"):
             lost = np.where(np.isinf(x), 0.0, x * ndtr(-z))
-        return np.asarray(self.mean[row] * ndtr(self.sigma[row] - z) - lost)
+        return np.asarray(self.mean[row, None] * ndtr(self.sigma[row, None] - z) - lost)
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +134,7 @@ class Others(Family):
 
     def _each(self, method: str, x: Floats, row: Codes) -> Floats:
         order = np.argsort(row, kind="stable")
-        found = np.empty(len(row))
+        found = np.empty_like(x)
         numbers, first = np.unique(row[order], return_index=True)
         for number, part in zip(numbers.tolist(), np.split(order, first[1:]), strict=True):
             found[part] = getattr(self.laws[number], method)(x[part])

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Floats
@@ -72,7 +72,7 @@ def filtered(speed: ArrayLike, rate: ArrayLike, allowed: ArrayLike | None = None
 
     Dropped are rungs that are not `allowed`, those that a faster one does not cost more per unit of work than, and
     those on or above the segment between two others in the plane of time and cost per unit of work: mixing these
-    two is as good. No optimal value is lost. Raises ValueError where a row has no rung or a number is not positive.
+    two is as good. No optimal value is lost. Raises ValueError where a row has no rung or a number cannot be.
     """
     speed, rate = np.atleast_2d(np.asarray(speed, dtype=np.float64)), np.atleast_2d(np.asarray(rate, dtype=np.float64))
     there = ~(np.isnan(speed) | np.isnan(rate))
@@ -82,39 +82,35 @@ def filtered(speed: ArrayLike, rate: ArrayLike, allowed: ArrayLike | None = None
         raise ValueError("a ladder without a rung")
     if not (np.isfinite(speed) & np.isfinite(rate) & (speed > 0) & (rate >= 0))[there].all():
         raise ValueError("speeds must be positive and rates not negative")
-    order = np.lexsort((np.where(there, rate, np.inf), np.where(there, speed, np.inf)), axis=-1)
-    speed, rate, there = (np.take_along_axis(a, order, axis=1) for a in (speed, rate, there))
-    kept = _on_hull(speed, rate, _cheapest(speed, rate, there))
-    # Kept rungs to the front, then the last of them again.
-    front = np.argsort(~kept, axis=1, kind="stable")
-    counts = kept.sum(axis=1)
-    widest = int(counts.max())
-    place = np.take_along_axis(front, np.minimum(np.arange(widest), counts[:, None] - 1), axis=1)
-    speed, rate, rung = (np.take_along_axis(a, place, axis=1) for a in (speed, rate, order))
+    rung, counts = _along_the_hull(np.where(there, speed, np.nan), rate)
+    speed, rate = (np.take_along_axis(a, rung, axis=1) for a in (speed, rate))
     return Ladders(speed, rate, rung, counts)
 
 
-def _cheapest(speed: Floats, rate: Floats, there: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """The rungs, sorted by speed and rate, that cost less per unit of work than every faster one."""
-    first = there.copy()  # of one speed the cheapest, which stands first
-    first[:, 1:] &= speed[:, 1:] != speed[:, :-1]
-    cost = np.where(first, rate / np.where(first, speed, 1.0), np.inf)
-    none = np.full((len(cost), 1), np.inf)
-    behind = np.minimum.accumulate(np.concatenate((cost, none), axis=1)[:, :0:-1], axis=1)[:, ::-1]
-    return first & (behind > cost * (1 + EQUAL))
-
-
-def _on_hull(speed: Floats, rate: Floats, there: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """The rungs below every segment between a slower and a faster one."""
-    pace = np.where(there, 1.0 / np.where(there, speed, 1.0), np.nan)
+def _along_the_hull(speed: Floats, rate: Floats) -> tuple[Codes, Codes]:
+    """From the rung that costs least per unit of work, always to the faster one at the lowest price of time saved."""
+    pace = 1.0 / speed
     cost = rate * pace
-    width = speed.shape[1]
-    slow, fast = np.triu_indices(width, 1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        price = (cost[:, fast] - cost[:, slow]) / (pace[:, slow] - pace[:, fast])  # of time saved, from rung to rung
-    kept = there.copy()
-    for rung in range(1, width - 1):
-        dearest_before = np.fmax.reduce(price[:, fast == rung], axis=1)
-        cheapest_behind = np.fmin.reduce(price[:, slow == rung], axis=1)
-        kept[:, rung] &= ~(dearest_before >= cheapest_behind * (1 - EQUAL))  # NaN: an end of the ladder
-    return kept
+    every = np.arange(len(speed))
+    pace = np.where(np.isnan(pace), np.inf, pace)  # no rung is never faster
+    here = _fastest_of_least(np.where(np.isnan(cost), np.inf, cost), pace)
+    path = [here]
+    counts = np.ones(len(speed), dtype=np.int64)
+    while True:
+        saved = pace[every, here][:, None] - pace
+        faster = saved > 0
+        price = np.where(faster, (cost - cost[every, here][:, None]) / np.where(faster, saved, 1.0), np.inf)
+        on = faster.any(axis=1)
+        if not on.any():
+            return np.stack(path, axis=1), counts
+        here = np.where(on, _fastest_of_least(price, pace), here)
+        path.append(here)
+        counts += on
+
+
+def _fastest_of_least(values: Floats, pace: Floats) -> Codes:
+    """In each row the place of the least value; of equal ones, that of the fastest rung."""
+    least = values.min(axis=1, keepdims=True)
+    with np.errstate(invalid="ignore"):
+        tied = values <= least + EQUAL * np.abs(least)
+    return np.asarray(np.where(tied, pace, np.inf).argmin(axis=1))

@@ -8,7 +8,7 @@ to fast, at work x[1] <= x[2] <= ... Source: Filippini et al. (2024), section 5,
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import IntEnum
 
 import numpy as np
@@ -54,6 +54,11 @@ class Profiles:
     worst_time: Floats
     lateness: Floats
 
+    def take(self, rows: Codes) -> Profiles:
+        """The profiles of some problems."""
+        arrays = {f.name: getattr(self, f.name)[rows] for f in fields(self) if f.name != "ladders"}
+        return Profiles(self.ladders.take(rows), **arrays)
+
     def first_used(self, shortest: ArrayLike = 0.0) -> Codes:
         """The place in `ladders` of the first rung that is used for more than `shortest` work; the last if none is."""
         worked = self.switch_at - self.done[:, None]
@@ -85,6 +90,10 @@ def speed_profiles(
     )
     if not (np.isfinite(top) & np.isfinite(begun) & ~np.isnan(left)).all():
         raise ValueError("limits and work done must be finite, times left numbers")
+    order = np.argsort(gathered.family, kind="stable")
+    if (order[1:] < order[:-1]).any():
+        sorted_ones = speed_profiles(ladders.take(order), gathered.take(order), left[order], top[order], begun[order])
+        return sorted_ones.take(np.argsort(order))
     work = Conditioned(gathered, np.minimum(begun, top), top)
     status = _statuses(ladders, work, left)
     switches = np.where((status == Status.LOOSE)[:, None], work.limit[:, None], work.done[:, None])

@@ -71,8 +71,8 @@ class Tables(Family):
 
     def _place(self, x: Floats, row: Codes) -> tuple[Codes, Floats]:
         """The last knot not beyond each x, or the first of the law, and how far behind it x lies (the last knot: 0)."""
-        first = self.starts[row]
-        at = np.maximum(first_where(self.knots, first, self.starts[row + 1], x, np.greater) - 1, first)
+        first, end = self.starts[row, None], self.starts[row + 1, None]
+        at = np.maximum(first_where(self.knots, first, end, x, np.greater) - 1, first)
         step = x - self.knots[at]
         return at, np.where(self._last[at], np.minimum(step, 0.0), step)
 
@@ -81,7 +81,7 @@ class Tables(Family):
         return np.where(step < 0, 1.0, self.right[at] - self._density[at] * np.maximum(step, 0.0))
 
     def inverses(self, u: Floats, row: Codes) -> tuple[Floats, Floats]:
-        first, end = self.starts[row], self.starts[row + 1] - 1
+        first, end = self.starts[row, None], self.starts[row + 1, None] - 1
         here = np.minimum(first_where(self.right, first, end + 1, u * (1 + SAME_LEVEL), np.less_equal), end)
         before = np.maximum(here - 1, first)
         lower = self._falls_to(u, before, here)
@@ -107,7 +107,7 @@ class Tables(Family):
     def flats_around(self, u: Floats, row: Codes) -> tuple[Floats, Floats]:
         """The lowest flat level above each u and the highest below it; 0 where there is none below, inf above."""
         starts, levels = self.flats
-        first, end = starts[row], starts[row + 1]
+        first, end = starts[row, None], starts[row + 1, None]
         above = first_where(levels, first, end, u * (1 + SAME_LEVEL), np.less_equal) - 1
         below = first_where(levels, first, end, u * (1 - SAME_LEVEL), np.less)
         over = np.where(above >= first, levels[np.maximum(above, 0)], np.inf)
