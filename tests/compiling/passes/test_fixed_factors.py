@@ -100,12 +100,12 @@ def fix_some(problem, rng):  # type: ignore[no-untyped-def]
 def test_same_optimum(kind: str) -> None:
     rng = np.random.default_rng(100 + KINDS.index(kind))
     held = 0
-    for _ in range(20):
+    for _ in range(8):
         problem = fix_some(random_problem(rng, [kind, "product"], binaries=2, rows=2), rng)
         with suppress(Unsupported):  # results that rows hold may make a product of continuous columns
             assert_same_optimum(problem, FixedFactors())
             held += 1
-    assert held > 12
+    assert held > 4
 
 
 @pytest.mark.slow

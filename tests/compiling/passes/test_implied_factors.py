@@ -108,7 +108,7 @@ def linked_problem(rng: np.random.Generator, continuous: int = 0) -> Problem:
 
 def test_facts_hold_at_every_point() -> None:
     rng, found = np.random.default_rng(3), 0
-    for _ in range(25):
+    for _ in range(15):
         problem = linked_problem(rng)
         points = feasible_points(problem)
         implications = Implications(problem, np.ones(problem.columns, dtype=np.bool_))
@@ -118,22 +118,22 @@ def test_facts_hold_at_every_point() -> None:
                 if y != other and len(points):
                     found += 1
                     assert (points[points[:, y] == value, other] == 0).all()
-    assert found > 40
+    assert found > 20
 
 
 def test_same_optimum() -> None:
     rng, used = np.random.default_rng(4), 0
-    for number in range(16):
+    for number in range(8):
         with suppress(Unsupported):
             used += bool(assert_same_optimum(linked_problem(rng, number % 3 == 0), ImpliedFactors()).notes)
-    assert used > 5
+    assert used > 2
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(20))
 def test_same_optimum_many(seed: int) -> None:
     rng = np.random.default_rng(3000 + seed)
-    for number in range(100):
+    for number in range(30):
         with suppress(Unsupported):
             assert_same_optimum(linked_problem(rng, number % 2), ImpliedFactors())
             assert_same_optimum(random_problem(rng, ["product"], plain=True, blocks=4), ImpliedFactors())
