@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gpusched_dsl.explaining.conflict import Conflict
-from gpusched_dsl.explaining.row_text import short
+from gpusched_dsl.explaining.row_text import made_for, short
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.names import entry_name
 from gpusched_dsl.ir.problem import Family, Problem
@@ -32,15 +32,29 @@ class BoundGroup:
         return f"{what} of {len(self.columns):,} entries" if self.family.size > 1 and len(self.columns) > 1 else what
 
 
-def bound_groups(conflict: Conflict) -> list[BoundGroup]:
-    """The bounds and integrality of a conflict by variable and kind."""
+def bound_groups(conflict: Conflict, declared: Problem | None = None) -> list[BoundGroup]:
+    """The bounds and integrality of a conflict by variable and kind; it is told which are not the `declared` ones."""
     groups = []
     for family in conflict.problem.column_families:
         for kind, columns in (("lower", conflict.lower), ("upper", conflict.upper), ("integer", conflict.integer)):
             own = columns[(columns >= family.first) & (columns < family.stop)]
             if len(own):
-                groups.append(BoundGroup(family, kind, own, _text(conflict.problem, family, kind, own)))
+                text = _text(conflict.problem, family, kind, own)
+                found_out = "" if declared is None else _found_out(conflict.problem, declared, kind, own)
+                groups.append(BoundGroup(family, kind, own, text + (made_for(family) or found_out)))
     return groups
+
+
+def _found_out(problem: Problem, declared: Problem, kind: str, columns: Codes) -> str:
+    """What to say of bounds that terms have given to declared variables."""
+    own = columns[columns < declared.columns]
+    if kind == "lower":
+        tighter = problem.lower[own] > declared.lower[own]
+    elif kind == "upper":
+        tighter = problem.upper[own] < declared.upper[own]
+    else:
+        return ""
+    return " (which follows from conditions and terms that they stand in)" if tighter.any() else ""
 
 
 def _text(problem: Problem, family: Family, kind: str, columns: Codes) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from gpusched_dsl.explaining.bound_text import bound_groups
@@ -62,7 +62,7 @@ def document(told: Explanation) -> dict[str, Any]:
         ],
         "findings": [_finding(d) for d in (*told.reasons, *told.refused, *told.warnings, *told.findings)],
         "status": told.status,
-        "conflict": None if told.conflict is None else _conflict(told.conflict, told.origins),
+        "conflict": None if told.conflict is None else _conflict(told.conflict, told.origins, told.stated),
         "relaxations": [] if solved is None else [_relaxation(solved, r) for r in told.relaxations],
         "ray": None if told.ray is None or solved is None else _ray(solved, told.ray),
         "seconds": round(told.seconds, 6),
@@ -70,7 +70,7 @@ def document(told: Explanation) -> dict[str, Any]:
     return {key: _finite(value) for key, value in found.items()}
 
 
-def _conflict(conflict: Conflict, origins: Origins) -> dict[str, Any]:
+def _conflict(conflict: Conflict, origins: Origins, stated: Mapping[int, str]) -> dict[str, Any]:
     problem = conflict.problem
     return {
         "minimal": conflict.minimal,
@@ -80,7 +80,7 @@ def _conflict(conflict: Conflict, origins: Origins) -> dict[str, Any]:
         "rows": [
             {
                 **_entry(family := problem.row_family(row), row),
-                "text": str(RowText.of(problem, row)),
+                "text": stated[row] if row in stated else str(RowText.of(problem, row)),
                 "data": row_data(origins, family, row),
                 "others_leave": _reach(conflict, row),
                 "lower": float(problem.row_lower[row]),

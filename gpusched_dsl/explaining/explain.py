@@ -65,9 +65,11 @@ def described(problem: Problem, backend: Backend | str = "highs", origins: Origi
     )
 
 
-def _prepared(problem: Problem, backend: Backend) -> tuple[Prepared | None, Sequence[Diagnostic]]:
+def _prepared(
+    problem: Problem, backend: Backend, *, read_rows: bool = True
+) -> tuple[Prepared | None, Sequence[Diagnostic]]:
     try:
-        return prepare(problem, target_of(backend)), ()
+        return prepare(problem, target_of(backend), read_rows=read_rows), ()
     except DiagnosticError as refusal:
         return None, refusal.diagnostics
 
@@ -79,22 +81,31 @@ def searched(told: Explanation, backend: Backend | str, clock: Clock) -> Explana
 
 
 def _searched(told: Explanation, chosen: Backend, clock: Clock) -> Explanation:
-    backend, prepared = chosen, told.prepared
-    if prepared is None or not prepared.problem.is_linear:
-        backend = backend_named(LINEAR)
-        prepared, _ = _prepared(told.problem, backend)
-        if prepared is None:
-            return _without_linear_form(told, chosen, clock)
-    solved = prepared.problem
-    told = replace(told, solved=solved)
-    verdict, conflict = search_conflict(solved, backend, clock)
+    backend, prepared = _linear_form(told.problem, chosen)
+    if prepared is None:
+        return _without_linear_form(told, chosen, clock)
+    told = replace(told, searched=prepared)
+    verdict, conflict = search_conflict(prepared.problem, backend, clock)
     if verdict is Verdict.INFEASIBLE:
         changes = () if conflict is None else _relaxations(prepared, conflict, backend, clock)
         return replace(told, status="infeasible", conflict=conflict, relaxations=changes)
-    ray = find_ray(solved, backend, clock)
+    ray = find_ray(prepared.problem, backend, clock)
     if verdict is Verdict.FEASIBLE:
         return replace(told, status="feasible" if ray is None else "unbounded", ray=ray)
     return replace(told, status="unknown", ray=ray)
+
+
+def _linear_form(problem: Problem, chosen: Backend) -> tuple[Backend, Prepared | None]:
+    """The problem as linear rows, for the chosen backend or else for another, and that backend; None where it has none.
+
+    Rows must speak for themselves: no bounds are taken from them, unless there is no other way.
+    """
+    for read_rows in (False, True):
+        for backend in (chosen, backend_named(LINEAR)):
+            prepared, _ = _prepared(problem, backend, read_rows=read_rows)
+            if prepared is not None and prepared.problem.is_linear:
+                return backend, prepared
+    return chosen, None
 
 
 def _without_linear_form(told: Explanation, chosen: Backend, clock: Clock) -> Explanation:

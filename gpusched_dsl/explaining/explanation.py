@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from gpusched_dsl.compiling.passes.steps import Note, Prepared
@@ -12,6 +13,7 @@ from gpusched_dsl.explaining.findings import conflict_finding, ray_finding
 from gpusched_dsl.explaining.ray import Ray
 from gpusched_dsl.explaining.relaxation import Relaxation
 from gpusched_dsl.explaining.sizes import ConstraintSize, VariableSize
+from gpusched_dsl.explaining.stated import stated_rows
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics import Diagnostic
 from gpusched_dsl.reporting.result import Origins
@@ -22,9 +24,9 @@ class Explanation:
     """Sizes, class, reformulations, and why there is no solution or no end.
 
     `status` is `feasible`, `infeasible`, `unbounded`, `unknown` (not found out in time) or `not asked`. `problem` is
-    the problem as stated, `prepared` what the backend gets, `solved` the linear problem that was looked at in its
-    place (the same when it is linear), None where there is none or nothing was asked; rows and columns of `conflict`,
-    `relaxations` and `ray` are those of `solved`. `refused` are the terms that the backend does not take.
+    the problem as stated, `prepared` what the backend gets, `searched` its linear form that was looked at, None where
+    there is none or nothing was asked; rows and columns of `conflict`, `relaxations` and `ray` are those of
+    `searched.problem`. `refused` are the terms that the backend does not take.
     """
 
     problem: Problem
@@ -36,7 +38,7 @@ class Explanation:
     constraints: Sequence[ConstraintSize]
     refused: Sequence[Diagnostic]
     status: str = "not asked"
-    solved: Problem | None = None
+    searched: Prepared | None = None
     conflict: Conflict | None = None
     relaxations: Sequence[Relaxation] = ()
     ray: Ray | None = None
@@ -49,10 +51,20 @@ class Explanation:
         return () if self.prepared is None else self.prepared.notes
 
     @property
+    def solved(self) -> Problem | None:
+        """The linear problem that was looked at."""
+        return None if self.searched is None else self.searched.problem
+
+    @cached_property
+    def stated(self) -> Mapping[int, str]:
+        """Texts of rows of `solved` that the author stated in another form, such as under a condition."""
+        return stated_rows(self.searched)
+
+    @property
     def findings(self) -> list[Diagnostic]:
         """The conflict or the ray as a diagnostic that underlines the author's lines."""
         if self.conflict is not None:
-            return [conflict_finding(self.conflict, self.relaxations, self.origins)]
+            return [conflict_finding(self.conflict, self.relaxations, self.origins, self.stated, self.problem)]
         if self.ray is not None and self.solved is not None:
             return [ray_finding(self.solved, self.ray)]
         return []

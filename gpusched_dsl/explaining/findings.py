@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from gpusched_dsl.explaining.bound_text import BoundGroup, bound_groups
 from gpusched_dsl.explaining.conflict import Conflict
 from gpusched_dsl.explaining.ray import Ray
 from gpusched_dsl.explaining.relaxation import Relaxation
 from gpusched_dsl.explaining.row_data import row_data
-from gpusched_dsl.explaining.row_text import RowText, short
+from gpusched_dsl.explaining.row_text import RowText, made_for, short
 from gpusched_dsl.explaining.steps import steps_of
 from gpusched_dsl.ir.names import entry_name
 from gpusched_dsl.ir.problem import Family, Problem
@@ -28,13 +29,21 @@ NOT_PROVED = "these exclude each other; whether each of them is needed was not f
 
 
 def conflict_finding(
-    conflict: Conflict, relaxations: Sequence[Relaxation] = (), origins: Origins | None = None
+    conflict: Conflict,
+    relaxations: Sequence[Relaxation] = (),
+    origins: Origins | None = None,
+    stated: Mapping[int, str] = MappingProxyType({}),
+    declared: Problem | None = None,
 ) -> Diagnostic:
-    """A conflict as a diagnostic: constraints underlined, rows with their numbers, bounds, steps, and what helps."""
-    groups = bound_groups(conflict)
+    """A conflict as a diagnostic: constraints underlined, rows with their numbers, bounds, steps, and what helps.
+
+    `stated` has the texts of rows that the author stated in another form than they are solved, `declared` is the
+    problem with the bounds that the author stated.
+    """
+    groups = bound_groups(conflict, declared)
     labels = _labels(conflict, groups)
     first, others = (labels[0], labels[1:]) if labels else (None, [])
-    notes = [*_row_notes(conflict, origins), *(f"with {g.text}" for g in groups)]
+    notes = [*_row_notes(conflict, origins, stated), *(f"with {g.text}" for g in groups)]
     notes += _steps(conflict)
     return Diagnostic(
         "GSM3301",
@@ -82,19 +91,24 @@ def _few(names: list[str]) -> str:
     return ", ".join(names[:MOST_NAMES]) + (f" and {more:,} more" if more > 0 else "")
 
 
-def _row_notes(conflict: Conflict, origins: Origins | None) -> list[str]:
+def _row_notes(conflict: Conflict, origins: Origins | None, stated: Mapping[int, str]) -> list[str]:
     """Each row with its numbers, why it cannot hold if it alone shows that, and the data that stand in it."""
     problem, notes = conflict.problem, []
-    lower, upper = problem.lower, problem.upper
     for row in conflict.rows[:MOST_ROWS].tolist():
         family = problem.row_family(row)
-        text = RowText.of(problem, row)
-        remark = text.reached(conflict.reach[row]) if row in conflict.reach else text.remark(lower, upper)
+        solved = RowText.of(problem, row)
+        text, remark = (stated[row], "") if row in stated else (str(solved), _remark(conflict, row, solved))
         data = row_data(origins, family, row) if origins is not None else []
-        lines = [f"{entry_name(family, row)}: {text}" + (f", but {remark}" if remark else "")]
+        lines = [f"{entry_name(family, row)}{made_for(family)}: {text}" + (f", but {remark}" if remark else "")]
         notes.append("\n".join(lines + ([f"where {', '.join(data)}"] if data else [])))
     rest = len(conflict.rows) - MOST_ROWS
     return [*notes, f"and {rest:,} more rows"] if rest > 0 else notes
+
+
+def _remark(conflict: Conflict, row: int, text: RowText) -> str:
+    if row in conflict.reach:
+        return text.reached(conflict.reach[row])
+    return text.remark(conflict.problem.lower, conflict.problem.upper)
 
 
 def _steps(conflict: Conflict) -> list[str]:

@@ -9,11 +9,13 @@ import numpy as np
 from gpusched_dsl.explaining.reach import Reach
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.names import entry_name
-from gpusched_dsl.ir.problem import Floats, Problem
+from gpusched_dsl.ir.problem import Family, Floats, Problem
 from gpusched_dsl.reporting.numbers import with_unit
 
 MOST_TERMS = 6  # of a row; of longer ones the first terms of each variable are shown
 OF_EACH = 2  # terms of each variable then
+MADE = "."  # stands in the names of rows and columns that the compiler made, and in none that an author can write
+LONGEST_TERM = 60
 LARGEST_WHOLE = 2.0**53  # beyond it not every whole number is one of the machine's
 
 
@@ -21,6 +23,14 @@ def short(value: float) -> str:
     """A number in at most six digits."""
     text = f"{value + 0.0:.6g}"
     return "0" if text == "-0" else text
+
+
+def made_for(family: Family) -> str:
+    """` (for `on[i] * on[j]`)` behind the name of what the compiler made for a term."""
+    if family.span is None or MADE not in family.name:
+        return ""
+    term = " ".join(family.span.text.split())
+    return f" (for `{term if len(term) <= LONGEST_TERM else term[: LONGEST_TERM - 3] + '...'}`)"
 
 
 @dataclass(frozen=True, eq=False)

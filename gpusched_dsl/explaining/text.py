@@ -28,13 +28,22 @@ def header_lines(told: Explanation) -> list[str]:
     """What is explained, its class and its size."""
     scenario = f", scenario {told.origins.scenario}" if told.origins.scenario else ""
     meaning = f": {CLASSES[told.kind]}" if told.kind in CLASSES else ""
-    return [f"{told.problem.name}{scenario}", f"{told.kind}{meaning}", size_text(told.problem)]
+    if told.prepared is not None and told.prepared.problem.is_linear and not told.problem.is_linear:
+        meaning += f"; {'MILP' if told.prepared.problem.is_mip else 'LP'} for {told.backend}"
+    lines = [f"{told.problem.name}{scenario}", f"{told.kind}{meaning}", size_text(told.problem)]
+    if told.notes and told.prepared is not None:
+        lines.append(f"for {told.backend}: {size_text(told.prepared.problem)}")
+    return lines
 
 
 def grids(told: Explanation) -> Iterator[tuple[str, Grid]]:
     """The tables with their titles; those without rows are left out."""
-    if told.variables:
-        yield "variables", _variables(told.variables)
+    declared = [v for v in told.variables if not v.auxiliary]
+    made = [v for v in told.variables if v.auxiliary]
+    if declared:
+        yield "variables", _variables(declared)
+    if made:
+        yield "columns for terms that are not linear", _variables(made)
     if told.constraints:
         yield "constraints", _constraints(told.constraints)
     if told.notes:

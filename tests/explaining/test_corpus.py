@@ -42,7 +42,7 @@ def header(path: Path) -> list[tuple[str, str]]:
 
 
 def names(text: str) -> set[str]:
-    return set(re.findall(r"\w+(?:\[[^\]]*\])?", text))
+    return set(re.findall(r"[\w.]+(?:\[[^\]]*\])?", text))
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)

@@ -1,0 +1,42 @@
+"""Rows as the author stated them, where the problem that was solved has them in another form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from gpusched_dsl.compiling.passes.steps import Prepared
+from gpusched_dsl.explaining.row_text import RowText
+from gpusched_dsl.ir.names import entry_name
+
+
+def stated_rows(prepared: Prepared | None) -> Mapping[int, str]:
+    """The text of each row that holds under a condition, by its number in the prepared problem."""
+    if prepared is None or not len(prepared.original.conditions.rows):
+        return {}
+    return _Stated(prepared)
+
+
+class _Stated(Mapping[int, str]):
+    """Texts are made when they are asked for."""
+
+    def __init__(self, prepared: Prepared) -> None:
+        self.original = prepared.original
+        conditions = prepared.original.conditions
+        rows = np.arange(self.original.rows) if prepared.rows is None else prepared.rows
+        now = rows[conditions.rows]
+        self.entry = {int(row): k for k, row in enumerate(now.tolist()) if row >= 0}
+
+    def __getitem__(self, row: int) -> str:
+        k = self.entry[row]
+        conditions = self.original.conditions
+        column, value = int(conditions.columns[k]), int(conditions.values[k])
+        text = RowText.of(self.original, int(conditions.rows[k]))
+        return f"{text} if {entry_name(self.original.column_family(column), column)} == {value}"
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.entry)
+
+    def __len__(self) -> int:
+        return len(self.entry)
