@@ -161,6 +161,20 @@ CODES: dict[str, str] = {
     "GSM3007": "range with bounds or a step that cannot be used",
     "GSM3009": "elements used as numbers that are not whole numbers",
     "GSM3010": "term that no solver takes",
+    # 31xx random quantities
+    "GSM3101": "argument that no distribution has",
+    "GSM3102": "random quantity without a sample",
+    "GSM3103": "weights that are no probabilities",
+    "GSM3104": "condition that has no probability",
+    "GSM3105": "random quantity without a distribution",
+    "GSM3106": "expectation without a closed form",
+    # 32xx reformulation
+    "GSM3201": "term that the backend does not take",
+    "GSM3202": "bound that a reformulation needs",
+    "GSM3203": "term that is not convex as it is used",
+    "GSM3204": "denominator that may be 0",
+    "GSM3205": "condition that cannot be negated",
+    "GSM3206": "root or logarithm without a value",
     # 33xx explaining
     "GSM3301": "constraints that exclude each other",
     "GSM3302": "objective that can be improved without end",
@@ -204,7 +218,7 @@ CODES: dict[str, str] = {
     "GSM6018": "model that does not exist",
     # 90xx not in this version
     "GSM9001": "campaign block skipped",
-    "GSM9010": "model that a later version will run",
+    "GSM9010": "scenario that a later version will run",
     "GSM9011": "method that a later version will run",
     "GSM9999": "internal error",
 }

@@ -39,6 +39,20 @@ WORDS = {
 OTHERWISE = ("not linear", "no pass makes it linear")
 
 
+def refuse_valueless(analysis: Analysis) -> None:
+    """Raises DiagnosticError (GSM3206) for roots and logarithms that have no value at any point within the bounds."""
+    if not analysis.bounds.feasible:
+        return
+    found: list[Diagnostic] = []
+    for definition in analysis.problem.definitions:
+        low, high = analysis.bounds.of(definition.arguments)
+        outside = np.flatnonzero(_outside(definition, high))
+        if len(outside):
+            found.append(_no_value(analysis.problem, definition, int(outside[0]), low, high))
+    if found:
+        raise DiagnosticError(found)
+
+
 def refuse_leftovers(analysis: Analysis, target: Target) -> None:
     """Raises DiagnosticError (GSM3201, GSM3203, GSM3206) when the problem still holds what the target does not take."""
     problem = analysis.problem
@@ -54,11 +68,10 @@ def refuse_leftovers(analysis: Analysis, target: Target) -> None:
 def _refusal(analysis: Analysis, definition: Definition, target: Target) -> Diagnostic | None:
     low, high = analysis.bounds.of(definition.arguments)
     operation = operation_of(definition)
-    # Of an argument that moves in steps every value must do: a pass reads them off. Of others some value must.
+    # Of an argument that moves in steps the function must have all values, for a pass to read them off.
     steps = steps_of(definition.arguments, analysis.problem.integer) > 0
-    end = low if steps.all() and not target.takes(operation) else high
-    outside = _outside(definition, end)
-    if outside.any():
+    outside = _outside(definition, np.where(steps, low, high))
+    if outside.any() and not target.takes(operation):
         return _no_value(analysis.problem, definition, int(np.flatnonzero(outside)[0]), low, high)
     if target.takes(operation) and not target.convex:
         return None

@@ -13,7 +13,7 @@ from gpusched_dsl.compiling.passes.fixed_factors import FixedFactors
 from gpusched_dsl.compiling.passes.implied_factors import ImpliedFactors
 from gpusched_dsl.compiling.passes.indicators import Indicators
 from gpusched_dsl.compiling.passes.integer_products import IntegerProducts
-from gpusched_dsl.compiling.passes.leftovers import refuse_leftovers
+from gpusched_dsl.compiling.passes.leftovers import refuse_leftovers, refuse_valueless
 from gpusched_dsl.compiling.passes.partial_expectations import PartialExpectations
 from gpusched_dsl.compiling.passes.piecewise import PiecewiseForms
 from gpusched_dsl.compiling.passes.product_chains import ProductChains
@@ -67,6 +67,7 @@ def prepare(problem: Problem, target: Target, reduce: bool = False, *, read_rows
 def _reformulated(problem: Problem, target: Target, read_rows: bool) -> Prepared:
     prepared = Prepared(problem, problem)
     analysis = Analysis(problem, swept=not read_rows)
+    refuse_valueless(analysis)
     for reformulate in PASSES:
         if reformulate.accepts(analysis, target):
             step = reformulate.apply(analysis, target)
