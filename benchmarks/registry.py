@@ -145,7 +145,7 @@ SPEED_PROFILES = Case(
         Arm("gsdsl, all in one call", "benchmarks.speed_profile.by_gsdsl", ("exponential",)),
         Arm("CVXPY, parameters reused", "benchmarks.speed_profile.by_cvxpy", repeats=2),
     ),
-    targets=(Target("gsdsl, all in one call", "solve", against="CVXPY, parameters reused", factor=1 / 200),),
+    targets=(Target("gsdsl, all in one call", "CPU solve", against="CVXPY, parameters reused", factor=1 / 200),),
 )
 MIXED_SPEED_PROFILES = Case(
     name="mixed_speed_profiles",
@@ -154,7 +154,7 @@ MIXED_SPEED_PROFILES = Case(
     reference="gsdsl, all in one call",
     facts={"profiles": 1200},
     arms=(Arm("gsdsl, all in one call", "benchmarks.speed_profile.by_gsdsl", ("mixed",)),),
-    targets=(Target("gsdsl, all in one call", "solve", limit=0.05),),
+    targets=(Target("gsdsl, all in one call", "CPU solve", limit=0.05),),
 )
 STARTUP = Case(
     name="startup",

@@ -77,7 +77,7 @@ def verdict(target: Target, measured: list[Measured]) -> tuple[bool | None, str]
     value = by_name[target.arm].figure(target.figure)
     if target.against is not None:
         other = by_name[target.against].figure(target.figure)
-        met, figures = value <= target.factor * other, f"{value / other:.2f} x"
+        met, figures = value <= target.factor * other, f"{value / other:.3g} x"
     else:
         assert target.limit is not None
         met, figures = value <= target.limit, f"{value:.3f} {unit}"

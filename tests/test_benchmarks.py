@@ -37,3 +37,10 @@ def test_natural_and_indexed_forms_agree(model: str, tmp_path: Path) -> None:
     run("benchmarks.sparse.data", str(tmp_path), "50", "600")
     natural = facts("benchmarks.sparse.by_gsdsl", tmp_path, f"{model}_natural")
     assert natural == facts("benchmarks.sparse.by_gsdsl", tmp_path, f"{model}_indexed")
+
+
+def test_speed_profile_arms_agree(tmp_path: Path) -> None:
+    run("benchmarks.speed_profile.data", str(tmp_path), "4")
+    ours = facts("benchmarks.speed_profile.by_gsdsl", tmp_path, "exponential")
+    assert ours == facts("benchmarks.speed_profile.by_cvxpy", tmp_path)
+    assert facts("benchmarks.speed_profile.by_gsdsl", tmp_path, "mixed")["profiles"] == 12
