@@ -67,7 +67,7 @@ GIVENS = {
     "low < W and W <= 2 * a[k]": lambda w, v, a: (w > 4) & (w <= 2 * a),
     "V > 3 and W >= low": lambda w, v, a: (v > 3) & (w >= 4),
 }
-DRAWS = 200_000
+DRAWS = 60_000
 
 
 def formulas() -> dict[str, str]:
@@ -80,7 +80,7 @@ def formulas() -> dict[str, str]:
 
 
 @pytest.mark.parametrize(
-    "law", [CONTINUOUS[0], CONTINUOUS[3], *(pytest.param(c, marks=pytest.mark.slow) for c in CONTINUOUS)]
+    "law", [CONTINUOUS[0], *(pytest.param(c, marks=pytest.mark.slow) for c in CONTINUOUS)]
 )
 def test_closed_forms_agree_with_samples(law: str) -> None:
     declarations = f"{SETS} random W ~ {law}; random V ~ exponential(mean = 5);"

@@ -104,14 +104,14 @@ def test_continuous_laws_agree_with_samples(term: str) -> None:
     problem = problem_of(term, "exponential(mean = 2 * a[j])")
     assert definitions(problem) == TERMS[term][1]
     rng = np.random.default_rng(5)
-    draws = np.column_stack([Exponential(2 * a).sample(rng, 100_000) for a in A])
+    draws = np.column_stack([Exponential(2 * a).sample(rng, 4_000) for a in A])
     for x, z, value in points(problem, 3):
         if TERMS[term][0] is None:  # without memory: what is left after 4 (or 9) is as at the beginning
             start = np.minimum(4.0, x) + 2 * A * (1 - np.exp(-np.maximum(x - 4, 0) / (2 * A)))
             half = np.minimum(9.0, x / 2) + 2 * A * (1 - np.exp(-np.maximum(x / 2 - 9, 0) / (2 * A)))
             assert value == pytest.approx((start - half).sum())
             continue
-        some = np.array([TERMS[term][0](w, 1, x, z) for w in draws[:20_000]])
+        some = np.array([TERMS[term][0](w, 1, x, z) for w in draws[:4_000]])
         assert value == pytest.approx(some.mean(), abs=6 * some.std() / np.sqrt(len(some)) + 1e-9)
 
 
