@@ -1,18 +1,32 @@
-"""Which class a problem belongs to, and the terms that are to blame where it is not linear."""
+"""Which class a problem belongs to, and the terms that are to blame where it cannot be made linear exactly."""
 
 from __future__ import annotations
 
+from gpusched_dsl.compiling.curvature import Judged, classify
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics import Diagnostic, Severity
+from gpusched_dsl.reporting.numbers import count_text
+
+CLASSES = {
+    "LP": "linear",
+    "MILP": "linear, with whole variables",
+    "QP": "convex and quadratic",
+    "MIQP": "convex and quadratic, with whole variables",
+    "convex": "",
+    "MICP": "convex, with whole variables",
+    "NLP": "not convex",
+    "MINLP": "not convex, with whole variables",
+}
 
 
 def model_class(problem: Problem) -> tuple[str, tuple[Diagnostic, ...]]:
-    """`LP`, `MILP` or the class of a nonlinear problem, with a note for each kind of term that is not linear."""
-    if problem.is_linear:
-        return ("MILP" if problem.is_mip else "LP"), ()
-    terms = tuple(
-        Diagnostic("GSM3304", f"`{d.name}` is not linear", d.span, severity=Severity.NOTE)
-        for d in problem.definitions
-        if d.size
-    )
-    return ("MINLP" if problem.is_mip else "NLP"), terms
+    """The class, exact reformulations allowed for, and a note on each term that none of them makes linear."""
+    verdict = classify(problem)
+    return verdict.kind, tuple(_note(t) for t in verdict.terms if t.shape != "linear")
+
+
+def _note(term: Judged) -> Diagnostic:
+    is_convex = term.shape == "convex"
+    message = f"`{term.name}` is not linear, but convex" if is_convex else f"`{term.name}` is not convex: {term.why}"
+    label = count_text(term.entries, "term") if term.entries > 1 else ""
+    return Diagnostic("GSM3304", message, term.span, label, severity=Severity.NOTE)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from gpusched_dsl.compiling.passes.steps import Note
+from gpusched_dsl.explaining.classes import CLASSES
 from gpusched_dsl.explaining.explanation import Explanation
 from gpusched_dsl.explaining.row_text import short
 from gpusched_dsl.explaining.sizes import ConstraintSize, VariableSize
@@ -14,22 +15,11 @@ from gpusched_dsl.reporting.grid import Column, Grid, plain
 from gpusched_dsl.reporting.numbers import count_text, seconds_text
 from gpusched_dsl.reporting.summary import size_text
 
-CLASSES = {
-    "LP": "linear, all variables continuous",
-    "MILP": "linear, with whole variables",
-    "convex": "convex, all variables continuous",
-    "MIQP": "quadratic, with whole variables",
-    "NLP": "not linear, all variables continuous",
-    "MINLP": "not linear, with whole variables",
-}
-
 
 def header_lines(told: Explanation) -> list[str]:
     """What is explained, its class and its size."""
     scenario = f", scenario {told.origins.scenario}" if told.origins.scenario else ""
-    meaning = f": {CLASSES[told.kind]}" if told.kind in CLASSES else ""
-    if told.prepared is not None and told.prepared.problem.is_linear and not told.problem.is_linear:
-        meaning += f"; {'MILP' if told.prepared.problem.is_mip else 'LP'} for {told.backend}"
+    meaning = f": {CLASSES[told.kind]}" if CLASSES.get(told.kind) else ""
     lines = [f"{told.problem.name}{scenario}", f"{told.kind}{meaning}", size_text(told.problem)]
     if told.notes and told.prepared is not None:
         lines.append(f"for {told.backend}: {size_text(told.prepared.problem)}")
