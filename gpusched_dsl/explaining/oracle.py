@@ -14,7 +14,7 @@ from gpusched_dsl.ir.answer import Status
 from gpusched_dsl.ir.problem import Floats, Problem
 from gpusched_dsl.language.diagnostics import DiagnosticError
 
-POINTS_KEPT = 64
+POINTS_KEPT, BYTES_KEPT = 64, 1 << 26
 # Most sub-problems are easy. The first try is short, so that solving again what was found infeasible is short as well.
 FIRST_TRY = 0.25
 MOST = 0.7  # of the time, for the problem itself
@@ -44,7 +44,8 @@ class Oracle:
     def verdict(self, kept: Mask, *, whole: bool = False) -> Verdict:
         """What is known of a part, of a remembered point or of the solver; raises Stopped when time is up.
 
-        `whole`: it is the problem itself, which gets most of the time.
+        `whole`: it is the problem itself, which gets most of the time. Raises DiagnosticError then for data that no
+        solver can take.
         """
         if any(not np.any(kept & ~known) for known in reversed(self._kept_by)):
             return Verdict.FEASIBLE
@@ -63,16 +64,25 @@ class Oracle:
         """Take a point as proof that all it satisfies is feasible; `kept` is a part that a solver checked it for."""
         known = self.elements.kept_by(point)
         self._kept_by.append(known if kept is None else known | kept)
-        del self._kept_by[:-POINTS_KEPT]
+        del self._kept_by[: -max(2, min(POINTS_KEPT, BYTES_KEPT // len(known)))]
 
 
 def decide(
     problem: Problem, backend: Backend | str, clock: Clock, *, whole: bool = False
 ) -> tuple[Verdict, Floats | None]:
-    """Whether a problem without objective has a point, and one if it has; a solver that fails has decided nothing."""
+    """Whether a problem without objective has a point, and one if it has; a solver that fails has decided nothing.
+
+    But for the `whole` problem: then its failure is raised.
+    """
     share = clock.share(MOST) if whole else clock.share()
     for limit in (share,) if whole else (FIRST_TRY, share):
-        verdict, point = _asked(problem, backend, clock, limit if share is None else min(limit or share, share))
+        seconds = limit if share is None else min(limit or share, share)
+        try:
+            verdict, point = _asked(problem, backend, clock, seconds)
+        except DiagnosticError:
+            if whole:
+                raise
+            return Verdict.UNKNOWN, None
         if verdict is not Verdict.UNKNOWN or clock.over:
             break
     return verdict, point
@@ -83,8 +93,6 @@ def _asked(
 ) -> tuple[Verdict, Floats | None]:
     try:
         solved = solve_problem(problem, backend, SolveOptions(time_limit=limit), monitor=clock.monitor)
-    except DiagnosticError:
-        return Verdict.UNKNOWN, None
     except KeyboardInterrupt:
         clock.abandoned = True
         raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from building import at_most, equal, problem
 
 from gpusched_dsl.backends.driver import solve_problem
@@ -12,6 +13,7 @@ from gpusched_dsl.explaining.conflict import find_conflict
 from gpusched_dsl.explaining.elements import Elements
 from gpusched_dsl.explaining.explain import explain
 from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.language.diagnostics import DiagnosticError
 
 
 class StopsAfter:
@@ -77,3 +79,9 @@ def test_no_time_no_claim() -> None:
     told = explain(pigeons(3), time_limit=0.0)
     assert told.status == "unknown"
     assert told.conflict is None
+
+
+def test_data_that_no_solver_takes_are_told() -> None:
+    one = problem(columns=2, rows=[at_most(3, 1, 1), at_most(4, 1, float("nan"))], upper=1.0)
+    with pytest.raises(DiagnosticError, match="GSM4012"):
+        explain(one)
