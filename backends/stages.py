@@ -12,9 +12,10 @@ from gpusched_dsl.ir.answer import Answer
 from gpusched_dsl.ir.domains import Scalars
 from gpusched_dsl.ir.problem import Family, Floats, Matrix, Objective, Problem, Term
 
-# Solvers compare costs, bounds and objectives with absolute tolerances between 1e-9 and 1e-6. Costs all below this
-# size (a price in millions, say) are multiplied by a power of two, which is exact, so that they are seen.
-SMALLEST_LARGEST_COST = 2.0**-7
+# Solvers compare costs, bounds and objectives with absolute tolerances between 1e-9 and 1e-6, but a cost of 1e-7 for a
+# quantity in thousands counts. Objectives with a cost below the first size are multiplied by a power of two, which is
+# exact, that brings their largest cost near the second.
+SMALL_COST, LARGE_COST = 2.0**-10, 2.0**10
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +67,15 @@ def stage_problem(problem: Problem, objective: Objective, kept: Sequence[Kept], 
 
 
 def with_visible_costs(problem: Problem) -> tuple[Problem, float]:
-    """The problem with its one objective multiplied by the returned power of two (1 unless all costs are tiny)."""
+    """The problem with its one objective multiplied by the returned power of two (1 unless costs are tiny)."""
     if not problem.objectives:
         return problem, 1.0
     objective = problem.objectives[0]
-    largest = largest_cost(objective.costs(problem.columns))
-    if largest == 0.0 or largest >= SMALLEST_LARGEST_COST:
+    sizes = np.abs(objective.costs(problem.columns))
+    smallest, largest = float(sizes.min(where=sizes > 0, initial=np.inf)), float(sizes.max(initial=0.0))
+    if smallest >= SMALL_COST or largest >= LARGE_COST:
         return problem, 1.0
-    factor = 1.0 / power_of_two(largest)
+    factor = power_of_two(LARGE_COST / largest)
     terms = tuple(
         Term(t.name, t.columns, t.coefficients * factor, t.constant * factor, t.span) for t in objective.terms
     )
