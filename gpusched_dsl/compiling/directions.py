@@ -9,9 +9,9 @@ Why that is enough: take a point of the problem with the halves only, and comput
 with `down` only becomes smaller or stays, one with `up` only becomes larger or stays, one with both stays: f moves
 that way because its arguments do. Nobody who reads a result loses from the way in which it moved.
 
-Two things are used. f is monotone as far as the bounds reach, so the bounds of results must be bounds of their
-columns, as `pipeline.prepare` makes them. And those follow from the rest of the problem: a bound of a result column is
-never a statement of its own, and counts for no direction here.
+f is monotone as far as the bounds reach, so the bounds of results that are used must be bounds of their columns, as
+`Analysis` makes them. A bound of a result that f could leave counts as a row: what it was derived from may no longer be
+seen as a reason for it (`[r <= 0] == 1` bounds r, and holds anyway where that bound is taken for granted).
 """
 
 from __future__ import annotations
@@ -21,8 +21,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from gpusched_dsl.compiling.bounds import Bounds
+from gpusched_dsl.compiling.bounds_images import Interval, image_of
 from gpusched_dsl.compiling.monotone import Flags, slopes_of
+from gpusched_dsl.ir.definitions import Definition
 from gpusched_dsl.ir.problem import Problem
+
+# Bounds that differ by less, relative to them, differ by rounding.
+CLOSE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +53,9 @@ def directions_of(problem: Problem, bounds: Bounds) -> Directions:
     _read_rows(problem, down, up)
     for definition in reversed(problem.definitions):
         arguments = definition.arguments
-        rising, falling = slopes_of(definition, *bounds.of(arguments))
+        low, high = bounds.of(arguments)
+        _read_bounds(problem, definition, image_of(definition, low, high), down, up)
+        rising, falling = slopes_of(definition, low, high)
         less, more = down[definition.results][definition.entry_of], up[definition.results][definition.entry_of]
         less, more = (less & rising) | (more & falling), (more & rising) | (less & falling)
         matrix = arguments.matrix
@@ -72,3 +79,13 @@ def _read_rows(problem: Problem, down: Flags, up: Flags) -> None:
     conditions = problem.conditions
     down[conditions.columns[conditions.values]] = True
     up[conditions.columns[~conditions.values]] = True
+
+
+def _read_bounds(problem: Problem, definition: Definition, image: Interval, down: Flags, up: Flags) -> None:
+    """A bound of a result beyond which f could go gains like a row."""
+    results = definition.results
+    lower, upper = problem.lower[results], problem.upper[results]
+    least, most = image
+    with np.errstate(invalid="ignore"):  # infinite ends
+        up[results[lower > least + CLOSE * np.maximum(1.0, np.abs(lower))]] = True
+        down[results[upper < most - CLOSE * np.maximum(1.0, np.abs(upper))]] = True
