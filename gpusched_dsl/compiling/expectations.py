@@ -19,8 +19,7 @@ from gpusched_dsl.ir.definitions import PartialExpectation, unary_starts
 from gpusched_dsl.ir.distributions import Distribution
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Floats
-from gpusched_dsl.language.checked import Comparison, Core, Expected, Function, Logic, RandomRef
-from gpusched_dsl.language.checking.walk import walk
+from gpusched_dsl.language.checked import Core, Expected, Function, RandomRef
 from gpusched_dsl.language.diagnostics import DiagnosticError
 
 if TYPE_CHECKING:
@@ -53,17 +52,13 @@ class Expectations:
         inner = self.inwards(core)
         if not isinstance(inner, Expected) or inner.body is not core.body:
             return self.ev.numbers(inner, frame)
-        eventful = core.given is not None or any(isinstance(p, Comparison | Logic) for p in walk(core.body))
-        found = None if eventful else ClosedForms(self.ev, core, frame).values()
-        if found is None:
-            # Outcomes decide comparisons as they are written; an interval may miss its end by a rounding.
-            situation = self.through(core, frame)
-            if situation is not None:
-                return self._mean(core, frame, situation)
-            found = ClosedForms(self.ev, core, frame).values()
-        if found is None:
+        found = ClosedForms(self.ev, core, frame).values()
+        if found is not None:
+            return found
+        situation = self.through(core, frame)
+        if situation is None:
             raise self.no_form(core)
-        return found
+        return self._mean(core, frame, situation)
 
     def through(self, core: Expected, frame: Frame) -> Outcomes | None:
         """The outcomes of its random quantities; None when some are not finite."""

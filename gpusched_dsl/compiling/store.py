@@ -57,8 +57,10 @@ class RandomLaws:
         if len(used) == 1:
             return np.broadcast_to(function(self.laws[int(used[0])], *arrays), which.shape)
         result = np.empty(len(which))
-        for law in used.tolist():
-            rows = np.flatnonzero(which == law)
+        order = np.argsort(which, kind="stable")
+        ends = np.searchsorted(which[order], used, side="right").tolist()
+        for law, begin, end in zip(used.tolist(), [0, *ends], ends, strict=False):
+            rows = order[begin:end]
             result[rows] = function(self.laws[law], *(a[rows] for a in arrays))
         return result
 

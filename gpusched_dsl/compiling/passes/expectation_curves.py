@@ -20,7 +20,7 @@ from gpusched_dsl.ir.matrix import Floats
 
 # More atoms than that in the range are approximated too: every entry gets a row for each of them.
 EXACT_ATOMS = 1000
-GRID = 1000
+GRID = 500
 
 
 @dataclass(frozen=True, eq=False)
