@@ -22,6 +22,9 @@ from gpusched_dsl.policies.ladders import Ladders, filtered
 from gpusched_dsl.policies.laws import Laws
 from gpusched_dsl.policies.price_search import PriceSearch
 
+# Lateness below this share of the time that is needed is none.
+IN_TIME = 1e-10
+
 
 class Status(IntEnum):
     """`OK`: the due date binds; `LOOSE`: every rung meets it; `INFEASIBLE`: no rung does; `DONE`: no work left."""
@@ -110,7 +113,8 @@ def _statuses(ladders: Ladders, work: Conditioned, left: Floats) -> NDArray[np.i
     remaining = work.limit - work.done
     status = np.full(len(left), Status.OK, dtype=np.int8)
     status[remaining * ladders.pace[:, 0] <= left] = Status.LOOSE
-    status[remaining * ladders.pace[:, -1] > left] = Status.INFEASIBLE
+    # A job that is on its way on the fastest rung may lack time by what rounding makes.
+    status[remaining * ladders.pace[:, -1] * (1 - IN_TIME) > left] = Status.INFEASIBLE
     status[~work.possible] = Status.DONE
     return status
 
@@ -148,7 +152,7 @@ def _priced(
     last = np.arange(ends.shape[1]) >= ladders.counts[:, None] - 1
     return Profiles(
         ladders, status, work.done, work.limit, np.where(last, work.limit[:, None], ends), price,
-        energy, time, worst_energy, worst_time, np.maximum(worst_time - left, 0.0),
+        energy, time, worst_energy, worst_time, np.where(status == Status.INFEASIBLE, worst_time - left, 0.0),
     )  # fmt: skip
 
 

@@ -34,7 +34,8 @@ def certify(case: Instance, found: Profiles, row: int) -> None:
         assert found.lateness[row] == pytest.approx(remaining / case.speed.max() - case.left)
         assert (x[1:-1] == case.done).all()
         return
-    assert found.lateness[row] <= 1e-9 * max(1.0, case.left)
+    assert found.lateness[row] == 0
+    assert time <= case.left + 1e-9 * max(1.0, case.left)
     if remaining / speed[0] <= case.left:
         assert found.status[row] == Status.LOOSE
         assert (x[1:] == LIMIT).all()
@@ -179,3 +180,27 @@ def test_a_law_that_ends_before_the_limit_runs_the_rest_for_nothing() -> None:
     assert found.deadline_price[0] == 0.0
     assert found.energy[1] > 30.0
     assert found.worst_time.tolist() == pytest.approx([80.0, 75.0])
+
+
+def test_units_do_not_matter() -> None:
+    """Seconds or hours, cents or dollars, single epochs or thousands: the same profile in other numbers."""
+    rng = np.random.default_rng(43)
+    cases = [random_instance(rng, "discrete") for _ in range(40)]
+    found = solved(cases)
+    ladders = filtered(padded([c.speed for c in cases]) / 3600, padded([c.rate for c in cases]) * 1e-5)
+    left = np.array([c.left for c in cases]) * 3600
+    scaled = speed_profiles(ladders, [c.law for c in cases], left, LIMIT, [c.done for c in cases])
+    np.testing.assert_array_equal(scaled.status, found.status)
+    np.testing.assert_allclose(scaled.energy, found.energy * 3600e-5, rtol=1e-9)
+    np.testing.assert_allclose(scaled.switch_at, found.switch_at, atol=1e-7)
+
+
+def test_a_job_on_its_last_rung_stays_in_time() -> None:
+    """Just enough time, up to rounding, is enough."""
+    done = np.linspace(0, 99.9, 200)
+    ladders = filtered(np.tile([1.0, 1.8, 2.6], (200, 1)), np.tile([1.0, 2.0, 3.0], (200, 1)))
+    for left in ((LIMIT - done) / 2.6, np.nextafter((LIMIT - done) / 2.6, 0)):
+        found = speed_profiles(ladders, [uniform(0.0, LIMIT)] * 200, left, LIMIT, done)
+        assert (found.status == Status.OK).all()
+        np.testing.assert_allclose(found.switch_at[:, :2], np.tile(done[:, None], 2), atol=1e-9)
+        assert not found.lateness.any()
