@@ -198,8 +198,8 @@ def test_units_do_not_matter() -> None:
 def test_a_job_on_its_last_rung_stays_in_time() -> None:
     """Just enough time, up to rounding, is enough."""
     done = np.linspace(0, 99.9, 200)
-    ladders = filtered(np.tile([1.0, 1.8, 2.6], (200, 1)), np.tile([1.0, 2.0, 3.0], (200, 1)))
-    for left in ((LIMIT - done) / 2.6, np.nextafter((LIMIT - done) / 2.6, 0)):
+    ladders = filtered(np.tile([1.0, 1.8, 2.4], (200, 1)), np.tile([1.0, 2.0, 3.0], (200, 1)))
+    for left in ((LIMIT - done) / 2.4, np.nextafter((LIMIT - done) / 2.4, 0)):
         found = speed_profiles(ladders, [uniform(0.0, LIMIT)] * 200, left, LIMIT, done)
         assert (found.status == Status.OK).all()
         np.testing.assert_allclose(found.switch_at[:, :2], np.tile(done[:, None], 2), atol=1e-9)
