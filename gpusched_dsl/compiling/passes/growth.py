@@ -121,6 +121,11 @@ class Growth:
         """The index domain for rows or columns that belong to some columns, old or new."""
         return _index_in((*self.problem.column_families, *self._families), columns)
 
+    @property
+    def bounds(self) -> tuple[Floats, Floats]:
+        """The lower and the upper bounds of all columns so far."""
+        return np.concatenate(self._lower), np.concatenate(self._upper)
+
     def substitute(self, columns: Int32s, by: Int32s) -> None:
         """Read `by[i]` wherever `columns[i]` stands (in rows, objectives, definitions); `by` are kept columns."""
         self._substituted[len(self._substituted)] = (columns, by)

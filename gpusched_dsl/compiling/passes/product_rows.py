@@ -15,10 +15,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from gpusched_dsl.compiling.bounds import Bounds
 from gpusched_dsl.compiling.passes.growth import Growth
 from gpusched_dsl.compiling.passes.product_factors import Flags, Times
 from gpusched_dsl.compiling.passes.rows import Rows, with_numbers, within
+from gpusched_dsl.ir.definitions import Affines
 from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.problem import Floats
 
 
@@ -53,8 +56,10 @@ def _per_entry(
         rows.add_affines(every, some.factor, -sign * factor)
     rows.add_affines(some.owner, some.literals, -bound[some.owner])
     rows.constants += bound * (np.bincount(some.owner, minlength=len(entries)) + shift)
-    index = growth.index(some.results)
-    growth.add_rows(name, index, rows.matrix(), -np.inf, rows.side, some.span)
+    kept, matrix = _that_bind(growth, rows)
+    if len(kept):
+        index = growth.index(some.results[kept])
+        growth.add_rows(name, index, matrix.take(kept), -np.inf, rows.side[kept], some.span)
 
 
 def _per_literal(
@@ -72,6 +77,17 @@ def _per_literal(
     if factor:
         rows.add_affines(every, some.factor.take(owner), -sign)
         rows.constants += bound[owner]
-    single = len(owner) == len(entries)
-    index = growth.index(some.results) if single else with_numbers(growth.index(some.results[owner]), within(owner))
-    growth.add_rows(name, index, rows.matrix(), -np.inf, rows.side, some.span)
+    kept, matrix = _that_bind(growth, rows)
+    if not len(kept):
+        return
+    index = growth.index(some.results[owner[kept]])
+    if len(owner) > len(entries):
+        index = with_numbers(index, within(owner)[kept])
+    growth.add_rows(name, index, matrix.take(kept), -np.inf, rows.side[kept], some.span)
+
+
+def _that_bind(growth: Growth, rows: Rows) -> tuple[Codes, Matrix]:
+    """The rows that some point within the bounds breaks: of a product that must be 0, one row is left of three."""
+    matrix = rows.matrix()
+    _, most = Bounds(*growth.bounds).of(Affines(matrix, rows.constants))
+    return np.flatnonzero(~(most <= 0.0)), matrix
