@@ -47,9 +47,9 @@ def directions_of(problem: Problem, bounds: Bounds) -> Directions:
     down, up = np.zeros(problem.columns, dtype=np.bool_), np.zeros(problem.columns, dtype=np.bool_)
     for objective in problem.objectives:
         sign = 1.0 if objective.sense == "minimize" else -1.0
-        for term in objective.terms:
-            down[term.columns[sign * term.coefficients > 0]] = True
-            up[term.columns[sign * term.coefficients < 0]] = True
+        costs = sign * objective.costs(problem.columns)  # what one named term gains another may lose
+        down |= costs > 0
+        up |= costs < 0
     _read_rows(problem, down, up)
     for definition in reversed(problem.definitions):
         arguments = definition.arguments

@@ -79,9 +79,7 @@ def formulas() -> dict[str, str]:
     return found
 
 
-@pytest.mark.parametrize(
-    "law", [CONTINUOUS[0], *(pytest.param(c, marks=pytest.mark.slow) for c in CONTINUOUS)]
-)
+@pytest.mark.parametrize("law", [CONTINUOUS[0], *(pytest.param(c, marks=pytest.mark.slow) for c in CONTINUOUS)])
 def test_closed_forms_agree_with_samples(law: str) -> None:
     declarations = f"{SETS} random W ~ {law}; random V ~ exponential(mean = 5);"
     found = values_of(declarations, formulas())
