@@ -12,7 +12,11 @@ if TYPE_CHECKING:  # the names of backends must not cost the import of NumPy
     from gpusched_dsl.backends.protocol import Backend
 
 GROUP = "gpusched_dsl.backends"
-BUILT_IN = {"highs": "gpusched_dsl.backends.highs:HighsBackend", "scip": "gpusched_dsl.backends.scip:ScipBackend"}
+BUILT_IN = {
+    "cvxpy": "gpusched_dsl.backends.cvxpy_backend:CvxpyBackend",
+    "highs": "gpusched_dsl.backends.highs:HighsBackend",
+    "scip": "gpusched_dsl.backends.scip:ScipBackend",
+}
 
 
 @cache

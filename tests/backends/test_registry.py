@@ -13,7 +13,7 @@ from gpusched_dsl.language.diagnostics import DiagnosticError
 
 
 def test_names() -> None:
-    assert {"highs", "scip"} <= set(registry.backend_names())
+    assert {"cvxpy", "highs", "scip"} <= set(registry.backend_names())
 
 
 def test_same_backend_each_time() -> None:
@@ -54,7 +54,7 @@ def test_other_packages_can_add_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "entry_points", lambda group: [added])
     registry._known.cache_clear()
     try:
-        assert registry.backend_names() == ("highs", "other", "scip")
+        assert registry.backend_names() == ("cvxpy", "highs", "other", "scip")
     finally:
         registry._known.cache_clear()
 

@@ -1,0 +1,190 @@
+"""CVXPY behind the backend protocol: convex problems, compiled once and solved again with other numbers.
+
+CVXPY takes seconds to load. It is loaded for nonlinear problems, which run on Clarabel, and where the option `solver`
+names a solver that CVXPY knows. Linear problems, with or without integers, go to HiGHS as they are.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import logging
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpusched_dsl.backends.convexity import needed_halves
+from gpusched_dsl.backends.highs import HighsSession
+from gpusched_dsl.backends.protocol import Capabilities, Monitor, Progress, SolveOptions
+from gpusched_dsl.ir.answer import Answer, Status
+from gpusched_dsl.ir.problem import Floats, Problem
+from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
+
+if TYPE_CHECKING:
+    from gpusched_dsl.backends.cvxpy_model import Formulation
+    from gpusched_dsl.backends.cvxpy_runs import Runner
+
+# As `cvxpy_terms.TAKEN`, which cannot be imported before CVXPY.
+ACCEPTS = frozenset({"power", "exp", "log"})
+DEFAULT_LINEAR, DEFAULT_CONIC = "highs", "clarabel"
+
+
+@cache
+def _versions() -> dict[str, str]:
+    packages = {"CVXPY": "cvxpy", "Clarabel": "clarabel", "highspy": "highspy"}
+    return {name: importlib.metadata.version(package) for name, package in packages.items()}
+
+
+class CvxpyBackend:
+    """Convex problems by CVXPY; with integers only linear ones."""
+
+    name = "cvxpy"
+    capabilities = Capabilities(in_place_update=True, threads=False, accepts=ACCEPTS, convex=True)
+
+    def versions(self) -> dict[str, str]:
+        return dict(_versions())
+
+    def open(self, problem: Problem) -> CvxpySession:
+        return CvxpySession(problem)
+
+
+class CvxpySession:
+    """One problem, compiled by CVXPY or loaded into HiGHS as solves ask for it."""
+
+    def __init__(self, problem: Problem) -> None:
+        _refuse_integers(problem)
+        self._problem = problem
+        self._model: Formulation | None = None
+        self._runner: Runner | None = None
+        self._highs: HighsSession | None = None
+        if problem.is_linear:
+            self._highs = HighsSession(problem)
+        else:
+            self._compiled()
+
+    def update(self, problem: Problem) -> None:
+        """Take over the numbers; compiled anew where a side or bound appears, goes, or meets its opposite.
+
+        Large problems are always compiled anew, which is faster than to compile them with parameters.
+        """
+        _refuse_integers(problem)
+        self._problem = problem
+        if self._highs is not None:
+            self._highs.update(problem)
+        if self._model is not None and not self._model.take(problem, needed_halves(problem)):
+            self._model = None
+
+    def close(self) -> None:
+        if self._highs is not None:
+            self._highs.close()
+        self._highs = self._model = self._runner = None
+
+    def solve(self, options: SolveOptions, start: Floats | None = None, monitor: Monitor | None = None) -> Answer:
+        """Solve; raises DiagnosticError for an unknown option and when the solver ends without an answer."""
+        began = time.perf_counter()
+        default = DEFAULT_LINEAR if self._problem.is_linear else DEFAULT_CONIC
+        name = str(options.extra.get("solver", default)).lower()
+        options = replace(options, extra={n: v for n, v in options.extra.items() if n != "solver"})
+        if name == DEFAULT_LINEAR and self._problem.is_linear:
+            self._highs = self._highs or HighsSession(self._problem)
+            return self._highs.solve(options, start, monitor)
+        with quiet():
+            from gpusched_dsl.backends.cvxpy_runs import runner_named
+
+            if self._runner is None or self._runner.name != name.upper():
+                self._runner = runner_named(name)
+            answer = self._answer(self._compiled(), self._runner, options, monitor)
+            if answer.status is Status.INFEASIBLE_OR_UNBOUNDED:
+                limit = options.time_limit
+                rest = None if limit is None else max(0.0, limit - (time.perf_counter() - began))
+                status = self._unbounded_or_infeasible(self._runner, replace(options, time_limit=rest), monitor)
+                answer = replace(answer, status=status)
+        return replace(answer, solve_seconds=time.perf_counter() - began)
+
+    def _compiled(self) -> Formulation:
+        if self._model is None:
+            with quiet():
+                from gpusched_dsl.backends.cvxpy_model import Formulation
+
+                self._model = Formulation(self._problem, needed_halves(self._problem))
+        return self._model
+
+    def _answer(self, model: Formulation, runner: Runner, options: SolveOptions, monitor: Monitor | None) -> Answer:
+        """What the solver found in the terms of the problem, which may be one of maximisation."""
+        from gpusched_dsl.backends.cvxpy_runs import Request
+
+        problem = self._problem
+        objective = problem.objectives[0] if problem.objectives else None
+        sign = -1.0 if objective is not None and objective.sense == "maximize" else 1.0
+        offset = 0.0 if objective is None else objective.offset
+        watcher = monitor if monitor is None or sign > 0 else Mirrored(monitor)
+        answer = runner.run(model.problem, Request(options, watcher, sign * offset))
+        bound = None if answer.bound is None else sign * answer.bound
+        if model.x.value is None or answer.status not in (Status.OPTIMAL, Status.LIMIT):
+            return replace(answer, bound=bound)
+        values = np.asarray(model.x.value, dtype=np.float64).reshape(-1)
+        value = 0.0 if objective is None else objective.value(values)
+        proved = answer.status is Status.OPTIMAL
+        duals = model.duals(problem) if proved and not problem.is_mip else None
+        return replace(
+            answer,
+            values=values,
+            objective=value,
+            bound=value if bound is None and proved else bound,
+            row_duals=None if duals is None else duals[0],
+            reduced_costs=None if duals is None else duals[1],
+        )
+
+    def _unbounded_or_infeasible(self, runner: Runner, options: SolveOptions, monitor: Monitor | None) -> Status:
+        """Tell the two apart: a solver that shows the dual to be infeasible leaves open whether there is a point."""
+        from gpusched_dsl.backends.cvxpy_model import Formulation
+        from gpusched_dsl.backends.cvxpy_runs import Request
+
+        feasibility = Formulation(replace(self._problem, objectives=()), needed_halves(self._problem))
+        status = runner.run(feasibility.problem, Request(options, monitor)).status
+        known = {Status.OPTIMAL: Status.UNBOUNDED, Status.INFEASIBLE: Status.INFEASIBLE}
+        return known.get(status, Status.INFEASIBLE_OR_UNBOUNDED)
+
+
+class Mirrored:
+    """Passes on progress of a problem whose objective was turned round to be minimised."""
+
+    def __init__(self, monitor: Monitor) -> None:
+        self._monitor = monitor
+
+    def progress(self, progress: Progress) -> None:
+        objective, bound = (None if v is None else -v for v in (progress.objective, progress.bound))
+        self._monitor.progress(replace(progress, objective=objective, bound=bound))
+
+    @property
+    def stop_requested(self) -> bool:
+        return self._monitor.stop_requested
+
+
+def _refuse_integers(problem: Problem) -> None:
+    """Raises DiagnosticError (GSM4003) for nonlinear problems with integers, before CVXPY is loaded."""
+    if problem.is_linear or not problem.is_mip:
+        return
+    term = problem.definitions[0]
+    family = problem.column_family(int(np.argmax(problem.integer)))
+    message = f"the backend `cvxpy` takes whole variables such as `{family.name}` in linear problems only"
+    note = f"`{term.name}` is not linear"
+    raise DiagnosticError([Diagnostic("GSM4003", message, term.span, notes=(note,), help="choose `scip`")])
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Without CVXPY's warnings and log lines, which are about its own workings."""
+    before = logging.root.manager.disable
+    logging.disable(max(before, logging.WARNING))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(before)
