@@ -15,7 +15,7 @@ from gpusched_dsl.ir.problem import Family, Floats, Matrix, Objective, Problem, 
 # Solvers compare costs, bounds and objectives with absolute tolerances between 1e-9 and 1e-6, but a cost of 1e-7 for a
 # quantity in thousands counts. Objectives with a cost below the first size are multiplied by a power of two, which is
 # exact, that brings their largest cost near the second.
-SMALL_COST, LARGE_COST = 2.0**-10, 2.0**10
+SMALL_COST, LARGE_COST = 2.0**-10, 2.0**4
 
 
 @dataclass(frozen=True, slots=True)
