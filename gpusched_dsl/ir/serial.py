@@ -2,7 +2,8 @@
 
 Arrays are plain JSON numbers that read back as the same doubles; `null` is a bound or side that is infinite. Index
 domains are stored once, by number, and products as their factors, so that provenance stays small beside the numbers.
-Source places are written as `file:line:column` for readers; a loaded problem has no spans.
+Source places are written as `file:line:column` for readers; a loaded problem has no spans. Version 1 is of linear
+problems and still written for them; version 2 has auxiliary columns, definitions and conditions.
 """
 
 from __future__ import annotations
@@ -16,16 +17,22 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from gpusched_dsl.ir.domains import Component, Domain, Interval, Product, Scalars, Tuples, Universe
-from gpusched_dsl.ir.problem import Family, Floats, Matrix, Objective, Problem, Term
-from gpusched_dsl.ir.serial_checks import Broken, check_file, infinite_from_none
+from gpusched_dsl.ir.problem import Family, Matrix, Objective, Problem, Term
+from gpusched_dsl.ir.serial_arrays import Broken, Number, Side, Unwritable, infinite_from_none, plain, sides
+from gpusched_dsl.ir.serial_checks import check_file
+from gpusched_dsl.ir.serial_terms import (
+    ConditionsFile,
+    DefinitionFile,
+    conditions_file,
+    conditions_of,
+    definition_file,
+    definition_of,
+)
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
 from gpusched_dsl.language.source import Span
 
 FORMAT = "gsdsl-problem"
-VERSION = 1
-
-Number = Annotated[int, Meta(ge=0, description="counted from 0")]
-Side = Annotated[float | None, Meta(description="null: infinite")]
+VERSIONS = (1, 2)
 
 
 class UniverseFile(msgspec.Struct, forbid_unknown_fields=True):
@@ -105,11 +112,15 @@ class ObjectiveFile(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=Tr
     place: str | None = None
 
 
-class ProblemFile(msgspec.Struct, forbid_unknown_fields=True):
-    """A mixed-integer linear problem with the names it had in its model."""
+class ProblemFile(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
+    """A mixed-integer problem with the names it had in its model.
+
+    Its columns are those of `variables` and, behind them, those of `auxiliary`, which `definitions` give their values:
+    each reads declared columns and results of definitions before it. Without these and `conditions` it is linear.
+    """
 
     format: Literal["gsdsl-problem"]
-    version: Literal[1]
+    version: Literal[1, 2]
     name: str
     universes: list[UniverseFile]
     domains: list[DomainFile]
@@ -120,6 +131,9 @@ class ProblemFile(msgspec.Struct, forbid_unknown_fields=True):
     integer: Annotated[list[tuple[Number, Number]], Meta(description="runs `first .. stop - 1` of integer columns")]
     rows: RowsFile
     objectives: list[ObjectiveFile]
+    auxiliary: list[FamilyFile] = []
+    definitions: list[DefinitionFile] = []
+    conditions: ConditionsFile | None = None
 
 
 class _Header(msgspec.Struct):
@@ -128,33 +142,38 @@ class _Header(msgspec.Struct):
 
 
 def to_json(problem: Problem) -> bytes:
-    """The JSON text; raises DiagnosticError for coefficients, costs or sides that JSON cannot hold."""
-    _refuse_unwritable(problem)
-    store = _Store()
-    variables = [store.family(f) for f in problem.variables]
-    constraints = [store.family(f) for f in problem.constraints]
-    matrix = problem.matrix
-    file = ProblemFile(
+    """The JSON text; raises DiagnosticError (GSM4023) for numbers and laws that the format has no form for."""
+    try:
+        return msgspec.json.encode(_problem_file(problem))
+    except Unwritable as failure:
+        _fail("GSM4023", f"the problem holds {failure}")
+
+
+def _problem_file(problem: Problem) -> ProblemFile:
+    store, matrix = _Store(), problem.matrix  # the store is full once all families have been looked at
+    return ProblemFile(
         format="gsdsl-problem",
-        version=1,
+        version=1 if problem.is_linear and not problem.auxiliary else 2,
         name=problem.name,
+        variables=[store.family(f) for f in problem.variables],
+        constraints=[store.family(f) for f in problem.constraints],
+        auxiliary=[store.family(f) for f in problem.auxiliary],
         universes=[UniverseFile(u.name, list(u.labels)) for u in store.universes],
         domains=store.domains,
-        variables=variables,
-        constraints=constraints,
-        lower=problem.lower.tolist(),  # msgspec writes infinities as null
-        upper=problem.upper.tolist(),
+        lower=sides(problem.lower, -np.inf),
+        upper=sides(problem.upper, np.inf),
         integer=_runs(problem.integer),
         rows=RowsFile(
             matrix.starts.tolist(),
             matrix.columns.tolist(),
-            matrix.values.tolist(),
-            problem.row_lower.tolist(),
-            problem.row_upper.tolist(),
+            plain(matrix.values),
+            sides(problem.row_lower, -np.inf),
+            sides(problem.row_upper, np.inf),
         ),
         objectives=[_objective_file(o) for o in problem.objectives],
+        definitions=[definition_file(d) for d in problem.definitions],
+        conditions=conditions_file(problem.conditions),
     )
-    return msgspec.json.encode(file)
 
 
 def from_json(text: bytes) -> Problem:
@@ -165,8 +184,9 @@ def from_json(text: bytes) -> Problem:
         _fail("GSM4020", f"this is not a problem in JSON: {failure}")
     if header.format != FORMAT:
         _fail("GSM4020", f"this JSON is not a problem: its `format` is not `{FORMAT}`")
-    if header.version != VERSION:
-        _fail("GSM4021", f"this problem is in version {header.version} of its format; version {VERSION} is understood")
+    if header.version not in VERSIONS:
+        message = f"this problem is in version {header.version} of its format; versions up to {VERSIONS[-1]} are read"
+        _fail("GSM4021", message)
     try:
         file = msgspec.json.decode(text, type=ProblemFile)
         check_file(file)
@@ -232,7 +252,7 @@ def _place(span: Span | None) -> str | None:
 
 def _objective_file(objective: Objective) -> ObjectiveFile:
     terms = [
-        TermFile(t.columns.tolist(), t.coefficients.tolist(), float(t.constant), t.name, _place(t.span))
+        TermFile(t.columns.tolist(), plain(t.coefficients), plain(np.array([t.constant]))[0], t.name, _place(t.span))
         for t in objective.terms
     ]
     sense: Any = objective.sense
@@ -244,22 +264,6 @@ def _runs(marked: NDArray[np.bool_]) -> list[tuple[int, int]]:
     return list(zip(np.flatnonzero(steps == 1).tolist(), np.flatnonzero(steps == -1).tolist(), strict=True))
 
 
-def _refuse_unwritable(problem: Problem) -> None:
-    terms = [t for o in problem.objectives for t in o.terms]
-    numbers: list[Floats] = [problem.matrix.values, *(t.coefficients for t in terms)]
-    constants = np.array([t.constant for t in terms])
-    lower = np.concatenate([problem.lower, problem.row_lower])
-    upper = np.concatenate([problem.upper, problem.row_upper])
-    sound = (
-        all(np.isfinite(n).all() for n in [*numbers, constants])
-        and not (np.isnan(lower) | np.isposinf(lower)).any()
-        and not (np.isnan(upper) | np.isneginf(upper)).any()
-    )
-    if not sound:
-        message = "the problem holds a coefficient, cost or side that is not a number or infinite where it may not be"
-        _fail("GSM4023", message)
-
-
 def _problem(file: ProblemFile) -> Problem:
     universes = [Universe(u.name, tuple(u.labels)) for u in file.universes]
     domains: list[Domain] = []
@@ -269,9 +273,10 @@ def _problem(file: ProblemFile) -> Problem:
     for first, stop in file.integer:
         integer[first:stop] = True
     rows = file.rows
+    variables = _families(file.variables, domains)
     return Problem(
         name=file.name,
-        variables=_families(file.variables, domains),
+        variables=variables,
         lower=infinite_from_none(file.lower, -np.inf),
         upper=infinite_from_none(file.upper, np.inf),
         integer=integer,
@@ -284,6 +289,9 @@ def _problem(file: ProblemFile) -> Problem:
         row_lower=infinite_from_none(rows.lower, -np.inf),
         row_upper=infinite_from_none(rows.upper, np.inf),
         objectives=tuple(_objective(o) for o in file.objectives),
+        auxiliary=_families(file.auxiliary, domains, variables[-1].stop if variables else 0),
+        definitions=tuple(definition_of(d, f"definitions[{k}]") for k, d in enumerate(file.definitions)),
+        conditions=conditions_of(file.conditions),
     )
 
 
@@ -301,8 +309,8 @@ def _domain(stored: DomainFile, universes: list[Universe], earlier: list[Domain]
     return Tuples(tuple(component(number) for number in stored.components), codes)
 
 
-def _families(stored: list[FamilyFile], domains: list[Domain]) -> tuple[Family, ...]:
-    families, first = [], 0
+def _families(stored: list[FamilyFile], domains: list[Domain], first: int = 0) -> tuple[Family, ...]:
+    families = []
     for one in stored:
         family = Family(one.name, first, domains[one.domain], None, one.unit, one.part, one.doc)
         families.append(family)
