@@ -3,7 +3,7 @@
 Numbers are written with the fewest digits that read back as the same double. What the formats cannot say: MPS stores
 the upper of two sides of a row as a distance, which may move it by one unit in the last place; LP files leave out rows
 without sides and state a row with two sides as two; of several objectives a reader solves the first (MPS keeps the
-others as free rows, LP names them in a comment).
+others as free rows, LP names them in a comment). Terms that are not linear are reformulated before (`linear_files.py`).
 """
 
 from __future__ import annotations
@@ -25,24 +25,37 @@ from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
 Places = NDArray[np.int64]
 
 
-def write_mps(problem: Problem, file: Path | str | BinaryIO, names: bool = True) -> None:
-    """Write free MPS. `names=False` numbers columns `c0, c1, ...` and rows `r0, r1, ...`, which is faster."""
+def write_mps(problem: Problem, file: Path | str | BinaryIO, names: bool = True, comments: Sequence[str] = ()) -> None:
+    """Write free MPS. `names=False` numbers columns `c0, c1, ...` and rows `r0, r1, ...`, which is faster.
+
+    Rows under a condition stand in a section INDICATORS; definitions are left to whoever reads the columns.
+    """
     with _opened(file) as out:
-        _Mps(problem, out, names).write()
+        _Mps(problem, out, names, comments).write()
 
 
-def write_lp(problem: Problem, file: Path | str | BinaryIO, names: bool = True) -> None:
-    """Write CPLEX LP text; `names=False` as in `write_mps`. Raises DiagnosticError for a problem without columns."""
+def write_lp(problem: Problem, file: Path | str | BinaryIO, names: bool = True, comments: Sequence[str] = ()) -> None:
+    """Write CPLEX LP text; `names=False` as in `write_mps`.
+
+    Raises DiagnosticError (GSM4023) for a problem without columns, or with definitions or conditions.
+    """
     if problem.columns == 0:
         message = "an LP file cannot state a problem without variables"
         raise DiagnosticError([Diagnostic("GSM4023", message, help="write MPS or JSON instead")])
+    if not problem.is_linear:
+        message = "an LP file states linear rows only, and this problem has other terms"
+        help = 'write `linear(problem, "lp").problem` of `gpusched_dsl.backends.linear_files`, or JSON'
+        raise DiagnosticError([Diagnostic("GSM4023", message, help=help)])
     with _opened(file) as out:
-        _Lp(problem, out, names).write()
+        _Lp(problem, out, names, comments).write()
 
 
 class _Writer:
-    def __init__(self, problem: Problem, out: BinaryIO, names: bool, alphabet: Alphabet) -> None:
+    def __init__(
+        self, problem: Problem, out: BinaryIO, names: bool, comments: Sequence[str], alphabet: Alphabet
+    ) -> None:
         self.problem, self.out = problem, out
+        self.comments = [_ascii(comment) for comment in (*comments, *_notes(problem))]
         self.columns = entry_names(problem.column_families, "c", alphabet) if names else numbered("c", problem.columns)
         self.rows = entry_names(problem.constraints, "r", alphabet) if names else numbered("r", problem.rows)
         objectives = problem.objectives or (Objective("minimize", ()),)
@@ -71,12 +84,12 @@ class _Writer:
 
 
 class _Mps(_Writer):
-    def __init__(self, problem: Problem, out: BinaryIO, names: bool) -> None:
-        super().__init__(problem, out, names, MPS)
+    def __init__(self, problem: Problem, out: BinaryIO, names: bool, comments: Sequence[str]) -> None:
+        super().__init__(problem, out, names, comments, MPS)
 
     def write(self) -> None:
         problem = self.problem
-        self.text("".join(f"* {note}\n" for note in _notes(problem)))
+        self.text("".join(f"* {comment}\n" for comment in self.comments))
         self.text(f"NAME {MPS.clean(problem.name) or 'problem'}\n")
         if self.objectives[0].sense == "maximize":
             self.text("OBJSENSE\n    MAX\n")
@@ -144,7 +157,7 @@ class _Mps(_Writer):
         problem = self.problem
         binary = problem.integer & (problem.lower == 0) & (problem.upper == 1)
         self._bound("BV", binary, None)  # readers take no other column for that of a condition
-        lower, upper = np.where(binary, 0.0, problem.lower), np.where(binary, np.inf, problem.upper)
+        lower, upper = np.where(binary, 0.0, problem.lower) + 0.0, np.where(binary, np.inf, problem.upper) + 0.0
         integer = problem.integer & ~binary
         below, above = np.isfinite(lower), np.isfinite(upper)
         fixed = below & above & (lower == upper)
@@ -176,12 +189,12 @@ class _Mps(_Writer):
 
 
 class _Lp(_Writer):
-    def __init__(self, problem: Problem, out: BinaryIO, names: bool) -> None:
-        super().__init__(problem, out, names, LP)
+    def __init__(self, problem: Problem, out: BinaryIO, names: bool, comments: Sequence[str]) -> None:
+        super().__init__(problem, out, names, comments, LP)
 
     def write(self) -> None:
         problem, objective = self.problem, self.objectives[0]
-        self.text("".join(f"\\ {note}\n" for note in _notes(problem)))
+        self.text("".join(f"\\ {comment}\n" for comment in self.comments))
         self.text("maximize\n" if objective.sense == "maximize" else "minimize\n")
         self.text(f"{self.objective_names[0]}:\n")
         costs = objective.costs(problem.columns)
@@ -229,7 +242,7 @@ class _Lp(_Writer):
             self.put(_placed([heads, terms, tails], places))
 
     def _bounds(self) -> None:
-        lower, upper = self.problem.lower, self.problem.upper
+        lower, upper = self.problem.lower + 0.0, self.problem.upper + 0.0  # no negative zeros
         below, above = np.isfinite(lower), np.isfinite(upper)
         free = np.flatnonzero(~below & ~above)
         self.lines(" ", self.columns.gather(free), " free")
@@ -260,7 +273,11 @@ def _candidates(objective: Objective, number: int, alphabet: Alphabet) -> Iterat
 
 def _notes(problem: Problem) -> Sequence[str]:
     later = [f"{'' if o.name is None else o.name + ', '}to {o.sense}" for o in problem.objectives[1:]]
-    return [f"objective {k + 2}: {text.encode('ascii', 'replace').decode()}" for k, text in enumerate(later)]
+    return [f"objective {k + 2}: {text}" for k, text in enumerate(later)]
+
+
+def _ascii(text: str) -> str:
+    return " ".join(text.encode("ascii", "replace").decode().splitlines())
 
 
 def _joined(*parts: pl.Series | str) -> pl.Series:

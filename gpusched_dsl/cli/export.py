@@ -44,10 +44,10 @@ def run(options: argparse.Namespace, output: Output) -> int:
         return exits.OK
     try:
         with replacing(Path(out)) as beside, beside.open("wb", buffering=0) as file:
-            write_problem(problem, options.to, file)
+            written = write_problem(problem, options.to, file)
     except OSError as failure:
         raise DiagnosticError([cannot_write(Path(out), failure)]) from failure
-    output.say(f"wrote {out}: {size_text(problem)}")
+    output.say(f"wrote {out}: {size_text(written)}")
     return exits.OK
 
 
@@ -95,18 +95,24 @@ def _losses(problem: Problem, form: str) -> list[Diagnostic]:
     return [Diagnostic("GSM6017", message, help=help, severity=Severity.WARNING)]
 
 
-def write_problem(problem: Problem, form: str, file: BinaryIO) -> None:
-    """Write a problem as `lp`, `mps` or `json` to an unbuffered file; raises DiagnosticError where it cannot be."""
+def write_problem(problem: Problem, form: str, file: BinaryIO) -> Problem:
+    """Write a problem as `lp`, `mps` or `json` to an unbuffered file and return it as it stands there.
+
+    LP and MPS hold linear rows only: other terms are reformulated. Raises DiagnosticError where that cannot be done.
+    """
     if form == "json":
         from gpusched_dsl.ir.serial import to_json
 
         text = memoryview(to_json(problem))
         while text:  # one write of an unbuffered file may take less than all
             text = text[file.write(text) :]
-        return
+        return problem
+    from gpusched_dsl.backends.linear_files import comments, linear
     from gpusched_dsl.backends.writers import write_lp, write_mps
 
-    (write_lp if form == "lp" else write_mps)(problem, file)
+    prepared = linear(problem, form)
+    (write_lp if form == "lp" else write_mps)(prepared.problem, file, comments=comments(prepared))
+    return prepared.problem
 
 
 def _copy_out(file: BinaryIO) -> None:

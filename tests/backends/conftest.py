@@ -6,3 +6,4 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "conformance"))
+sys.path.insert(0, str(Path(__file__).parent.parent / "compiling" / "passes"))  # the builder of small problems

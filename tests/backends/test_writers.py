@@ -31,6 +31,7 @@ from gpusched_dsl.backends.driver import solve_problem
 from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.backends.text_names import LP, MPS, entry_names
 from gpusched_dsl.backends.writers import write_lp, write_mps
+from gpusched_dsl.ir.definitions import Conditions
 from gpusched_dsl.ir.domains import Interval, Product, Scalars, Universe
 from gpusched_dsl.ir.problem import Family, Problem
 from gpusched_dsl.language.diagnostics import DiagnosticError
@@ -234,6 +235,14 @@ def test_of_several_objectives_the_first_is_read(tmp_path: Path, ending: str) ->
 def test_lp_needs_a_column() -> None:
     with pytest.raises(DiagnosticError) as caught:
         write_lp(problem(minimize(offset=1), columns=0), io.BytesIO())
+    assert caught.value.diagnostics[0].code == "GSM4023"
+
+
+def test_lp_has_linear_rows_only() -> None:
+    one = problem(minimize(1), columns=1, rows=[at_least(2, 1)], integer=True)
+    some = Conditions(np.array([0]), np.array([0], dtype=np.int32), np.array([True]))
+    with pytest.raises(DiagnosticError) as caught:
+        write_lp(replace(one, conditions=some), io.BytesIO())
     assert caught.value.diagnostics[0].code == "GSM4023"
 
 

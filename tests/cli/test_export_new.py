@@ -36,9 +36,59 @@ def test_json_is_the_problem(gsdsl: Run, pack: Path) -> None:
     assert problem.row_upper.tolist() == [9.0]
 
 
+TERMS = """\
+model Terms {
+  var x[i in 1..3] binary;
+  var y >= 0 <= 5;
+  var n integer >= 0 <= 4;
+  maximize t: y * x[1] + max(x[2] * 2, y - 1) - n * n - y + 3 * x[3];
+  constraint c: x[1] + n >= 1;
+  constraint d: x[3] == 1 => y <= 2;
+}
+scenario S for Terms { }
+"""
+
+
+@pytest.mark.parametrize("form", ["lp", "mps"])
+def test_terms_are_made_linear(gsdsl: Run, tmp_path: Path, form: str) -> None:
+    model, out = tmp_path / "terms.gsm", tmp_path / f"terms.{form}"
+    model.write_text(TERMS)
+    done = gsdsl("export", model, "--to", form, "--out", out)
+    assert (done.code, done.err) == (0, "")
+    assert "x * y: " in out.read_text().partition("maximize")[0]
+    highs = highspy.Highs()
+    highs.silent()
+    assert highs.readModel(str(out)) == highspy.HighsStatus.kOk
+    assert f"{highs.getNumCol()} columns" in done.out
+    highs.run()
+    assert highs.getInfo().objective_function_value == pytest.approx(5.0)  # enumerated by hand
+
+
+def test_terms_are_kept_in_json(gsdsl: Run, tmp_path: Path) -> None:
+    model, out = tmp_path / "terms.gsm", tmp_path / "terms.json"
+    model.write_text(TERMS)
+    assert gsdsl("export", model, "--to", "json", "--out", out).code == 0
+    direct = json.loads(gsdsl("solve", model, "--json", "-").out)
+    read = json.loads(gsdsl("solve", out, "--json", "-").out)
+    assert read["objectives"][0]["value"] == direct["objectives"][0]["value"] == pytest.approx(5.0)
+    assert read["placement"] == direct["placement"]
+    assert gsdsl("export", out, "--to", "lp").out == gsdsl("export", model, "--to", "lp").out
+
+
+def test_terms_that_no_file_of_rows_can_say(gsdsl: Run, tmp_path: Path) -> None:
+    model, out = tmp_path / "terms.gsm", tmp_path / "out.lp"
+    model.write_text(TERMS.replace("y * x[1]", "y * y"))
+    done = gsdsl("export", model, "--to", "lp", "--out", out)
+    assert done.code == 1
+    assert "error[GSM3201]: `lp` does not take `y^2`" in done.err
+    assert "export as JSON" in done.err
+    assert not out.exists()
+    assert gsdsl("export", model, "--to", "json", "--out", out).code == 0
+
+
 @pytest.mark.parametrize(("form", "words"), [("lp", "named in comments"), ("mps", "free rows"), ("json", "")])
 def test_what_a_format_cannot_say_is_told(gsdsl: Run, variant: Callable[..., Path], form: str, words: str) -> None:
-    path = variant("  constraint fits", '  then minimize pieces: sum[i in Items] take[i];\n  constraint fits')
+    path = variant("  constraint fits", "  then minimize pieces: sum[i in Items] take[i];\n  constraint fits")
     done = gsdsl("export", path, "--to", form)
     assert done.code == 0
     assert ("warning[GSM6017]" in done.err) == bool(words)
