@@ -23,7 +23,6 @@ from gpusched_dsl.backends.highs import HighsSession
 from gpusched_dsl.backends.protocol import Capabilities, Monitor, Progress, SolveOptions
 from gpusched_dsl.ir.answer import Answer, Status
 from gpusched_dsl.ir.problem import Floats, Problem
-from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
 
 if TYPE_CHECKING:
     from gpusched_dsl.backends.cvxpy_model import Formulation
@@ -44,7 +43,9 @@ class CvxpyBackend:
     """Convex problems by CVXPY; with integers only linear ones."""
 
     name = "cvxpy"
-    capabilities = Capabilities(in_place_update=True, threads=False, accepts=ACCEPTS, convex=True)
+    capabilities = Capabilities(
+        in_place_update=True, threads=False, accepts=ACCEPTS, convex=True, nonlinear_integers=False
+    )
 
     def versions(self) -> dict[str, str]:
         return dict(_versions())
@@ -57,7 +58,6 @@ class CvxpySession:
     """One problem, compiled by CVXPY or loaded into HiGHS as solves ask for it."""
 
     def __init__(self, problem: Problem) -> None:
-        _refuse_integers(problem)
         self._problem = problem
         self._model: Formulation | None = None
         self._runner: Runner | None = None
@@ -72,7 +72,6 @@ class CvxpySession:
 
         Large problems are always compiled anew, which is faster than to compile them with parameters.
         """
-        _refuse_integers(problem)
         self._problem = problem
         if self._highs is not None:
             self._highs.update(problem)
@@ -164,17 +163,6 @@ class Mirrored:
     @property
     def stop_requested(self) -> bool:
         return self._monitor.stop_requested
-
-
-def _refuse_integers(problem: Problem) -> None:
-    """Raises DiagnosticError (GSM4003) for nonlinear problems with integers, before CVXPY is loaded."""
-    if problem.is_linear or not problem.is_mip:
-        return
-    term = problem.definitions[0]
-    family = problem.column_family(int(np.argmax(problem.integer)))
-    message = f"the backend `cvxpy` takes whole variables such as `{family.name}` in linear problems only"
-    note = f"`{term.name}` is not linear"
-    raise DiagnosticError([Diagnostic("GSM4003", message, term.span, notes=(note,), help="choose `scip`")])
 
 
 @contextmanager

@@ -16,7 +16,7 @@ class Capabilities:
     """What a backend accepts; the pipeline reformulates the rest or says that it cannot.
 
     `accepts` are the operations beyond linear rows that it takes as they are, named as in `Target`; with `convex` it
-    takes them where they make the problem convex.
+    takes them where they make the problem convex. `nonlinear_integers`: such operations and integers in one problem.
     """
 
     integers: bool = True
@@ -27,6 +27,7 @@ class Capabilities:
     threads: bool = True  # False: always one; the option `threads` is then without effect
     accepts: frozenset[str] = frozenset()
     convex: bool = False
+    nonlinear_integers: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +101,8 @@ class Backend(Protocol):
     def open(self, problem: Problem) -> Session: ...
 
 
-def target_of(backend: Backend) -> Target:
-    """What problems are prepared for before this backend gets them."""
+def target_of(backend: Backend, problem: Problem) -> Target:
+    """What a problem is prepared for before this backend gets it."""
     able = backend.capabilities
-    accepts = able.accepts | {INTEGERS} if able.integers else able.accepts
-    return Target(backend.name, accepts, able.convex)
+    accepts = able.accepts if able.nonlinear_integers or not problem.is_mip else frozenset()
+    return Target(backend.name, accepts | {INTEGERS} if able.integers else accepts, able.convex)

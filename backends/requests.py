@@ -15,7 +15,9 @@ LARGEST_SEED = 2**31 - 1
 
 def check_request(backend: Backend, problem: Problem, options: SolveOptions, start: Floats | None) -> None:
     """Raise DiagnosticError when options make no sense or the backend does not accept problem, options or start."""
-    findings = [*_options(options), *_integers(backend, problem), *_capabilities(backend, options, start)]
+    findings = [*_options(options), *_capabilities(backend, options, start)]
+    if problem.is_linear:
+        findings += _integers(backend, problem)
     if start is not None:
         if start.shape != (problem.columns,):
             message = f"the start has {start.size} values, the problem {problem.columns} columns"
@@ -48,17 +50,18 @@ def check_integers(backend: Backend, problem: Problem) -> None:
 
 
 def _integers(backend: Backend, problem: Problem) -> list[Diagnostic]:
-    if backend.capabilities.integers or not problem.is_mip:
+    able = backend.capabilities
+    nonlinear = problem.definitions and not able.nonlinear_integers
+    if not problem.is_mip or (able.integers and not nonlinear):
         return []
     family = problem.column_family(int(np.argmax(problem.integer)))
-    return [
-        Diagnostic(
-            "GSM4003",
-            f"the backend `{backend.name}` does not accept integer variables such as `{family.name}`",
-            family.span,
-            help="choose another backend, for instance `highs` or `scip`",
-        )
-    ]
+    message = f"the backend `{backend.name}` does not accept integer variables such as `{family.name}`"
+    if not able.integers:
+        help = "choose another backend, for instance `highs` or `scip`"
+        return [Diagnostic("GSM4003", message, family.span, help=help)]
+    term = problem.definitions[0]
+    message += f" beside nonlinear terms such as `{term.name}`"
+    return [Diagnostic("GSM4003", message, term.span, help="choose another backend, for instance `scip`")]
 
 
 def _capabilities(backend: Backend, options: SolveOptions, start: Floats | None) -> list[Diagnostic]:

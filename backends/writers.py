@@ -42,7 +42,7 @@ def write_lp(problem: Problem, file: Path | str | BinaryIO, names: bool = True, 
     if problem.columns == 0:
         message = "an LP file cannot state a problem without variables"
         raise DiagnosticError([Diagnostic("GSM4023", message, help="write MPS or JSON instead")])
-    if not problem.is_linear:
+    if any(d.size for d in problem.definitions) or len(problem.conditions.rows):
         message = "an LP file states linear rows only, and this problem has other terms"
         help = 'write `linear(problem, "lp").problem` of `gpusched_dsl.backends.linear_files`, or JSON'
         raise DiagnosticError([Diagnostic("GSM4023", message, help=help)])

@@ -69,7 +69,7 @@ def _prepared(
     problem: Problem, backend: Backend, *, read_rows: bool = True
 ) -> tuple[Prepared | None, Sequence[Diagnostic]]:
     try:
-        return prepare(problem, target_of(backend), read_rows=read_rows), ()
+        return prepare(problem, target_of(backend, problem), read_rows=read_rows), ()
     except DiagnosticError as refusal:
         return None, refusal.diagnostics
 

@@ -17,6 +17,7 @@ from test_conformance import check_duals
 from gpusched_dsl.backends.cvxpy_backend import CvxpyBackend, CvxpySession
 from gpusched_dsl.backends.driver import resolve, solve_problem
 from gpusched_dsl.backends.protocol import Progress, SolveOptions
+from gpusched_dsl.backends.requests import check_integers
 from gpusched_dsl.backends.solved import Loading, Solved
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics import DiagnosticError
@@ -156,7 +157,7 @@ def test_compiled_problems_are_disciplined_in_their_parameters() -> None:
 def test_nonlinear_terms_and_integers_do_not_go_together() -> None:
     one = nonlinear(minimize(1, 1), columns=1, terms=[power(of(1, plus=0.5), -1)], integer=True)
     with pytest.raises(DiagnosticError) as caught:
-        CvxpyBackend().open(one)
+        check_integers(CvxpyBackend(), one)
     assert [d.code for d in caught.value.diagnostics] == ["GSM4003"]
 
 

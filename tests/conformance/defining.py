@@ -1,4 +1,4 @@
-"""Small problems with nonlinear terms: each term is a definition of its own whose result is a column behind the others."""
+"""Small problems with nonlinear terms: each is a definition of its own with a column behind the declared ones."""
 
 from __future__ import annotations
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from building import dense_rows
+from nonlinear_problems import NONLINEAR, NOT_CONVEX, NonlinearCase
 from problems import CASES, Case
 
 from gpusched_dsl.backends.driver import solve_problem
-from gpusched_dsl.backends.protocol import Backend
+from gpusched_dsl.backends.protocol import Backend, Capabilities
 from gpusched_dsl.backends.registry import backend, backend_names
 from gpusched_dsl.backends.solved import Solved
 
@@ -21,14 +22,20 @@ def solver(request: pytest.FixtureRequest) -> Backend:
 
 
 def test_the_list_is_long_and_its_names_differ() -> None:
-    names = [case.name for case in CASES]
-    assert len(names) >= 60
+    names = [case.name for case in [*CASES, *NONLINEAR]]
+    assert len(names) >= 120
     assert len(set(names)) == len(names)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def has(able: Capabilities, need: str) -> bool:
+    if need == NOT_CONVEX:
+        return not able.convex
+    return need in able.accepts or bool(getattr(able, need, False))
+
+
+@pytest.mark.parametrize("case", [*CASES, *NONLINEAR], ids=lambda case: case.name)
 def test_backend(solver: Backend, case: Case) -> None:
-    lacking = sorted(need for need in case.needs if not getattr(solver.capabilities, need))
+    lacking = sorted(need for need in case.needs if not has(solver.capabilities, need))
     if lacking:
         pytest.skip(f"{solver.name} does not have: {', '.join(lacking)}")
     start = None if case.start is None else np.array(case.start, dtype=np.float64)
@@ -45,7 +52,7 @@ def test_backend(solver: Backend, case: Case) -> None:
         assert solved.objective is None
     if solved.point is not None:
         check_point(case, solved)
-    if solved.row_duals is not None:
+    if solved.row_duals is not None and case.problem.is_linear:
         check_duals(case, solved)
     solved.close()
 
@@ -60,8 +67,8 @@ def check_optimum(case: Case, solved: Solved) -> None:
     for result in solved.objectives:
         assert result.gap is not None
         assert result.gap <= case.options.gap + CLOSE
-    linear = not case.problem.is_mip and len(case.problem.objectives) == 1
-    if solved.backend.capabilities.duals:
+    linear = case.problem.is_linear and not case.problem.is_mip and len(case.problem.objectives) == 1
+    if solved.backend.capabilities.duals and case.problem.is_linear:
         assert (solved.row_duals is not None) == linear
         assert (solved.reduced_costs is not None) == linear
     if case.row_duals is not None:
@@ -80,8 +87,14 @@ def check_point(case: Case, solved: Solved) -> None:
     rows = dense_rows(one)
     activity = rows @ point
     size = CLOSE * np.maximum(1, np.abs(rows) @ np.abs(point))
-    assert (activity >= one.row_lower - size).all()
-    assert (activity <= one.row_upper + size).all()
+    must_hold = np.ones(one.rows, dtype=bool)
+    for row, column, value in zip(one.conditions.rows, one.conditions.columns, one.conditions.values, strict=True):
+        must_hold[row] = point[column] == value
+    assert (activity >= one.row_lower - size)[must_hold].all()
+    assert (activity <= one.row_upper + size)[must_hold].all()
+    if isinstance(case, NonlinearCase):
+        declared = one.variables[-1].stop
+        assert point[declared:] == pytest.approx(case.terms(point[:declared].tolist()), rel=1e-9, abs=1e-12)
     assert solved.verification is not None
     assert solved.verification.feasible
     for stated, result in zip(one.objectives, solved.objectives, strict=True):
