@@ -16,10 +16,12 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
+from gpusched_dsl.ir.distributions import Distribution
 from gpusched_dsl.ir.domains import Component, Domain, Interval, Product, Scalars, Tuples, Universe
 from gpusched_dsl.ir.problem import Family, Matrix, Objective, Problem, Term
 from gpusched_dsl.ir.serial_arrays import Broken, Number, Side, Unwritable, infinite_from_none, plain, sides
 from gpusched_dsl.ir.serial_checks import check_file
+from gpusched_dsl.ir.serial_laws import LawFile, law_file, law_of
 from gpusched_dsl.ir.serial_terms import (
     ConditionsFile,
     DefinitionFile,
@@ -133,6 +135,7 @@ class ProblemFile(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True
     objectives: list[ObjectiveFile]
     auxiliary: list[FamilyFile] = []
     definitions: list[DefinitionFile] = []
+    laws: list[LawFile] = []
     conditions: ConditionsFile | None = None
 
 
@@ -150,8 +153,9 @@ def to_json(problem: Problem) -> bytes:
 
 
 def _problem_file(problem: Problem) -> ProblemFile:
-    store, matrix = _Store(), problem.matrix  # the store is full once all families have been looked at
-    return ProblemFile(
+    store, matrix = _Store(), problem.matrix
+    laws: dict[Distribution, int] = {}
+    return ProblemFile(  # families before what the store then holds, definitions before their laws
         format="gsdsl-problem",
         version=1 if problem.is_linear and not problem.auxiliary else 2,
         name=problem.name,
@@ -171,7 +175,8 @@ def _problem_file(problem: Problem) -> ProblemFile:
             sides(problem.row_upper, np.inf),
         ),
         objectives=[_objective_file(o) for o in problem.objectives],
-        definitions=[definition_file(d) for d in problem.definitions],
+        definitions=[definition_file(d, laws) for d in problem.definitions],
+        laws=[law_file(law) for law in laws],
         conditions=conditions_file(problem.conditions),
     )
 
@@ -274,6 +279,7 @@ def _problem(file: ProblemFile) -> Problem:
         integer[first:stop] = True
     rows = file.rows
     variables = _families(file.variables, domains)
+    laws = [law_of(law, f"laws[{k}]") for k, law in enumerate(file.laws)]
     return Problem(
         name=file.name,
         variables=variables,
@@ -290,7 +296,7 @@ def _problem(file: ProblemFile) -> Problem:
         row_upper=infinite_from_none(rows.upper, np.inf),
         objectives=tuple(_objective(o) for o in file.objectives),
         auxiliary=_families(file.auxiliary, domains, variables[-1].stop if variables else 0),
-        definitions=tuple(definition_of(d, f"definitions[{k}]") for k, d in enumerate(file.definitions)),
+        definitions=tuple(definition_of(d, laws) for d in file.definitions),
         conditions=conditions_of(file.conditions),
     )
 

@@ -51,7 +51,7 @@ def check_file(file: ProblemFile) -> None:
     same_length(file.rows.starts, rows + 1, "rows.starts", "rows.lower, plus one")
     check_sparse(file.rows.starts, file.rows.columns, file.rows.values, columns, "rows")
     binary = _binary(file, columns)
-    check_definitions(file.definitions, declared, binary)
+    check_definitions(file.definitions, len(file.laws), declared, binary)
     check_conditions(file.conditions, rows, binary)
     for k, objective in enumerate(file.objectives):
         for i, term in enumerate(objective.terms):

@@ -34,10 +34,10 @@ from gpusched_dsl.ir.serial_terms import (
 Flags = NDArray[np.bool_]
 
 
-def check_definitions(definitions: Sequence[DefinitionFile], declared: int, binary: Flags) -> None:
+def check_definitions(definitions: Sequence[DefinitionFile], laws: int, declared: int, binary: Flags) -> None:
     """Raise Broken unless every block reads declared columns and results of blocks before it only.
 
-    The first `declared` columns are declared; `binary` says of all columns whether they are 0 or 1.
+    There are `laws` laws. The first `declared` columns are declared; `binary` says which of all are 0 or 1.
     """
     made_by = np.full(len(binary), -1, dtype=np.int64)
     for k, block in enumerate(definitions):
@@ -53,7 +53,7 @@ def check_definitions(definitions: Sequence[DefinitionFile], declared: int, bina
         _check_arguments(block.arguments, len(binary), f"{place}.arguments")
         if (made_by[np.array(block.arguments.columns, dtype=np.int64)] >= k).any():
             raise Broken(f"{place}.arguments reads a column that this definition or a later one gives")
-        _check_block(block, binary, place)
+        _check_block(block, laws, binary, place)
 
 
 def _check_arguments(arguments: AffinesFile, columns: int, place: str) -> None:
@@ -62,7 +62,7 @@ def _check_arguments(arguments: AffinesFile, columns: int, place: str) -> None:
     finite(arguments.constants, f"{place}.constants")
 
 
-def _check_block(block: DefinitionFile, binary: Flags, place: str) -> None:
+def _check_block(block: DefinitionFile, laws: int, binary: Flags, place: str) -> None:
     size, arguments = len(block.results), block.arguments.constants
     if isinstance(block, ProductBlock | ExtremeBlock):
         same_length(block.starts, size + 1, f"{place}.starts", "results, plus one")
@@ -78,6 +78,7 @@ def _check_block(block: DefinitionFile, binary: Flags, place: str) -> None:
             _check_which(block.which, size, len(block.curves.starts) - 1, place, "curve")
         case PartialExpectationBlock():
             _check_which(block.which, size, len(block.laws), place, "law")
+            numbers(block.laws, laws, f"{place}.laws", "law")
         case HoldsBlock():
             for name, sides in (("lower", block.lower), ("upper", block.upper)):
                 same_length(sides, size, f"{place}.{name}", "results")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -21,9 +22,9 @@ from gpusched_dsl.ir.definitions import (
     Unary,
     unary_starts,
 )
+from gpusched_dsl.ir.distributions import Distribution
 from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.serial_arrays import Number, Side, Unwritable, infinite_from_none, plain, sides
-from gpusched_dsl.ir.serial_laws import LawFile, law_file, law_of
 
 
 class AffinesFile(msgspec.Struct, forbid_unknown_fields=True):
@@ -91,10 +92,10 @@ class PiecewiseBlock(Block, tag="piecewise"):
 
 
 class PartialExpectationBlock(Block, tag="partial_expectation"):
-    """Entry i is E[min(W, argument i)] with W of the law `laws[which[i]]`."""
+    """Entry i is E[min(W, argument i)] with W of the law that has the number `laws[which[i]]` in the file."""
 
     which: list[Number]
-    laws: list[LawFile]
+    laws: list[Number]
 
 
 class HoldsBlock(Block, tag="holds"):
@@ -120,8 +121,12 @@ class ConditionsFile(msgspec.Struct, forbid_unknown_fields=True):
 # --- writing ----------------------------------------------------------------------------------------------------------
 
 
-def definition_file(definition: Definition) -> DefinitionFile:
-    """The form of a block; raises Unwritable for numbers that JSON cannot hold."""
+def definition_file(definition: Definition, laws: dict[Distribution, int]) -> DefinitionFile:
+    """The form of a block; its laws are added to the numbered ones.
+
+    A law of several blocks has one number: terms count as equal only where they have one law.
+    Raises Unwritable for numbers that JSON cannot hold.
+    """
     matrix = definition.arguments.matrix
     said: dict[str, Any] = {
         "results": definition.results.tolist(),
@@ -143,8 +148,8 @@ def definition_file(definition: Definition) -> DefinitionFile:
         case Piecewise(curves=Curves() as curves):
             return PiecewiseBlock(which=definition.which.tolist(), curves=_curves_file(curves), **said)
         case PartialExpectation():
-            laws = [law_file(law) for law in definition.laws]
-            return PartialExpectationBlock(which=definition.which.tolist(), laws=laws, **said)
+            own = [laws.setdefault(law, len(laws)) for law in definition.laws]
+            return PartialExpectationBlock(which=definition.which.tolist(), laws=own, **said)
         case Holds():
             lower, upper = sides(definition.lower, -np.inf), sides(definition.upper, np.inf)
             return HoldsBlock(lower=lower, upper=upper, **said)
@@ -167,8 +172,8 @@ def conditions_file(conditions: Conditions) -> ConditionsFile | None:
 # --- reading ----------------------------------------------------------------------------------------------------------
 
 
-def definition_of(stored: DefinitionFile, place: str) -> Definition:
-    """The block, of a form that was checked; raises Broken for a law that is none."""
+def definition_of(stored: DefinitionFile, laws: Sequence[Distribution]) -> Definition:
+    """The block, of a form that was checked, with the laws of its file."""
     said: dict[str, Any] = {
         "results": np.array(stored.results, dtype=np.int32),
         "starts": unary_starts(len(stored.results)),
@@ -187,8 +192,8 @@ def definition_of(stored: DefinitionFile, place: str) -> Definition:
         case PiecewiseBlock():
             return Piecewise(**said, which=np.array(stored.which, dtype=np.int64), curves=_curves(stored.curves))
         case PartialExpectationBlock():
-            laws = tuple(law_of(law, f"{place}.laws[{k}]") for k, law in enumerate(stored.laws))
-            return PartialExpectation(**said, which=np.array(stored.which, dtype=np.int64), laws=laws)
+            own = tuple(laws[number] for number in stored.laws)
+            return PartialExpectation(**said, which=np.array(stored.which, dtype=np.int64), laws=own)
         case HoldsBlock():
             lower, upper = infinite_from_none(stored.lower, -np.inf), infinite_from_none(stored.upper, np.inf)
             return Holds(**said, lower=lower, upper=upper)

@@ -104,12 +104,25 @@ def test_laws_come_back(seed: int) -> None:
     assert np.array_equal(back.laws[0].partial_expectation(at), law.partial_expectation(at))  # type: ignore[attr-defined]
 
 
+def test_laws_of_two_terms_stay_one_law() -> None:
+    """Otherwise terms that are the same are taken for different ones, and no longer become one."""
+    draft = Draft()
+    (x,) = draft.columns("x", 1, 0.0, 9.0, integer=False)
+    draft.partial_expectation("g", [x, x], [1, 0], LAWS)
+    draft.partial_expectation("h", [x], [0], LAWS[1:])
+    text = to_json(draft.problem())
+    assert len(json.loads(text)["laws"]) == 2
+    g, h = from_json(text).definitions
+    assert g.laws[1] is h.laws[0]  # type: ignore[attr-defined]
+    assert g.which.tolist() == [1, 0]  # type: ignore[attr-defined]
+
+
 def test_the_form_of_linear_problems_is_what_it_was() -> None:
     draft = Draft()
     draft.columns("x", 2)
     data = json.loads(to_json(draft.problem()))
     assert data["version"] == 1
-    assert not {"auxiliary", "definitions", "conditions"} & set(data)
+    assert not {"auxiliary", "definitions", "laws", "conditions"} & set(data)
     whole = json.loads(to_json(every_kind()))
     assert whole["version"] == 2
     assert set(schema()["$defs"]["ProblemFile"]["properties"]) == set(whole)
@@ -209,20 +222,22 @@ BREAKAGES: dict[str, tuple[Callable[[dict[str, Any]], None], str]] = {
     "curve without points": (change("definitions.5.curves.starts.1", 0), "curves.starts"),
     "no curves": (change("definitions.5.curves.starts", []), "curves.starts"),
     "law beyond": (change("definitions.6.which.0", 2), "definitions[6].which mentions a law"),
-    "unknown law": (change("definitions.6.laws.0.kind", "cauchy"), "cauchy"),
-    "deviation negative": (change("definitions.6.laws.0.law.laws.1.deviation", -1.0), "deviation is not positive"),
-    "scale infinite": (change("definitions.6.laws.0.law.laws.0.scale", 1e999), "mean is not finite"),
-    "weights off 1": (change("definitions.6.laws.0.law.weights.0", 0.5), "laws[0].law.weights"),
-    "weights too few": (lambda d: d["definitions"][6]["laws"][0]["law"]["weights"].pop(), "laws[0].law.weights"),
-    "no chance": (change("definitions.6.laws.0.high", -1e9), "condition"),
+    "law beyond the file": (change("definitions.6.laws.0", 2), "definitions[6].laws mentions a law"),
+    "laws missing": (lambda d: d.pop("laws"), "definitions[6].laws"),
+    "unknown law": (change("laws.0.kind", "cauchy"), "cauchy"),
+    "deviation negative": (change("laws.0.law.laws.1.deviation", -1.0), "deviation is not positive"),
+    "scale infinite": (change("laws.0.law.laws.0.scale", 1e999), "mean is not finite"),
+    "weights off 1": (change("laws.0.law.weights.0", 0.5), "laws[0].law.weights"),
+    "weights too few": (lambda d: d["laws"][0]["law"]["weights"].pop(), "laws[0].law.weights"),
+    "no chance": (change("laws.0.high", -1e9), "condition"),
     "law without a mean": (
-        change("definitions.6.laws.0", {"kind": "lognormal", "median": 1e308, "sigma": 9.0}), "laws[0]"
+        change("laws.0", {"kind": "lognormal", "median": 1e308, "sigma": 9.0}), "laws[0]"
     ),
-    "survival rises": (change("definitions.6.laws.1.right.0", 1.5), "does not fall"),
-    "survival not to 0": (change("definitions.6.laws.1.right.1", 0.1), "does not fall"),
-    "knots fall": (change("definitions.6.laws.1.knots.0", 9.0), "knots"),
-    "no knots": (change("definitions.6.laws.1", EMPTY), "knots"),
-    "left too few": (lambda d: d["definitions"][6]["laws"][1]["left"].pop(), "left"),
+    "survival rises": (change("laws.1.right.0", 1.5), "does not fall"),
+    "survival not to 0": (change("laws.1.right.1", 0.1), "does not fall"),
+    "knots fall": (change("laws.1.knots.0", 9.0), "knots"),
+    "no knots": (change("laws.1", EMPTY), "knots"),
+    "left too few": (lambda d: d["laws"][1]["left"].pop(), "left"),
     "sides too few": (lambda d: d["definitions"][7]["lower"].pop(), "definitions[7].lower"),
     "result not binary": (change("integer", [[0, 1]]), "not binary"),
     "condition beyond the rows": (change("conditions.rows.2", 4), "conditions.rows"),
@@ -251,6 +266,6 @@ def test_laws_within_laws_are_no_crash() -> None:
     data = json.loads(to_json(every_kind()))
     inner = json.dumps({"kind": "exponential", "scale": 1.0, "offset": 0.0})
     deep = '{"kind": "censored", "high": 5.0, "law": ' * 100_000 + inner + "}" * 100_000
-    data["definitions"][6]["laws"][0] = "DEEP"
+    data["laws"][0] = "DEEP"
     text = json.dumps(data).replace('"DEEP"', deep).encode()
     assert code_of(lambda: from_json(text)) in ("GSM4020", "GSM4022")
