@@ -193,6 +193,22 @@ REFORMULATION = Case(
     targets=(Target("passes", "CPU work", against="grounding"),),
 )
 
+SHARING = Case(
+    name="sharing",
+    title="10 nodes of 8 GPUs, 20 jobs that may share GPUs: proved optimal by HiGHS, and built as printed",
+    prepare=(),
+    reference="gsdsl",
+    arms=(
+        Arm("gsdsl", "benchmarks.sharing.by_gsdsl", ("Sharing10x20", "optimum"), repeats=3),
+        Arm("gsdsl, with big M", "benchmarks.sharing.by_gsdsl", ("BigM", "optimum"), repeats=1, slow=True),
+        Arm("gsdsl, as printed, built only", "benchmarks.sharing.by_gsdsl", ("Sharing10x20Printed", "size")),
+    ),
+    targets=(
+        Target("gsdsl", figure="CPU solve", limit=15.0),
+        Target("gsdsl", figure="CPU solve", against="gsdsl, with big M", factor=1 / 3),
+    ),
+)
+
 CASES = (
     CAPACITY,
     CAPACITY_SCIP,
@@ -204,4 +220,5 @@ CASES = (
     STARTUP,
     PRICE_AWARE,
     REFORMULATION,
+    SHARING,
 )
