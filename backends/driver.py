@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 
+from gpusched_dsl.backends.lifting import lifted
 from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions, target_of
-from gpusched_dsl.backends.recovery import lifted, recovered
+from gpusched_dsl.backends.recovery import recovered
 from gpusched_dsl.backends.registry import backend as backend_named
 from gpusched_dsl.backends.requests import check_request
 from gpusched_dsl.backends.screening import refuse_unusable

@@ -1,4 +1,4 @@
-"""Back from the problem that was solved to the one that was stated, and from a start for that one to one for this."""
+"""Back from the problem that was solved to the one that was stated."""
 
 from __future__ import annotations
 
@@ -9,17 +9,8 @@ import numpy as np
 from gpusched_dsl.backends.checking import checked_bound, checked_reading, refuse_worse
 from gpusched_dsl.backends.solved import ObjectiveResult, Solved
 from gpusched_dsl.compiling.passes.steps import Prepared
-from gpusched_dsl.ir.definitions import completed
 from gpusched_dsl.ir.problem import Floats, Objective
 from gpusched_dsl.ir.verify import ObjectiveValue
-
-
-def lifted(prepared: Prepared, start: Floats | None) -> Floats | None:
-    """A start for the prepared problem; what has no value at the start begins at 0."""
-    if start is None or prepared.problem is prepared.original:
-        return start
-    full = prepared.lift(completed(prepared.original.definitions, start))
-    return np.where(np.isfinite(full), full, 0.0)
 
 
 def recovered(solved: Solved) -> Solved:

@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass, replace
 
 from gpusched_dsl.backends.checking import NOT_FEASIBLE, CheckedPoint, checked_bound, checked_point
+from gpusched_dsl.backends.lifting import lifted
 from gpusched_dsl.backends.protocol import Backend, Monitor, Session, SolveOptions
 from gpusched_dsl.backends.repair import repaired
 from gpusched_dsl.backends.requests import check_integers
@@ -122,6 +123,14 @@ class Solving:
             if refused.diagnostics[0].code != NOT_FEASIBLE:
                 raise
             refusal = refused
+            answer_again = self._with_exact_terms(answer)
+            if answer_again is not None:
+                try:
+                    checked = checked_point(problem, answer_again, self.tolerances, name)
+                except DiagnosticError:
+                    pass
+                else:
+                    return answer_again, checked
         other = repaired(self.backend, problem, answer, self.options, self.monitor) if problem.is_mip else None
         if other is not None:
             try:
@@ -134,6 +143,16 @@ class Solving:
         if refusal is not None:
             raise refusal
         return answer, checked
+
+    def _with_exact_terms(self, answer: Answer) -> Answer | None:
+        """The answer with the columns that passes added computed anew from the declared ones.
+
+        Interior-point methods leave small errors in each of the many rows that say what a term is.
+        """
+        if self.prepared.problem is self.prepared.original or answer.values is None:
+            return None
+        values = lifted(self.prepared, self.prepared.recover(answer.values))
+        return replace(answer, values=values, objective=None)
 
     def _hand_over(self, problem: Problem) -> None:
         began = time.perf_counter()

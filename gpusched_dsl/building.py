@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from gpusched_dsl.reporting.result import Origins
 
 DEFAULT_MEMORY = default_memory()
-LATER_BACKENDS = ("cvxpy",)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from enum import StrEnum
 from gpusched_dsl.backends.driver import solve_problem
 from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.backends.registry import backend_names
-from gpusched_dsl.building import LATER_BACKENDS, Built, Permissions, build
+from gpusched_dsl.building import Built, Permissions, build
 from gpusched_dsl.expectations import judge
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, Diagnostics
@@ -25,6 +25,9 @@ from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.reporting.result import Result
 
 DEFAULT_METHOD = "highs"
+# What a backend says that a problem is not for it, and options that every backend has.
+NOT_TAKEN = ("GSM3201", "GSM3202", "GSM3203", "GSM4003")
+COMMON_SETTINGS = ("gap", "time_limit")
 
 
 class Outcome(StrEnum):
@@ -54,33 +57,48 @@ class Run:
 
 
 def run_tests(
-    workspace: Workspace, *, permissions: Permissions | None = None, containing: str = "", backend: str | None = None
+    workspace: Workspace,
+    *,
+    permissions: Permissions | None = None,
+    containing: str = "",
+    backend: str | None = None,
+    every: bool = False,
 ) -> Iterator[Run]:
     """Run the tests of the main file whose names contain a text, and say of each run how it went as soon as it ended.
 
-    With `backend`, only the runs with that method. Imported files' tests are theirs to run. Raises KeyboardInterrupt
-    when Ctrl-C stopped a solve.
+    With `backend`, only the runs with that method; with `every`, all backends run what they take, named or not.
+    Imported files' tests are theirs to run. Raises KeyboardInterrupt when Ctrl-C stopped a solve.
     """
     for block in workspace.main_blocks():
         if isinstance(block, tree.Test) and containing in block.name.text:
-            yield from _run_test(workspace, block, permissions or Permissions(), backend)
+            yield from _run_test(workspace, block, permissions or Permissions(), backend, every)
 
 
-def _run_test(workspace: Workspace, block: tree.Test, permissions: Permissions, backend: str | None) -> Iterator[Run]:
+def _run_test(
+    workspace: Workspace, block: tree.Test, permissions: Permissions, backend: str | None, every: bool
+) -> Iterator[Run]:
     found = Diagnostics()
-    test = check_test(workspace, block, found, {*backend_names(), *LATER_BACKENDS, *workspace.policies})
+    test = check_test(workspace, block, found, {*backend_names(), *workspace.policies})
     if test is None:
         yield Run(block.name.text, "", "", Outcome.BROKEN, findings=tuple(found))
         return
     for solve in test.solves:
-        yield from _run_solve(workspace, test, solve, permissions, backend)
+        yield from _run_solve(workspace, test, solve, permissions, backend, every)
 
 
 def _run_solve(
-    workspace: Workspace, test: CheckedTest, solve: CheckedSolve, permissions: Permissions, backend: str | None
+    workspace: Workspace,
+    test: CheckedTest,
+    solve: CheckedSolve,
+    permissions: Permissions,
+    backend: str | None,
+    every: bool,
 ) -> Iterator[Run]:
     title = _title(solve)
     methods = solve.methods or (CheckedMethod(DEFAULT_METHOD, solve.span, {}),)
+    named = {m.name for m in methods}
+    if every:
+        methods = (*methods, *_others(methods))
     wanted = [m for m in methods if backend in (None, m.name)]
     running: list[CheckedMethod] = []
     for method in wanted:
@@ -102,14 +120,37 @@ def _run_solve(
         yield Run(test.name, title, "", Outcome.BROKEN, findings=error.diagnostics)
         return
     for method in running:
-        yield _run_method(test.name, title, solve, method, built)
+        run, exact = _run_method(test.name, title, solve, method, built)
+        reason = "" if method.name in named else _not_for(run, exact)
+        yield replace(run, outcome=Outcome.SKIPPED, findings=(), reason=reason) if reason else run
 
 
-def _run_method(test: str, title: str, solve: CheckedSolve, method: CheckedMethod, built: Built) -> Run:
+def _not_for(run: Run, exact: bool) -> str:
+    """Why a test that does not name its backend says nothing about it, empty when it does."""
+    if run.outcome is Outcome.BROKEN and all(d.code in NOT_TAKEN for d in run.findings):
+        return run.findings[0].message
+    if run.outcome is Outcome.FAILED and not exact:
+        return f"`{run.method}` takes an approximation of a term, and the test asks for more than it gives"
+    return ""
+
+
+def _others(methods: tuple[CheckedMethod, ...]) -> Iterator[CheckedMethod]:
+    """The backends that a `solve` does not name, with the gap and the time limit of the first one that it names."""
+    first = methods[0]
+    settings = {n: v for n, v in first.settings.items() if n in COMMON_SETTINGS}
+    for name in backend_names():
+        if name not in {m.name for m in methods}:
+            yield CheckedMethod(name, first.span, settings)
+
+
+def _run_method(test: str, title: str, solve: CheckedSolve, method: CheckedMethod, built: Built) -> tuple[Run, bool]:
+    """How it went, and whether the problem was solved as it is stated (not with a term approximated)."""
     began = time.perf_counter()
+    exact = True
     try:
         solved = solve_problem(built.problem, method.name, _options(method))
         solved.close()
+        exact = solved.prepared.bound_error == 0.0
         if solved.reason == "interrupt":
             raise KeyboardInterrupt
         result = Result(solved, built.origins())
@@ -118,7 +159,7 @@ def _run_method(test: str, title: str, solve: CheckedSolve, method: CheckedMetho
     except DiagnosticError as error:
         findings = tuple(d if d.primary is not None else replace(d, primary=method.span) for d in error.diagnostics)
         outcome = Outcome.BROKEN
-    return Run(test, title, method.name, outcome, time.perf_counter() - began, findings)
+    return Run(test, title, method.name, outcome, time.perf_counter() - began, findings), exact
 
 
 def _findings(expect: CheckedExpect, result: Result, title: str) -> Iterator[Diagnostic]:
@@ -158,8 +199,6 @@ def _whole(method: CheckedMethod, value: bool | float | str, name: str) -> int:
 
 def _cannot_run(name: str, workspace: Workspace) -> str:
     """Why a method is skipped, empty when it is not."""
-    if name in LATER_BACKENDS:
-        return f"the backend `{name}` comes with a later version"
     if name in workspace.policies:
         return "policies cannot run in this version"
     return ""

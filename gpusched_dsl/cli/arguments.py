@@ -95,7 +95,7 @@ def _add_shared(parser: Parser, default: str | None) -> None:
 def _solve(parser: Parser) -> None:
     parser.add_argument("file", type=_place, metavar="FILE", help=PROBLEM_HELP)
     _add_instance(parser)
-    parser.add_argument("--backend", default="highs", metavar="NAME", help="highs or scip (default: highs)")
+    parser.add_argument("--backend", default="highs", metavar="NAME", help="highs, scip or cvxpy (default: highs)")
     parser.add_argument("--gap", type=_not_negative, default=1e-4, metavar="G",
                         help="relative gap at which a solution counts as optimal (default: 0.0001)")
     parser.add_argument("--time-limit", type=_not_negative, metavar="SECONDS", help="stop after so many seconds")
@@ -155,6 +155,8 @@ def _test(parser: Parser) -> None:
     parser.add_argument("files", nargs="+", type=_place, metavar="FILE", help=".gsm files or folders of them")
     parser.add_argument("--filter", metavar="TEXT", default="", help="only tests whose name contains TEXT")
     parser.add_argument("--backend", metavar="NAME", help="only the runs with this backend")
+    parser.add_argument("--every-backend", action="store_true",
+                        help="run all backends, also those that a test does not name, on what they take")
     parser.add_argument("--memory-limit", type=_positive, metavar="GIB",
                         help="refuse to build what would take more memory (default: half of the machine, at most 8)")
     _add_outside(parser)
@@ -162,9 +164,11 @@ def _test(parser: Parser) -> None:
 
 def _export(parser: Parser) -> None:
     parser.add_argument("file", type=_place, metavar="FILE", help=PROBLEM_HELP)
-    parser.add_argument("--to", choices=TARGETS, required=True, help="LP or MPS text, the problem as JSON, or the formulation as mathematics")
+    parser.add_argument("--to", choices=TARGETS, required=True,
+                        help="LP or MPS text, the problem as JSON, or the formulation as mathematics")
     parser.add_argument("--out", type=_place, metavar="FILE", help="where to write (default: standard output)")
-    parser.add_argument("--model", metavar="NAME", help="which model to write as mathematics (default: all of the file)")
+    parser.add_argument("--model", metavar="NAME",
+                        help="which model to write as mathematics (default: all of the file)")
     _add_instance(parser)
 
 

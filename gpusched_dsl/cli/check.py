@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterable
 from dataclasses import replace
 
-from gpusched_dsl.building import LATER_BACKENDS, Permissions, read_data
+from gpusched_dsl.building import Permissions, read_data
 from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.paths import gsm_files
@@ -56,7 +56,7 @@ def _methods(workspace: Workspace) -> set[str] | None:
         return None
     from gpusched_dsl.backends.registry import backend_names
 
-    return {*backend_names(), *LATER_BACKENDS}
+    return set(backend_names())
 
 
 def contents(workspace: Workspace) -> str:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from gpusched_dsl.building import (
     DEFAULT_MEMORY,
-    LATER_BACKENDS,
     Built,
     Permissions,
     build,
@@ -77,16 +76,14 @@ def read_settings(texts: list[str]) -> dict[str, str]:
 
 
 def refuse_later_method(name: str | None, workspace: Workspace | None) -> None:
-    """Raise DiagnosticError (GSM9011) for a policy or a solver that only a later version can run."""
+    """Raise DiagnosticError (GSM9011) for a policy, which only a later version can run."""
     message = later_method(name, workspace)
     if message is not None:
-        raise DiagnosticError([Diagnostic("GSM9011", message, help="solve with `highs` or `scip` for now")])
+        raise DiagnosticError([Diagnostic("GSM9011", message, help="solve with `highs`, `scip` or `cvxpy` for now")])
 
 
 def later_method(name: str | None, workspace: Workspace | None) -> str | None:
     """Why a method cannot run in this version; None when it may be a backend."""
-    if name in LATER_BACKENDS:
-        return f"the backend `{name}` comes with a later version"
     if name is not None and workspace is not None and name in workspace.policies:
         return f"`{name}` is a policy: policies are checked, but cannot run in this version"
     return None

@@ -46,7 +46,9 @@ def _run_file(
     if found.has_errors:
         counts[Outcome.BROKEN] += 1
         return counts
-    for ended in run_tests(workspace, permissions=allowed, containing=options.filter, backend=options.backend):
+    for ended in run_tests(
+        workspace, permissions=allowed, containing=options.filter, backend=options.backend, every=options.every_backend
+    ):
         if heading and not counts:
             output.say(str(path))
         counts[ended.outcome] += 1

@@ -157,7 +157,6 @@ def test_the_own_scenario_wins_over_imported_ones(gsdsl: Run, pack: Path, tmp_pa
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (["--backend", "cvxpy"], "GSM9011", "later version"),
         (["--backend", "Greedy"], "GSM9011", "is a policy"),
         (["--backend", "hihgs"], "GSM4001", "did you mean `highs`?"),
         (["--set", "room"], "GSM6003", "sets nothing"),

@@ -87,12 +87,18 @@ def add_exponentials(growth: Growth, entries: Entries, form: ExponentialSum, spl
 
 
 def add_squares(growth: Growth, entries: Entries, form: LinearSurvival, split: bool, low: Floats) -> list[Definition]:
-    """`G_l + f_l v - g_l v^2 / 2` with v = x - knot_l, on one piece, or summed over all pieces."""
+    """`G_l + f_l v - g_l v^2 / 2` with v = x - knot_l, on one piece, or summed over all pieces.
+
+    Squared is v by the width of its piece, which is at most 1: solvers bound errors by the size of numbers.
+    """
     if not split:
         at = _segment(form, low, BEYOND * np.maximum(1.0, np.abs(low)))
         inside = shifted(entries.arguments, -form.knots[at])
-        column, made = _square(growth, entries, inside)
-        _hold(growth, entries, [(inside, form.right[at]), (column, -form.density[at] / 2)], form.at_knots[at])
+        width = _widths(form)[at]
+        column, made = _square(growth, entries, scaled(inside, 1.0 / width))
+        _hold(
+            growth, entries, [(inside, form.right[at]), (column, -form.density[at] * width**2 / 2)], form.at_knots[at]
+        )
         return made
     before, columns = _split(growth, entries, float(form.knots[0]), form.knots)
     parts: list[Part] = [(before, 1.0)]
@@ -100,8 +106,9 @@ def add_squares(growth: Growth, entries: Entries, form: LinearSurvival, split: b
     for piece, column in enumerate(columns):
         parts.append((column, float(form.right[piece])))
         if form.density[piece] > 0:
-            square, more = _square(growth, entries, Affines.of_columns(column))
-            parts.append((square, -float(form.density[piece]) / 2))
+            wide = float(_widths(form)[piece])
+            square, more = _square(growth, entries, scaled(Affines.of_columns(column), 1.0 / wide))
+            parts.append((square, -float(form.density[piece]) * wide**2 / 2))
             made += more
     _hold(growth, entries, parts, 0.0)
     return made
@@ -125,6 +132,11 @@ def _split(growth: Growth, entries: Entries, first: float, knots: Floats) -> tup
     side = 0.0 - body.constants
     growth.add_rows(f"{entries.name}.split", entries.index, body.matrix, side, side, span)
     return before, columns
+
+
+def _widths(form: LinearSurvival) -> Floats:
+    width = np.diff(form.knots)
+    return np.where(np.isfinite(width) & (width > 0), width, 1.0)
 
 
 def _square(growth: Growth, entries: Entries, inside: Affines) -> tuple[Int32s, list[Definition]]:
@@ -161,6 +173,6 @@ def shifted(affines: Affines, by: Floats | float) -> Affines:
     return Affines(affines.matrix, affines.constants + by)
 
 
-def scaled(affines: Affines, by: float) -> Affines:
-    matrix = affines.matrix
-    return Affines(Matrix(matrix.starts, matrix.columns, matrix.values * by), affines.constants * by)
+def scaled(affines: Affines, by: Floats | float) -> Affines:
+    matrix, each = affines.matrix, np.broadcast_to(np.asarray(by, dtype=np.float64), (affines.count,))
+    return Affines(Matrix(matrix.starts, matrix.columns, matrix.values * each[matrix.row_of]), affines.constants * each)
