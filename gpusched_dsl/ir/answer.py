@@ -29,9 +29,10 @@ class Answer:
     """`values` is None when there is no point. `bound` is the dual bound, in the sense of the objective, None when
     the solver has none; of a linear problem solved to optimality it is the objective.
 
-    `row_duals` and `reduced_costs` exist for linear problems solved to optimality: the change of the objective per
-    unit of the row's side or of the column's value, as `d objective / d rhs` whatever the sense.
-    `reason` of a LIMIT is `time`, `interrupt`, `nodes`, `iterations`, `solutions`, `objective` or `memory`.
+    `row_duals` and `reduced_costs` exist for linear problems solved to optimality, with some backends for convex ones:
+    the change of the objective per unit of the row's side or of the column's value, as `d objective / d rhs` whatever
+    the sense. `reason` of a LIMIT is `time`, `interrupt`, `nodes`, `iterations`, `solutions`, `objective`, `memory` or
+    `accuracy` (a conic solver came close to an optimum, but not close enough for a proof).
     `statistics` are the solver's own counts, such as `nodes` and `iterations`.
     """
 

@@ -8,7 +8,6 @@ problems and still written for them; version 2 has auxiliary columns, definition
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, NoReturn
 
 import msgspec
@@ -17,10 +16,11 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from gpusched_dsl.ir.distributions import Distribution
-from gpusched_dsl.ir.domains import Component, Domain, Interval, Product, Scalars, Tuples, Universe
+from gpusched_dsl.ir.domains import Domain, Universe
 from gpusched_dsl.ir.problem import Family, Matrix, Objective, Problem, Term
 from gpusched_dsl.ir.serial_arrays import Broken, Number, Side, Unwritable, infinite_from_none, plain, sides
 from gpusched_dsl.ir.serial_checks import check_file
+from gpusched_dsl.ir.serial_domains import DomainFile, Store, UniverseFile, domain_of
 from gpusched_dsl.ir.serial_laws import LawFile, law_file, law_of
 from gpusched_dsl.ir.serial_terms import (
     ConditionsFile,
@@ -35,42 +35,6 @@ from gpusched_dsl.language.source import Span
 
 FORMAT = "gsdsl-problem"
 VERSIONS = (1, 2)
-
-
-class UniverseFile(msgspec.Struct, forbid_unknown_fields=True):
-    """The elements of a nominal set, in order; all strings or all integers, distinct."""
-
-    name: str
-    labels: list[str | int]
-
-
-class ScalarsFile(msgspec.Struct, tag_field="kind", tag="scalars", forbid_unknown_fields=True):
-    """No index: one empty tuple."""
-
-
-class IntervalFile(msgspec.Struct, tag_field="kind", tag="interval", forbid_unknown_fields=True):
-    """The codes `low, low + step, ...` up to `high`. With a universe they count its elements from 0."""
-
-    low: int
-    high: int
-    step: Annotated[int, Meta(ge=1)] = 1
-    universe: Number | None = None
-
-
-class TuplesFile(msgspec.Struct, tag_field="kind", tag="tuples", forbid_unknown_fields=True):
-    """Distinct tuples by column of codes; a component is a universe, or null for integers."""
-
-    components: list[Number | None]
-    codes: list[list[int]]
-
-
-class ProductFile(msgspec.Struct, tag_field="kind", tag="product", forbid_unknown_fields=True):
-    """All combinations of domains with smaller numbers, the last one varying fastest."""
-
-    factors: Annotated[list[Number], Meta(min_length=1)]
-
-
-DomainFile = ScalarsFile | IntervalFile | TuplesFile | ProductFile
 
 
 class FamilyFile(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
@@ -153,15 +117,15 @@ def to_json(problem: Problem) -> bytes:
 
 
 def _problem_file(problem: Problem) -> ProblemFile:
-    store, matrix = _Store(), problem.matrix
+    store, matrix = Store(), problem.matrix
     laws: dict[Distribution, int] = {}
     return ProblemFile(  # families before what the store then holds, definitions before their laws
         format="gsdsl-problem",
         version=1 if problem.is_linear and not problem.auxiliary else 2,
         name=problem.name,
-        variables=[store.family(f) for f in problem.variables],
-        constraints=[store.family(f) for f in problem.constraints],
-        auxiliary=[store.family(f) for f in problem.auxiliary],
+        variables=[_family_file(f, store) for f in problem.variables],
+        constraints=[_family_file(f, store) for f in problem.constraints],
+        auxiliary=[_family_file(f, store) for f in problem.auxiliary],
         universes=[UniverseFile(u.name, list(u.labels)) for u in store.universes],
         domains=store.domains,
         lower=sides(problem.lower, -np.inf),
@@ -210,45 +174,9 @@ def _fail(code: str, message: str) -> NoReturn:
     raise DiagnosticError([Diagnostic(code, message)])
 
 
-@dataclass
-class _Store:
-    """Numbers universes and domains as families mention them."""
-
-    universes: list[Universe] = field(default_factory=list)
-    domains: list[DomainFile] = field(default_factory=list)
-    _seen: dict[int, tuple[int, object]] = field(default_factory=dict)  # the object is kept so that its id stays taken
-
-    def family(self, family: Family) -> FamilyFile:
-        place = _place(family.span)
-        return FamilyFile(family.name, self.domain(family.domain), family.unit, family.part, family.doc, place)
-
-    def domain(self, domain: Domain) -> int:
-        if id(domain) in self._seen:
-            return self._seen[id(domain)][0]
-        stored = self._stored(domain)
-        return self._remember(domain, self.domains, stored)
-
-    def _stored(self, domain: Domain) -> DomainFile:
-        if isinstance(domain, Scalars):
-            return ScalarsFile()
-        if isinstance(domain, Interval):
-            return IntervalFile(domain.low, domain.high, domain.step, self._component(domain.component))
-        if isinstance(domain, Product):
-            return ProductFile([self.domain(factor) for factor in domain.factors])
-        components = [self._component(component) for component in domain.components]
-        return TuplesFile(components, [codes.tolist() for codes in domain.columns()])
-
-    def _component(self, component: Component) -> int | None:
-        if component is None:
-            return None
-        if id(component) in self._seen:
-            return self._seen[id(component)][0]
-        return self._remember(component, self.universes, component)
-
-    def _remember(self, key: object, store: list[Any], value: object) -> int:
-        store.append(value)
-        self._seen[id(key)] = (len(store) - 1, key)
-        return len(store) - 1
+def _family_file(family: Family, store: Store) -> FamilyFile:
+    place = _place(family.span)
+    return FamilyFile(family.name, store.domain(family.domain), family.unit, family.part, family.doc, place)
 
 
 def _place(span: Span | None) -> str | None:
@@ -273,7 +201,7 @@ def _problem(file: ProblemFile) -> Problem:
     universes = [Universe(u.name, tuple(u.labels)) for u in file.universes]
     domains: list[Domain] = []
     for stored in file.domains:
-        domains.append(_domain(stored, universes, domains))
+        domains.append(domain_of(stored, universes, domains))
     integer = np.zeros(len(file.lower), dtype=bool)
     for first, stop in file.integer:
         integer[first:stop] = True
@@ -299,20 +227,6 @@ def _problem(file: ProblemFile) -> Problem:
         definitions=tuple(definition_of(d, laws) for d in file.definitions),
         conditions=conditions_of(file.conditions),
     )
-
-
-def _domain(stored: DomainFile, universes: list[Universe], earlier: list[Domain]) -> Domain:
-    def component(number: int | None) -> Component:
-        return None if number is None else universes[number]
-
-    if isinstance(stored, ScalarsFile):
-        return Scalars()
-    if isinstance(stored, IntervalFile):
-        return Interval(stored.low, stored.high, stored.step, component(stored.universe))
-    if isinstance(stored, ProductFile):
-        return Product(tuple(earlier[number] for number in stored.factors))
-    codes = tuple(np.array(column, dtype=np.int64) for column in stored.codes)
-    return Tuples(tuple(component(number) for number in stored.components), codes)
 
 
 def _families(stored: list[FamilyFile], domains: list[Domain], first: int = 0) -> tuple[Family, ...]:

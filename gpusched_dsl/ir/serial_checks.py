@@ -18,10 +18,11 @@ from gpusched_dsl.ir.serial_arrays import (
     repeats,
     same_length,
 )
+from gpusched_dsl.ir.serial_domains import DomainFile, IntervalFile, ProductFile, ScalarsFile, UniverseFile
 from gpusched_dsl.ir.serial_term_checks import Flags, check_conditions, check_definitions
 
 if TYPE_CHECKING:
-    from gpusched_dsl.ir.serial import DomainFile, FamilyFile, ProblemFile, UniverseFile
+    from gpusched_dsl.ir.serial import FamilyFile, ProblemFile
 
 LARGEST = 2**62  # leaves room for sums of two codes
 MOST_COLUMNS = 2**31 - 1
@@ -72,8 +73,6 @@ def _check_universe(universe: UniverseFile, place: str) -> None:
 
 
 def _domain_size(domain: DomainFile, file: ProblemFile, sizes: list[int], place: str) -> int:
-    from gpusched_dsl.ir.serial import IntervalFile, ProductFile, ScalarsFile
-
     if isinstance(domain, ScalarsFile):
         return 1
     if isinstance(domain, IntervalFile):
