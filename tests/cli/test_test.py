@@ -121,6 +121,19 @@ def test_what_cannot_run_is_skipped_and_told(gsdsl: Run, variant: Callable[..., 
     assert "1 passed, 1 skipped in" in done.out
 
 
+def test_every_backend_runs_what_it_takes(gsdsl: Run, tmp_path: Path) -> None:
+    path = tmp_path / "m.gsm"
+    path.write_text("""model Box { var x >= 0 <= 2; var y >= 0 <= 3; maximize area: x * y; }
+scenario S for Box { }
+test Area { solve S with scip; expect area == 6 within 0.0001; }
+""")
+    done = gsdsl("test", path, "--every-backend")
+    assert done.code == 0, done.err
+    assert [line.split()[0] for line in lines(done.out)[:3]] == ["PASS", "SKIP", "SKIP"]
+    assert "`highs`" in done.out
+    assert "1 passed, 2 skipped in" in done.out
+
+
 def test_wrong_data_break_a_test(gsdsl: Run, variant: Callable[..., Path]) -> None:
     done = gsdsl("test", variant("b 5 3", "b 5 -3"))
     assert done.code == 1
