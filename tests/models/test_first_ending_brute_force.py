@@ -65,6 +65,35 @@ def test_products_find_the_optimum_of_small_instances(tmp_path: Path) -> None:
     check_seeds(tmp_path, range(20, 24), ("products",), ("highs", "scip"), most=16)
 
 
+def check_patterns(folder: Path, seeds: range, backends: tuple[str, ...]) -> None:
+    """With nodes counted: the first end of all, GPUs in use paid for."""
+    model = "CapacityPlanningPatterns"
+    instances = {f"Seed{seed}": random_instance(Random(seed)) for seed in seeds}
+    texts = [scenario(name, instance, model) for name, instance in instances.items()]
+    texts += [f"scenario {name}First for FirstEndingPatterns extends {name} {{}}" for name in instances]
+    path = folder / "instances.gsm"
+    path.write_text("\n".join(['import "gsdsl:first_ending_patterns.gsm";', *texts]), encoding="utf-8")
+    loaded = gs.load(path)
+    for seed, (name, instance) in zip(seeds, instances.items(), strict=True):
+        options = Options(node_rule=("paper", "force", "at_most")[seed % 3])
+        best = cheapest(instance, options)
+        for backend in backends:
+            result = loaded.solve(f"{name}First", backend, gap=0, settings={"node_rule": options.node_rule})
+            assert result.status == ("optimal" if best < float("inf") else "infeasible"), (name, options, backend)
+            if best < float("inf"):
+                assert result.objective == pytest.approx(best, abs=1e-6, rel=1e-6), (name, options, backend)
+
+
+def test_counted_nodes_find_the_optimum_of_small_instances(tmp_path: Path) -> None:
+    check_patterns(tmp_path, range(6), ("highs",))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("start", range(1000, 1500, 25))
+def test_counted_nodes_find_the_optimum_of_many_small_instances(tmp_path: Path, start: int) -> None:
+    check_patterns(tmp_path, range(start, start + 25), ("highs", "scip"))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("start", range(1000, 1500, 10))
 def test_shares_find_the_optimum_of_many_small_instances(tmp_path: Path, start: int) -> None:
