@@ -17,9 +17,10 @@ from building import (
     minimize,
     problem,
 )
+from scripted import Scripted, codes, optimal
 
 from gpusched_dsl.backends.driver import resolve, solve_problem
-from gpusched_dsl.backends.protocol import Backend, Capabilities, Monitor, SolveOptions
+from gpusched_dsl.backends.protocol import Backend, Capabilities, SolveOptions
 from gpusched_dsl.backends.registry import backend, backend_names
 from gpusched_dsl.backends.solved import Loading
 from gpusched_dsl.backends.stages import power_of_two
@@ -31,53 +32,12 @@ from gpusched_dsl.language.diagnostics import DiagnosticError
 KNAPSACK = problem(maximize(6, 10, 12), columns=3, rows=[at_most(5, 1, 2, 3)], upper=1, integer=True)
 
 
-class Scripted:
-    """A backend that answers what it was told to, and remembers what it was asked."""
-
-    name = "scripted"
-
-    def __init__(self, *answers: Answer, capabilities: Capabilities | None = None) -> None:
-        self.answers = list(answers)
-        self.capabilities = capabilities or Capabilities(in_place_update=True)
-        self.opened: list[Problem] = []
-        self.updated: list[Problem] = []
-        self.starts: list[Floats | None] = []
-        self.options: list[SolveOptions] = []
-        self.closed = 0
-
-    def versions(self) -> dict[str, str]:
-        return {"scripted": "1"}
-
-    def open(self, problem: Problem) -> Scripted:
-        self.opened.append(problem)
-        return self
-
-    def update(self, problem: Problem) -> None:
-        self.updated.append(problem)
-
-    def solve(self, options: SolveOptions, start: Floats | None = None, monitor: Monitor | None = None) -> Answer:
-        self.starts.append(start)
-        self.options.append(options)
-        return self.answers.pop(0)
-
-    def close(self) -> None:
-        self.closed += 1
-
-
-def optimal(*values: float, objective: float, bound: float | None = None) -> Answer:
-    return Answer(Status.OPTIMAL, np.array(values), objective, objective if bound is None else bound)
-
-
 def refused(
     one: Problem, chosen: Backend | str, options: SolveOptions | None = None, start: Floats | None = None
 ) -> str:
     with pytest.raises(DiagnosticError) as caught:
         solve_problem(one, chosen, options, start)
     return caught.value.diagnostics[0].code
-
-
-def codes(error: pytest.ExceptionInfo[DiagnosticError]) -> list[str]:
-    return [d.code for d in error.value.diagnostics]
 
 
 # --- requests ---------------------------------------------------------------------------------------------------

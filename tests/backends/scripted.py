@@ -1,0 +1,52 @@
+"""A backend that answers what it was told to, and remembers what it was asked."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gpusched_dsl.backends.protocol import Capabilities, Monitor, SolveOptions
+from gpusched_dsl.ir.answer import Answer, Status
+from gpusched_dsl.ir.problem import Floats, Problem
+from gpusched_dsl.language.diagnostics import DiagnosticError
+
+
+class Scripted:
+    """A backend that answers what it was told to, and remembers what it was asked."""
+
+    name = "scripted"
+
+    def __init__(self, *answers: Answer, capabilities: Capabilities | None = None) -> None:
+        self.answers = list(answers)
+        self.capabilities = capabilities or Capabilities(in_place_update=True)
+        self.opened: list[Problem] = []
+        self.updated: list[Problem] = []
+        self.starts: list[Floats | None] = []
+        self.options: list[SolveOptions] = []
+        self.closed = 0
+
+    def versions(self) -> dict[str, str]:
+        return {"scripted": "1"}
+
+    def open(self, problem: Problem) -> Scripted:
+        self.opened.append(problem)
+        return self
+
+    def update(self, problem: Problem) -> None:
+        self.updated.append(problem)
+
+    def solve(self, options: SolveOptions, start: Floats | None = None, monitor: Monitor | None = None) -> Answer:
+        self.starts.append(start)
+        self.options.append(options)
+        return self.answers.pop(0)
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+def optimal(*values: float, objective: float, bound: float | None = None) -> Answer:
+    return Answer(Status.OPTIMAL, np.array(values), objective, objective if bound is None else bound)
+
+
+def codes(error: pytest.ExceptionInfo[DiagnosticError]) -> list[str]:
+    return [d.code for d in error.value.diagnostics]
