@@ -24,7 +24,6 @@ ELSEWHERE = {
     "GSM2006": "broken/test_made_files.py::test_data",
     "GSM2007": "broken/test_made_files.py::test_a_file_that_expands_too_far",
     "GSM2009": "broken/test_made_files.py::test_data",
-    "GSM3203": "compiling/passes/test_leftovers.py::test_a_power_is_taken_where_it_is_convex",
     "GSM4002": "backends/test_registry.py::test_backend_that_cannot_be_loaded",
     "GSM4003": "backends/test_driver.py::test_more_than_a_backend_accepts",
     "GSM4007": "backends/test_driver.py::test_wrong_claims_are_refused",

@@ -63,7 +63,8 @@ class EqualTerms:
 def _first_equal(rows: Floats) -> Codes:
     """For each row the place of the first one that equals it."""
     # One number a row, in one sort; rows that it does not tell apart are compared as they are.
-    mixed = rows @ np.random.default_rng(1).standard_normal(rows.shape[1])
+    finite = np.nan_to_num(rows, posinf=1e30, neginf=-1e30)  # sides of comparisons may be infinite
+    mixed = finite @ np.random.default_rng(1).standard_normal(rows.shape[1])
     _, first, back = np.unique(mixed, return_index=True, return_inverse=True)
     places: Codes = first[back.reshape(-1)]
     own = np.arange(len(rows), dtype=np.int64)
