@@ -57,6 +57,12 @@ def apply_options(model: pyscipopt.Model, options: SolveOptions, problem: Proble
         raise DiagnosticError(findings)
 
 
+def without_reductions(model: pyscipopt.Model) -> None:
+    """Leave domains and rows as they are: only branching, cuts and heuristics."""
+    for name in ("presolving/maxrounds", "propagating/maxroundsroot", "propagating/maxrounds"):
+        model.setParam(name, 0)
+
+
 def _set_extra(model: pyscipopt.Model, name: str, value: bool | int | float | str) -> Diagnostic | None:
     try:
         current = model.getParam(name)

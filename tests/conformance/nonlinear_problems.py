@@ -436,4 +436,45 @@ SMOOTH = [
     ),
 ]
 
-NONLINEAR = [*BINARY, *EXTREMES, *CONDITIONS, *CURVES, *SMOOTH]
+LOST = [
+    case(
+        "lost_by_propagation",  # SCIP 10.0.2 says 0 where the term is stated as an equation
+        nonlinear(
+            maximize(0, 4, -1, -2),
+            columns=4,
+            terms=[function("exp", of(0, 0.25, -0.5, 0.25, plus=0.25))],
+            rows=[(-12, (0, 0, 0, -3, -3), 0), at_most(-4, 3, -1, 0, 0)],
+            lower=[0, 0, 0, -1],
+            upper=[1, 1, 2, 0],
+            integer=True,
+            only_if=[(1, 1, True)],
+        ),
+        2.0,
+        lambda x: (exp(0.25 * x[1] - 0.5 * x[2] + 0.25 * x[3] + 0.25),),
+        "exp",
+        BESIDE_INTEGERS,
+        point=[0, 0, 0, -1, 1],
+    ),
+    case(
+        "called_infeasible_by_presolve_with_products",  # SCIP 10.0.2
+        nonlinear(
+            minimize(-2, 3, -3, -4, 0, -1, offset=1),
+            columns=4,
+            terms=[product(of(1), of(0, 1)), product(of(1, 1, -1, plus=1), of(1, 0, 2, plus=-2))],
+            rows=[
+                at_least(-8, -3, -3),
+                at_least(-14, 0, -1, -1, 0, 3, -2),
+                at_most(-3, 0, 0, 2, 1, 3, -3),
+            ],
+            lower=[0, 0, 0, -2],
+            upper=[1, 1, 3, 2],
+            integer=True,
+            only_if=[(0, 1, False), (1, 1, True)],
+        ),
+        -3.0,
+        lambda x: (x[0] * x[1], (x[0] + x[1] - x[2] + 1) * (x[0] + 2 * x[2] - 2)),
+        point=[1, 1, 2, -1, 1, 3],
+    ),
+]
+
+NONLINEAR = [*BINARY, *EXTREMES, *CONDITIONS, *CURVES, *SMOOTH, *LOST]
