@@ -350,8 +350,8 @@ class Writer:
                 k = pick([m for m in by_kind["J"] if m != j])
                 read = pick(("home", "kind", "a", "cap"))
                 values: dict[Key, Any] = getattr(d, read)
-                choices.append(lambda: Part(
-                    f"{read}[{k}] == {read}[{j}]", COMPARED, lambda env: values[env[k],] == values[env[j],]))  # fmt: skip
+                text = f"{read}[{k}] == {read}[{j}]"
+                choices.append(lambda: Part(text, COMPARED, lambda env: values[env[k],] == values[env[j],]))
                 same = pick((True, False))
                 sign = "==" if same else "!="
                 choices.append(lambda: Part(f"{j} {sign} {k}", COMPARED, lambda env: (env[j] == env[k]) == same))
