@@ -11,7 +11,11 @@ from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, did_y
 
 # The aggregator of presolve. With it HiGHS 1.12 to 1.15.1 report suboptimal points as optimal on some small integer
 # problems; two of them are in tests/conformance (capacity_pattern_presolve, CP-S).
-PRESOLVE_AGGREGATOR = 4096
+PRESOLVE_AGGREGATOR = 1 << 12
+
+# Enumeration in presolve. With it HiGHS 1.15.1 calls small feasible problems infeasible, its own subproblems among them;
+# two of them are in tests/conformance (called_infeasible_by_presolve, suboptimal_by_enumeration).
+PRESOLVE_ENUMERATION = 1 << 16
 
 
 # HiGHS uses its tolerance up; our own check allows 1e-6. It costs no time (gavel_40_jobs, gpu_sharing_10x20).
@@ -25,7 +29,7 @@ def apply_options(highs: highspy.Highs, options: SolveOptions) -> None:
     """Set every option afresh, so that nothing of an earlier solve remains; raises DiagnosticError."""
     highs.resetOptions()
     highs.setOptionValue("output_flag", False)
-    highs.setOptionValue("presolve_rule_off", PRESOLVE_AGGREGATOR)
+    highs.setOptionValue("presolve_rule_off", PRESOLVE_AGGREGATOR | PRESOLVE_ENUMERATION)
     if (highs.versionMajor(), highs.versionMinor()) in BROKEN_PRESOLVE:
         highs.setOptionValue("presolve", "off")
     highs.setOptionValue("random_seed", options.seed)
