@@ -7,6 +7,8 @@ Takes `w == b_1 ... b_k` in which every factor can only be 0 or 1 (a binary colu
 
 No columns are added, and w need not be whole for the solver. Leaves products with another factor.
 
+Also for targets that take products: the rows are exact, and what may be left is a linear problem.
+
 Proof. At whole points the rows say w <= min b_j, which is the product, and w >= 1 where all are 1.
 """
 
@@ -29,9 +31,7 @@ class BinaryProducts:
     name: ClassVar[str] = "binary_products"
 
     def accepts(self, analysis: Analysis, target: Target) -> bool:
-        return not target.takes("product") and any(
-            isinstance(d, Product) and d.size for d in analysis.problem.definitions
-        )
+        return any(isinstance(d, Product) and d.size for d in analysis.problem.definitions)
 
     def apply(self, analysis: Analysis, target: Target) -> Step:
         growth = Growth(analysis.problem)

@@ -8,7 +8,7 @@ The rows are those of `product_rows`; for one binary b and L = 0 they are
 
 Leaves products with two factors or more that are not 0/1. Where e has no bound and the target takes rows under a
 condition, a single binary column b gives `w == 0 if b = 0` and `w == e if b = 1`; else GSM3202 names the variable
-without a bound.
+without a bound. A target that takes products gets those with a bound of more than `LARGE`, or with none, as they are.
 
 Source: G. P. McCormick, Computability of global solutions to factorable nonconvex programs, Mathematical Programming
 10 (1976).
@@ -29,6 +29,9 @@ from gpusched_dsl.compiling.passes.steps import INDICATOR, Analysis, Note, Step,
 from gpusched_dsl.ir.definitions import Affines, Product
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
 
+# The solver's tolerance times this is no longer small.
+LARGE = 1e4
+
 
 class BinaryTimes:
     """binary * bounded expression -> linear rows."""
@@ -36,9 +39,7 @@ class BinaryTimes:
     name: ClassVar[str] = "binary_times"
 
     def accepts(self, analysis: Analysis, target: Target) -> bool:
-        return not target.takes("product") and any(
-            isinstance(d, Product) and d.size for d in analysis.problem.definitions
-        )
+        return any(isinstance(d, Product) and d.size for d in analysis.problem.definitions)
 
     def apply(self, analysis: Analysis, target: Target) -> Step:
         growth = Growth(analysis.problem)
@@ -56,7 +57,14 @@ def _reformulate(growth: Growth, analysis: Analysis, definition: Product, target
         return
     times = times_of(analysis, definition, literal, np.flatnonzero(chosen))
     rows = growth.rows
-    unbounded = (times.down | times.up) & ~(np.isfinite(times.low) & np.isfinite(times.high))
+    size = np.maximum(np.abs(times.low), np.abs(times.high))
+    unbounded = (times.down | times.up) & ~np.isfinite(size)
+    if target.takes("product"):
+        taken = (times.down | times.up) & (size > LARGE)
+        chosen[np.flatnonzero(chosen)[taken]] = False
+        times, unbounded = times.take(np.flatnonzero(~taken)), unbounded[~taken]
+        if not chosen.any():
+            return
     if unbounded.any():
         _add_conditional(growth, analysis, times, unbounded, target)
     bounded = times.take(np.flatnonzero(~unbounded))

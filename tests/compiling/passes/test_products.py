@@ -143,12 +143,16 @@ over
     )
 
 
-def test_a_target_that_takes_products_gets_them() -> None:
-    draft = Draft()
-    w = draft.product("w", [draft.columns("x", 2)])
-    draft.minimize(w[0])
-    for one in PRODUCTS[2:]:
-        assert apply(draft.problem(), one, Target("nonlinear", frozenset({"product"}))).problem.definitions
+def test_a_target_that_takes_products_gets_those_that_rows_do_not_say_exactly() -> None:
+    for high, whole, left in ((1.0, True, 0), (9.0, False, 1), (np.inf, False, 1)):
+        draft = Draft()
+        x = draft.columns("x", 1)
+        y = draft.columns("y", 1, upper=high, integer=whole)
+        w = draft.product("w", [[x[0], y[0]], [y[0], {y[0]: 2.0, None: 1.0}]])
+        draft.minimize({w[0]: 1.0, w[1]: 1.0, x[0]: -1.0})
+        prepared = apply(draft.problem(), PRODUCTS, Target("nonlinear", frozenset({"product"})))
+        sizes = [d.size for d in prepared.problem.definitions]
+        assert sum(sizes) == left + (high == np.inf)
 
 
 def check(rng: np.random.Generator, **shape: object) -> int:
