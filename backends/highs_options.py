@@ -13,7 +13,7 @@ from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, did_y
 # problems; two of them are in tests/conformance (capacity_pattern_presolve, CP-S).
 PRESOLVE_AGGREGATOR = 1 << 12
 
-# Enumeration in presolve. With it HiGHS 1.15.1 calls small feasible problems infeasible, subproblems of its own as well;
+# Enumeration in presolve. With it HiGHS 1.15.1 calls small feasible problems infeasible, its own subproblems too;
 # two of them are in tests/conformance (called_infeasible_by_presolve, suboptimal_by_enumeration).
 PRESOLVE_ENUMERATION = 1 << 16
 
