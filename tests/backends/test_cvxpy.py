@@ -213,11 +213,11 @@ class Stopping:
 
 
 def test_a_conic_solve_can_be_stopped() -> None:
-    size = 1500
+    size = 3000
     one = nonlinear(
-        minimize(*[1.0] * size, *[1.0] * 20),
+        minimize(*[1.0] * size, *[1.0] * 80),
         columns=size,
-        terms=[function("exp", of(*np.random.default_rng(k).normal(size=size) / 9)) for k in range(20)],
+        terms=[function("exp", of(*np.random.default_rng(k).normal(size=size) / 9)) for k in range(80)],
         lower=-3,
         upper=3,
     )
