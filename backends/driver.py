@@ -79,7 +79,7 @@ def resolve(
 def _prepared(problem: Problem, backend: Backend, options: SolveOptions, start: Floats | None) -> Prepared:
     check_request(backend, problem, options, start)
     refuse_unusable(problem)
-    return prepare(problem, target_of(backend, problem))
+    return prepare(problem, target_of(backend, problem), tighten=options.tighten, without=options.without)
 
 
 def _loading(solved: Solved, prepared: Prepared) -> Loading:

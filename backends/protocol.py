@@ -34,7 +34,8 @@ class Capabilities:
 class SolveOptions:
     """`time_limit` in seconds; `gap` as `relative_gap` of `answer.py`; `extra` are the solver's own options.
 
-    `threads` None leaves the number to the solver.
+    `threads` None leaves the number to the solver. `tighten`: problems with integers get the tightening passes;
+    `without` names tightening passes to leave out.
     """
 
     time_limit: float | None = None
@@ -42,6 +43,8 @@ class SolveOptions:
     threads: int | None = None
     seed: int = 0
     extra: Mapping[str, bool | int | float | str] = field(default_factory=dict)
+    tighten: bool = True
+    without: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

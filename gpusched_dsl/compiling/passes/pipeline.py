@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
 from gpusched_dsl.compiling.passes.binary_products import BinaryProducts
@@ -42,25 +43,38 @@ PASSES: tuple[Pass, ...] = (
     PiecewiseForms(),
 )
 
+# What makes the linear relaxation of a mixed-integer problem stronger or the problem smaller, by rows that all its points
+# keep; each can be switched off by its name.
+TIGHTENINGS: tuple[Pass, ...] = ()
+
 # What makes a problem smaller, or its numbers alike, without changing what it says; on request only.
 REDUCTIONS: tuple[Pass, ...] = (FixedColumns(), RedundantRows(), Scaled())
 
 
-def prepare(problem: Problem, target: Target, reduce: bool = False, *, read_rows: bool = True) -> Prepared:
-    """The problem as the target takes it, with the way back; `reduce`: with the `REDUCTIONS` behind.
+def prepare(
+    problem: Problem,
+    target: Target,
+    reduce: bool = False,
+    *,
+    read_rows: bool = True,
+    tighten: bool = False,
+    without: Collection[str] = (),
+) -> Prepared:
+    """The problem as the target takes it, with the way back.
 
+    `tighten`: with the `TIGHTENINGS` behind where there are integers; `reduce`: with the `REDUCTIONS` behind; `without`
+    names passes of these two that are left out.
     Without `read_rows` no bound is taken from rows, so that what a row says is said by that row alone, as explanations
     need it; big M are larger then.
     After a reduction neither row duals nor reduced costs are those of the problem's own rows and columns.
     Raises DiagnosticError naming term, backend and remedy for what can neither be reformulated nor is accepted.
     """
     prepared = Prepared(problem, problem) if problem.is_linear else _reformulated(problem, target, read_rows)
-    if not reduce:
-        return prepared
-    for reduction in REDUCTIONS:
+    wanted = (*(TIGHTENINGS if tighten and problem.is_mip else ()), *(REDUCTIONS if reduce else ()))
+    for improvement in wanted:
         analysis = Analysis(prepared.problem, swept=True)
-        if reduction.accepts(analysis, target):
-            prepared = prepared.then(reduction.apply(analysis, target))
+        if improvement.name not in without and improvement.accepts(analysis, target):
+            prepared = prepared.then(improvement.apply(analysis, target))
     return prepared
 
 
