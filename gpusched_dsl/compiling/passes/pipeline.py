@@ -43,8 +43,8 @@ PASSES: tuple[Pass, ...] = (
     PiecewiseForms(),
 )
 
-# What makes the linear relaxation of a mixed-integer problem stronger or the problem smaller, by rows that all its points
-# keep; each can be switched off by its name.
+# What makes the linear relaxation of a mixed-integer problem stronger, or the problem smaller, and keeps its optimum; each
+# can be switched off by its name.
 TIGHTENINGS: tuple[Pass, ...] = ()
 
 # What makes a problem smaller, or its numbers alike, without changing what it says; on request only.
