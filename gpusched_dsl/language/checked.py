@@ -481,7 +481,7 @@ class CheckedModel:
     """A model with its inheritance and its options resolved.
 
     `data_order` names every set, parameter and random so that each comes after all that its definition reads.
-    `options` are the choices this model was checked with.
+    `options` are the choices this model was checked with; `decompose` is the root set of `decompose by ...;`.
     """
 
     name: str
@@ -499,3 +499,4 @@ class CheckedModel:
     data_order: tuple[str, ...]
     randoms: dict[str, CheckedRandom] = field(default_factory=dict)
     doc: str | None = None
+    decompose: str | None = None

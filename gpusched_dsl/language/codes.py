@@ -83,6 +83,9 @@ CODES: dict[str, str] = {
     "GSM1414": "more than one placement",
     "GSM1415": "class that is no parameter of its set",
     "GSM1416": "unknown distribution",
+    "GSM1417": "decomposition by what is no root set",
+    "GSM1418": "more than one decomposition",
+    "GSM1419": "variables that do not fall into blocks",
     # 15xx scenario statements
     "GSM1501": "unknown scenario",
     "GSM1502": "scenarios extend each other in a circle",

@@ -343,7 +343,7 @@ class When(Statement):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drop(Statement):
-    """`drop capacity, rent;`: named constraints, terms or checks of the extended model."""
+    """`drop capacity, rent;`: named constraints, terms and objectives of the extended model, or its `decompose`."""
 
     names: tuple[Identifier, ...]
 
@@ -363,6 +363,13 @@ class PlacementDecl(Statement):
     variable: Identifier
     indices: tuple[Identifier, ...]
     items: tuple[PlacementItem, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decompose(Statement):
+    """`decompose by Batch;`: one block of variables and constraints for each element of the set `root`."""
+
+    root: Identifier
 
 
 # --- blocks ----------------------------------------------------------------------------------------------------------

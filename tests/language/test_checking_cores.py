@@ -304,6 +304,12 @@ def test_placement() -> None:
     assert shown["costs"] == "(* (* (* g price[v]) power) 1e-06)"
 
 
+def test_decomposition() -> None:
+    assert model("decompose by Jobs;").decompose == "Jobs"
+    assert model("var w[Fast, Slots] >= 0; set Fast within Types; decompose by Types;").decompose == "Types"
+    assert model("").decompose is None
+
+
 def test_a_fallback_may_be_a_fraction_where_the_reference_is_not() -> None:
     checked = model("var z[Slots] integer; let l[h in Slots] = (z[h-1] else 0.5); let m[h in Slots] = (z[h-1] else 0);")
     assert checked.lets["l"].type == Numeric()

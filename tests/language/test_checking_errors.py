@@ -201,6 +201,16 @@ WRONG = [
     ("GSM1414", "on", "placement run[j, k, v, g] { job j; } placement on[k, h] { node k; }"),
     ("GSM1415", "size", "set Racks identical by size;"),
     ("GSM1416", "exponentia", "random r ~ exponentia(mean = 3);"),
+    ("GSM1101", "Job", "decompose by Job;"),
+    ("GSM1106", "late", "decompose by late;"),
+    ("GSM1106", "n", "decompose by n;"),
+    ("GSM1417", "Configs", "decompose by Configs;"),
+    ("GSM1417", "Fast", "set Fast within Types; decompose by Fast;"),
+    ("GSM1417", "Levels", "set Levels = 1..n; decompose by Levels;"),
+    ("GSM1418", "Nodes", "decompose by Jobs; decompose by Nodes;"),
+    ("GSM1419", "Jobs", "var before[i in Jobs, j in Jobs] binary; decompose by Jobs;"),
+    ("GSM1419", "Slots", "set Peak within Slots; var w[Slots, Peak] >= 0; decompose by Slots;"),
+    ("GSM1419", "Idle", "set Idle; decompose by Idle;"),
 ]
 
 

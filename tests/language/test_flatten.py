@@ -133,6 +133,39 @@ def test_a_placement_replaces_the_inherited_one() -> None:
     assert placement.indices[0].text == "i"
 
 
+def roots(model: FlatModel) -> list[str]:
+    return [s.root.text for s in model.statements if isinstance(s, tree.Decompose)]
+
+
+@pytest.mark.parametrize(
+    ("statements", "expected"),
+    [
+        ("", ["Jobs"]),
+        ("set Nodes; decompose by Nodes;", ["Nodes"]),
+        ("drop decompose;", []),
+        ("set Nodes; drop decompose; decompose by Nodes;", ["Nodes"]),
+        ("constraint decompose: z >= 1;", ["Jobs"]),
+    ],
+)
+def test_a_decomposition_is_inherited_replaced_or_dropped(statements: str, expected: list[str]) -> None:
+    text = "model D extends Base { decompose by Jobs; }"
+    assert roots(right(f"{text} model M extends D {{ {statements} }}", "M")) == expected
+
+
+def test_what_is_called_decompose_is_dropped_first() -> None:
+    text = "model D extends Base { decompose by Jobs; constraint decompose: z >= 1; }"
+    model = right(f"{text} model M extends D {{ drop decompose; }}", "M")
+    assert roots(model) == ["Jobs"]
+    assert "decompose" not in constraints(model)
+    assert roots(right(f"{text} model M extends D {{ drop decompose, decompose; }}", "M")) == []
+
+
+@pytest.mark.parametrize(("choice", "expected"), [("paper", []), ("force", ["Jobs"]), ("at_most", [])])
+def test_an_option_chooses_the_decomposition(choice: str, expected: list[str]) -> None:
+    text = "model M extends Base { when rule == force { decompose by Jobs; } }"
+    assert roots(right(text, "M", rule=choice)) == expected
+
+
 def test_three_generations() -> None:
     model = right(
         "model M extends Base { override constraint first[j in Jobs]: x[j] <= 2; drop third; }"
@@ -164,6 +197,8 @@ def test_three_generations() -> None:
         ("model M extends Base { maximize total in $ { late: z; } }", ("GSM1410", "total")),
         ("model M extends Base { minimize total in h { late: z; } }", ("GSM1410", "h")),
         ("model M { placement a[i] { } placement b[i] { } }", ("GSM1414", "b")),
+        ("model M { set A; set B; decompose by A; decompose by B; }", ("GSM1418", "B")),
+        ("model M extends Base { drop decompose; }", ("GSM1403", "decompose")),
     ],
 )
 def test_faults(text: str, expected: tuple[str, str]) -> None:

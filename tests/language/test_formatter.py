@@ -84,6 +84,16 @@ def test_policies_and_placements() -> None:
     )
 
 
+def test_decompositions() -> None:
+    check(
+        "model M { decompose  by\n Batch ; when a==b { decompose by decompose; } drop decompose; }",
+        """
+        model M { decompose by
+            Batch;  when a == b { decompose by decompose; } drop decompose; }
+        """,
+    )
+
+
 def test_indentation_follows_blocks_statements_and_brackets() -> None:
     check(
         """

@@ -309,6 +309,15 @@ def test_drop_and_placement() -> None:
     ]
 
 
+def test_decompose() -> None:
+    decompose = statement("decompose by Batch;")
+    assert isinstance(decompose, tree.Decompose)
+    assert decompose.root.text == "Batch"
+    of_itself = statement("decompose by decompose;")
+    assert isinstance(of_itself, tree.Decompose)
+    assert of_itself.root.span.text == "decompose"
+
+
 # --- scenarios, tests ------------------------------------------------------------------------------------------------
 
 
@@ -496,6 +505,7 @@ SOFT = [
     "swapping",
     "probability",
     "best",
+    "decompose",
     "E",
     "P",
     "job",
@@ -518,6 +528,7 @@ def test_words_with_a_meaning_elsewhere_are_names(word: str) -> None:
       option {word} in {{ {word} }} default {word};
       drop {word};
       placement {word}[{word}] {{ {word} {word} of {word} in {word}; }}
+      decompose by {word};
     }}
     scenario {word} for {word} {{
       {word} = {word};

@@ -9,6 +9,8 @@ from gpusched_dsl.language.diagnostics import Diagnostics, Label, did_you_mean
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.units import unit_of
 
+DECOMPOSE = "decompose"  # what `drop` calls an inherited decomposition, unless something else has this name
+
 
 def report_duplicate(name: tree.Identifier, first: Span, diagnostics: Diagnostics, help: str | None = None) -> None:
     diagnostics.error(
@@ -31,13 +33,14 @@ class Merger:
     constraints: dict[str, int] = field(default_factory=dict)
     objectives: dict[str | None, int] = field(default_factory=dict)
     placement: int | None = None
+    decomposition: int | None = None
 
     def add_layer(self, layer: list[tree.Statement]) -> None:
         """Drops of inherited names first, then declarations, then overrides, then drops of the layer's own names."""
         drops = [name for s in layer if isinstance(s, tree.Drop) for name in s.names]
         own_drops = [name for name in drops if not self._drop(name.text)]
         inherited = set(self.objectives)
-        inherited_placement = self.placement
+        inherited_placement, inherited_decomposition = self.placement, self.decomposition
         overrides: list[tree.ConstraintDecl] = []
         for statement in layer:
             if isinstance(statement, tree.ConstraintDecl) and statement.override:
@@ -46,6 +49,8 @@ class Merger:
                 self._add_objective(statement, inherited)
             elif isinstance(statement, tree.PlacementDecl):
                 self._add_placement(statement, inherited_placement)
+            elif isinstance(statement, tree.Decompose):
+                self._add_decomposition(statement, inherited_decomposition)
             elif not isinstance(statement, tree.Drop):
                 self._add(statement)
         replaced: dict[str, Span] = {}
@@ -125,6 +130,10 @@ class Merger:
                 self.statements[place] = replace(objective, terms=kept)
                 del self.names[name]
                 return True
+        if name == DECOMPOSE and self.decomposition is not None:
+            self.statements[self.decomposition] = None
+            self.decomposition = None
+            return True
         return False
 
     def _drop_objective(self, place: int) -> None:
@@ -217,6 +226,25 @@ class Merger:
         if inherited is not None:
             self.statements[inherited] = None
         self.placement = len(self.statements)
+        self.statements.append(decl)
+
+    def _add_decomposition(self, decl: tree.Decompose, inherited: int | None) -> None:
+        """An extending model's decomposition stands in for the inherited one; within one model there is one."""
+        if self.decomposition is not None and self.decomposition != inherited:
+            first = self.statements[self.decomposition]
+            assert isinstance(first, tree.Decompose)
+            self.diagnostics.error(
+                "GSM1418",
+                "a model can be decomposed in only one way",
+                decl.root.span,
+                "a second one",
+                secondary=[Label(first.root.span, "the first one")],
+                help="keep the one whose blocks are easy to solve one by one; a `when` may choose between them",
+            )
+            return
+        if self.decomposition is not None:
+            self.statements[self.decomposition] = None
+        self.decomposition = len(self.statements)
         self.statements.append(decl)
 
 

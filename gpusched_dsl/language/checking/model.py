@@ -14,6 +14,7 @@ from gpusched_dsl.language.checked import (
     CheckedVariable,
 )
 from gpusched_dsl.language.checking import declarations
+from gpusched_dsl.language.checking.decompositions import check_decomposition
 from gpusched_dsl.language.checking.dependencies import Ordered, order
 from gpusched_dsl.language.checking.expressions import ExpressionChecker
 from gpusched_dsl.language.checking.flatten import FlatModel, HasModels, flatten
@@ -102,6 +103,7 @@ class _ModelChecker:
         constraints = [check_constraint(self.checker, s) for s in statements if isinstance(s, tree.ConstraintDecl)]
         checks = [check_check(self.checker, s) for s in statements if isinstance(s, tree.CheckDecl)]
         placements = [check_placement(self.checker, s) for s in statements if isinstance(s, tree.PlacementDecl)]
+        decompositions = [check_decomposition(self.checker, s) for s in statements if isinstance(s, tree.Decompose)]
         values = self.symbols.values
         return CheckedModel(
             name=self.flat.name,
@@ -121,6 +123,7 @@ class _ModelChecker:
             ),
             randoms={n: v for n, v in values.items() if isinstance(v, CheckedRandom)},
             doc=self.flat.doc,
+            decompose=decompositions[0] if decompositions else None,
         )
 
     def _ordered(self) -> tuple[Ordered, ...]:

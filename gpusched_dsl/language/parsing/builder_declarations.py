@@ -32,6 +32,7 @@ class DeclarationBuilder(ExpressionBuilder):
             "when": self._when,
             "drop": self._drop,
             "placement": self._placement,
+            "decompose": self._decompose,
         }
 
     def body(self, body: Child) -> tuple[tree.Statement, ...]:
@@ -252,6 +253,9 @@ class DeclarationBuilder(ExpressionBuilder):
             of=self.optional(of),
             unit=self.unit(unit.children[0]) if isinstance(unit, Tree) else None,
         )
+
+    def _decompose(self, children: Children, span: Span) -> tree.Decompose:
+        return tree.Decompose(span=span, root=self.identifier(children[0]))
 
 
 class Parts:
