@@ -1,0 +1,110 @@
+"""What takes the place of the columns of interchangeable elements: the parts of an aggregated problem.
+
+The columns of one element fall into components that no row of that element connects. Every component of every class is
+replaced by a `Part`, independently of the others: elements may be permuted within each component separately, because
+all that the other rows and the objectives see of a class is its sums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpusched_dsl.compiling.symmetry.quotient import Quotient
+from gpusched_dsl.ir.domains import Codes, Domain
+from gpusched_dsl.ir.matrix import Floats
+from gpusched_dsl.language.source import Span
+
+Sparse: TypeAlias = Any  # scipy.sparse.csr_matrix, which has no type annotations
+
+
+@dataclass(frozen=True, eq=False)
+class Component:
+    """Columns of the representative of class `kind` (numbers in the quotient's problem), and the rows they are in.
+
+    `rows` are rows of that element; their other columns are shared ones. Both ascend.
+    """
+
+    kind: int
+    columns: Codes
+    rows: Codes
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """Values of single elements: column `columns[i]` of the quotient has `values[i]` for element `elements[i]`.
+
+    What is not listed is 0. Every pair occurs once at most.
+    """
+
+    columns: Codes
+    elements: Codes
+    values: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class NewColumns:
+    """A family of columns of the aggregated problem."""
+
+    name: str
+    domain: Domain
+    lower: Floats
+    upper: Floats
+    integer: NDArray[np.bool_]
+    span: Span | None = None
+    unit: str = ""
+    doc: str | None = None
+
+    @property
+    def size(self) -> int:
+        return self.domain.size
+
+
+@dataclass(frozen=True, eq=False)
+class NewRows:
+    """A family of rows: `lower <= own @ (columns of the part) + shared @ (columns of the quotient) <= upper`.
+
+    `shared` has entries in shared columns of the quotient's problem only, None for none.
+    """
+
+    name: str
+    domain: Domain
+    own: Sparse
+    lower: Floats
+    upper: Floats
+    shared: Sparse | None = None
+    span: Span | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """The replacement of one component.
+
+    `sums` (columns of the component x columns of the part): the sum over the class of a column of the component, as the
+    rest of the problem sees it. `expand(values, shared)` gives the values of single elements for whole values of the
+    part's columns and the values of all columns of the quotient's problem (those of shared ones are used); what it
+    gives satisfies the rows of every element and adds up to `sums @ values`. `gather(spread)` is the way there: values
+    of the part's columns for values of single elements that satisfy their rows, None where they do not.
+    `did` tells in words what the component became, `proof` why that is exact.
+    """
+
+    component: Component
+    columns: tuple[NewColumns, ...]
+    rows: tuple[NewRows, ...]
+    sums: Sparse
+    expand: Callable[[Floats, Floats], Spread]
+    gather: Callable[[Spread], Floats | None]
+    did: str
+    proof: str
+
+    @property
+    def size(self) -> int:
+        return sum(c.size for c in self.columns)
+
+
+Treatment = Callable[[Quotient, Component], Part]
+"""Makes the part of a component; raises `Obstacle` where it is not known to be exact."""

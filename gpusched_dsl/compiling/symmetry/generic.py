@@ -1,0 +1,116 @@
+"""Whether rows, bounds and objectives treat the elements of a set alike, but for the data that they read.
+
+A grounded problem is a function of its data. It commutes with every renaming of the elements of a set as long as no
+expression reads their order, their labels, or an element that the data single out. So it is enough to look at the text:
+elements may only stand as subscripts, in memberships, and in comparisons with one another for equality.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator as Iterates
+from dataclasses import dataclass
+
+from gpusched_dsl.language.checked import (
+    CheckedModel,
+    Comparison,
+    Core,
+    Element,
+    IndexRef,
+    LetRef,
+    Membership,
+    NamedSet,
+    ParamRef,
+    RandomRef,
+    SetCore,
+    VariableRef,
+)
+from gpusched_dsl.language.source import Span
+
+
+@dataclass(frozen=True)
+class Obstacle(Exception):
+    """Why elements of a set are not interchangeable, or not known to be: what stands where."""
+
+    what: str
+    span: Span | None = None
+
+    def __str__(self) -> str:
+        return self.what
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The names of sets, parameters and random quantities that rows, bounds and objectives read, each at one place."""
+
+    sets: dict[str, Span]
+    params: dict[str, Span]
+    randoms: dict[str, Span]
+
+
+def read_by_decisions(model: CheckedModel, root: str) -> Reading:
+    """What the problem reads of the data; raises Obstacle where an expression could tell elements of `root` apart."""
+    reading = Reading({}, {}, {})
+    lets: dict[str, None] = {}
+    for variable in model.variables.values():
+        _look(variable.indexing, root, reading, lets, None)
+        for bound in variable.bounds:
+            _look(bound.value, root, reading, lets, None)
+    for constraint in model.constraints.values():
+        _look(constraint.indexing, root, reading, lets, None)
+        _look(constraint.body, root, reading, lets, None)
+    for objective in model.objectives:
+        for term in objective.terms:
+            _look(term.value, root, reading, lets, None)
+    waiting = list(lets)
+    while waiting:
+        let = model.lets[waiting.pop()]
+        found: dict[str, None] = {}
+        _look(let.indexing, root, reading, found, None)
+        _look(let.value, root, reading, found, None)
+        waiting += [name for name in found if name not in lets]
+        lets.update(found)
+    return reading
+
+
+def is_element(node: object, root: str) -> bool:
+    return isinstance(node, Core) and isinstance(node.type, Element) and node.type.root == root
+
+
+def parts(node: object) -> Iterates[object]:
+    """The nodes right below a node."""
+    if isinstance(node, tuple):
+        yield from node
+    elif dataclasses.is_dataclass(node) and not isinstance(node, type):
+        for field in dataclasses.fields(node):
+            if field.name not in _NO_PARTS:
+                yield getattr(node, field.name)
+
+
+_NO_PARTS = {"span", "type", "types", "variable", "variables"}
+
+
+def _look(node: object, root: str, reading: Reading, lets: dict[str, None], parent: object) -> None:
+    if is_element(node, root):
+        assert isinstance(node, Core)
+        if not isinstance(node, IndexRef):
+            raise Obstacle(f"`{node.span.text}` picks one of the elements", node.span)
+        if not _keeps_elements_alike(parent, root):
+            raise Obstacle(f"`{node.span.text}` stands where its order or its label counts", node.span)
+    match node:
+        case NamedSet():
+            reading.sets.setdefault(node.name, node.span)
+        case ParamRef():
+            reading.params.setdefault(node.name, node.span)
+        case RandomRef():
+            reading.randoms.setdefault(node.name, node.span)
+        case LetRef():
+            lets[node.name] = None
+    for part in parts(node):
+        _look(part, root, reading, lets, parent if isinstance(node, tuple) else node)
+
+
+def _keeps_elements_alike(parent: object, root: str) -> bool:
+    if isinstance(parent, Comparison):
+        return all(is_element(o, root) for o in parent.operands) and set(parent.ops) <= {"==", "!="}
+    return isinstance(parent, ParamRef | VariableRef | LetRef | RandomRef | Membership | SetCore)

@@ -1,0 +1,145 @@
+"""A problem grounded for one element of every class of interchangeable ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator as Iterates
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gpusched_dsl.compiling.grounding import ground
+from gpusched_dsl.compiling.limits import Limits
+from gpusched_dsl.compiling.store import Param, Store
+from gpusched_dsl.compiling.symmetry.classes import Classes, classes_by_data
+from gpusched_dsl.compiling.symmetry.generic import Obstacle, read_by_decisions
+from gpusched_dsl.compiling.symmetry.representatives import MEMBERS, REPRESENTATIVES, Representing
+from gpusched_dsl.ir.domains import Codes, Domain, Interval, Tuples, Universe
+from gpusched_dsl.ir.problem import Family, Problem
+from gpusched_dsl.language.checked import CheckedModel, CheckedSet, Element
+from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
+
+
+@dataclass(frozen=True, eq=False)
+class Quotient:
+    """`problem` has the columns and rows of representatives, `classes.first`, only.
+
+    `column_class` and `row_class` give the class of the element that indexes a column or row, -1 where none does. In
+    rows of no element and in objectives the coefficient of a column of class c is that of one element times
+    `classes.sizes[c]`: the column stands there for the mean over the class. In rows of an element it is that element's.
+    """
+
+    root: str
+    universe: Universe
+    classes: Classes
+    problem: Problem
+    column_class: Codes
+    row_class: Codes
+
+    @property
+    def full_columns(self) -> int:
+        """How many columns the problem of all elements has."""
+        return _counted(self.column_class, self.classes.sizes)
+
+    @property
+    def full_rows(self) -> int:
+        return _counted(self.row_class, self.classes.sizes)
+
+    @property
+    def full_nonzeros(self) -> int:
+        counts = np.diff(self.problem.matrix.starts)
+        own = self.row_class >= 0
+        sizes = self.classes.sizes
+        local = int((counts[own] * sizes[self.row_class[own]]).sum())
+        rows = self.problem.matrix.row_of
+        kinds = self.column_class[self.problem.matrix.columns[~own[rows]]]
+        return local + int(np.where(kinds >= 0, sizes[np.maximum(kinds, 0)], 1).sum())
+
+
+def _counted(kinds: Codes, sizes: Codes) -> int:
+    return int(np.where(kinds >= 0, sizes[np.maximum(kinds, 0)], 1).sum())
+
+
+def candidates(model: CheckedModel) -> Iterates[CheckedSet]:
+    """The sets whose elements may be interchangeable and index decisions; declared ones first."""
+    roots = {v.type.root for x in model.variables.values() for v in x.indexing.variables if isinstance(v.type, Element)}
+    found = [s for n, s in model.sets.items() if n in roots and s.root == n and not s.ordered]
+    yield from sorted(found, key=lambda s: not s.identical)
+
+
+def classes_of(model: CheckedModel, store: Store, root: str) -> Classes:
+    """The classes of interchangeable elements of a set; raises Obstacle where the text tells elements apart."""
+    return classes_by_data(store, read_by_decisions(model, root), store.universes[root])
+
+
+def refuse_contradictions(model: CheckedModel, store: Store) -> None:
+    """Raise DiagnosticError (GSM3013) where data tell apart elements that are declared identical."""
+    found: list[Diagnostic] = []
+    for declared in model.sets.values():
+        if declared.identical and declared.name in store.universes and declared.root == declared.name:
+            try:
+                classes = classes_of(model, store, declared.name)
+            except Obstacle:
+                continue  # not usable, but no contradiction of the data: `explain` tells
+            found += _contradictions(declared, classes, store)
+    if found:
+        raise DiagnosticError(found)
+
+
+def _contradictions(declared: CheckedSet, classes: Classes, store: Store) -> list[Diagnostic]:
+    stated = np.zeros(len(classes.of), dtype=np.int64)
+    if declared.identical_by is not None:
+        stated = np.unique(store.params[declared.identical_by].values, return_inverse=True)[1].reshape(-1)
+    order = np.lexsort((classes.of, stated))
+    split = np.flatnonzero((np.diff(stated[order]) == 0) & (np.diff(classes.of[order]) != 0))
+    if not len(split):
+        return []
+    labels = store.universes[declared.name].labels
+    one, other = labels[int(order[split[0]])], labels[int(order[split[0] + 1])]
+    where = f" of the same `{declared.identical_by}`" if declared.identical_by else ""
+    names = " or ".join(f"`{n}`" for n, _ in classes.because if n != declared.identical_by)
+    return [
+        Diagnostic(
+            "GSM3013",
+            f"`{declared.name}` is declared `identical`, but `{one}` and `{other}`{where} differ in {names}",
+            declared.span,
+            "not interchangeable with these data",
+            help="take `identical` away (elements with equal data are found anyway), or give them equal data",
+        )
+    ]
+
+
+def quotient(model: CheckedModel, store: Store, root: str, classes: Classes, limits: Limits) -> Quotient:
+    """Ground `model` for one element of every class; raises Obstacle and what `ground` raises."""
+    universe = store.universes[root]
+    small = Representing(model, root).run()
+    everything = Interval(0, len(universe.labels) - 1, component=universe)
+    members = classes.sizes[classes.of].astype(np.float64)
+    own = replace(
+        store,
+        sets={**store.sets, REPRESENTATIVES: Tuples((universe,), (classes.first,))},
+        params={**store.params, MEMBERS: Param(everything, members)},
+        variables={},
+    )
+    problem = ground(small, own, limits)
+    return Quotient(
+        root,
+        universe,
+        classes,
+        problem,
+        _classes(problem.column_families, problem.columns, universe, classes),
+        _classes(problem.constraints, problem.rows, universe, classes),
+    )
+
+
+def place_of(domain: Domain, universe: Universe) -> int | None:
+    """Which component of index tuples is an element of `universe`."""
+    return next((at for at, component in enumerate(domain.components) if component is universe), None)
+
+
+def _classes(families: tuple[Family, ...], count: int, universe: Universe, classes: Classes) -> Codes:
+    kinds = np.full(count, -1, dtype=np.int64)
+    for family in families:
+        at = place_of(family.domain, universe)
+        if at is not None:
+            kinds[family.slice] = classes.of[family.domain.columns()[at]]
+    return kinds
