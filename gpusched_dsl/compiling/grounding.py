@@ -125,6 +125,7 @@ class _Grounding:
             auxiliary=tuple(self.terms.families),
             definitions=tuple(self.terms.definitions),
             conditions=_conditions(rows),
+            decompose=self.model.decompose,
         )
         return without_unused(problem)
 

@@ -96,6 +96,8 @@ class Problem:
     `variables` are the declared families, `auxiliary` those that the compiler added behind them; together they cover
     the columns, and `constraints` the rows, in order and without gaps. `definitions` give auxiliary columns their
     nonlinear meaning; rows in `conditions` must hold only where a binary column has a value.
+    `decompose` names the root set whose elements number blocks (`ir/blocks.py`), where the author says that there are
+    any. A name goes through all passes: families keep their index domains whatever becomes of single columns and rows.
     """
 
     name: str
@@ -111,6 +113,7 @@ class Problem:
     auxiliary: tuple[Family, ...] = field(default=())
     definitions: tuple[Definition, ...] = field(default=())
     conditions: Conditions = field(default_factory=Conditions.none)
+    decompose: str | None = None
 
     @property
     def column_families(self) -> tuple[Family, ...]:

@@ -83,6 +83,7 @@ class ProblemFile(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True
 
     Its columns are those of `variables` and, behind them, those of `auxiliary`, which `definitions` give their values:
     each reads declared columns and results of definitions before it. Without these and `conditions` it is linear.
+    `decompose` is the universe whose elements number blocks that only some rows link.
     """
 
     format: Literal["gsdsl-problem"]
@@ -101,6 +102,7 @@ class ProblemFile(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True
     definitions: list[DefinitionFile] = []
     laws: list[LawFile] = []
     conditions: ConditionsFile | None = None
+    decompose: str | None = None
 
 
 class _Header(msgspec.Struct):
@@ -142,6 +144,7 @@ def _problem_file(problem: Problem) -> ProblemFile:
         definitions=[definition_file(d, laws) for d in problem.definitions],
         laws=[law_file(law) for law in laws],
         conditions=conditions_file(problem.conditions),
+        decompose=problem.decompose,
     )
 
 
@@ -226,6 +229,7 @@ def _problem(file: ProblemFile) -> Problem:
         auxiliary=_families(file.auxiliary, domains, variables[-1].stop if variables else 0),
         definitions=tuple(definition_of(d, laws) for d in file.definitions),
         conditions=conditions_of(file.conditions),
+        decompose=file.decompose,
     )
 
 

@@ -35,6 +35,8 @@ def check_file(file: ProblemFile) -> None:
     sizes: list[int] = []
     for k, domain in enumerate(file.domains):
         sizes.append(_domain_size(domain, file, sizes, f"domains[{k}]"))
+    if file.decompose is not None and file.decompose not in (u.name for u in file.universes):
+        raise Broken(f"decompose names the universe `{file.decompose}`, which is not among the universes")
     columns, rows = len(file.lower), len(file.rows.lower)
     if columns > MOST_COLUMNS:
         raise Broken("there are more columns than can be counted with 32 bits")

@@ -7,11 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import gpusched_dsl as gs
 from gpusched_dsl.compiling.evaluate import Evaluator
 from gpusched_dsl.compiling.frames import EMPTY_FRAME, Frame
 from gpusched_dsl.compiling.grounding import ground
 from gpusched_dsl.compiling.instance import Instance, build_instance
 from gpusched_dsl.compiling.limits import Limits
+from gpusched_dsl.compiling.passes.pipeline import prepare
+from gpusched_dsl.compiling.passes.steps import Target
+from gpusched_dsl.ir.blocks import blocks_of
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.checked import CheckedModel, Comparison, Logic
 from gpusched_dsl.language.diagnostics import DiagnosticError, Diagnostics
@@ -213,3 +217,30 @@ def test_a_part_of_data_alone_must_hold(part: str, value: int) -> None:
     empty = np.flatnonzero(np.diff(problem.matrix.starts) == 0)
     assert len(empty) == 1
     assert (problem.row_lower[empty[0]] <= 0 <= problem.row_upper[empty[0]]) == (value == 3)
+
+
+BLOCKS = """
+model Blocks {
+  set Jobs; set Nodes;
+  var x[Jobs, Nodes] binary; var busy[Nodes] binary;
+  minimize total: sum[j in Jobs, n in Nodes] x[j, n] * busy[n];
+  constraint once[j in Jobs]: sum[n in Nodes] x[j, n] == 1;
+  constraint room[n in Nodes]: sum[j in Jobs] x[j, n] <= 1;
+  DECOMPOSED
+}
+scenario S for Blocks { Jobs = { a, b }; Nodes = { n1, n2, n3 }; }
+"""
+
+
+@pytest.mark.parametrize(("statement", "root"), [("", None), ("decompose by Jobs;", "Jobs")])
+def test_the_set_of_blocks_goes_with_the_problem_through_all_passes(statement: str, root: str | None) -> None:
+    problem = gs.compile(BLOCKS.replace("DECOMPOSED", statement))
+    prepared = prepare(problem, Target("linear"), reduce=True, tighten=True).problem
+    assert (problem.decompose, prepared.decompose) == (root, root)
+    assert prepared.is_linear
+    if root is not None:
+        blocks = blocks_of(prepared, root)
+        assert (blocks.name, blocks.labels) == ("Jobs", ("a", "b"))
+        once, room = prepared.constraint("once")[0], prepared.constraint("room")[0]
+        assert blocks.row[once.slice].tolist() == [0, 1]
+        assert blocks.row[room.slice].tolist() == [-1, -1, -1]

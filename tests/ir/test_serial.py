@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -160,8 +161,15 @@ def test_schema_is_published() -> None:
 def test_schema_names_every_field() -> None:
     described = schema()["$defs"]["ProblemFile"]["properties"]
     assert set(described) - set(json.loads(to_json(example()))) == {
-        "auxiliary", "definitions", "laws", "conditions",
+        "auxiliary", "definitions", "laws", "conditions", "decompose",
     }  # fmt: skip
+
+
+def test_the_set_of_blocks_comes_back() -> None:
+    assert "decompose" not in json.loads(to_json(example()))
+    named = replace(example(), decompose="Jobs")
+    assert json.loads(to_json(named))["decompose"] == "Jobs"
+    assert from_json(to_json(named)).decompose == "Jobs"
 
 
 # --- what is not a problem --------------------------------------------------------------------------------------
@@ -257,6 +265,7 @@ BREAKAGES = {
     "factor of itself": change("domains.0", {"kind": "product", "factors": [0]}),
     "factor later": change("domains.0", {"kind": "product", "factors": [1]}),
     "no factors": change("domains.0", {"kind": "product", "factors": []}),
+    "blocks of no universe": change("decompose", "Nodes"),
     "label twice": change("universes.0.labels.1", "j1"),
     "labels mixed": change("universes.0.labels.1", 7),
     "label not a label": change("universes.0.labels.1", 7.5),

@@ -125,7 +125,7 @@ def test_the_form_of_linear_problems_is_what_it_was() -> None:
     assert not {"auxiliary", "definitions", "laws", "conditions"} & set(data)
     whole = json.loads(to_json(every_kind()))
     assert whole["version"] == 2
-    assert set(schema()["$defs"]["ProblemFile"]["properties"]) == set(whole)
+    assert set(schema()["$defs"]["ProblemFile"]["properties"]) == {*whole, "decompose"}
 
 
 def test_places_are_written() -> None:
