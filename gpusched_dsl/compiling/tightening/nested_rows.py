@@ -1,0 +1,141 @@
+"""Rows within rows: which rows of a set of columns can be taken out of larger ones, so that columns have fewer entries.
+
+    entries of P among those of R, times 1 or -1     ->    R - s P, with one column more that stands for P
+
+`network_integrality.py` says why that keeps what it needs. Every P goes into one R at most, the smallest that has it;
+rows that go into one R share no column. Rows of one constraint go together, those that cover most entries first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.problem import Floats, Int32s, Problem
+
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Entries:
+    """Entries of the matrix that are not zero: `values[k]` in row `rows[k]` and column `columns[k]`."""
+
+    rows: Int32s
+    columns: Int32s
+    values: Floats
+
+    def where(self, kept: Flags) -> Entries:
+        return Entries(self.rows[kept], self.columns[kept], self.values[kept])
+
+
+@dataclass(frozen=True, eq=False)
+class Nesting:
+    """Row `inner[k]`, times `signs[k]`, is taken out of row `outer[k]`; `keys` are the entries that go by it.
+
+    A key is row times the number of columns plus column.
+    """
+
+    inner: Codes
+    outer: Codes
+    signs: Floats
+    keys: Codes
+    columns: int
+
+    @property
+    def covered_columns(self) -> Codes:
+        """The column of each entry that goes."""
+        return self.keys % self.columns
+
+    def without_covered(self, entries: Entries) -> Entries:
+        if not len(self.keys):
+            return entries
+        keys = entries.rows.astype(np.int64) * self.columns + entries.columns
+        return entries.where(~np.isin(keys, self.keys))
+
+
+@dataclass(frozen=True, eq=False)
+class _Meetings:
+    """Two entries of one column, by position: the row of `inner` may go into the row of `outer`."""
+
+    inner: Codes
+    outer: Codes
+
+    def where(self, kept: Flags | Codes) -> _Meetings:
+        return _Meetings(self.inner[kept], self.outer[kept])
+
+
+def nested(problem: Problem, entries: Entries) -> Nesting:
+    """What to take out of what, among rows that hold a column with more than two entries.
+
+    `entries` are those of the columns looked at, 1 or -1 each.
+    """
+    none = np.zeros(0, dtype=np.int64)
+    nothing = Nesting(none, none, np.zeros(0), none, problem.columns)
+    count = np.bincount(entries.columns, minlength=problem.columns)
+    if not (count > 2).any():
+        return nothing
+    order = np.argsort(entries.columns, kind="stable")
+    row, column, value = entries.rows[order].astype(np.int64), entries.columns[order], entries.values[order]
+    size = np.bincount(row, minlength=problem.rows)
+    meetings = _contained(row, column, value, size, int(count.max()))
+    crowded = np.zeros(problem.rows, dtype=np.bool_)
+    crowded[row[count[column] > 2]] = True
+    meetings = meetings.where(crowded[row[meetings.inner]])
+    meetings = _in_smallest(row, size, meetings)
+    meetings = _disjoint(problem, row, meetings)
+    if not len(meetings.inner):
+        return nothing
+    inner, at = np.unique(row[meetings.inner], return_index=True)
+    first = meetings.where(at)
+    keys = row[meetings.outer] * problem.columns + column[meetings.outer]
+    return Nesting(inner, row[first.outer], value[first.inner] * value[first.outer], keys, problem.columns)
+
+
+def _contained(row: Codes, column: Int32s, value: Floats, size: Codes, most: int) -> _Meetings:
+    """The meetings of two rows of which one has all its entries in the other, with one sign throughout."""
+    firsts, seconds = [], []
+    for apart in range(1, most):
+        at = np.flatnonzero(column[apart:] == column[:-apart])
+        firsts.append(at)
+        seconds.append(at + apart)
+    first, second = np.concatenate(firsts), np.concatenate(seconds)
+    a, b = row[first], row[second]
+    small = (size[a] < size[b]) | ((size[a] == size[b]) & (a < b))
+    inner, outer = np.where(small, first, second), np.where(small, second, first)
+    a, b = row[inner], row[outer]
+    _, pair, times = np.unique(a * len(size) + b, return_inverse=True, return_counts=True)
+    balance = np.bincount(pair, weights=value[inner] * value[outer])
+    whole = (times[pair] == size[a]) & (np.abs(balance[pair]) == times[pair])
+    return _Meetings(inner[whole], outer[whole])
+
+
+def _in_smallest(row: Codes, size: Codes, meetings: _Meetings) -> _Meetings:
+    """Those with the smallest row that holds the inner one."""
+    a, b = row[meetings.inner], row[meetings.outer]
+    rank = np.empty(len(size), dtype=np.int64)
+    rank[np.lexsort((np.arange(len(size)), size))] = np.arange(len(size))
+    best = np.full(len(size), len(size), dtype=np.int64)
+    np.minimum.at(best, a, rank[b])
+    return meetings.where(rank[b] == best[a])
+
+
+def _disjoint(problem: Problem, row: Codes, meetings: _Meetings) -> _Meetings:
+    """Those of rows that share no column within the row they go into, constraint by constraint."""
+    stops = np.array([f.stop for f in problem.constraints], dtype=np.int64)
+    family = np.searchsorted(stops, row[meetings.inner], side="right")
+    reach = np.bincount(family, minlength=len(stops))
+    covered = np.zeros(len(row), dtype=np.int64)
+    kept = np.zeros(len(meetings.inner), dtype=np.bool_)
+    for number in np.argsort(-reach, kind="stable")[: int((reach > 0).sum())]:
+        some = np.flatnonzero(family == number)
+        outer = meetings.outer[some]
+        more = covered + np.bincount(outer, minlength=len(row))
+        refusing = np.zeros(problem.rows, dtype=np.bool_)
+        refusing[row[more > 1]] = True
+        some = some[~refusing[row[outer]]]
+        covered[meetings.outer[some]] += 1
+        kept[some] = True
+    return meetings.where(kept)

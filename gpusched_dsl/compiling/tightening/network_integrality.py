@@ -1,0 +1,157 @@
+"""Integrality that the structure of the rows implies is dropped: columns that form a network.
+
+    columns D, the other whole columns K, and all rows with a column of D:   lower <= A x_D + B x_K <= upper
+    A network matrix, B, lower, upper and the bounds of D whole        ->   D continuous
+
+With K fixed at whole values, what is left for D is `lower - B k <= A x <= upper - B k` within whole bounds. A matrix
+with at most two entries +-1 a column is totally unimodular when its rows can be split into two parts such that two
+entries of one sign stand in different parts, two of different sign in the same (Heller and Tompkins, An extension of
+a theorem of Dantzig's, 1956). All vertices of such a polyhedron with whole sides and bounds are whole (Hoffman and
+Kruskal, Integral boundary points of convex polyhedra, 1956). No other column of the problem shares a row with D but
+those of K, so for every K the best value over D is that of a whole point, and K alone has to be searched. Continuous
+columns that fulfil what is asked of D belong to it; any other makes its rows unfit.
+
+Rows within rows. A row `sum of all x >= 3` beside `sum of x of one job <= 1` is a third entry of x. Where the entries
+of a row P in D are among those of a row R (up to one sign s), let `y = P x`: then R is `(R - s P) x + s y`, and P is
+`P x - y = 0` with the sides of P as the bounds of y. That is the same polyhedron under a whole linear map with a
+whole inverse, and y is one more column with two entries, -1 in P and s in R. Each P is put into at most one R, the
+smallest, and the rows put into one R share no column. So two laminar families of rows are a network.
+
+A solver may still return a point of an edge between two vertices, such as an interior point method does: then the
+kept integers are fixed and a vertex is asked for (`backends/repair.py`).
+
+Takes linear problems with at most one objective: a row that keeps an earlier objective would be no row of a network.
+Columns without a finite bound stay as they are. Where some whole columns have to be searched anyway, counts stay whole
+as well, since it pays to branch on them: capacity planning with at most 40 nodes takes HiGHS 2 s with all counts of
+VMs whole, and 9 s when those of VMs with one GPU are left to the network. Nothing is dropped where less than `WORTH` of
+the whole columns could be continuous: solvers know cuts and rules for whole columns alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Note, Step, Target
+from gpusched_dsl.compiling.tightening.nested_rows import Entries, Nesting, nested
+from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.matrix import Floats
+from gpusched_dsl.ir.problem import Problem
+
+Flags = NDArray[np.bool_]
+
+# Columns with more entries are not looked at: rows within rows are rarely nested deeper.
+MOST_ENTRIES = 6
+WORTH = 0.5
+
+
+class NetworkIntegrality:
+    """Whole columns that are whole by themselves -> continuous columns."""
+
+    name: ClassVar[str] = "network_integrality"
+
+    def accepts(self, analysis: Analysis, target: Target) -> bool:
+        problem = analysis.problem
+        return problem.is_linear and problem.is_mip and len(problem.objectives) <= 1 and target.takes(INTEGERS)
+
+    def apply(self, analysis: Analysis, target: Target) -> Step:
+        problem = analysis.problem
+        free = network_columns(problem) & problem.integer
+        if (problem.integer & ~free).any():
+            free &= problem.upper - problem.lower <= 1.0
+        if free.sum() < WORTH * problem.integer.sum():
+            return Step(problem)
+        notes = tuple(
+            Note(self.name, f.name, "are whole by themselves", count, span=f.span)
+            for f in problem.column_families
+            if (count := int(free[f.slice].sum()))
+        )
+        return Step(replace(problem, integer=problem.integer & ~free), notes)
+
+
+def network_columns(problem: Problem) -> Flags:
+    """The columns, whole and continuous ones, that are whole at every vertex once the other whole columns are."""
+    chosen = _possible(problem)
+    if not (chosen & problem.integer).any():
+        return chosen
+    entries = _near(problem, chosen)
+    whole_sides = _whole_or_infinite(problem.row_lower) & _whole_or_infinite(problem.row_upper)
+    entries, chosen = _settled(problem, entries, chosen, whole_sides)
+    nesting = nested(problem, entries.where(chosen[entries.columns]))
+    count = np.bincount(entries.columns, minlength=problem.columns)
+    count -= np.bincount(nesting.covered_columns, minlength=problem.columns)
+    chosen &= count <= 2
+    entries, chosen = _settled(problem, entries, chosen, whole_sides)
+    chosen[_one_sided(problem.rows, entries.where(chosen[entries.columns]), nesting)] = False
+    return chosen
+
+
+def _possible(problem: Problem) -> Flags:
+    """Columns with whole bounds, one of them finite, and few entries, all of them 1 or -1."""
+    columns, values = problem.matrix.columns, problem.matrix.values
+    fit = _whole_or_infinite(problem.lower) & _whole_or_infinite(problem.upper)
+    fit &= np.isfinite(problem.lower) | np.isfinite(problem.upper)
+    fit &= np.bincount(columns, minlength=problem.columns) <= MOST_ENTRIES
+    fit[columns[np.abs(values) != 1.0]] = False
+    return fit
+
+
+def _near(problem: Problem, chosen: Flags) -> Entries:
+    """The entries of all rows that have a chosen column."""
+    matrix = problem.matrix
+    touched = np.zeros(problem.rows, dtype=np.bool_)
+    touched[matrix.row_of[chosen[matrix.columns]]] = True
+    kept = np.flatnonzero(touched[matrix.row_of] & (matrix.values != 0.0))
+    return Entries(matrix.row_of[kept], matrix.columns[kept], matrix.values[kept])
+
+
+def _settled(problem: Problem, entries: Entries, chosen: Flags, whole_sides: Flags) -> tuple[Entries, Flags]:
+    """The chosen columns all of whose rows are fit, with the entries of those rows.
+
+    A row is fit when its sides and all its coefficients are whole, and each of its columns is chosen or whole. A
+    continuous column that is dropped spoils its rows in turn.
+    """
+    unfit = ~whole_sides
+    unfit[entries.rows[entries.values != np.rint(entries.values)]] = True
+    while True:
+        inside = chosen[entries.columns]
+        unfit[entries.rows[~inside & ~problem.integer[entries.columns]]] = True
+        lost = entries.columns[inside & unfit[entries.rows]]
+        if not len(lost):
+            break
+        chosen = chosen.copy()
+        chosen[lost] = False
+        touched = np.zeros(problem.rows, dtype=np.bool_)
+        touched[entries.rows[chosen[entries.columns]]] = True
+        entries = entries.where(touched[entries.rows])
+    return entries, chosen
+
+
+def _one_sided(rows: int, entries: Entries, nesting: Nesting) -> Codes:
+    """The columns of the parts of the network whose rows cannot be split in two as they must be.
+
+    Every row stands twice, once for each part it could be in; an edge says which choices go together. A row both of
+    whose copies are connected contradicts itself.
+    """
+    ends = nesting.without_covered(entries)
+    order = np.argsort(ends.columns, kind="stable")
+    row, column, value = ends.rows[order].astype(np.int64), ends.columns[order], ends.values[order]
+    pair = np.flatnonzero(column[1:] == column[:-1])
+    first = np.concatenate((row[pair], nesting.inner))
+    second = np.concatenate((row[pair + 1], nesting.outer))
+    across = np.concatenate((value[pair] == value[pair + 1], nesting.signs < 0))
+    begin = np.concatenate((first, first + rows))
+    end = np.concatenate((second + rows * across, second + rows * ~across))
+    graph = coo_array((np.ones(len(begin), dtype=np.int8), (begin, end)), shape=(2 * rows, 2 * rows))
+    _, part = connected_components(graph, directed=False)
+    broken = part[:rows] == part[rows:]
+    return np.unique(ends.columns[broken[ends.rows]]).astype(np.int64)
+
+
+def _whole_or_infinite(values: Floats) -> Flags:
+    return np.asarray(values == np.rint(values))
