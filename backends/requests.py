@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 
 import numpy as np
 
 from gpusched_dsl.backends.protocol import Backend, SolveOptions
+from gpusched_dsl.compiling.passes import pipeline
 from gpusched_dsl.ir.problem import Floats, Problem
-from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, did_you_mean
 
 LARGEST_SEED = 2**31 - 1
 
@@ -39,7 +41,19 @@ def _options(options: SolveOptions) -> list[Diagnostic]:
         wrong.append(f"the number of threads must be at least 1, not {options.threads}")
     if not 0 <= options.seed <= LARGEST_SEED:
         wrong.append(f"the seed must be an integer from 0 to {LARGEST_SEED}, not {options.seed}")
-    return [Diagnostic("GSM4011", message) for message in wrong]
+    return [*(Diagnostic("GSM4011", message) for message in wrong), *unknown_passes(options.without)]
+
+
+def unknown_passes(without: Collection[str]) -> list[Diagnostic]:
+    """A finding for each name that no tightening pass has."""
+    known = [*(one.name for one in pipeline.TIGHTENINGS), pipeline.EVERY]
+    listed = f"these can be left out: {', '.join(f'`{name}`' for name in known)}"
+    findings = []
+    for name in sorted(set(without) - set(known)):
+        near = did_you_mean(name, known)
+        help = f"{near}; {listed}" if near else listed
+        findings.append(Diagnostic("GSM4011", f"there is no tightening pass `{name}` to leave out", help=help))
+    return findings
 
 
 def check_integers(backend: Backend, problem: Problem) -> None:

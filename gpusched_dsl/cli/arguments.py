@@ -103,6 +103,7 @@ def _solve(parser: Parser) -> None:
     parser.add_argument("--seed", type=_integer, default=0, metavar="N", help="the solver's random seed (default: 0)")
     parser.add_argument("--solver-option", action="append", default=[], metavar="NAME=VALUE",
                         help="an option of the solver itself, such as mip_heuristic_effort=0.2")
+    _add_without(parser)
     parser.add_argument("--warm-start", type=_place, metavar="RESULT.json",
                         help="start from a result that --json wrote")
     parser.add_argument("--json", type=_place, metavar="OUT", help="write the result as JSON (`-`: to standard output)")
@@ -115,12 +116,18 @@ def _explain(parser: Parser) -> None:
     _add_instance(parser)
     parser.add_argument("--backend", default="highs", metavar="NAME",
                         help="explain the problem as this backend gets it (default: highs)")
+    _add_without(parser)
     parser.add_argument("--no-why", action="store_true",
                         help="do not find out whether there is a solution, and why not")
     parser.add_argument("--time-limit", type=_not_negative, default=60.0, metavar="SECONDS",
                         help="for finding that out (default: 60)")
     parser.add_argument("--json", type=_place, metavar="OUT",
                         help="write the explanation as JSON (`-`: to standard output)")
+
+
+def _add_without(parser: Parser) -> None:
+    parser.add_argument("--without", action="append", default=[], metavar="PASS",
+                        help="leave out a tightening pass (`all`: every one); may be given several times")
 
 
 def _add_instance(parser: Parser) -> None:

@@ -33,7 +33,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     chosen = backend(options.backend)
     if options.json == STDOUT:
         output.only_findings()
-    told = described(problem, chosen, origins)
+    told = described(problem, chosen, origins, without=frozenset(options.without))
     _show_description(told, output)
     stopped = False
     if not options.no_why:

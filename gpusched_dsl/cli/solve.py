@@ -79,7 +79,14 @@ def _solver_options(options: argparse.Namespace) -> SolveOptions:
         extra[name] = _plain_value(value)
     if options.verbose:
         extra = {**SOLVER_LOG.get(options.backend, {}), **extra}
-    return SolveOptions(options.time_limit, options.gap, options.threads, options.seed, extra)
+    return SolveOptions(
+        options.time_limit,
+        options.gap,
+        options.threads,
+        options.seed,
+        extra,
+        without=frozenset(options.without),
+    )
 
 
 def _plain_value(text: str) -> bool | int | float | str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from gpusched_dsl.backends.protocol import Backend, Monitor, Silent, target_of
 from gpusched_dsl.backends.registry import backend as backend_named
+from gpusched_dsl.backends.requests import unknown_passes
 from gpusched_dsl.compiling.passes.pipeline import prepare
 from gpusched_dsl.compiling.passes.steps import Prepared
 from gpusched_dsl.explaining.classes import model_class
@@ -36,21 +37,31 @@ def explain(
     time_limit: float | None = DEFAULT_SECONDS,
     monitor: Monitor | None = None,
     why: bool = True,
+    without: Collection[str] = (),
 ) -> Explanation:
-    """Explain a problem as the backend would get it.
+    """Explain a problem as the backend would get it, tightened but for the passes that `without` names.
 
     With `why` it is solved for feasibility within `time_limit` seconds, and what stands in the way of a solution, or of
     an optimum, is looked for. Ctrl-C and the monitor end that with what was found so far. Raises DiagnosticError for an
-    unknown backend and for data that are not numbers.
+    unknown backend or pass and for data that are not numbers.
     """
-    told = described(problem, backend, origins)
+    told = described(problem, backend, origins, without=without)
     return searched(told, backend, Clock(time_limit, monitor or Silent())) if why else told
 
 
-def described(problem: Problem, backend: Backend | str = "highs", origins: Origins | None = None) -> Explanation:
-    """Sizes, class and reformulations; nothing is solved."""
+def described(
+    problem: Problem,
+    backend: Backend | str = "highs",
+    origins: Origins | None = None,
+    *,
+    without: Collection[str] = (),
+) -> Explanation:
+    """Sizes, class, reformulations and tightening as for a solve; nothing is solved."""
     chosen = backend_named(backend) if isinstance(backend, str) else backend
-    prepared, refused = _prepared(problem, chosen)
+    unknown = unknown_passes(without)
+    if unknown:
+        raise DiagnosticError(unknown)
+    prepared, refused = _prepared(problem, chosen, tighten=True, without=without)
     kind, reasons = model_class(problem)
     return Explanation(
         problem=problem,
@@ -66,10 +77,16 @@ def described(problem: Problem, backend: Backend | str = "highs", origins: Origi
 
 
 def _prepared(
-    problem: Problem, backend: Backend, *, read_rows: bool = True
+    problem: Problem,
+    backend: Backend,
+    *,
+    read_rows: bool = True,
+    tighten: bool = False,
+    without: Collection[str] = (),
 ) -> tuple[Prepared | None, Sequence[Diagnostic]]:
+    target = target_of(backend, problem)
     try:
-        return prepare(problem, target_of(backend, problem), read_rows=read_rows), ()
+        return prepare(problem, target, read_rows=read_rows, tighten=tighten, without=without), ()
     except DiagnosticError as refusal:
         return None, refusal.diagnostics
 
@@ -98,7 +115,7 @@ def _searched(told: Explanation, chosen: Backend, clock: Clock) -> Explanation:
 def _linear_form(problem: Problem, chosen: Backend) -> tuple[Backend, Prepared | None]:
     """The problem as linear rows, for the chosen backend or else for another, and that backend; None where it has none.
 
-    Rows must speak for themselves: no bounds are taken from them, unless there is no other way.
+    Rows must speak for themselves: nothing is tightened, and bounds are taken from rows only where there is no other way.
     """
     for read_rows in (False, True):
         for backend in (chosen, backend_named(LINEAR)):

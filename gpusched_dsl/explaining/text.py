@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from gpusched_dsl.compiling.passes import pipeline
 from gpusched_dsl.compiling.passes.steps import Note
 from gpusched_dsl.explaining.classes import CLASSES
 from gpusched_dsl.explaining.explanation import Explanation
@@ -36,8 +37,13 @@ def grids(told: Explanation) -> Iterator[tuple[str, Grid]]:
         yield "columns for terms that are not linear", _variables(made)
     if told.constraints:
         yield "constraints", _constraints(told.constraints)
-    if told.notes:
-        yield f"reformulations for {told.backend}", _notes(told.notes)
+    passes = {one.name for one in pipeline.TIGHTENINGS}
+    reformulated = [note for note in told.notes if note.made_by not in passes]
+    tightened = [note for note in told.notes if note.made_by in passes]
+    if reformulated:
+        yield f"reformulations for {told.backend}", _notes(reformulated)
+    if tightened:
+        yield f"tightening for {told.backend}", _tightenings(tightened)
 
 
 def status_lines(told: Explanation) -> list[str]:
@@ -112,6 +118,20 @@ def _notes(rows: Sequence[Note]) -> Grid:
             Column("columns", [f"{n.columns:+,}" for n in rows], right=True),
             Column("big-M", ["-" if n.big_m is None else _range(*n.big_m) for n in rows]),
             Column("error", [short(n.error) if n.error else "-" for n in rows], right=True),
+        )
+    )
+
+
+def _tightenings(rows: Sequence[Note]) -> Grid:
+    """With the names of the passes, by which `--without` knows them."""
+    return Grid(
+        (
+            Column("pass", [n.made_by for n in rows]),
+            Column("where", [n.term for n in rows]),
+            Column("did", [n.did for n in rows]),
+            Column("entries", [f"{n.entries:,}" for n in rows], right=True),
+            Column("rows", [f"{n.rows:+,}" for n in rows], right=True),
+            Column("columns", [f"{n.columns:+,}" for n in rows], right=True),
         )
     )
 

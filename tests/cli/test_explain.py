@@ -60,6 +60,14 @@ def test_nothing_is_solved_without_why(gsdsl: Run, pack: Path, monkeypatch: pyte
     assert gsdsl("explain", pack, "--no-why").out == FEASIBLE
 
 
+def test_tightening_can_be_left_out(gsdsl: Run, pack: Path) -> None:
+    assert gsdsl("explain", pack, "--no-why", "--without", "all").out == FEASIBLE
+    done = gsdsl("explain", pack, "--no-why", "--without", "everything")
+    assert done.code == 1
+    assert "error[GSM4011]" in done.err
+    assert "`all`" in done.err
+
+
 def test_an_infeasible_problem(gsdsl: Run, variant: Callable[..., Path], tmp_path: Path) -> None:
     path = variant("<= room;", ">= 100[GB];")
     done = gsdsl("explain", path, "--json", tmp_path / "out.json")

@@ -167,6 +167,7 @@ def test_the_own_scenario_wins_over_imported_ones(gsdsl: Run, pack: Path, tmp_pa
         (["--json", "no/such/folder/out.json"], "GSM6008", "no folder"),
         (["--csv", "pack.gsm"], "GSM6008", "is a file"),
         (["--memory-limit", "1e-9"], "GSM3001", "limit"),
+        (["--without", "everything"], "GSM4011", "no tightening pass `everything`"),
     ],
 )
 def test_wrong_options_are_findings(
@@ -185,6 +186,12 @@ def test_wrong_options_are_findings(
     assert f"error[{code}]" in done.err
     assert words in done.err
     assert "Traceback" not in done.err
+
+
+def test_tightening_can_be_left_out(gsdsl: Run, pack: Path) -> None:
+    done = gsdsl("solve", pack, "--without", "all", "--without", "all")
+    assert done.code == 0
+    assert seconds_hidden(done.out) == REPORT
 
 
 def test_random_quantities_can_be_solved(gsdsl: Run, tmp_path: Path) -> None:

@@ -43,9 +43,11 @@ PASSES: tuple[Pass, ...] = (
     PiecewiseForms(),
 )
 
-# What makes the linear relaxation of a mixed-integer problem stronger, or the problem smaller, and keeps its optimum; each
-# can be switched off by its name.
+# What makes the linear relaxation of a mixed-integer problem stronger, or the problem smaller, and keeps its optimum;
+# each can be switched off by its name.
 TIGHTENINGS: tuple[Pass, ...] = ()
+
+EVERY = "all"  # in place of the names of all tightening passes
 
 # What makes a problem smaller, or its numbers alike, without changing what it says; on request only.
 REDUCTIONS: tuple[Pass, ...] = (FixedColumns(), RedundantRows(), Scaled())
@@ -63,14 +65,15 @@ def prepare(
     """The problem as the target takes it, with the way back.
 
     `tighten`: with the `TIGHTENINGS` behind where there are integers; `reduce`: with the `REDUCTIONS` behind; `without`
-    names passes of these two that are left out.
+    names passes of these two that are left out, `all` stands for the `TIGHTENINGS`.
     Without `read_rows` no bound is taken from rows, so that what a row says is said by that row alone, as explanations
     need it; big M are larger then.
     After a reduction neither row duals nor reduced costs are those of the problem's own rows and columns.
     Raises DiagnosticError naming term, backend and remedy for what can neither be reformulated nor is accepted.
     """
     prepared = Prepared(problem, problem) if problem.is_linear else _reformulated(problem, target, read_rows)
-    wanted = (*(TIGHTENINGS if tighten and problem.is_mip else ()), *(REDUCTIONS if reduce else ()))
+    tighten = tighten and problem.is_mip and EVERY not in without
+    wanted = (*(TIGHTENINGS if tighten else ()), *(REDUCTIONS if reduce else ()))
     for improvement in wanted:
         analysis = Analysis(prepared.problem, swept=True)
         if improvement.name not in without and improvement.accepts(analysis, target):

@@ -1,0 +1,102 @@
+"""Tightening as a solve would do it is told; conflicts are looked for in the problem before it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+import gpusched_dsl as gs
+from gpusched_dsl.backends.driver import solve_problem
+from gpusched_dsl.backends.protocol import SolveOptions
+from gpusched_dsl.compiling.passes import pipeline
+from gpusched_dsl.compiling.passes.steps import Analysis, Note, Step, Target
+
+MODEL = """
+model Pack {
+  set Items;
+  var take[Items] integer >= 0 <= 4.5;
+  maximize total: sum[i in Items] take[i];
+  constraint fits: sum[i in Items] take[i] <= ROOM;
+  constraint some: sum[i in Items] take[i] >= 2;
+}
+scenario S for Pack { Items = { a, b }; }
+"""
+
+
+class Floor:
+    """Whole columns have whole upper bounds."""
+
+    name: ClassVar[str] = "whole_bounds"
+
+    def accepts(self, analysis: Analysis, target: Target) -> bool:
+        return True
+
+    def apply(self, analysis: Analysis, target: Target) -> Step:
+        problem = analysis.problem
+        upper = np.where(problem.integer, np.floor(problem.upper), problem.upper)
+        return Step(replace(problem, upper=upper), (Note(self.name, "take", "rounded down its upper bounds", 2),))
+
+
+@pytest.fixture(autouse=True)
+def _one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipeline, "TIGHTENINGS", (Floor(),))
+
+
+def model(room: float = 7.0) -> gs.Model:
+    return gs.loads(MODEL.replace("ROOM", str(room)))
+
+
+def test_what_a_pass_did_is_told_by_its_name() -> None:
+    told = model().explain(why=False)
+    assert told.prepared is not None
+    assert told.prepared.problem.upper.tolist() == [4.0, 4.0]
+    assert [(n.made_by, n.did) for n in told.notes] == [("whole_bounds", "rounded down its upper bounds")]
+    text = str(told)
+    assert "tightening for highs" in text
+    assert "whole_bounds" in text
+    assert "reformulations" not in text
+
+
+@pytest.mark.parametrize("name", ["whole_bounds", "all"])
+def test_a_pass_can_be_left_out(name: str) -> None:
+    told = model().explain(why=False, without=[name])
+    assert told.prepared is not None
+    assert told.prepared.problem.upper.tolist() == [4.5, 4.5]
+    assert told.notes == ()
+    assert "tightening" not in str(told)
+
+
+def test_conflicts_speak_of_the_problem_as_stated() -> None:
+    told = model(room=1.0).explain()
+    assert told.status == "infeasible"
+    assert told.searched is not None
+    assert told.searched.problem is told.problem
+    assert told.searched.problem.upper.tolist() == [4.5, 4.5]
+    assert told.conflict is not None
+    assert len(told.conflict.rows) == 2
+    assert told.relaxations
+
+
+def test_solves_leave_it_out_too() -> None:
+    problem = model().ground()
+    for without, upper in ((frozenset[str](), 4.0), (frozenset({"whole_bounds"}), 4.5), (frozenset({"all"}), 4.5)):
+        solved = solve_problem(problem, options=SolveOptions(without=without))
+        assert solved.prepared.problem.upper.tolist() == [upper, upper]
+        assert solved.objective == 7.0
+    assert model().solve(without=["all"]).solved.options.without == {"all"}
+
+
+def test_an_unknown_pass_is_told_with_the_known_ones() -> None:
+    for run in (model().solve, model().explain):
+        with pytest.raises(gs.DiagnosticError) as caught:
+            run(without=["whole_bound", "other"])
+        first, second = caught.value.diagnostics
+        assert (first.code, second.code) == ("GSM4011", "GSM4011")
+        assert "`other`" in first.message
+        assert first.help == "these can be left out: `whole_bounds`, `all`"
+        assert second.help == "did you mean `whole_bounds`?; these can be left out: `whole_bounds`, `all`"
+        with pytest.raises(TypeError):
+            run(without="whole_bounds")
