@@ -1,0 +1,213 @@
+"""An aggregated problem put together of what no element indexes and the parts that stand for the elements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from gpusched_dsl.compiling.aggregation.parts import NewColumns, NewRows, Part, Sparse, Spread
+from gpusched_dsl.compiling.symmetry.quotient import Quotient
+from gpusched_dsl.ir.domains import Codes, Domain, Scalars, Tuples
+from gpusched_dsl.ir.matrix import Floats, Matrix
+from gpusched_dsl.ir.problem import Family, Objective, Problem, Term
+
+
+@dataclass(frozen=True, eq=False)
+class Aggregated:
+    """`problem` has the same optimum as the problem of all elements.
+
+    Its first columns are the columns `kept` of the quotient's problem, those of no element or of one that is alone in
+    its class; behind them come the columns of the parts, in order.
+    """
+
+    quotient: Quotient
+    parts: tuple[Part, ...]
+    problem: Problem
+    kept: Codes
+
+    def expanded(self, point: Floats) -> Spread:
+        """The values of every column of the full problem at a point whose integer columns are whole."""
+        quotient = self.quotient
+        shared = np.zeros(quotient.problem.columns)
+        shared[self.kept] = point[: len(self.kept)]
+        kinds = quotient.column_class[self.kept]
+        own = np.where(kinds >= 0, quotient.classes.first[np.maximum(kinds, 0)], -1)
+        used = np.flatnonzero(point[: len(self.kept)])
+        spreads = [Spread(self.kept[used], own[used], point[used])]
+        at = len(self.kept)
+        for part in self.parts:
+            spreads.append(part.expand(point[at : at + part.size], shared))
+            at += part.size
+        return Spread(
+            np.concatenate([s.columns for s in spreads]),
+            np.concatenate([s.elements for s in spreads]),
+            np.concatenate([s.values for s in spreads]),
+        )
+
+    def gathered(self, spread: Spread) -> Floats | None:
+        """The point that stands for the values of single elements; None where it breaks the rows of an element."""
+        point = np.zeros(self.problem.columns)
+        column = np.full(self.quotient.problem.columns, -1, dtype=np.int64)
+        column[self.kept] = np.arange(len(self.kept))
+        place = column[spread.columns]
+        point[place[place >= 0]] = spread.values[place >= 0]
+        at = len(self.kept)
+        for part in self.parts:
+            mine = np.zeros(self.quotient.problem.columns, dtype=np.bool_)
+            mine[part.component.columns] = True
+            own = np.flatnonzero(mine[spread.columns])
+            values = part.gather(Spread(spread.columns[own], spread.elements[own], spread.values[own]))
+            if values is None:
+                return None
+            point[at : at + part.size] = values
+            at += part.size
+        return point
+
+
+def assembled(quotient: Quotient, parts: Sequence[Part]) -> Aggregated:
+    """The problem in which each part stands for its component; the parts cover all columns of larger classes."""
+    problem = quotient.problem
+    replaced = np.zeros(problem.columns, dtype=np.bool_)
+    for part in parts:
+        replaced[part.component.columns] = True
+    kept = np.flatnonzero(~replaced)
+    reading = _reading(quotient, parts, kept)
+    rows = _kept_rows(quotient, replaced)
+    weights = _of_one(quotient, replaced)
+    matrix = sparse.csr_matrix(
+        (problem.matrix.values * weights[problem.matrix.columns], problem.matrix.columns, problem.matrix.starts),
+        shape=(problem.rows, problem.columns),
+    )
+    blocks = [matrix[rows] @ reading]
+    blocks += _part_rows(parts, kept, problem.columns)
+    lower = np.concatenate((problem.row_lower[rows], *(r.lower for p in parts for r in p.rows)))
+    upper = np.concatenate((problem.row_upper[rows], *(r.upper for p in parts for r in p.rows)))
+    made = [c for p in parts for c in p.columns]
+    variables = tuple(_some(problem.variables, ~replaced, 0))
+    auxiliary = _named_columns(made, len(kept))
+    constraints = [*_some(problem.constraints, _flags(rows, problem.rows), 0)]
+    constraints += _named_rows([r for p in parts for r in p.rows], len(rows))
+    whole: Problem = replace(
+        problem,
+        variables=variables,
+        auxiliary=tuple(auxiliary),
+        lower=np.concatenate((problem.lower[kept], *(c.lower for c in made))),
+        upper=np.concatenate((problem.upper[kept], *(c.upper for c in made))),
+        integer=np.concatenate((problem.integer[kept], *(c.integer for c in made))),
+        constraints=tuple(constraints),
+        matrix=_matrix(sparse.vstack(blocks).tocsr()),
+        row_lower=lower,
+        row_upper=upper,
+        objectives=tuple(_objective(o, reading, weights) for o in problem.objectives),
+    )
+    return Aggregated(quotient, tuple(parts), whole, kept)
+
+
+def _of_one(quotient: Quotient, replaced: NDArray[np.bool_]) -> Floats:
+    """What turns the coefficient of the mean over a class into that of the sum."""
+    kinds = quotient.column_class
+    return np.where(replaced, 1.0 / quotient.classes.sizes[np.maximum(kinds, 0)], 1.0)
+
+
+def _reading(quotient: Quotient, parts: Sequence[Part], kept: Codes) -> Sparse:
+    """Columns of the quotient x columns of the aggregated problem: kept ones as they are, sums of the others."""
+    row, column, value = [kept], [np.arange(len(kept))], [np.ones(len(kept))]
+    at = len(kept)
+    for part in parts:
+        sums = part.sums.tocoo()
+        row.append(part.component.columns[sums.row])
+        column.append(at + sums.col.astype(np.int64))
+        value.append(sums.data)
+        at += part.size
+    entries = (np.concatenate(value), (np.concatenate(row), np.concatenate(column)))
+    return sparse.csr_matrix(entries, shape=(quotient.problem.columns, at))
+
+
+def _kept_rows(quotient: Quotient, replaced: NDArray[np.bool_]) -> Codes:
+    """Rows of no element, of elements that are alone, and those of others that read no column of the element."""
+    matrix = quotient.problem.matrix
+    reads = np.bincount(matrix.row_of, weights=replaced[matrix.columns], minlength=matrix.rows) > 0
+    return np.flatnonzero((quotient.row_class < 0) | ~reads)
+
+
+def _part_rows(parts: Sequence[Part], kept: Codes, columns: int) -> list[Sparse]:
+    number = np.full(columns, -1, dtype=np.int64)
+    number[kept] = np.arange(len(kept))
+    width = len(kept) + sum(p.size for p in parts)
+    blocks = []
+    at = len(kept)
+    for part in parts:
+        for rows in part.rows:
+            own = rows.own.tocoo()
+            row, column, value = own.row, at + own.col.astype(np.int64), own.data
+            if rows.shared is not None:
+                shared = rows.shared.tocoo()
+                row = np.concatenate((shared.row, row))
+                column = np.concatenate((number[shared.col], column))
+                value = np.concatenate((shared.data, value))
+            blocks.append(sparse.csr_matrix((value, (row, column)), shape=(rows.own.shape[0], width)))
+        at += part.size
+    return blocks
+
+
+def _matrix(rows: Sparse) -> Matrix:
+    rows.eliminate_zeros()
+    rows.sort_indices()
+    return Matrix(rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data.astype(np.float64))
+
+
+def _objective(objective: Objective, reading: Sparse, weights: Floats) -> Objective:
+    return replace(objective, terms=tuple(_term(t, reading, weights) for t in objective.terms))
+
+
+def _term(term: Term, reading: Sparse, weights: Floats) -> Term:
+    row = np.zeros(len(term.columns), dtype=np.int64)
+    costs = sparse.csr_matrix(
+        (term.coefficients * weights[term.columns], (row, term.columns)), shape=(1, reading.shape[0])
+    )
+    read = (costs @ reading).tocsr()
+    read.eliminate_zeros()
+    read.sort_indices()
+    return replace(term, columns=read.indices.astype(np.int32), coefficients=read.data.astype(np.float64))
+
+
+# --- families --------------------------------------------------------------------------------------------------------
+
+
+def _flags(numbers: Codes, count: int) -> NDArray[np.bool_]:
+    flags = np.zeros(count, dtype=np.bool_)
+    flags[numbers] = True
+    return flags
+
+
+def _some(families: Iterable[Family], kept: NDArray[np.bool_], first: int) -> Iterable[Family]:
+    """The families of kept columns or rows, numbered anew."""
+    for family in families:
+        inside = np.flatnonzero(kept[family.slice])
+        if len(inside) == family.size and family.size:
+            yield replace(family, first=first)
+        elif len(inside):
+            codes = tuple(c[inside] for c in family.domain.columns())
+            domain: Domain = Tuples(family.domain.components, codes) if codes else Scalars()
+            yield replace(family, first=first, domain=domain)
+        first += len(inside)
+
+
+def _named_columns(made: Sequence[NewColumns], first: int) -> list[Family]:
+    families = []
+    for columns in made:
+        families.append(Family(columns.name, first, columns.domain, columns.span, columns.unit, doc=columns.doc))
+        first += columns.size
+    return families
+
+
+def _named_rows(made: Sequence[NewRows], first: int) -> list[Family]:
+    families = []
+    for rows in made:
+        families.append(Family(rows.name, first, rows.domain, rows.span))
+        first += rows.domain.size
+    return families
