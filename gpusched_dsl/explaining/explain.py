@@ -115,7 +115,7 @@ def _searched(told: Explanation, chosen: Backend, clock: Clock) -> Explanation:
 def _linear_form(problem: Problem, chosen: Backend) -> tuple[Backend, Prepared | None]:
     """The problem as linear rows, for the chosen backend or else for another, and that backend; None where it has none.
 
-    Rows must speak for themselves: nothing is tightened, and bounds are taken from rows only where there is no other way.
+    Rows must speak for themselves: nothing is tightened, and bounds are taken from rows only if there is no other way.
     """
     for read_rows in (False, True):
         for backend in (chosen, backend_named(LINEAR)):
