@@ -24,8 +24,11 @@ def recovered(solved: Solved) -> Solved:
     if prepared.problem is original:
         return solved
     bounds = [_widened(r, prepared.bound_error) for r in solved.objectives]
-    duals = None if solved.row_duals is None else _rows_of_original(prepared, solved.row_duals)
-    costs = None if solved.reduced_costs is None else solved.reduced_costs[: original.columns]
+    # A problem with integers has no duals, even when those of its columns that are whole by themselves were left to the
+    # solver as continuous ones.
+    has_duals = not original.is_mip
+    duals = _rows_of_original(prepared, solved.row_duals) if has_duals and solved.row_duals is not None else None
+    costs = solved.reduced_costs[: original.columns] if has_duals and solved.reduced_costs is not None else None
     solved = replace(solved, problem=original, row_duals=duals, reduced_costs=costs)
     if solved.point is None:
         objectives = tuple(replace(r, bound=b) for r, b in zip(solved.objectives, bounds, strict=True))

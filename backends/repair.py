@@ -1,7 +1,12 @@
-"""Whole numbers made exact: the integer columns fixed at their rounded values, the others solved for again."""
+"""Whole numbers made exact: the integer columns fixed at their rounded values, the others solved for again.
+
+Columns that are whole at every vertex once the integer ones are (`compiling/tightening/network_integrality.py`) become
+whole in the same way, where a solver returned a point between two vertices: the second solve ends in a vertex.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -9,11 +14,31 @@ import numpy as np
 from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
 from gpusched_dsl.backends.screening import answer_without_solver
 from gpusched_dsl.backends.stages import in_own_size, with_visible_costs
+from gpusched_dsl.compiling.passes.steps import Prepared
 from gpusched_dsl.ir.answer import Answer, Status, relative_gap
-from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.ir.problem import Floats, Problem
+from gpusched_dsl.ir.verify import Tolerances
 
 ALLOWED_LOSS = 1e-6  # of the objective, beside the gap asked for
 LEAST_SECONDS = 1.0
+
+# What makes a backend end a linear problem in a vertex, where that is not sure by itself.
+BY_VERTICES: Mapping[str, Mapping[str, str]] = {"highs": {"solver": "simplex"}}
+
+
+def whole_as_stated(prepared: Prepared, point: Floats, tolerances: Tolerances) -> bool:
+    """Whether a point of the prepared problem is whole where the problem as stated must be.
+
+    Results of definitions are not looked at: they are computed anew.
+    """
+    original = prepared.original
+    if prepared.problem is original or not original.is_mip:
+        return True
+    declared = original.integer.copy()
+    for definition in original.definitions:
+        declared[definition.results] = False
+    values = prepared.recover(point)[declared]
+    return bool((np.abs(values - np.rint(values)) <= tolerances.integrality).all())
 
 
 def repaired(
@@ -43,7 +68,8 @@ def repaired(
         limit = None if options.time_limit is None else max(LEAST_SECONDS, options.time_limit)
         session = backend.open(visible)
         try:
-            found = in_own_size(session.solve(replace(options, time_limit=limit, extra={}), None, monitor), factor)
+            again = replace(options, time_limit=limit, extra=BY_VERTICES.get(backend.name, {}))
+            found = in_own_size(session.solve(again, None, monitor), factor)
         finally:
             session.close()
     if found.status is not Status.OPTIMAL or found.values is None:

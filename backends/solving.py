@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from gpusched_dsl.backends.checking import NOT_FEASIBLE, CheckedPoint, checked_bound, checked_point
 from gpusched_dsl.backends.lifting import lifted
 from gpusched_dsl.backends.protocol import Backend, Monitor, Session, SolveOptions
-from gpusched_dsl.backends.repair import repaired
+from gpusched_dsl.backends.repair import repaired, whole_as_stated
 from gpusched_dsl.backends.requests import check_integers
 from gpusched_dsl.backends.screening import answer_without_solver, uncrossed
 from gpusched_dsl.backends.solved import Loading, ObjectiveResult, Solved
@@ -117,7 +117,7 @@ class Solving:
         refusal: DiagnosticError | None = None
         try:
             checked = checked_point(problem, answer, self.tolerances, name)
-            if checked.whole:
+            if checked.whole and self._whole_as_stated(checked):
                 return answer, checked
         except DiagnosticError as refused:
             if refused.diagnostics[0].code != NOT_FEASIBLE:
@@ -130,19 +130,24 @@ class Solving:
                 except DiagnosticError:
                     pass
                 else:
-                    return answer_again, checked
-        other = repaired(self.backend, problem, answer, self.options, self.monitor) if problem.is_mip else None
+                    if self._whole_as_stated(checked):
+                        return answer_again, checked
+        whole = problem.is_mip or self.prepared.original.is_mip
+        other = repaired(self.backend, problem, answer, self.options, self.monitor) if whole else None
         if other is not None:
             try:
                 better = checked_point(problem, other, self.tolerances, name)
             except DiagnosticError:
                 pass
             else:
-                if better.whole:
+                if better.whole and self._whole_as_stated(better):
                     return other, better
         if refusal is not None:
             raise refusal
         return answer, checked
+
+    def _whole_as_stated(self, checked: CheckedPoint) -> bool:
+        return whole_as_stated(self.prepared, checked.point, self.tolerances)
 
     def _with_exact_terms(self, answer: Answer) -> Answer | None:
         """The answer with the columns that passes added computed anew from the declared ones.
