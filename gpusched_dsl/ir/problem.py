@@ -13,7 +13,7 @@ from gpusched_dsl.ir.domains import Domain, Scalar
 from gpusched_dsl.ir.matrix import Floats, Int32s, Matrix
 from gpusched_dsl.language.source import Span
 
-__all__ = ["Family", "Floats", "Int32s", "Matrix", "Objective", "Problem", "Term", "next_named"]
+__all__ = ["Family", "Floats", "Int32s", "Matrix", "Objective", "Problem", "Size", "Term", "next_named"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +46,16 @@ class Family:
     def index_of(self, number: int) -> tuple[Scalar, ...]:
         """The index tuple of column or row `number` of the problem."""
         return self.domain.tuple_at(number - self.first)
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How large a problem is; `integer` counts the columns that must be whole."""
+
+    columns: int
+    integer: int
+    rows: int
+    nonzeros: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,6 +142,10 @@ class Problem:
     @property
     def rows(self) -> int:
         return len(self.row_lower)
+
+    @property
+    def size(self) -> Size:
+        return Size(self.columns, int(self.integer.sum()), self.rows, self.matrix.nonzeros)
 
     @cached_property
     def is_mip(self) -> bool:

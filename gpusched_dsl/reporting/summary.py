@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpusched_dsl.ir.answer import Status
-from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.ir.problem import Problem, Size
 from gpusched_dsl.reporting.numbers import aligned, count_text, number_text, percent_text, seconds_text, with_unit
 
 if TYPE_CHECKING:
@@ -26,13 +26,13 @@ LIMITS = {
 }
 
 
-def size_text(problem: Problem) -> str:
+def size_text(of: Problem | Size) -> str:
     """`129 columns (126 integer), 265 rows, 1,032 nonzeros`."""
-    integer = int(problem.integer.sum())
-    columns = count_text(problem.columns, "column")
+    size = of if isinstance(of, Size) else of.size
+    columns = count_text(size.columns, "column")
     return (
-        f"{columns}{f' ({integer:,} integer)' if integer else ''}, {count_text(problem.rows, 'row')}, "
-        f"{count_text(problem.matrix.nonzeros, 'nonzero')}"
+        f"{columns}{f' ({size.integer:,} integer)' if size.integer else ''}, {count_text(size.rows, 'row')}, "
+        f"{count_text(size.nonzeros, 'nonzero')}"
     )
 
 
