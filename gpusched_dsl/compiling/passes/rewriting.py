@@ -50,7 +50,7 @@ def without_rows(problem: Problem, gone: Flags) -> tuple[Problem, Codes]:
     smaller = replace(
         problem,
         constraints=tuple(families),
-        matrix=problem.matrix.take(kept),
+        matrix=_without(problem.matrix, gone),
         row_lower=problem.row_lower[kept],
         row_upper=problem.row_upper[kept],
         conditions=Conditions(numbers[conditions.rows[at]], conditions.columns[at], conditions.values[at]),
@@ -80,6 +80,14 @@ def add_beside(
             when = (conditions.columns[which], conditions.values[which]) if known[some[0]] else None
             index = index_of_rows(family, rows[some])
             growth.add_rows(name, index, matrix.take(some), lower[some], upper[some], family.span, when)
+
+
+def _without(matrix: Matrix, gone: Flags) -> Matrix:
+    """As `take` of the rows that stay, in less time where most do."""
+    counts = np.diff(matrix.starts)
+    kept = np.repeat(~gone, counts)
+    starts = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(counts[~gone])))
+    return Matrix(starts, matrix.columns[kept], matrix.values[kept])
 
 
 def _some(domain: Domain, positions: Codes) -> Domain:

@@ -1,0 +1,1 @@
+"""Passes that make the linear relaxation of a mixed-integer problem stronger, or the problem smaller."""
