@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from gpusched_dsl.backends.by_blocks import Choice
 from gpusched_dsl.explaining.bound_text import bound_groups
 from gpusched_dsl.explaining.conflict import Conflict
 from gpusched_dsl.explaining.explanation import Explanation
@@ -14,6 +15,7 @@ from gpusched_dsl.explaining.relaxation import Relaxation
 from gpusched_dsl.explaining.row_data import row_data
 from gpusched_dsl.explaining.row_text import RowText
 from gpusched_dsl.explaining.steps import steps_of
+from gpusched_dsl.ir.blocks import SHARED
 from gpusched_dsl.ir.names import entry_name
 from gpusched_dsl.ir.problem import Family, Problem
 from gpusched_dsl.language.diagnostics import Diagnostic
@@ -60,6 +62,7 @@ def document(told: Explanation) -> dict[str, Any]:
             }
             for n in told.notes
         ],
+        "decomposition": None if told.decomposition is None else _decomposition(told.decomposition),
         "findings": [_finding(d) for d in (*told.reasons, *told.refused, *told.warnings, *told.findings)],
         "status": told.status,
         "conflict": None if told.conflict is None else _conflict(told.conflict, told.origins, told.stated),
@@ -68,6 +71,21 @@ def document(told: Explanation) -> dict[str, Any]:
         "seconds": round(told.seconds, 6),
     }  # fmt: skip
     return {key: _finite(value) for key, value in found.items()}
+
+
+def _decomposition(choice: Choice) -> dict[str, Any]:
+    blocks = choice.blocks
+    column, row = (None, None) if blocks is None else (blocks.column, blocks.row)
+    return {
+        "set": choice.root,
+        "used": choice.by_blocks,
+        "reason": choice.reason or None,
+        "blocks": 0 if blocks is None else blocks.count,
+        "columns": 0 if column is None else int((column != SHARED).sum()),
+        "shared_columns": 0 if column is None else int((column == SHARED).sum()),
+        "rows": 0 if row is None else int((row != SHARED).sum()),
+        "linking_rows": 0 if row is None else int((row == SHARED).sum()),
+    }
 
 
 def _conflict(conflict: Conflict, origins: Origins, stated: Mapping[int, str]) -> dict[str, Any]:

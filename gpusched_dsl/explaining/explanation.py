@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from gpusched_dsl.backends.by_blocks import Choice, choice_for
 from gpusched_dsl.compiling.passes.steps import Note, Prepared
 from gpusched_dsl.explaining.conflict import Conflict
 from gpusched_dsl.explaining.findings import conflict_finding, ray_finding
@@ -49,6 +50,13 @@ class Explanation:
     def notes(self) -> tuple[Note, ...]:
         """The reformulations."""
         return () if self.prepared is None else self.prepared.notes
+
+    @cached_property
+    def decomposition(self) -> Choice | None:
+        """The blocks of what the backend gets and whether it is solved by them; None where the model names none."""
+        if self.prepared is None or self.problem.decompose is None:
+            return None
+        return choice_for(self.prepared.problem)
 
     @property
     def solved(self) -> Problem | None:

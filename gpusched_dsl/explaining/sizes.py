@@ -58,9 +58,9 @@ def variable_sizes(problem: Problem) -> list[VariableSize]:
             int(used[f.slice].sum()),
             float(problem.lower[f.slice].min(initial=np.inf)),
             float(problem.upper[f.slice].max(initial=-np.inf)),
-            f.first >= sum(v.size for v in problem.variables),
+            number >= len(problem.variables),
         )
-        for f in problem.column_families
+        for number, f in enumerate(problem.column_families)
     ]
 
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+
+from gpusched_dsl.backends.by_blocks import Choice
 from gpusched_dsl.compiling.passes import pipeline
 from gpusched_dsl.compiling.passes.steps import Note
 from gpusched_dsl.explaining.classes import CLASSES
 from gpusched_dsl.explaining.explanation import Explanation
 from gpusched_dsl.explaining.row_text import short
 from gpusched_dsl.explaining.sizes import ConstraintSize, VariableSize
+from gpusched_dsl.ir.blocks import Blocks
 from gpusched_dsl.ir.problem import Family
 from gpusched_dsl.language.render import render_text
 from gpusched_dsl.reporting.grid import Column, Grid, plain
@@ -24,7 +28,16 @@ def header_lines(told: Explanation) -> list[str]:
     lines = [f"{told.problem.name}{scenario}", f"{told.kind}{meaning}", size_text(told.problem)]
     if told.notes and told.prepared is not None:
         lines.append(f"for {told.backend}: {size_text(told.prepared.problem)}")
+    if told.decomposition is not None:
+        lines.append(_decomposition(told.decomposition))
     return lines
+
+
+def _decomposition(choice: Choice) -> str:
+    blocks = "" if choice.blocks is None else f", {count_text(choice.blocks.count, 'block')}"
+    if choice.by_blocks:
+        return f"decomposed by {choice.root}{blocks}"
+    return f"not decomposed by {choice.root}{blocks}: {choice.reason}"
 
 
 def grids(told: Explanation) -> Iterator[tuple[str, Grid]]:
@@ -44,6 +57,8 @@ def grids(told: Explanation) -> Iterator[tuple[str, Grid]]:
         yield f"reformulations for {told.backend}", _notes(reformulated)
     if tightened:
         yield f"tightening for {told.backend}", _tightenings(tightened)
+    if told.decomposition is not None and told.decomposition.blocks is not None:
+        yield f"blocks by {told.decomposition.root}", _blocks(told.decomposition.blocks)
 
 
 def status_lines(told: Explanation) -> list[str]:
@@ -134,6 +149,24 @@ def _tightenings(rows: Sequence[Note]) -> Grid:
             Column("columns", [f"{n.columns:+,}" for n in rows], right=True),
         )
     )
+
+
+def _blocks(blocks: Blocks) -> Grid:
+    columns, rows = (np.diff(starts) for _, starts in (blocks.columns_by_block, blocks.rows_by_block))
+    sizes = [columns, rows]
+    outside = [len(blocks.column) - int(columns.sum()), len(blocks.row) - int(rows.sum())]
+    return Grid(
+        (
+            Column("", ["columns", "rows"]),
+            Column("in blocks", [f"{int(s.sum()):,}" for s in sizes], right=True),
+            Column("in one block", [_counts(int(s.min()), int(s.max())) for s in sizes], right=True),
+            Column("outside", [f"{n:,} {word}" for n, word in zip(outside, ("shared", "linking"), strict=True)]),
+        )
+    )
+
+
+def _counts(least: int, most: int) -> str:
+    return f"{most:,}" if least == most else f"{least:,} .. {most:,}"
 
 
 def _name(family: Family) -> str:

@@ -196,6 +196,7 @@ CODES: dict[str, str] = {
     "GSM4010": "start that does not fit",
     "GSM4011": "solve option that makes no sense",
     "GSM4012": "coefficient, bound or cost that is not a finite number",
+    "GSM4013": "problem that cannot be decomposed",
     "GSM4020": "not a problem file",
     "GSM4021": "problem file of another version",
     "GSM4022": "problem file that contradicts itself",
