@@ -12,7 +12,11 @@ from gpusched_dsl.language.diagnostics import Cell, Diagnostic, DiagnosticError,
 from gpusched_dsl.language.source import Source, Span
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from gpusched_dsl.data.pieces import ColumnPiece, Piece
+
+_PLAIN = {str, int, float, bool, type(None)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +77,7 @@ def _param_piece(declared: CheckedParam, value: Any, statement: Span) -> Piece:
     if isinstance(value, Mapping) or hasattr(value, "items"):
         items = list(value.items())
         keys = [_key(k, arity, declared) for k, _ in items]
-        return _column_piece(declared, keys, [_scalar(v) for _, v in items], arity, statement)
+        return _column_piece(declared, keys, [v for _, v in items], arity, statement)
     scalar = _scalar(value)
     if isinstance(declared.type, Element | TextType):
         if not isinstance(scalar, str | int):
@@ -92,6 +96,8 @@ def _table_piece(declared: CheckedParam, table: Any, arity: int, statement: Span
     The value column is the one called `value` or like the parameter, else the last; keys are the columns called like
     the indices when all are there, else the first ones in order.
     """
+    from gpusched_dsl.data.pieces import ColumnPiece
+
     names = [str(c) for c in table.columns]
     value_name = next((n for n in ("value", declared.name) if n in names), names[-1] if names else "")
     others = [n for n in names if n != value_name]
@@ -102,27 +108,20 @@ def _table_piece(declared: CheckedParam, table: Any, arity: int, statement: Span
         message = f"`{declared.name}` has {count}, but the table has the columns {', '.join(names) or '(none)'}"
         help = f"give a column for each index ({', '.join(indices) or 'there is none'}) and then the value"
         raise _refusal(message, declared.span, help)
-    columns = {str(c): [_scalar(v) for v in _list_of(table[c])] for c in table.columns if str(c) in (*keys, value_name)}
-    rows = list(zip(*(columns[k] for k in keys), strict=True)) if keys else [()] * len(columns[value_name])
-    return _column_piece(declared, rows, columns[value_name], arity, statement, (*keys, value_name))
+    series = {str(c): _series(table[c]) for c in table.columns if str(c) in (*keys, value_name)}
+    origin = PythonOrigin(statement, declared.name, (*keys, value_name))
+    return ColumnPiece(tuple(series[k] for k in keys), series[value_name], origin)
 
 
 def _column_piece(
-    declared: CheckedParam,
-    keys: Sequence[tuple[Any, ...]],
-    values: Sequence[Any],
-    arity: int,
-    statement: Span,
-    columns: tuple[str, ...] = (),
+    declared: CheckedParam, keys: Sequence[tuple[Any, ...]], values: Sequence[Any], arity: int, statement: Span
 ) -> ColumnPiece:
     from gpusched_dsl.data.pieces import ColumnPiece
-    from gpusched_dsl.data.untyped import column_of
 
-    named = columns or (*(f"key {n}" for n in range(1, arity + 1)), "value")
+    named = (*(f"key {n}" for n in range(1, arity + 1)), "value")
     by_component = list(zip(*keys, strict=True)) if keys else [()] * arity
-    return ColumnPiece(
-        tuple(column_of(c) for c in by_component), column_of(values), PythonOrigin(statement, declared.name, named)
-    )
+    origin = PythonOrigin(statement, declared.name, named)
+    return ColumnPiece(tuple(map(_series_of, by_component)), _series_of(values), origin)
 
 
 def _key(key: Any, arity: int, declared: CheckedParam) -> tuple[Any, ...]:
@@ -138,26 +137,26 @@ def _key(key: Any, arity: int, declared: CheckedParam) -> tuple[Any, ...]:
 
 def _set_piece(declared: CheckedSet, value: Any, statement: Span) -> ColumnPiece:
     from gpusched_dsl.data.pieces import ColumnPiece, first_mixed
-    from gpusched_dsl.data.untyped import column_of
 
     arity = len(declared.types)
+    origin = PythonOrigin(statement, declared.name, tuple(f"component {n}" for n in range(1, arity + 1)))
     if _is_table(value):
-        listed: Iterable[Any] = zip(*(_list_of(value[c]) for c in value.columns), strict=True)
-    elif isinstance(value, str) or not isinstance(value, Iterable):
+        if len(value.columns) != arity:
+            message = f"an element of `{declared.name}` has {arity} components, not {len(value.columns)}"
+            raise _refusal(f"{message}: the table has the columns {', '.join(map(str, value.columns))}", declared.span)
+        labels = [value[c] for c in value.columns]
+        mixed = None if _is_plain(labels[0]) else first_mixed([isinstance(v, str) for v in _list_of(labels[0])])
+        return ColumnPiece(tuple(map(_series, labels)), None, origin, mixed=mixed)
+    if isinstance(value, str) or not isinstance(value, Iterable):
         raise _refusal(f"the set `{declared.name}` takes a list of its elements, not `{value!r}`", declared.span)
-    else:
-        listed = value
-    rows = [tuple(map(_scalar, r)) if isinstance(r, tuple | list) else (_scalar(r),) for r in listed]
-    wrong = next((r for r in rows if len(r) != arity), None)
+    rows = [r if isinstance(r, tuple | list) else (r,) for r in value]
+    wrong = next((tuple(map(_scalar, r)) for r in rows if len(r) != arity), None)
     if wrong is not None:
         message = f"an element of `{declared.name}` has {arity} components, not {len(wrong)}: `{wrong}`"
         raise _refusal(message, declared.span)
-    columns = list(zip(*rows, strict=True)) if rows else [()] * arity
-    names = tuple(f"component {n}" for n in range(1, arity + 1))
-    mixed = first_mixed([isinstance(r[0], str) for r in rows])
-    return ColumnPiece(
-        tuple(column_of(c) for c in columns), None, PythonOrigin(statement, declared.name, names), mixed=mixed
-    )
+    columns: list[Sequence[Any]] = list(zip(*rows, strict=True)) if rows else [()] * arity
+    mixed = first_mixed([isinstance(v, str) for v in columns[0]])
+    return ColumnPiece(tuple(map(_series_of, columns)), None, origin, mixed=mixed)
 
 
 # --- plain values ----------------------------------------------------------------------------------------------------
@@ -166,6 +165,25 @@ def _set_piece(declared: CheckedSet, value: Any, statement: Span) -> ColumnPiece
 def _is_table(value: Any) -> bool:
     """A polars or pandas table; neither needs to be imported to know."""
     return hasattr(value, "columns") and hasattr(value, "__getitem__") and not isinstance(value, Mapping)
+
+
+def _is_plain(column: Any) -> bool:
+    """A polars column whose cells are of one kind that data may have."""
+    import polars as pl
+
+    return isinstance(column, pl.Series) and column.dtype in (pl.String, pl.Boolean, pl.Int64, pl.Float64)
+
+
+def _series(column: Any) -> pl.Series:
+    """A column of a table; a plain one as it is, without looking at its cells."""
+    return column if _is_plain(column) else _series_of(_list_of(column))
+
+
+def _series_of(values: Sequence[Any]) -> pl.Series:
+    from gpusched_dsl.data.untyped import column_of
+
+    plain = set(map(type, values)) <= _PLAIN
+    return column_of(values if plain else [_scalar(v) for v in values])
 
 
 def _list_of(column: Any) -> list[Any]:
