@@ -37,7 +37,7 @@ def recovered(solved: Solved) -> Solved:
     try:
         checked = checked_reading(original, prepared.recover(solved.point), solved.tolerances, name)
         objectives = tuple(
-            _recomputed(o, r, b, v, original.columns, name)
+            restated(o, r, b, v, original.columns, name)
             for o, r, b, v in zip(
                 original.objectives, solved.objectives, bounds, checked.verification.objectives, strict=True
             )
@@ -50,7 +50,7 @@ def recovered(solved: Solved) -> Solved:
     )
 
 
-def _recomputed(
+def restated(
     objective: Objective, solved: ObjectiveResult, bound: float | None, value: ObjectiveValue, columns: int, solver: str
 ) -> ObjectiveResult:
     """The value may be better than that of the prepared problem, which may keep only one half of a definition."""

@@ -8,16 +8,18 @@ from enum import StrEnum
 from gpusched_dsl.backends.protocol import Backend, Session, SolveOptions
 from gpusched_dsl.compiling.passes.steps import Prepared
 from gpusched_dsl.ir.answer import Status, relative_gap
-from gpusched_dsl.ir.problem import Floats, Problem
+from gpusched_dsl.ir.problem import Floats, Problem, Size
 from gpusched_dsl.ir.verify import TermValue, Tolerances, Verification
 
 
 class Loading(StrEnum):
-    """How the problem came into the solver; all but FIRST and IN_PLACE say why it was built anew."""
+    """How the problem came into the solver; all but the first three say why a re-solve built it anew."""
 
     FIRST = "first"
-    IN_PLACE = "in_place"
-    STRUCTURE_CHANGED = "structure_changed"
+    IN_PLACE = "in_place"  # numbers were changed in the loaded problem
+    CARRIED = "carried"  # columns, rows or coefficients came or went; the basis and the point were kept
+    TOO_MUCH_CHANGED = "too_much_changed"  # most columns and rows are new
+    TERMS_CHANGED = "terms_changed"  # other nonlinear terms or conditions, or other columns beside them
     BACKEND_CANNOT_UPDATE = "backend_cannot_update"
     SEVERAL_OBJECTIVES = "several_objectives"
     NO_SESSION = "no_session"  # the earlier problem needed no solver, or its session was closed
@@ -54,7 +56,9 @@ class Solved:
     point. `row_duals` and `reduced_costs` (see `Answer`) exist for problems without integers and with one objective;
     rows that were reformulated away have NaN. `objectives` are in order of priority; `objective`, `bound`, `gap` and
     `terms` are those of the first.
-    `session` stays open for `resolve`; `close` frees the solver.
+    `session` stays open for `resolve`; `close` frees the solver. Where interchangeable elements were aggregated,
+    `folded` is the solve of the aggregated problem, and `size` is that of all elements, of which `problem` may be the
+    part only in which the point is not zero.
     """
 
     problem: Problem
@@ -76,6 +80,8 @@ class Solved:
     statistics: dict[str, float]
     versions: dict[str, str]
     session: Session | None = field(repr=False)
+    folded: Solved | None = field(default=None, repr=False)
+    size: Size | None = None
 
     @property
     def objective(self) -> float | None:
@@ -95,6 +101,8 @@ class Solved:
 
     def close(self) -> None:
         """Free the solver; a later `resolve` builds the problem anew."""
+        if self.folded is not None:
+            self.folded.close()
         if self.session is not None:
             self.session.close()
             object.__setattr__(self, "session", None)

@@ -16,6 +16,8 @@ from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.workspace import Workspace
 
 if TYPE_CHECKING:
+    from gpusched_dsl.compiling.aggregation.aggregate import Aggregation
+    from gpusched_dsl.compiling.aggregation.assembling import Aggregated
     from gpusched_dsl.compiling.instance import Instance
     from gpusched_dsl.data.pieces import Piece
     from gpusched_dsl.data.reading import FileReader
@@ -38,16 +40,35 @@ class Permissions:
 
 @dataclass(frozen=True, eq=False)
 class Built:
-    """A scenario as a problem, with all that led there. `seconds` is the time from the workspace to the problem."""
+    """A scenario as a problem, with all that led there. `seconds` is the time from the workspace to the problem.
+
+    Where interchangeable elements were aggregated (`folded`), the problem of all elements is grounded when it is asked
+    for.
+    """
 
     scenario: CheckedScenario
     instance: Instance
-    problem: Problem
+    aggregation: Aggregation
+    grounded: list[Problem]  # of one problem, or empty
     seconds: float
     warnings: tuple[Diagnostic, ...]
     permissions: Permissions
     sha256: Mapping[str, str]
     settings: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def folded(self) -> Aggregated | None:
+        """The aggregated problem; None where the problem is to be solved whole."""
+        return self.aggregation.found
+
+    @property
+    def problem(self) -> Problem:
+        """The problem as stated, grounded now if it was not before; raises DiagnosticError as `ground` does."""
+        from gpusched_dsl.compiling.grounding import ground
+
+        if not self.grounded:
+            self.grounded.append(ground(self.scenario.model, self.instance.store, self.permissions.limits()))
+        return self.grounded[0]
 
     def origins(self, seconds_before: float = 0.0) -> Origins:
         """What a result tells of where it came from; `seconds_before` were spent on reading the text."""
@@ -129,29 +150,39 @@ def build(
     replaced: Mapping[str, Sequence[Piece]] | None = None,
     settings: Mapping[str, str] | None = None,
     reader: FileReader | None = None,
+    fold: bool = False,
 ) -> Built:
     """Read the data of a checked scenario and ground it; `replaced` stands for what the scenario gives.
 
-    `reader` is that of an earlier build of the scenario: files that it has read are not read again.
+    `reader` is that of an earlier build of the scenario: files that it has read are not read again. With `fold`,
+    interchangeable elements are aggregated where that is exact, and the whole problem is not grounded then.
 
     Raises DiagnosticError with everything found wrong with the data, its checks and the grounding.
     """
-    from gpusched_dsl.compiling.grounding import ground
+    from gpusched_dsl.compiling.aggregation.aggregate import Aggregation, aggregate
+    from gpusched_dsl.compiling.symmetry.quotient import refuse_contradictions
 
     began = time.perf_counter()
     allowed = permissions or Permissions()
     instance = read_data(workspace, scenario, permissions=allowed, replaced=replaced, reader=reader)
-    problem = ground(scenario.model, instance.store, allowed.limits())
-    return Built(
+    refuse_contradictions(scenario.model, instance.store)
+    found = Aggregation(None, ())
+    if fold:
+        found = aggregate(scenario.model, instance.store, allowed.limits())
+    built = Built(
         scenario=scenario,
         instance=instance,
-        problem=problem,
-        seconds=time.perf_counter() - began,
+        aggregation=found,
+        grounded=[],
+        seconds=0.0,
         warnings=tuple(warnings),
         permissions=allowed,
         sha256=workspace.sha256,
         settings=dict(settings or {}),
     )
+    if built.folded is None:
+        _ = built.problem  # errors are found here, not later
+    return replace(built, seconds=time.perf_counter() - began)
 
 
 def read_data(

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from gpusched_dsl.backends.driver import solve_problem
 from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.backends.registry import backend_names
 from gpusched_dsl.building import Built, Permissions, build
 from gpusched_dsl.expectations import judge
+from gpusched_dsl.folding import solve_built
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, Diagnostics
 from gpusched_dsl.language.outlines.expectations import (
@@ -115,7 +115,7 @@ def _run_solve(
     if not running:
         return
     try:
-        built = build(workspace, solve.scenario, permissions=permissions)
+        built = build(workspace, solve.scenario, permissions=permissions, fold=True)
     except DiagnosticError as error:
         yield Run(test.name, title, "", Outcome.BROKEN, findings=error.diagnostics)
         return
@@ -148,7 +148,7 @@ def _run_method(test: str, title: str, solve: CheckedSolve, method: CheckedMetho
     began = time.perf_counter()
     exact = True
     try:
-        solved = solve_problem(built.problem, method.name, _options(method))
+        solved, _ = solve_built(built, method.name, _options(method))
         solved.close()
         exact = solved.prepared.bound_error == 0.0
         if solved.reason == "interrupt":

@@ -91,14 +91,18 @@ def point_from(problem: Problem, entries: Mapping[str, Sequence[Entry]]) -> tupl
     return np.clip(point, problem.lower, problem.upper), warnings
 
 
+def codes_of(domain: Domain, tuples: Sequence[Sequence[str | int]]) -> list[Codes]:
+    """A column of codes per component, `OUTSIDE` for labels that are no element and for tuples of another length."""
+    padded = [t if len(t) == domain.arity else (None,) * domain.arity for t in tuples]
+    return [_codes(component, [t[at] for t in padded]) for at, component in enumerate(domain.components)]
+
+
 def _locate(family: Family, tuples: Sequence[Sequence[str | int]]) -> Codes:
     domain: Domain = family.domain
-    fitting = np.array([len(t) == domain.arity for t in tuples], dtype=bool)
     if not domain.arity:
-        return np.where(fitting, 0, -1).astype(np.int64)
-    padded = [t if ok else (None,) * domain.arity for t, ok in zip(tuples, fitting.tolist(), strict=True)]
-    columns = [_codes(component, [t[at] for t in padded]) for at, component in enumerate(domain.components)]
-    inside = fitting & np.logical_and.reduce([c != OUTSIDE for c in columns])
+        return np.where(np.array([not len(t) for t in tuples], dtype=bool), 0, -1).astype(np.int64)
+    columns = codes_of(domain, tuples)
+    inside = np.logical_and.reduce([c != OUTSIDE for c in columns])
     result = np.full(len(tuples), -1, dtype=np.int64)
     rows = np.flatnonzero(inside)
     if len(rows):

@@ -24,26 +24,18 @@ def whole_points(matrix: Floats, lower: Floats, upper: Floats, low: Wholes, high
     activity = np.zeros((1, len(lower)))
     slack = ROUNDING * np.maximum(1.0, np.abs(matrix).max(axis=1, initial=0.0))
     ends = np.stack((matrix * low, matrix * high))
-    least, greatest = ends.min(axis=0), ends.max(axis=0)
-    rest_least = np.concatenate((np.cumsum(least[:, ::-1], axis=1)[:, ::-1][:, 1:], np.zeros((len(lower), 1))), axis=1)
-    rest_most = np.concatenate(
-        (np.cumsum(greatest[:, ::-1], axis=1)[:, ::-1][:, 1:], np.zeros((len(lower), 1))), axis=1
-    )
-    if not matrix.shape[1]:
-        fits = bool((lower <= slack).all() and (upper >= -slack).all())
-        return points if fits else points[:0]
+    rest_least, rest_most = _behind(ends.min(axis=0)), _behind(ends.max(axis=0))
     for at in range(matrix.shape[1]):
-        choices = np.arange(low[at], high[at] + 1)
         column = matrix[:, at]
-        touched = np.flatnonzero(column)
-        # Choices beyond what the touched rows leave are never made: few are, where a column may take large values.
-        kept_points, kept_activity = [], []
-        for choice in choices.tolist():
+        on = np.flatnonzero(column)
+        grows = bool((column[np.isfinite(upper)] >= 0).all())
+        kept_points, kept_activity = [np.zeros((0, at + 1), dtype=np.int64)], [activity[:0]]
+        for choice in range(int(low[at]), int(high[at]) + 1):
             trial = activity + column * choice
-            fits = (trial[:, touched] + rest_least[touched, at] <= upper[touched] + slack[touched]).all(axis=1)
-            fits &= (trial[:, touched] + rest_most[touched, at] >= lower[touched] - slack[touched]).all(axis=1)
-            if not fits.any() and choice > 0 and _only_grows(column, rest_least[:, at], upper):
-                break
+            below = (trial[:, on] + rest_least[on, at] <= upper[on] + slack[on]).all(axis=1)
+            if grows and not below.any():
+                break  # larger choices do not fit either
+            fits = below & (trial[:, on] + rest_most[on, at] >= lower[on] - slack[on]).all(axis=1)
             kept_points.append(np.column_stack((points[fits], np.full(int(fits.sum()), choice))))
             kept_activity.append(trial[fits])
         points, activity = np.concatenate(kept_points), np.concatenate(kept_activity)
@@ -51,9 +43,12 @@ def whole_points(matrix: Floats, lower: Floats, upper: Floats, low: Wholes, high
             raise Obstacle(f"one element has more than {most:,} ways to be used")
     whole = (activity <= upper + slack).all(axis=1) & (activity >= lower - slack).all(axis=1)
     points = points[whole]
-    return points[np.lexsort(points.T[::-1])]
+    order = np.lexsort(points.T[::-1]) if points.shape[1] else np.arange(len(points))
+    ordered: Wholes = points[order]
+    return ordered
 
 
-def _only_grows(column: Floats, rest: Floats, upper: Floats) -> bool:
-    """Whether a larger choice breaks the rows that a smaller one breaks."""
-    return bool(((column >= 0) | ~np.isfinite(upper)).all() and (column[np.isfinite(upper)] >= 0).all())
+def _behind(ends: Floats) -> Floats:
+    """For every column the sum over the columns behind it."""
+    sums = np.cumsum(ends[:, ::-1], axis=1)[:, ::-1]
+    return np.concatenate((sums[:, 1:], np.zeros((len(ends), 1))), axis=1)

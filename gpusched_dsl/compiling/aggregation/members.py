@@ -1,7 +1,7 @@
 """One element as a host of members: its columns told apart into hubs and, for each member, the same positions.
 
-`run[j, n, v, g]` and `hosts[n, v]` of node n: the members are the jobs, the positions of a job are the pairs (v, g), the
-hubs are the types v. What the rows of the node say must not depend on which job it is: they are one template, over
+`run[j, n, v, g]` and `hosts[n, v]` of node n: the members are the jobs, the positions of a job are the pairs (v, g),
+the hubs are the types v. What the rows of the node say must not depend on which job it is: they are one template, over
 positions and hubs, for every member.
 """
 
@@ -24,7 +24,7 @@ from gpusched_dsl.ir.problem import Family
 
 @dataclass(frozen=True, eq=False)
 class TemplateRows:
-    """Rows `lower <= positions @ v + hubs @ h <= upper`; `families[i]` is where row i comes from."""
+    """Rows `lower <= positions @ v + hubs @ h <= upper`."""
 
     positions: Floats  # rows x positions
     hubs: Floats  # rows x hubs
@@ -36,10 +36,10 @@ class TemplateRows:
 class Template:
     """The columns and rows of one element.
 
-    `column[m, p]` is the column of the quotient at position p of member m, -1 where it has none; `hubs` are the columns
-    of hubs. `single` are the rows of one member, the same for all, `common` those over all members: there a member
-    counts by the sum of its positions. `exclusive[p]`: of all positions of this kind that a member has, on all elements,
-    at most one is 1.
+    `column[m, p]` is the column of the quotient at position p of member m, -1 where it has none; `hubs` are the
+    columns of hubs. `single` are the rows of one member, the same for all, `common` those over all members: there a
+    member counts by the sum of its positions. `exclusive[p]`: of all positions of this kind that a member has, on all
+    elements, at most one is 1.
     """
 
     root: Universe | None
@@ -93,7 +93,7 @@ def _families(families: Sequence[Family], numbers: Codes) -> list[Family]:
 
 @dataclass(frozen=True, eq=False)
 class _Placed:
-    """Columns or rows by member and kind: `member` is a code, -1 for none; equal `kind`, equal place in the template."""
+    """Columns or rows by member (a code, -1 for none) and kind: those of one kind have one place in the template."""
 
     member: Codes
     kind: Codes
@@ -252,8 +252,8 @@ def _refuse_unlike_bounds(quotient: Quotient, table: Codes) -> None:
 def _exclusive(quotient: Quotient, table: Codes) -> NDArray[np.bool_]:
     """Positions of which rows over all elements allow a member one at most.
 
-    Such a row says `sum a x <= cap` once every other column is as small as it can be; those with a > cap / 2 exclude each
-    other. For every member the row that covers most of its positions is taken.
+    Such a row says `sum a x <= cap` once every other column is as small as it can be; those with a > cap / 2 exclude
+    each other. For every member the row that covers most of its positions is taken.
     """
     problem = quotient.problem
     matrix = problem.matrix

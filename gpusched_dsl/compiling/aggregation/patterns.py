@@ -1,8 +1,8 @@
 """Elements counted by pattern: how many elements are used in each of the ways in which one can be used.
 
-Theorem. Let a component have hubs h, and members m whose positions the rows of the element treat alike (`Template`). A
-*state* is a 0/1 vector over positions, not zero, that a member may have on an element; a *pattern* is a value of the hubs
-together with a number of members for every state, such that the rows of the element hold. With
+Theorem. Let a component have hubs h, and members m whose positions the rows of the element treat alike (`Template`).
+A *state* is a 0/1 vector over positions, not zero, that a member may have on an element; a *pattern* is a value of the
+hubs together with a number of members for every state, such that the rows of the element hold. With
 
     X_ms in {0, 1}   member m is in state s on some element        L_p in Z+   elements used by pattern p
 
@@ -12,12 +12,12 @@ the rest of the problem, in which a column of member m at position q is replaced
 sum_p h_p L_p, has the same optimum. Where fewer members never break a row (no row over the members of an element has a
 lower side or a negative entry), `==` may be `<=`, and only patterns that hold no further member are needed.
 
-Proof. Given values for every element, count them: each element has a pattern, each member a state on at most one element,
-since every state has an exclusive position (rows over all elements allow one of these to a member in all). Sums agree.
-Given X and L, list the elements, L_p of them by pattern p; for each state s they have sum_p n_ps L_p places, as many as (at
-least as many as) there are members with X_ms = 1; put these into the places one by one. Then every row over the members of
-an element holds, as it sees numbers of members in states only; every row of one member holds, as it was checked for the
-state and the hubs. Sums agree again, and with them all other rows and the objectives.
+Proof. Given values for every element, count them: each element has a pattern, each member a state on at most one
+element, since every state has an exclusive position (rows over all elements allow one of these to a member in all).
+Sums agree. Given X and L, list the elements, L_p of them by pattern p; for each state s they have sum_p n_ps L_p
+places, as many as (at least as many as) there are members with X_ms = 1; put these into the places one by one. Then
+every row over the members of an element holds, as it sees numbers of members in states only; every row of one member
+holds, as it was checked for the state and the hubs. Sums agree again, and with them all other rows and the objectives.
 
 Source: P. C. Gilmore, R. E. Gomory, A linear programming approach to the cutting-stock problem, Operations Research 9
 (1961), for patterns of one kind of row; here for any rows of one element.
@@ -182,7 +182,7 @@ class _Patterns:
     # --- the part ----------------------------------------------------------------------------------------------------
 
     def part(self) -> Part:
-        template, found = self.template, self.found
+        found = self.found
         member, state = np.nonzero(self.able)
         ways, patterns = len(member), len(found.counts)
         columns = (self._way_columns(member, state), self._pattern_columns())

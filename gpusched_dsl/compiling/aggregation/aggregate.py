@@ -1,0 +1,84 @@
+"""Aggregates a model with its data, before all of it is grounded; or says why not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpusched_dsl.compiling.aggregation.assembling import Aggregated, assembled
+from gpusched_dsl.compiling.aggregation.components import components_of
+from gpusched_dsl.compiling.aggregation.parts import Component, Part, Treatment
+from gpusched_dsl.compiling.aggregation.patterns import by_patterns
+from gpusched_dsl.compiling.limits import Limits
+from gpusched_dsl.compiling.store import Store
+from gpusched_dsl.compiling.symmetry.classes import Classes
+from gpusched_dsl.compiling.symmetry.generic import Obstacle
+from gpusched_dsl.compiling.symmetry.quotient import Quotient, candidates, classes_of, quotient
+from gpusched_dsl.language.checked import CheckedModel, CheckedSet
+from gpusched_dsl.language.source import Span
+
+# Tried in this order on every component; the first that proves itself exact is taken.
+TREATMENTS: tuple[Treatment, ...] = (by_patterns,)
+
+
+@dataclass(frozen=True, eq=False)
+class Attempt:
+    """What came of one set: `obstacle` says why its elements were not aggregated, None where they were."""
+
+    declared: CheckedSet
+    elements: int
+    classes: Classes | None
+    obstacle: Obstacle | None
+
+
+@dataclass(frozen=True, eq=False)
+class Aggregation:
+    """What came of looking for interchangeable elements; `found` is None where the problem must be solved whole."""
+
+    found: Aggregated | None
+    attempts: tuple[Attempt, ...]
+
+
+def aggregate(model: CheckedModel, store: Store, limits: Limits) -> Aggregation:
+    """Aggregate the elements of the first set for which that is exact; sets declared `identical` are tried first.
+
+    Only models with integer variables are looked at: without them solvers need no help. Raises what grounding raises.
+    """
+    attempts: list[Attempt] = []
+    if not any(v.kind in ("integer", "binary") for v in model.variables.values()):
+        return Aggregation(None, ())
+    for declared in candidates(model):
+        elements = len(store.universes[declared.name].labels)
+        classes: Classes | None = None
+        try:
+            classes = classes_of(model, store, declared.name)
+            if classes.count == elements:
+                if declared.identical and elements > 1:
+                    attempts.append(Attempt(declared, elements, classes, Obstacle("no two elements have equal data")))
+                continue
+            found = _aggregated(quotient(model, store, declared.name, classes, limits))
+            attempts.append(Attempt(declared, elements, classes, None))
+            return Aggregation(found, tuple(attempts))
+        except Obstacle as obstacle:
+            attempts.append(Attempt(declared, elements, classes, obstacle))
+    return Aggregation(None, tuple(attempts))
+
+
+def _aggregated(small: Quotient) -> Aggregated:
+    if not small.problem.is_linear:
+        raise Obstacle("terms that are not linear stand in the way", _nonlinear_place(small))
+    return assembled(small, [_treated(small, component) for component in components_of(small)])
+
+
+def _treated(small: Quotient, component: Component) -> Part:
+    refused: Obstacle | None = None
+    for treatment in TREATMENTS:
+        try:
+            return treatment(small, component)
+        except Obstacle as obstacle:
+            refused = refused or obstacle
+    assert refused is not None
+    raise refused
+
+
+def _nonlinear_place(small: Quotient) -> Span | None:
+    return next((d.span for d in small.problem.definitions), None)

@@ -1,0 +1,27 @@
+"""What aggregation did, as lines of `explain`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gpusched_dsl.compiling.aggregation.assembling import Aggregated
+from gpusched_dsl.compiling.passes.steps import Note
+
+NAME = "aggregation"
+
+
+def aggregation_notes(aggregated: Aggregated) -> tuple[Note, ...]:
+    """One note for every component of columns that was replaced."""
+    quotient = aggregated.quotient
+    notes = []
+    for part in aggregated.parts:
+        size = int(quotient.classes.sizes[part.component.kind])
+        columns, rows = size * len(part.component.columns), size * len(part.component.rows)
+        family = quotient.problem.column_family(int(part.component.columns[0]))
+        made = sum(r.domain.size for r in part.rows)
+        label = quotient.universe.labels[int(np.flatnonzero(quotient.classes.of == part.component.kind)[0])]
+        term = f"{quotient.root} like {label}" if quotient.classes.count > 1 else quotient.root
+        notes.append(
+            Note(NAME, term, part.did, columns, rows=made - rows, columns=part.size - columns, span=family.span)
+        )
+    return tuple(notes)

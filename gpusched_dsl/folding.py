@@ -1,0 +1,172 @@
+"""Solves what was built: as it stands, or with interchangeable elements counted and the plan unfolded again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from gpusched_dsl.backends.checking import checked_reading
+from gpusched_dsl.backends.driver import resolve, solve_problem
+from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
+from gpusched_dsl.backends.recovery import restated
+from gpusched_dsl.backends.solved import Solved
+from gpusched_dsl.building import Built
+from gpusched_dsl.compiling.aggregation.assembling import Aggregated
+from gpusched_dsl.compiling.aggregation.notes import aggregation_notes
+from gpusched_dsl.compiling.aggregation.parts import Spread
+from gpusched_dsl.compiling.aggregation.support import support
+from gpusched_dsl.compiling.evaluate import Evaluator
+from gpusched_dsl.compiling.passes.steps import Prepared
+from gpusched_dsl.compiling.store import Columns
+from gpusched_dsl.compiling.symmetry.quotient import Quotient, place_of
+from gpusched_dsl.ir.domains import Codes, Domain
+from gpusched_dsl.ir.problem import Family, Floats, Problem, Size
+from gpusched_dsl.language.diagnostics import Diagnostic
+from gpusched_dsl.reporting.points import Entry, codes_of, point_from
+
+# Up to this many nonzeros the problem of all elements is grounded and the plan stated and checked in it; beyond, in the
+# part of it in which the plan is not zero (`support`), which says the same.
+MOST_WHOLE = 3_000_000
+
+Entries = Mapping[str, Sequence[Entry]]
+
+
+def solve_built(
+    built: Built,
+    backend: Backend | str = "highs",
+    options: SolveOptions | None = None,
+    start: Entries | None = None,
+    monitor: Monitor | None = None,
+    before: Solved | None = None,
+) -> tuple[Solved, tuple[Diagnostic, ...]]:
+    """Solve a built scenario from values by name, in the session of an earlier solve if one is given.
+
+    Gives the solution in terms of the whole problem, and warnings about what has no place in the problem. Raises what
+    `solve_problem` and `resolve` raise.
+    """
+    asked = options or (before.options if before is not None else SolveOptions())
+    if built.folded is None:
+        point, told = (None, []) if start is None else point_from(built.problem, start)
+        if before is not None:
+            return resolve(before, built.problem, asked, point, monitor), tuple(told)
+        return solve_problem(built.problem, backend, asked, point, monitor), tuple(told)
+    folded = built.folded
+    point, told = (None, []) if start is None else _folded_start(folded, start)
+    if before is not None:
+        inner = resolve(before.folded or before, folded.problem, asked, point, monitor)
+    else:
+        inner = solve_problem(folded.problem, backend, asked, point, monitor)
+    return _unfolded(built, folded, inner), tuple(told)
+
+
+def full_size(quotient: Quotient) -> Size:
+    """The size of the problem of all elements, which was not grounded."""
+    small, sizes = quotient.problem, quotient.classes.sizes
+    kinds = quotient.column_class[small.integer]
+    integer = int(np.where(kinds >= 0, sizes[np.maximum(kinds, 0)], 1).sum())
+    return Size(quotient.full_columns, integer, quotient.full_rows, quotient.full_nonzeros)
+
+
+def _unfolded(built: Built, folded: Aggregated, inner: Solved) -> Solved:
+    """The solution in terms of all elements, checked against their rows."""
+    quotient = folded.quotient
+    notes = (*aggregation_notes(folded), *inner.prepared.notes)
+    size = full_size(quotient)
+    if inner.point is None:
+        prepared = replace(inner.prepared, notes=notes)
+        return replace(inner, prepared=prepared, session=None, size=size, folded=inner)
+    spread = folded.expanded(inner.point)
+    if quotient.full_nonzeros <= MOST_WHOLE:
+        whole = built.problem
+        point = _placed(quotient, whole, spread)
+    else:
+        whole, point = support(quotient, spread)
+        _state_in_store(built, whole)
+    name = inner.backend.name
+    try:
+        checked = checked_reading(whole, point, inner.tolerances, name)
+        objectives = tuple(
+            restated(o, r, r.bound, v, size.columns, name)
+            for o, r, v in zip(whole.objectives, inner.objectives, checked.verification.objectives, strict=True)
+        )
+    except BaseException:
+        inner.close()
+        raise
+    return replace(
+        inner,
+        problem=whole,
+        prepared=Prepared(whole, inner.prepared.problem, notes, bound_error=inner.prepared.bound_error),
+        point=checked.point,
+        verification=checked.verification,
+        whole=checked.whole,
+        objectives=objectives,
+        row_duals=None,
+        reduced_costs=None,
+        session=None,
+        size=size,
+        folded=inner,
+    )
+
+
+def _placed(quotient: Quotient, whole: Problem, spread: Spread) -> Floats:
+    """The spread as a point of the grounded problem of all elements."""
+    point = np.zeros(whole.columns)
+    for small, large in zip(quotient.problem.column_families, whole.column_families, strict=True):
+        own = np.flatnonzero((spread.columns >= small.first) & (spread.columns < small.stop))
+        codes = _index_codes(quotient, small, spread.columns[own], spread.elements[own])
+        place = large.domain.locate(codes) if codes else np.zeros(len(own), dtype=np.int64)
+        point[large.first + place] = spread.values[own]
+    return point
+
+
+def _index_codes(quotient: Quotient, family: Family, columns: Codes, elements: Codes) -> list[Codes]:
+    codes = [c[columns - family.first] for c in family.domain.columns()]
+    at = place_of(family.domain, quotient.universe)
+    if at is not None:
+        codes[at] = elements
+    return codes
+
+
+def _state_in_store(built: Built, whole: Problem) -> None:
+    """Let evaluators find the columns that were kept; all others read 0."""
+    store, model = built.instance.store, built.scenario.model
+    evaluator = Evaluator(model, store, built.permissions.limits())
+    families = {f.name: f for f in whole.variables}
+    for name, variable in model.variables.items():
+        indexed: Domain = evaluator.index_domain(variable.indexing, variable.span, conditions=False)
+        if name in families:
+            store.variables[name] = Columns(families[name].domain, families[name].first, indexed)
+
+
+def _folded_start(folded: Aggregated, start: Entries) -> tuple[Floats | None, list[Diagnostic]]:
+    """The start in terms of the aggregated problem; what has no place is told, what breaks a row starts nothing."""
+    quotient = folded.quotient
+    columns: list[Codes] = []
+    elements: list[Codes] = []
+    values: list[Floats] = []
+    families = {f.name: f for f in quotient.problem.variables}
+    told = point_from(quotient.problem, {n: e for n, e in start.items() if n not in families})[1]
+    for name, entries in start.items():
+        family = families.get(name)
+        if family is None or not entries:
+            continue
+        codes = codes_of(family.domain, [labels for labels, _ in entries])
+        at = place_of(family.domain, quotient.universe)
+        if at is None:
+            element = np.full(len(entries), -1, dtype=np.int64)
+        else:
+            element = codes[at]
+            inside = (element >= 0) & (element < len(quotient.classes.of))
+            codes[at] = np.where(inside, quotient.classes.first[quotient.classes.of[np.where(inside, element, 0)]], -1)
+        place = family.domain.locate(codes) if codes else np.zeros(len(entries), dtype=np.int64)
+        amount = np.array([value for _, value in entries])
+        known = (place >= 0) & np.isfinite(amount)
+        columns.append(family.first + place[known])
+        elements.append(element[known])
+        values.append(amount[known])
+    if not columns:
+        return None, told
+    spread = Spread(np.concatenate(columns), np.concatenate(elements), np.concatenate(values))
+    return folded.gathered(spread), told
