@@ -36,6 +36,8 @@ class SolveOptions:
 
     `threads` None leaves the number to the solver. `tighten`: problems with integers get the tightening passes;
     `without` names tightening passes to leave out.
+    `heuristic`: our own search for a start, within a share of the time limit: `off`, `on`, or `auto`, where the problem
+    is large and no start is given.
     """
 
     time_limit: float | None = None
@@ -45,6 +47,7 @@ class SolveOptions:
     extra: Mapping[str, bool | int | float | str] = field(default_factory=dict)
     tighten: bool = True
     without: frozenset[str] = frozenset()
+    heuristic: str = "auto"
 
 
 @dataclass(frozen=True, slots=True)

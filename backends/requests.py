@@ -13,6 +13,7 @@ from gpusched_dsl.ir.problem import Floats, Problem
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, did_you_mean
 
 LARGEST_SEED = 2**31 - 1
+HEURISTIC = ("auto", "on", "off")
 
 
 def check_request(backend: Backend, problem: Problem, options: SolveOptions, start: Floats | None) -> None:
@@ -41,6 +42,8 @@ def _options(options: SolveOptions) -> list[Diagnostic]:
         wrong.append(f"the number of threads must be at least 1, not {options.threads}")
     if not 0 <= options.seed <= LARGEST_SEED:
         wrong.append(f"the seed must be an integer from 0 to {LARGEST_SEED}, not {options.seed}")
+    if options.heuristic not in HEURISTIC:
+        wrong.append(f"the heuristic must be {', '.join(HEURISTIC[:-1])} or {HEURISTIC[-1]}, not `{options.heuristic}`")
     return [*(Diagnostic("GSM4011", message) for message in wrong), *unknown_passes(options.without)]
 
 

@@ -70,7 +70,7 @@ def run_stoppable(
         finally:
             done.set()
 
-    with _CtrlC(control):
+    with CtrlC(control):
         threading.Thread(target=body, name="solver", daemon=True).start()
         try:
             while not done.wait(POLL_SECONDS):
@@ -97,7 +97,7 @@ def _attend(control: Control, monitor: Monitor, interrupt: Callable[[], None] | 
         interrupt()
 
 
-class _CtrlC:
+class CtrlC:
     """Turns the first Ctrl-C into a wish to stop, in the main thread and where Python's own handler stands."""
 
     def __init__(self, control: Control) -> None:

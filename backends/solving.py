@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from gpusched_dsl.backends.checking import NOT_FEASIBLE, CheckedPoint, checked_bound, checked_point
 from gpusched_dsl.backends.lifting import lifted
+from gpusched_dsl.backends.primal.beginning import begin
 from gpusched_dsl.backends.protocol import Backend, Monitor, Session, SolveOptions
 from gpusched_dsl.backends.repair import repaired, whole_as_stated
 from gpusched_dsl.backends.requests import check_integers
@@ -97,11 +98,7 @@ class Solving:
         began = time.perf_counter()
         answer = answer_without_solver(problem)
         if answer is None:
-            visible, factor = with_visible_costs(uncrossed(problem))
-            options = self._rest_of_time()
-            self._hand_over(visible)
-            assert self.session is not None
-            answer = in_own_size(self.session.solve(options, start, self.monitor), factor)
+            answer = self._searched(problem, start)
         else:
             self._close()  # an update that never reached the session would leave it with the earlier problem
         if answer.status is Status.OPTIMAL and answer.values is None:
@@ -110,6 +107,20 @@ class Solving:
         if answer.values is not None:
             answer, checked = self._checked(problem, answer)
         return _Stage(answer, checked, time.perf_counter() - began)
+
+    def _searched(self, problem: Problem, start: Floats | None) -> Answer:
+        """Search for a start where that is worth it, then let the backend solve."""
+        problem = uncrossed(problem)
+        beginning = begin(problem, self.backend, self._rest_of_time(), start, self.monitor)
+        if beginning.answer is not None:
+            self._close()
+            return beginning.answer
+        visible, factor = with_visible_costs(problem)
+        options = self._rest_of_time()
+        self._hand_over(visible)
+        assert self.session is not None
+        start = start if beginning.point is None else beginning.point
+        return beginning.added_to(in_own_size(self.session.solve(options, start, self.monitor), factor), problem)
 
     def _checked(self, problem: Problem, answer: Answer) -> tuple[Answer, CheckedPoint]:
         """Check the point; where rounding breaks it, or it is broken as it is, try to repair it first."""

@@ -1,0 +1,71 @@
+"""How long a search may last, and whether somebody wants it to end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from gpusched_dsl.backends.protocol import Monitor, Progress, Silent
+
+
+class Budget:
+    """Seconds that count down from when it is made, and a wish to stop that is kept once it was seen.
+
+    It is also the `Monitor` that solvers get for parts of the search: it passes a stop on, but not their progress,
+    which is that of other problems. `stopping` is asked besides the monitor (a Ctrl-C that was caught).
+    """
+
+    def __init__(
+        self, seconds: float, monitor: Monitor | None = None, stopping: Callable[[], bool] | None = None
+    ) -> None:
+        self._began = time.perf_counter()
+        self._seconds = seconds
+        self._monitor: Monitor = monitor or Silent()
+        self._stopping = stopping
+        self._stopped = False
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the beginning."""
+        return time.perf_counter() - self._began
+
+    @property
+    def left(self) -> float:
+        """Seconds that remain, never less than 0."""
+        return max(0.0, self._seconds - self.seconds)
+
+    @property
+    def stop_requested(self) -> bool:
+        self._stopped = (
+            self._stopped or self._monitor.stop_requested or (self._stopping is not None and self._stopping())
+        )
+        return self._stopped
+
+    @property
+    def over(self) -> bool:
+        return self.left <= 0.0 or self.stop_requested
+
+    def progress(self, progress: Progress) -> None:
+        """What a solver says of a part of the search is not passed on."""
+
+    def tell(self, objective: float | None, bound: float | None) -> None:
+        """Tell the monitor of the search itself."""
+        self._monitor.progress(Progress(self.seconds, objective, bound))
+
+    def share(self, part: float) -> Budget:
+        """A budget for a part of what is left."""
+        return Budget(self.left * part, _StopOnly(self))
+
+
+class _StopOnly:
+    """Hears of no progress, and passes on the wish to stop."""
+
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
+
+    def progress(self, progress: Progress) -> None:
+        pass
+
+    @property
+    def stop_requested(self) -> bool:
+        return self._budget.stop_requested
