@@ -24,6 +24,8 @@ from gpusched_dsl.compiling.passes.reified import Reified
 from gpusched_dsl.compiling.passes.scaling import Scaled
 from gpusched_dsl.compiling.passes.steps import Analysis, Pass, Prepared, Target
 from gpusched_dsl.compiling.passes.whole_arguments import WholeArguments
+from gpusched_dsl.compiling.tightening.implied_rows import ImpliedRows
+from gpusched_dsl.compiling.tightening.positive_parts import PositiveParts
 from gpusched_dsl.ir.problem import Problem
 
 PASSES: tuple[Pass, ...] = (
@@ -45,7 +47,7 @@ PASSES: tuple[Pass, ...] = (
 
 # What makes the linear relaxation of a mixed-integer problem stronger, or the problem smaller, and keeps its optimum;
 # each can be switched off by its name.
-TIGHTENINGS: tuple[Pass, ...] = ()
+TIGHTENINGS: tuple[Pass, ...] = (PositiveParts(), ImpliedRows())
 
 EVERY = "all"  # in place of the names of all tightening passes
 
@@ -74,10 +76,15 @@ def prepare(
     prepared = Prepared(problem, problem) if problem.is_linear else _reformulated(problem, target, read_rows)
     tighten = tighten and problem.is_mip and EVERY not in without
     wanted = (*(TIGHTENINGS if tighten else ()), *(REDUCTIONS if reduce else ()))
+    analysis: Analysis | None = None
     for improvement in wanted:
-        analysis = Analysis(prepared.problem, swept=True)
-        if improvement.name not in without and improvement.accepts(analysis, target):
-            prepared = prepared.then(improvement.apply(analysis, target))
+        if improvement.name in without:
+            continue
+        analysis = analysis or Analysis(prepared.problem, swept=True)
+        if improvement.accepts(analysis, target):
+            step = improvement.apply(analysis, target)
+            if step.problem is not analysis.problem:
+                prepared, analysis = prepared.then(step), None
     return prepared
 
 
