@@ -35,7 +35,8 @@ class SolveOptions:
     """`time_limit` in seconds; `gap` as `relative_gap` of `answer.py`; `extra` are the solver's own options.
 
     `threads` None leaves the number to the solver. `tighten`: problems with integers get the tightening passes;
-    `without` names tightening passes to leave out.
+    `without` names tightening passes to leave out, `all` every one. `decompose`: `auto` solves large problems whose model
+    says `decompose by` block by block, `on` all of them, `off` none.
     `heuristic`: our own search for a start, within a share of the time limit: `off`, `on`, or `auto`, where the problem
     is large and no start is given.
     """
@@ -47,6 +48,7 @@ class SolveOptions:
     extra: Mapping[str, bool | int | float | str] = field(default_factory=dict)
     tighten: bool = True
     without: frozenset[str] = frozenset()
+    decompose: str = "auto"
     heuristic: str = "auto"
 
 

@@ -7,6 +7,7 @@ from collections.abc import Collection
 
 import numpy as np
 
+from gpusched_dsl.backends.by_blocks import MODES
 from gpusched_dsl.backends.protocol import Backend, SolveOptions
 from gpusched_dsl.compiling.passes import pipeline
 from gpusched_dsl.ir.problem import Floats, Problem
@@ -44,6 +45,8 @@ def _options(options: SolveOptions) -> list[Diagnostic]:
         wrong.append(f"the seed must be an integer from 0 to {LARGEST_SEED}, not {options.seed}")
     if options.heuristic not in HEURISTIC:
         wrong.append(f"the heuristic must be {', '.join(HEURISTIC[:-1])} or {HEURISTIC[-1]}, not `{options.heuristic}`")
+    if options.decompose not in MODES:
+        wrong.append(f"whether to decompose is one of {', '.join(f'`{m}`' for m in MODES)}, not `{options.decompose}`")
     return [*(Diagnostic("GSM4011", message) for message in wrong), *unknown_passes(options.without)]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -142,12 +142,15 @@ class Model:
         solver_options: Mapping[str, bool | int | float | str] | None = None,
         warm_start: WarmStart = None,
         monitor: Monitor | None = None,
+        without: Collection[str] = (),
+        decompose: str = "auto",
     ) -> Result:
         """Build and solve a scenario (the only one if None).
 
         `gap` is relative, `time_limit` in seconds, `settings` as in `ground`, `solver_options` go to the solver under
         its own names. `warm_start` is a `Result`, the path of a JSON result, or values by variable:
         `{"run": {("j1", "n1"): 1}}`, a scalar or a table. `monitor` hears of progress and may stop the solver.
+        `without` names tightening passes to leave out, `("all",)` every one; `decompose` is `auto`, `on` or `off`.
         An infeasible or unbounded problem is a result, not an error. Raises DiagnosticError with everything wrong in
         text, data, options and with what the solver claims.
         """
@@ -155,7 +158,15 @@ class Model:
         from gpusched_dsl.backends.protocol import SolveOptions
         from gpusched_dsl.reporting.result import Result
 
-        options = SolveOptions(time_limit, gap, threads, seed, dict(solver_options or {}))
+        options = SolveOptions(
+            time_limit,
+            gap,
+            threads,
+            seed,
+            dict(solver_options or {}),
+            without=_names(without),
+            decompose=decompose,
+        )
         name, texts = choose_scenario(self._workspace, scenario), _texts(settings)
         built = self._build(name, texts)
         self._reader = built.instance.reader
@@ -174,17 +185,25 @@ class Model:
         settings: Mapping[str, Setting] | None = None,
         monitor: Monitor | None = None,
         why: bool = True,
+        without: Collection[str] = (),
     ) -> Explanation:
         """Sizes, class and reformulations of a scenario; with `why` also why it has no solution, or no end.
 
-        For that it is solved for feasibility within `time_limit` seconds (None: no limit). Raises DiagnosticError with
-        everything wrong in text and data.
+        For that it is solved for feasibility within `time_limit` seconds (None: no limit). `without` as in `solve`.
+        Raises DiagnosticError with everything wrong in text and data.
         """
         from gpusched_dsl.explaining.explain import explain
 
         built = self._build(choose_scenario(self._workspace, scenario), _texts(settings))
-        origins = built.origins(self._parse_seconds)
-        return explain(built.problem, backend, origins=origins, time_limit=time_limit, monitor=monitor, why=why)
+        return explain(
+            built.problem,
+            backend,
+            origins=built.origins(self._parse_seconds),
+            time_limit=time_limit,
+            monitor=monitor,
+            why=why,
+            without=_names(without),
+        )
 
     def set(self, name: str, value: Any) -> None:
         """Give a set or parameter another value, for every solve from now on.
@@ -294,6 +313,13 @@ def _texts(settings: Mapping[str, Setting] | None) -> dict[str, str]:
     return {name: value if isinstance(value, str) else repr(value) for name, value in (settings or {}).items()}
 
 
+def _names(given: Collection[str]) -> frozenset[str]:
+    """Some names; raises TypeError for a text, which would be taken for a collection of letters."""
+    if isinstance(given, str):
+        raise TypeError(f"several names are asked for, such as `[{given!r}]`, not a text")
+    return frozenset(given)
+
+
 def _start(problem: Problem, given: WarmStart) -> tuple[Floats | None, tuple[Diagnostic, ...]]:
     """The point to start from and warnings about what has no place in the problem."""
     from gpusched_dsl.reporting.points import entries_of_file, entries_of_mapping, entries_of_point, point_from
@@ -320,7 +346,8 @@ def _why_rebuilt(solved: Solved) -> str | None:
     from gpusched_dsl.backends.solved import Loading
 
     reasons = {
-        Loading.STRUCTURE_CHANGED: "the structure changed: other columns, rows or places of coefficients",
+        Loading.TOO_MUCH_CHANGED: "too much changed: most columns and rows are new",
+        Loading.TERMS_CHANGED: "the structure changed: other nonlinear terms, or other columns beside them",
         Loading.BACKEND_CANNOT_UPDATE: f"the backend `{solved.backend.name}` cannot change a loaded problem",
         Loading.SEVERAL_OBJECTIVES: "several objectives are solved one after the other, each from anew",
         Loading.NO_SESSION: "there was no loaded problem: the last one needed no solver, or it was closed",

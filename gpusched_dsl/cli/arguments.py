@@ -103,6 +103,8 @@ def _solve(parser: Parser) -> None:
     parser.add_argument("--seed", type=_integer, default=0, metavar="N", help="the solver's random seed (default: 0)")
     parser.add_argument("--solver-option", action="append", default=[], metavar="NAME=VALUE",
                         help="an option of the solver itself, such as mip_heuristic_effort=0.2")
+    parser.add_argument("--decompose", choices=("auto", "on", "off"), default="auto",
+                        help="solve block by block where the model says `decompose by` (default: where it is large)")
     _add_without(parser)
     parser.add_argument("--warm-start", type=_place, metavar="RESULT.json",
                         help="start from a result that --json wrote")

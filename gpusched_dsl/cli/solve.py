@@ -86,6 +86,7 @@ def _solver_options(options: argparse.Namespace) -> SolveOptions:
         options.seed,
         extra,
         without=frozenset(options.without),
+        decompose=options.decompose,
     )
 
 
