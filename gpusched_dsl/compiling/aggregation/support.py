@@ -1,8 +1,8 @@
 """The problem of all elements as far as a point that is mostly zero concerns it: columns that are not zero, their rows.
 
-The rows are the author's, one for each element, made from those of the representative. Of rows in which all columns of
-their element are zero one of each kind is kept, for one of the elements: the others are equal to it. So the point
-satisfies the rows of all elements exactly when it satisfies these.
+The rows are the author's, one for each element, made from those of the representative. Of rows that are equal at the
+point, because the same columns of their elements are zero and the others have the same values, one is kept. So the
+point satisfies the rows of all elements exactly when it satisfies these.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from gpusched_dsl.ir.domains import Codes, Domain, Scalars, Tuples
 from gpusched_dsl.ir.matrix import Floats, Matrix
 from gpusched_dsl.ir.problem import Family, Objective, Problem, Term
 
+HEAVY = 50
+
 
 def support(quotient: Quotient, spread: Spread) -> tuple[Problem, Floats]:
     """The restricted problem and the point in it. Columns that may not be zero are kept also where they are."""
@@ -28,7 +30,7 @@ def support(quotient: Quotient, spread: Spread) -> tuple[Problem, Floats]:
     problem = quotient.problem
     families = _families(quotient, problem.column_families, columns, elements)
     declared = len(problem.variables)
-    matrix, rows, owners = _rows(quotient, columns, elements)
+    matrix, rows, owners = _rows(quotient, Spread(columns, elements, values))
     small = replace(
         problem,
         variables=tuple(f for f, d in families if d < declared),
@@ -77,71 +79,121 @@ def set_of(columns: Codes, elements: Codes, width: int) -> Codes:
     return columns * width + elements + 1
 
 
-def _rows(quotient: Quotient, columns: Codes, elements: Codes) -> tuple[Matrix, Codes, Codes]:
+def _rows(quotient: Quotient, spread: Spread) -> tuple[Matrix, Codes, Codes]:
     """The rows with their entries in the columns kept, the quotient's row of each, and its element (-1: of none)."""
-    problem = quotient.problem
-    matrix = problem.matrix
+    columns, elements = spread.columns, spread.elements
+    matrix = quotient.problem.matrix
     local = quotient.row_class >= 0
     width = len(quotient.classes.of) + 1
-    row_of, column_of, value_of = matrix.row_of.astype(np.int64), matrix.columns.astype(np.int64), matrix.values
+    row_of, column_of = matrix.row_of.astype(np.int64), matrix.columns.astype(np.int64)
     by_column = np.argsort(column_of, kind="stable")
     starts = np.searchsorted(column_of[by_column], columns)
     counts = np.searchsorted(column_of[by_column], columns, side="right") - starts
-    at = np.repeat(starts, counts) + _ranges(counts)
-    entry = by_column[at]
-    number = np.repeat(np.arange(len(columns)), counts)  # column of the restricted problem
-    row, element, value = row_of[entry], elements[number], value_of[entry].copy()
 
-    own = local[row] & (element >= 0)
+    kept = _Kept(quotient, spread, by_column, row_of)
+    plain = np.flatnonzero(~local)
+    rows = np.concatenate((kept.rows, plain))
+    owners = np.concatenate((kept.owners, np.full(len(plain), -1)))
+    keys, unique = np.unique(rows * width + owners + 1, return_index=True)
+    rows, owners = rows[unique], owners[unique]
+
+    # Every entry of a column goes to the row of its own element, if that was kept, or to the row of no element ...
+    entry = by_column[np.repeat(starts, counts) + _ranges(counts)]
+    number = np.repeat(np.arange(len(columns)), counts)  # column of the restricted problem
+    row, element, value = row_of[entry], elements[number], matrix.values[entry]
     shared_in_own = local[row] & (element < 0)
     of_class = ~local[row] & (element >= 0)
-    value[of_class] /= quotient.classes.sizes[quotient.column_class[column_of[entry[of_class]]]]
-
-    touched = np.unique(row[own] * width + element[own])
-    rows, owners = touched // width, touched % width
-    idle_rows, idle_owners = _idle(quotient, rows, owners)
-    plain = np.flatnonzero(~local)
-    rows = np.concatenate((rows, idle_rows, plain))
-    owners = np.concatenate((owners, idle_owners, np.full(len(plain), -1)))
-    order = np.lexsort((owners, rows))
-    rows, owners = rows[order], owners[order]
-    keys = rows * width + owners + 1
-
-    direct = ~shared_in_own
-    host = np.where(own[direct], element[direct], -1)
-    target = np.searchsorted(keys, row[direct] * width + host + 1)
-    lines, cells, numbers = [target], [number[direct]], [value[direct]]
-    # Shared columns stand in the row of every element that was kept.
-    first = np.searchsorted(rows, row[shared_in_own])
-    copies = np.searchsorted(rows, row[shared_in_own], side="right") - first
-    lines.append(np.repeat(first, copies) + _ranges(copies))
-    cells.append(np.repeat(number[shared_in_own], copies))
-    numbers.append(np.repeat(value[shared_in_own], copies))
-    line, cell, amount = np.concatenate(lines), np.concatenate(cells), np.concatenate(numbers)
-    sorting = np.lexsort((cell, line))
-    counts = np.bincount(line, minlength=len(rows))
-    begin = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(counts)))
-    return Matrix(begin, cell[sorting].astype(np.int32), amount[sorting]), rows, owners
+    value = value / np.where(
+        of_class, quotient.classes.sizes[np.maximum(quotient.column_class[column_of[entry]], 0)], 1
+    )
+    direct = np.flatnonzero(~shared_in_own)
+    wanted = row[direct] * width + np.where(local[row[direct]], element[direct], -1) + 1
+    line = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    there = keys[line] == wanted
+    line, direct = line[there], direct[there]
+    # ... and that of a shared column to the rows of all elements that were kept.
+    shared = np.flatnonzero(shared_in_own)
+    first = np.searchsorted(rows, row[shared])
+    copies = np.searchsorted(rows, row[shared], side="right") - first
+    line = np.concatenate((line, np.repeat(first, copies) + _ranges(copies)))
+    source = np.concatenate((direct, np.repeat(shared, copies)))
+    order = np.lexsort((number[source], line))
+    ends = np.cumsum(np.bincount(line, minlength=len(rows)))
+    begin = np.concatenate((np.zeros(1, dtype=np.int64), ends))
+    return Matrix(begin, number[source][order].astype(np.int32), value[source][order]), rows, owners
 
 
-def _idle(quotient: Quotient, rows: Codes, owners: Codes) -> tuple[Codes, Codes]:
-    """For every row of elements that some element has only zeros in, that row of one such element."""
-    sizes = quotient.classes.sizes
-    local = np.flatnonzero(quotient.row_class >= 0)
-    count = np.bincount(rows, minlength=quotient.problem.rows)
-    kinds = quotient.row_class[local]
-    idle = local[count[local] < sizes[kinds]]
-    members, starts = quotient.classes.members()
-    place = np.empty(len(members), dtype=np.int64)
-    place[members] = np.arange(len(members))
-    rank = place[owners] - starts[quotient.row_class[rows]]
-    order = np.lexsort((rank, rows))
-    rows, rank = rows[order], rank[order]
-    # The first rank that is missing among the ascending ranks of a row.
-    begin = np.searchsorted(rows, rows)
-    fits = rank == np.arange(len(rows)) - begin
-    missing = np.bincount(rows[fits], minlength=quotient.problem.rows)[idle]
-    return idle, members[starts[quotient.row_class[idle]] + missing]
+class _Kept:
+    """Which rows of which elements are kept: `rows` and `owners`.
+
+    A column that stands in many rows of its element (`hosts[n, v]` in a row for every job) is *heavy*. Elements with
+    equal values of heavy columns form a group; their rows without a light column that is not zero are equal.
+    """
+
+    def __init__(self, quotient: Quotient, spread: Spread, by_column: Codes, row_of: Codes) -> None:
+        self.quotient = quotient
+        matrix = quotient.problem.matrix
+        local = quotient.row_class >= 0
+        mine = np.flatnonzero(spread.elements >= 0)
+        column, element, value = spread.columns[mine], spread.elements[mine], spread.values[mine]
+        inside = local[matrix.row_of]
+        many = np.bincount(matrix.columns[inside], minlength=quotient.problem.columns) > HEAVY
+        sorted_columns = matrix.columns[by_column]
+
+        heavy = many[column]
+        used, place = np.unique(column[heavy], return_inverse=True)
+        table = np.zeros((len(quotient.classes.of), len(used) + 1))
+        table[element[heavy], place.reshape(-1)] = value[heavy]
+        table[:, -1] = quotient.classes.of
+        _, first, group = np.unique(table, axis=0, return_index=True, return_inverse=True)
+        self.group = group.reshape(-1)
+        self.sizes = np.bincount(self.group)
+        order = np.argsort(self.group, kind="stable")
+        self.members, self.starts = order, np.cumsum(self.sizes) - self.sizes
+        self.rank = np.empty(len(order), dtype=np.int64)
+        self.rank[order] = np.arange(len(order)) - np.repeat(self.starts, self.sizes)
+
+        def rows_of(columns: Codes) -> tuple[Codes, Codes]:
+            """The rows of elements that some columns stand in, and for each which column it was."""
+            begin = np.searchsorted(sorted_columns, columns)
+            counts = np.searchsorted(sorted_columns, columns, side="right") - begin
+            rows = row_of[by_column[np.repeat(begin, counts) + _ranges(counts)]]
+            which = np.repeat(np.arange(len(columns)), counts)
+            return rows[local[rows]], which[local[rows]]
+
+        light = np.flatnonzero(~heavy)
+        rows, which = rows_of(column[light])
+        width = len(quotient.classes.of)
+        pairs = np.unique(rows * width + element[light][which])
+        self.light_rows, self.light_owners = pairs // width, pairs % width
+
+        found_rows, found_owners = [self.light_rows], [self.light_owners]
+        idle = np.flatnonzero(local)
+        waiting = np.ones(quotient.problem.rows, dtype=np.bool_)
+        for number in np.argsort(-self.sizes, kind="stable").tolist():
+            leader = int(first[number])
+            touched = np.unique(rows_of(used[table[leader, :-1] != 0])[0])
+            own = idle[quotient.row_class[idle] == quotient.classes.of[leader]]
+            quiet = own[waiting[own]]
+            quiet = quiet[~np.isin(quiet, touched)]
+            wanted = np.concatenate((touched, quiet))
+            owners = self._first_free(number, wanted)
+            free = owners >= 0
+            found_rows.append(wanted[free])
+            found_owners.append(owners[free])
+            waiting[quiet[free[len(touched) :]]] = False
+        self.rows, self.owners = np.concatenate(found_rows), np.concatenate(found_owners)
+
+    def _first_free(self, group: int, rows: Codes) -> Codes:
+        """For each row an element of the group in which no light column of the row is used, -1 where there is none."""
+        mine = self.group[self.light_owners] == group
+        taken, rank = self.light_rows[mine], self.rank[self.light_owners[mine]]
+        order = np.lexsort((rank, taken))
+        taken, rank = taken[order], rank[order]
+        fits = rank == np.arange(len(taken)) - np.searchsorted(taken, taken)
+        missing = np.bincount(taken[fits], minlength=self.quotient.problem.rows)[rows]
+        inside = missing < self.sizes[group]
+        return np.where(inside, self.members[self.starts[group] + np.where(inside, missing, 0)], -1)
 
 
 def _ranges(counts: Codes) -> Codes:
