@@ -27,7 +27,7 @@ def solve_problem(
     monitor: Monitor | None = None,
     tolerances: Tolerances | None = None,
 ) -> Solved:
-    """Solve `problem`; `start` is a full point to begin from (a hint: it may be infeasible).
+    """Solve `problem`; `start` is a point to begin from: a hint; NaN where nothing is known.
 
     What the backend does not take is reformulated; the point is recovered and checked against `problem` itself.
     Several objectives are optimised in order, each earlier one kept (within `KEPT_WITHIN` of its value); the time limit

@@ -6,12 +6,36 @@ import numpy as np
 
 from gpusched_dsl.compiling.passes.steps import Prepared
 from gpusched_dsl.ir.definitions import completed
-from gpusched_dsl.ir.problem import Floats
+from gpusched_dsl.ir.problem import Floats, Problem
+
+FAR = 1e6  # where an unbounded column is tried
 
 
 def lifted(prepared: Prepared, start: Floats | None) -> Floats | None:
-    """A start for the prepared problem; what has no value at the start begins at 0."""
+    """A start for the prepared problem; what has no value at the start begins at 0.
+
+    Where nothing is said (NaN), nothing is said of the columns that depend on it: the start is lifted several times
+    with different values there, and what does not come out the same each time is unknown.
+    """
     if start is None or prepared.problem is prepared.original:
         return start
+    unknown = np.isnan(start)
+    if not unknown.any():
+        return _lifted(prepared, start)
+    fillings = [_lifted(prepared, np.where(unknown, values, start)) for values in _trials(prepared.original)]
+    first = fillings[0]
+    agreed = np.logical_and.reduce([np.abs(first - other) <= 1e-9 for other in fillings[1:]])
+    return np.where(agreed, first, np.nan)
+
+
+def _lifted(prepared: Prepared, start: Floats) -> Floats:
     full = prepared.lift(completed(prepared.original.definitions, start))
     return np.where(np.isfinite(full), full, 0.0)
+
+
+def _trials(problem: Problem) -> tuple[Floats, ...]:
+    """Values of all columns: the lower bounds, the upper ones, and some between by lot."""
+    lower = np.where(np.isfinite(problem.lower), problem.lower, np.minimum(problem.upper, FAR) - FAR)
+    upper = np.where(np.isfinite(problem.upper), problem.upper, lower + FAR)
+    drawn = lower + (upper - lower) * np.random.default_rng(1).random(problem.columns)
+    return lower, upper, np.where(problem.integer, np.rint(drawn), drawn)

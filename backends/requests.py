@@ -26,8 +26,8 @@ def check_request(backend: Backend, problem: Problem, options: SolveOptions, sta
         if start.shape != (problem.columns,):
             message = f"the start has {start.size} values, the problem {problem.columns} columns"
             findings.append(Diagnostic("GSM4010", message))
-        elif not np.isfinite(start).all():
-            findings.append(Diagnostic("GSM4010", "the start holds a value that is not a finite number"))
+        elif np.isinf(start).any():
+            findings.append(Diagnostic("GSM4010", "the start holds a value that is infinite"))
     if findings:
         raise DiagnosticError(findings)
 

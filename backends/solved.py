@@ -10,6 +10,7 @@ from gpusched_dsl.compiling.passes.steps import Prepared
 from gpusched_dsl.ir.answer import Status, relative_gap
 from gpusched_dsl.ir.problem import Floats, Problem, Size
 from gpusched_dsl.ir.verify import TermValue, Tolerances, Verification
+from gpusched_dsl.language.diagnostics import Diagnostic
 
 
 class Loading(StrEnum):
@@ -59,6 +60,7 @@ class Solved:
     `session` stays open for `resolve`; `close` frees the solver. Where interchangeable elements were aggregated,
     `folded` is the solve of the aggregated problem, and `size` is that of all elements, of which `problem` may be the
     part only in which the point is not zero.
+    `warnings` tell what became of a start that could not be used.
     """
 
     problem: Problem
@@ -82,6 +84,7 @@ class Solved:
     session: Session | None = field(repr=False)
     folded: Solved | None = field(default=None, repr=False)
     size: Size | None = None
+    warnings: tuple[Diagnostic, ...] = ()
 
     @property
     def objective(self) -> float | None:

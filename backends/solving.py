@@ -52,6 +52,7 @@ class Solving:
         self.session: Session | None = None
         self.began = began
         self.load_seconds = 0.0
+        self.warnings: list[Diagnostic] = []
 
     def run(self, start: Floats | None, session: Session | None = None, loading: Loading = Loading.FIRST) -> Solved:
         self.session = session
@@ -109,9 +110,10 @@ class Solving:
         return _Stage(answer, checked, time.perf_counter() - began)
 
     def _searched(self, problem: Problem, start: Floats | None) -> Answer:
-        """Search for a start where that is worth it, then let the backend solve."""
+        """Complete the start, or search for one where that is worth it, then let the backend solve."""
         problem = uncrossed(problem)
         beginning = begin(problem, self.backend, self._rest_of_time(), start, self.monitor)
+        self.warnings.extend(beginning.warnings)
         if beginning.answer is not None:
             self._close()
             return beginning.answer
@@ -119,8 +121,8 @@ class Solving:
         options = self._rest_of_time()
         self._hand_over(visible)
         assert self.session is not None
-        start = start if beginning.point is None else beginning.point
-        return beginning.added_to(in_own_size(self.session.solve(options, start, self.monitor), factor), problem)
+        answer = self.session.solve(options, beginning.point, self.monitor)
+        return beginning.added_to(in_own_size(answer, factor), problem)
 
     def _checked(self, problem: Problem, answer: Answer) -> tuple[Answer, CheckedPoint]:
         """Check the point; where rounding breaks it, or it is broken as it is, try to repair it first."""
@@ -219,6 +221,7 @@ class Solving:
             statistics=_summed(stages),
             versions=self.backend.versions(),
             session=self.session,
+            warnings=tuple(self.warnings),
         )
 
     def _objectives(self, stages: list[_Stage], verification: Verification | None) -> tuple[ObjectiveResult, ...]:

@@ -142,6 +142,7 @@ class Model:
         solver_options: Mapping[str, bool | int | float | str] | None = None,
         warm_start: WarmStart = None,
         monitor: Monitor | None = None,
+        heuristic: str = "auto",
         without: Collection[str] = (),
         decompose: str = "auto",
     ) -> Result:
@@ -150,6 +151,7 @@ class Model:
         `gap` is relative, `time_limit` in seconds, `settings` as in `ground`, `solver_options` go to the solver under
         its own names. `warm_start` is a `Result`, the path of a JSON result, or values by variable:
         `{"run": {("j1", "n1"): 1}}`, a scalar or a table. `monitor` hears of progress and may stop the solver.
+        `heuristic` is `auto`, `on` or `off`: a search for a good start before the solver's own.
         `without` names tightening passes to leave out, `("all",)` every one; `decompose` is `auto`, `on` or `off`.
         An infeasible or unbounded problem is a result, not an error. Raises DiagnosticError with everything wrong in
         text, data, options and with what the solver claims.
@@ -164,6 +166,7 @@ class Model:
             threads,
             seed,
             dict(solver_options or {}),
+            heuristic=heuristic,
             without=_names(without),
             decompose=decompose,
         )

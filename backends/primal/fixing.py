@@ -21,6 +21,34 @@ MOST_DEAD_ENDS = 24
 GROWTH, SHRINKAGE = 2, 4
 
 
+def fix_what_fits(box: Box, order: Order, targets: Floats, budget: Budget) -> Order:
+    """Fix the columns of `order` at their targets where the rows allow that; the columns that were left as they are.
+
+    As `fix`, but a column that contradicts those before it is passed over, and so is one whose bounds exclude its
+    target.
+    """
+    waiting, size = order, len(order)
+    left: list[Order] = []
+    while len(waiting) and not budget.over:
+        batch, waiting = waiting[:size], waiting[size:]
+        values = np.rint(targets[batch])
+        fits = (values >= box.lower[batch]) & (values <= box.upper[batch])
+        left.append(batch[~fits])
+        free = fits & box.unfixed(batch)
+        mark = box.mark
+        if not free.any() or box.narrow(batch[free], values[free], values[free]):
+            size *= GROWTH
+            continue
+        box.undo(mark)
+        if len(batch) > 1:
+            waiting = np.concatenate((batch, waiting))
+            left.pop()
+            size = max(1, len(batch) // SHRINKAGE)
+        else:
+            left.append(batch)
+    return np.concatenate((*left, waiting)) if left else waiting
+
+
 def fix(
     box: Box, order: Order, targets: Floats, budget: Budget, *, first: int = 1, dead_ends: int = MOST_DEAD_ENDS
 ) -> bool:

@@ -101,6 +101,8 @@ def _solve(parser: Parser) -> None:
     parser.add_argument("--time-limit", type=_not_negative, metavar="SECONDS", help="stop after so many seconds")
     parser.add_argument("--threads", type=_thread_count, metavar="N", help="threads of the solver")
     parser.add_argument("--seed", type=_integer, default=0, metavar="N", help="the solver's random seed (default: 0)")
+    parser.add_argument("--heuristic", choices=("auto", "on", "off"), default="auto",
+                        help="search for a good start before the solver does (default: where the problem is large)")
     parser.add_argument("--solver-option", action="append", default=[], metavar="NAME=VALUE",
                         help="an option of the solver itself, such as mip_heuristic_effort=0.2")
     parser.add_argument("--decompose", choices=("auto", "on", "off"), default="auto",

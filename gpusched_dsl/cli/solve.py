@@ -40,6 +40,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     _say_what(problem, origins, options.backend, output)
     with watching(output, show=output.shows_progress and not options.verbose) as watch:
         solved = solve_problem(problem, chosen, solver_options, start, watch)
+    output.report(solved.warnings)
     result = Result(solved, origins)
     show_result(result, output)
     _write(result, options, output)
@@ -86,6 +87,7 @@ def _solver_options(options: argparse.Namespace) -> SolveOptions:
         options.seed,
         extra,
         without=frozenset(options.without),
+        heuristic=options.heuristic,
         decompose=options.decompose,
     )
 

@@ -131,7 +131,7 @@ class Result:
 
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
-        return self.origins.warnings
+        return (*self.origins.warnings, *self.solved.warnings)
 
     @property
     def problem(self) -> Problem:

@@ -67,7 +67,7 @@ def test_everything_wrong_with_a_request_is_told_at_once() -> None:
 
 def test_start_must_fit() -> None:
     assert refused(KNAPSACK, "highs", start=np.zeros(4)) == "GSM4010"
-    assert refused(KNAPSACK, "highs", start=np.array([0, np.nan, 0])) == "GSM4010"
+    assert refused(KNAPSACK, "highs", start=np.array([0, np.inf, 0])) == "GSM4010"
 
 
 @pytest.mark.parametrize(
