@@ -2,8 +2,9 @@
 
     entries of P among those of R, times 1 or -1     ->    R - s P, with one column more that stands for P
 
-`network_integrality.py` says why that keeps what it needs. Every P goes into one R at most, the smallest that has it;
-rows that go into one R share no column. Rows of one constraint go together, those that cover most entries first.
+`network_integrality.py` says why that keeps what it needs. Every P goes into one R at most, the smallest that has it
+and takes it; rows that go into one R share no column. Rows of one constraint go together, those that cover most entries
+first. That is a choice, not a search: of two families of nested rows some may stay.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.problem import Floats, Int32s, Problem
 
 Flags = NDArray[np.bool_]
+
+MOST_TURNS = 3  # of the rows that could take one, so many are tried
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,8 +87,9 @@ def nested(problem: Problem, entries: Entries) -> Nesting:
     crowded = np.zeros(problem.rows, dtype=np.bool_)
     crowded[row[count[column] > 2]] = True
     meetings = meetings.where(crowded[row[meetings.inner]])
-    meetings = _in_smallest(row, size, meetings)
-    meetings = _disjoint(problem, row, meetings)
+    if not len(meetings.inner):
+        return nothing
+    meetings = _disjoint(problem, row, *_in_turn(row, size, meetings))
     if not len(meetings.inner):
         return nothing
     inner, at = np.unique(row[meetings.inner], return_index=True)
@@ -112,30 +116,34 @@ def _contained(row: Codes, column: Int32s, value: Floats, size: Codes, most: int
     return _Meetings(inner[whole], outer[whole])
 
 
-def _in_smallest(row: Codes, size: Codes, meetings: _Meetings) -> _Meetings:
-    """Those with the smallest row that holds the inner one."""
-    a, b = row[meetings.inner], row[meetings.outer]
-    rank = np.empty(len(size), dtype=np.int64)
-    rank[np.lexsort((np.arange(len(size)), size))] = np.arange(len(size))
-    best = np.full(len(size), len(size), dtype=np.int64)
-    np.minimum.at(best, a, rank[b])
-    return meetings.where(rank[b] == best[a])
+def _in_turn(row: Codes, size: Codes, meetings: _Meetings) -> tuple[_Meetings, Codes]:
+    """The meetings in the order of their inner rows, and for each how many smaller rows hold its inner one."""
+    order = np.lexsort((row[meetings.outer], size[row[meetings.outer]], row[meetings.inner]))
+    meetings = meetings.where(order)
+    inner, outer = row[meetings.inner], row[meetings.outer]
+    another = np.concatenate(([True], (inner[1:] != inner[:-1]) | (outer[1:] != outer[:-1])))
+    number = np.cumsum(another) - 1
+    return meetings, number - number[np.searchsorted(inner, inner)]
 
 
-def _disjoint(problem: Problem, row: Codes, meetings: _Meetings) -> _Meetings:
+def _disjoint(problem: Problem, row: Codes, meetings: _Meetings, turn: Codes) -> _Meetings:
     """Those of rows that share no column within the row they go into, constraint by constraint."""
     stops = np.array([f.stop for f in problem.constraints], dtype=np.int64)
-    family = np.searchsorted(stops, row[meetings.inner], side="right")
-    reach = np.bincount(family, minlength=len(stops))
+    inner, outer = row[meetings.inner], row[meetings.outer]
+    family = np.searchsorted(stops, inner, side="right")
     covered = np.zeros(len(row), dtype=np.int64)
-    kept = np.zeros(len(meetings.inner), dtype=np.bool_)
-    for number in np.argsort(-reach, kind="stable")[: int((reach > 0).sum())]:
-        some = np.flatnonzero(family == number)
-        outer = meetings.outer[some]
-        more = covered + np.bincount(outer, minlength=len(row))
-        refusing = np.zeros(problem.rows, dtype=np.bool_)
-        refusing[row[more > 1]] = True
-        some = some[~refusing[row[outer]]]
-        covered[meetings.outer[some]] += 1
-        kept[some] = True
+    kept = np.zeros(len(inner), dtype=np.bool_)
+    placed = np.zeros(problem.rows, dtype=np.bool_)
+    for number in range(min(MOST_TURNS, int(turn.max(initial=-1)) + 1)):
+        here = np.flatnonzero((turn == number) & ~placed[inner])
+        reach = np.bincount(family[here], minlength=len(stops))
+        for one in np.argsort(-reach, kind="stable")[: int((reach > 0).sum())]:
+            some = here[family[here] == one]
+            more = covered + np.bincount(meetings.outer[some], minlength=len(row))
+            refusing = np.zeros(problem.rows, dtype=np.bool_)
+            refusing[row[more > 1]] = True
+            some = some[~refusing[outer[some]]]
+            covered[meetings.outer[some]] += 1
+            placed[inner[some]] = True
+            kept[some] = True
     return meetings.where(kept)

@@ -14,8 +14,8 @@ columns that fulfil what is asked of D belong to it; any other makes its rows un
 Rows within rows. A row `sum of all x >= 3` beside `sum of x of one job <= 1` is a third entry of x. Where the entries
 of a row P in D are among those of a row R (up to one sign s), let `y = P x`: then R is `(R - s P) x + s y`, and P is
 `P x - y = 0` with the sides of P as the bounds of y. That is the same polyhedron under a whole linear map with a
-whole inverse, and y is one more column with two entries, -1 in P and s in R. Each P is put into at most one R, the
-smallest, and the rows put into one R share no column. So two laminar families of rows are a network.
+whole inverse, and y is one more column with two entries, -1 in P and s in R. Each P is put into at most one R, and
+the rows put into one R share no column. So two laminar families of rows are a network.
 
 A solver may still return a point of an edge between two vertices, such as an interior point method does: then the
 kept integers are fixed and a vertex is asked for (`backends/repair.py`).
@@ -63,7 +63,7 @@ class NetworkIntegrality:
         problem = analysis.problem
         free = network_columns(problem) & problem.integer
         if (problem.integer & ~free).any():
-            free &= problem.upper - problem.lower <= 1.0
+            free = network_columns(problem, among=problem.upper - problem.lower <= 1.0) & problem.integer
         if free.sum() < WORTH * problem.integer.sum():
             return Step(problem)
         notes = tuple(
@@ -74,9 +74,14 @@ class NetworkIntegrality:
         return Step(replace(problem, integer=problem.integer & ~free), notes)
 
 
-def network_columns(problem: Problem) -> Flags:
-    """The columns, whole and continuous ones, that are whole at every vertex once the other whole columns are."""
+def network_columns(problem: Problem, among: Flags | None = None) -> Flags:
+    """The columns, whole and continuous ones, that are whole at every vertex once the other whole columns are.
+
+    `among`: of the whole columns, only those.
+    """
     chosen = _possible(problem)
+    if among is not None:
+        chosen &= among | ~problem.integer
     if not (chosen & problem.integer).any():
         return chosen
     entries = _near(problem, chosen)

@@ -177,7 +177,7 @@ def test_random_rows_are_left_only_where_they_are_a_network() -> None:
     rng = np.random.default_rng(43)
     results = [check(rng) for _ in range(60)]
     assert sum(found > 0 for found, _ in results) > 10
-    assert sum(wrong for _, wrong in results) > 3
+    assert sum(wrong for _, wrong in results) > 1
 
 
 @pytest.mark.slow
