@@ -122,9 +122,11 @@ class _Pairs:
         columns, values = few.columns.reshape(-1, size), few.values.reshape(-1, size)
         sets = ColumnSets(many.starts, many.columns)
         inner, places = _common(sets, columns, problem.columns)
-        outer = sets.set_of[places[0]] if size else np.zeros(0, dtype=np.int32)
+        outer = sets.set_of[places[0]]
         ends, open_ends = {}, {}
-        needed = np.unique(outer).astype(np.int64)
+        used = np.zeros(many.rows, dtype=np.bool_)
+        used[outer] = True
+        needed = np.flatnonzero(used)
         some = many.take(needed)
         for sign in (1.0, -1.0):
             most = _most(-sign * some.values, problem.lower[some.columns], problem.upper[some.columns])

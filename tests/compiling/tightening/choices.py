@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 from brute import By, Optimum, apply, assert_same_optimum, solved
-from drafts import Affine, Draft
+from drafts import Affine, Draft, Row
 
 from gpusched_dsl.compiling.passes.steps import Prepared
 from gpusched_dsl.ir.problem import Problem
@@ -45,8 +45,7 @@ def random_choices(rng: np.random.Generator, penalties: int = 3) -> Problem:
             rng.choice(choices, int(rng.integers(1, len(choices) + 1)), replace=False),
         )
         if rng.random() < 0.6:
-            for k, c in enumerate(some):
-                add(draft, rng, f"link{number}{k}", {int(c): 1, head: -1}, -np.inf, 0)
+            draft.rows(f"link{number}", [formed(rng, {int(c): 1, head: -1}, -np.inf, 0) for c in some])
         else:
             add(
                 draft,
@@ -91,11 +90,15 @@ def end(rng: np.random.Generator) -> float:
 
 
 def add(draft: Draft, rng: np.random.Generator, name: str, body: Affine, lower: float, upper: float) -> None:
+    draft.rows(name, [formed(rng, body, lower, upper)])
+
+
+def formed(rng: np.random.Generator, body: Affine, lower: float, upper: float) -> Row:
     """A row as given, scaled, or with its sides turned."""
     assert not isinstance(body, int)
     factor = float(rng.choice([1, 1, 2, 0.5, -1, -3]))
     low, high = sorted((lower * factor, upper * factor))
-    draft.rows(name, [(low, {c: v * factor for c, v in body.items()}, high)])
+    return low, {c: v * factor for c, v in body.items()}, high
 
 
 def relaxed(problem: Problem) -> Optimum:

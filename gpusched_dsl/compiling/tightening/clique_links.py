@@ -1,0 +1,139 @@
+"""Links of many choices to one 0/1 column, written once for all choices of which at most one is made.
+
+Takes rows `x_i <= y` of 0/1 columns and sets F of which at most one column is 1 (`at_most_one`), and gives
+
+    x_i <= y for all i in G, a part of F    ->    sum_{i in G} x_i <= y
+
+Proof. The new row implies the old ones, as all x_i >= 0: nothing becomes feasible, and the relaxation is never weaker.
+At a feasible 0/1 point at most one x_i of G is 1, and if one is, y is: nothing gets lost.
+
+Every column stands for one F only, the largest; links of one y and one F make a row. The new row keeps of the index of
+the old ones what they have in common.
+
+Left alone: links that stand alone, rows under a condition, columns that definitions and conditions know.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from gpusched_dsl.compiling.passes.growth import Growth
+from gpusched_dsl.compiling.passes.rewriting import without_rows
+from gpusched_dsl.compiling.passes.steps import Analysis, Note, Step, Target
+from gpusched_dsl.compiling.tightening.at_most_one import at_most_one
+from gpusched_dsl.compiling.tightening.column_sets import key_of
+from gpusched_dsl.compiling.tightening.row_sides import plain_columns, plain_rows, zero_one
+from gpusched_dsl.ir.domains import Codes, Domain, Scalars, Tuples
+from gpusched_dsl.ir.matrix import Int32s, Matrix
+from gpusched_dsl.ir.problem import Family, Problem
+
+
+class CliqueLinks:
+    """x_i <= y, one row a choice -> one row for all choices."""
+
+    name: ClassVar[str] = "clique_links"
+
+    def accepts(self, analysis: Analysis, target: Target) -> bool:
+        return int((np.diff(analysis.problem.matrix.starts) == 2).sum()) > 1
+
+    def apply(self, analysis: Analysis, target: Target) -> Step:
+        problem = analysis.problem
+        links = _links(problem)
+        chosen = at_most_one(problem).largest_of(problem.columns)[links.below]
+        links, chosen = links.take(np.flatnonzero(chosen >= 0)), chosen[chosen >= 0]
+        growth = Growth(problem)
+        stands_for = np.full(problem.rows, -1, dtype=np.int64)
+        for family in problem.constraints:
+            inside = np.flatnonzero((links.rows >= family.first) & (links.rows < family.stop))
+            if len(inside) > 1:
+                _merge(growth, family, links.take(inside), chosen[inside], stands_for)
+        gone = stands_for >= 0
+        if not gone.any():
+            return Step(problem)
+        grown = growth.step()
+        smaller, numbers = without_rows(
+            grown.problem, np.append(gone, np.zeros(growth.rows - len(gone), dtype=np.bool_))
+        )
+        rows = numbers[np.where(gone, stands_for, np.arange(problem.rows))]
+        return Step(smaller, grown.notes, rows=rows)
+
+
+@dataclass(frozen=True, eq=False)
+class Links:
+    """Rows that say `below <= above`, two 0/1 columns."""
+
+    rows: Codes
+    below: Int32s
+    above: Int32s
+
+    def take(self, links: Codes) -> Links:
+        return Links(self.rows[links], self.below[links], self.above[links])
+
+
+def _links(problem: Problem) -> Links:
+    """The rows `a x - a y <= 0`, in whatever form."""
+    starts, lower, upper = problem.matrix.starts, problem.row_lower, problem.row_upper
+    one_sided = ((upper == 0.0) & np.isneginf(lower)) | ((lower == 0.0) & np.isposinf(upper))
+    rows = np.flatnonzero((np.diff(starts) == 2) & one_sided & plain_rows(problem))
+    first, second = problem.matrix.values[starts[rows]], problem.matrix.values[starts[rows] + 1]
+    usable = zero_one(problem) & plain_columns(problem)
+    left, right = problem.matrix.columns[starts[rows]], problem.matrix.columns[starts[rows] + 1]
+    kept = np.flatnonzero((first == -second) & (first != 0.0) & usable[left] & usable[right])
+    rows, left, right = rows[kept], left[kept], right[kept]
+    forwards = (first[kept] > 0) == np.isfinite(upper[rows])
+    return Links(rows, np.where(forwards, left, right), np.where(forwards, right, left))
+
+
+def _merge(growth: Growth, family: Family, links: Links, chosen: Int32s, stands_for: Codes) -> None:
+    """Adds the rows for links of one family of rows, and tells for every old row which new one stands for it."""
+    keys = key_of(links.above, chosen)
+    order = np.lexsort((links.below, keys))
+    repeated = (np.diff(keys[order], prepend=-1) == 0) & (np.diff(links.below[order], prepend=-1) == 0)
+    order = order[~repeated]  # a link that is stated twice stays where it is
+    begins = np.flatnonzero(np.diff(keys[order], prepend=-1))
+    sizes = np.diff(np.append(begins, len(order)))
+    several = np.repeat(sizes > 1, sizes)
+    links, sizes = links.take(order[several]), sizes[sizes > 1]
+    if not len(sizes):
+        return
+    starts = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sizes)))
+    ends = starts[1:] + np.arange(len(sizes))  # where the one entry of y stands, behind those of its x
+    columns = np.empty(starts[-1] + len(sizes), dtype=np.int32)
+    values = np.ones(len(columns))
+    values[ends] = -1.0
+    columns[ends] = links.above[starts[:-1]]
+    columns[values > 0] = links.below
+    matrix = Matrix(starts + np.arange(len(starts)), columns, values)
+    rows = growth.add_rows(
+        f"{family.name}.once", _common(family, links.rows, starts), matrix, -np.inf, 0.0, family.span
+    )
+    stands_for[links.rows] = np.repeat(rows, sizes)
+    did, count = "one row for choices of which at most one is made", len(links.rows)
+    growth.notes.append(Note(CliqueLinks.name, family.name, did, count, len(rows) - count, span=family.span))
+
+
+def _common(family: Family, rows: Codes, starts: Codes) -> Domain:
+    """The index of groups of rows of a family: of its components those that all rows of every group have in common.
+
+    Where these do not tell the groups apart, a number does.
+    """
+    codes = [c[rows - family.first] for c in family.domain.columns()]
+    first = starts[:-1]
+    kept = [n for n, c in enumerate(codes) if (np.minimum.reduceat(c, first) == np.maximum.reduceat(c, first)).all()]
+    components, columns = tuple(family.domain.components[n] for n in kept), tuple(codes[n][first] for n in kept)
+    if len(first) > 1 and not _distinct(columns, len(first)):
+        return Tuples((*components, None), (*columns, np.arange(1, len(first) + 1, dtype=np.int64)))
+    return Tuples(components, columns) if columns else Scalars()
+
+
+def _distinct(columns: tuple[Codes, ...], size: int) -> bool:
+    if not columns:
+        return False
+    order = np.lexsort(columns)
+    same = np.ones(size - 1, dtype=np.bool_)
+    for column in columns:
+        same &= np.diff(column[order]) == 0
+    return not bool(same.any())
