@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gpusched_dsl.ir.domains import Codes, Component, Domain
 from gpusched_dsl.ir.problem import Family, Floats, Problem
@@ -68,8 +69,13 @@ def entries_of_mapping(values: Mapping[str, Any]) -> dict[str, list[Entry]]:
 
 
 def point_from(problem: Problem, entries: Mapping[str, Sequence[Entry]]) -> tuple[Floats, list[Diagnostic]]:
-    """A point with these values and zero (or the nearest bound) elsewhere, and warnings for what has no place in it."""
-    point = np.zeros(problem.columns)
+    """A point with these values, NaN where they say nothing, and warnings for what has no place in it.
+
+    Entries leave zeros out. An entry that is left out is zero (or the nearest bound) where each of its labels stands in
+    another entry of the variable: a plan that places a job says where the job is not. Nothing is said of variables
+    without entries, and of labels that no entry has, such as those of jobs that came later.
+    """
+    point = np.full(problem.columns, np.nan)
     warnings: list[Diagnostic] = []
     families = {f.name: f for f in problem.variables}
     for name, listed in entries.items():
@@ -82,6 +88,8 @@ def point_from(problem: Problem, entries: Mapping[str, Sequence[Entry]]) -> tupl
         known = positions >= 0
         values = np.array([value for _, value in listed], dtype=np.float64)
         known &= np.isfinite(values)
+        if known.any():
+            point[family.slice] = np.where(_said(family, positions[known]), 0.0, np.nan)
         point[family.first + positions[known]] = values[known]
         if not known.all():
             lost = int((~known).sum())
@@ -89,6 +97,14 @@ def point_from(problem: Problem, entries: Mapping[str, Sequence[Entry]]) -> tupl
             text = f"{lost} of {len(listed)} values of `{name}` in the warm start have no place here"
             warnings.append(_warning(text, f"such as `{name}[{', '.join(map(str, example))}]`"))
     return np.clip(point, problem.lower, problem.upper), warnings
+
+
+def _said(family: Family, positions: Codes) -> NDArray[np.bool_]:
+    """Of which entries of a family something is said when these are listed: all labels stand in one of them."""
+    said = np.ones(family.size, dtype=np.bool_)
+    for codes in family.domain.columns():
+        said &= np.isin(codes, codes[positions])
+    return said
 
 
 def codes_of(domain: Domain, tuples: Sequence[Sequence[str | int]]) -> list[Codes]:

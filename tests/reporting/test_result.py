@@ -119,8 +119,18 @@ def test_a_result_leads_back_to_its_point(problem: Problem, solved: Solve, tmp_p
     result = solved(problem)
     result.to_json(tmp_path / "result.json")
     point, warnings = point_from(problem, entries_of_file(tmp_path / "result.json"))
-    assert point.tolist() == pytest.approx(result.solved.point.tolist())
+    assert np.nan_to_num(point).tolist() == pytest.approx(result.solved.point.tolist())
     assert warnings == []
+
+
+def test_what_a_plan_says_nothing_of_is_unknown(problem: Problem) -> None:
+    two = {"run": {("j1", 7): 1, ("=2+3", 4): 1}}
+    point, _ = point_from(problem, entries_of_mapping(two))
+    np.testing.assert_array_equal(point, [0, 1, 1, 0, np.nan])  # `spread` is not spoken of
+    point, _ = point_from(problem, entries_of_mapping({"run": {("j1", 7): 1}}))
+    np.testing.assert_array_equal(point, [np.nan, 1, np.nan, np.nan, np.nan])
+    point, _ = point_from(problem, entries_of_mapping({"run": {}, "spread": 0.5}))
+    np.testing.assert_array_equal(point, [np.nan, np.nan, np.nan, np.nan, 0.5])
 
 
 def test_values_without_a_place_are_told(problem: Problem) -> None:
@@ -135,7 +145,7 @@ def test_values_without_a_place_are_told(problem: Problem) -> None:
         }
     )  # fmt: skip
     point, warnings = point_from(problem, entries)
-    assert point.tolist() == [0, 1, 0, 0, 0]  # a value outside its bounds moves onto the nearest
+    np.testing.assert_array_equal(point, [np.nan, 1, np.nan, np.nan, 0])  # outside its bounds: onto the nearest
     assert [w.code for w in warnings] == ["GSM6009", "GSM6009"]
     assert "2 of 3 values of `run`" in warnings[0].message
     assert warnings[1].help == "did you mean `run`?"
@@ -145,7 +155,8 @@ def test_points_from_python(problem: Problem) -> None:
     frame = pl.DataFrame({"job": ["j1"], "node": [7], "value": [1.0]})
     by_mapping, _ = point_from(problem, entries_of_mapping({"run": {("j1", 7): 1}, "spread": 2.0}))
     by_frame, _ = point_from(problem, entries_of_mapping({"run": frame, "spread": 2.0}))
-    assert by_mapping.tolist() == by_frame.tolist() == [0, 1, 0, 0, 2]
+    np.testing.assert_array_equal(by_mapping, [np.nan, 1, np.nan, np.nan, 2])
+    np.testing.assert_array_equal(by_frame, by_mapping)
 
 
 @pytest.mark.parametrize(
