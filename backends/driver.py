@@ -15,8 +15,12 @@ from gpusched_dsl.backends.solving import Solving
 from gpusched_dsl.backends.structure import same_structure
 from gpusched_dsl.compiling.passes.pipeline import prepare
 from gpusched_dsl.compiling.passes.steps import Prepared
+from gpusched_dsl.ir.changes import Changes, changes
 from gpusched_dsl.ir.problem import Floats, Problem
 from gpusched_dsl.ir.verify import Tolerances
+
+# Where a smaller part of all columns and rows was there before, a basis of the earlier problem says little.
+LEAST_KEPT = 0.5
 
 
 def solve_problem(
@@ -53,25 +57,32 @@ def resolve(
     """Solve a changed problem, in the session of `solved` where that is possible.
 
     Costs, bounds, sides and coefficients are changed in place when the problems as prepared have the same columns,
-    rows, entries, integrality and terms and the backend can; else the problem is built anew, and `loading` of the
-    result says why. The earlier point is the start unless another is given. `solved` gives up its session.
+    rows, entries, integrality and terms. Where columns, rows or entries came or went, a backend that can carries its
+    basis over to the new problem; columns and rows are matched by their names (`ir/changes.py`). Else the problem is
+    built anew, and `loading` of the result says why. The earlier point is the start unless another is given, for what
+    is new with the value nearest to 0. `solved` gives up its session.
     """
     began = time.perf_counter()
     asked = options or solved.options
     able = solved.backend.capabilities.warm_start
-    if start is None and able and solved.point is not None and len(solved.point) == problem.columns:
-        start = solved.point
     try:
+        stated = changes(solved.problem, problem)
+        if start is None and able and solved.point is not None and len(solved.point) == stated.columns.old_count:
+            start = stated.point(solved.point)
         prepared = _prepared(problem, solved.backend, asked, start)
-        loading = _loading(solved, prepared)
+        same = (solved.prepared.problem, prepared.problem) == (solved.problem, problem)
+        made = stated if same else changes(solved.prepared.problem, prepared.problem)
+        loading = _loading(solved, made)
     except BaseException:
         solved.close()
         raise
     run = Solving(solved.backend, prepared, asked, monitor, solved.tolerances, began)
-    if loading is Loading.IN_PLACE:
+    if loading in (Loading.IN_PLACE, Loading.CARRIED):
         session = solved.session
         object.__setattr__(solved, "session", None)
-        return recovered(run.run(lifted(prepared, start), session, loading))
+        return recovered(
+            run.run(lifted(prepared, start), session, loading, made if loading is Loading.CARRIED else None)
+        )
     solved.close()
     return recovered(run.run(lifted(prepared, start), None, loading))
 
@@ -82,12 +93,19 @@ def _prepared(problem: Problem, backend: Backend, options: SolveOptions, start: 
     return prepare(problem, target_of(backend, problem), tighten=options.tighten, without=options.without)
 
 
-def _loading(solved: Solved, prepared: Prepared) -> Loading:
-    old, new = solved.prepared.problem, prepared.problem
+def _loading(solved: Solved, made: Changes) -> Loading:
+    old, new, able = made.old, made.new, solved.backend.capabilities
     if len(new.objectives) > 1 or len(old.objectives) > 1:
         return Loading.SEVERAL_OBJECTIVES
-    if not same_structure(old, new):
-        return Loading.STRUCTURE_CHANGED
-    if not solved.backend.capabilities.in_place_update:
+    carries = able.carries and old.is_linear and new.is_linear
+    if same_structure(old, new) and (made.unmoved or not carries):
+        if not able.in_place_update:
+            return Loading.BACKEND_CANNOT_UPDATE
+        return Loading.IN_PLACE if solved.session is not None else Loading.NO_SESSION
+    if not (old.is_linear and new.is_linear):
+        return Loading.TERMS_CHANGED
+    if not carries:
         return Loading.BACKEND_CANNOT_UPDATE
-    return Loading.IN_PLACE if solved.session is not None else Loading.NO_SESSION
+    if made.share_kept < LEAST_KEPT:
+        return Loading.TOO_MUCH_CHANGED
+    return Loading.CARRIED if solved.session is not None else Loading.NO_SESSION

@@ -12,11 +12,13 @@ import highspy
 import numpy as np
 from highspy import HighsModelStatus as Raw
 
+from gpusched_dsl.backends.highs_again import Attempt, Relaxations, basis_in, set_basis
 from gpusched_dsl.backends.highs_options import apply_options
 from gpusched_dsl.backends.protocol import Capabilities, Monitor, SolveOptions
 from gpusched_dsl.backends.running import Control, run_stoppable
 from gpusched_dsl.backends.screening import largest_coefficient
 from gpusched_dsl.ir.answer import Answer, Status
+from gpusched_dsl.ir.changes import Changes
 from gpusched_dsl.ir.problem import Floats, Int32s, Problem
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
 
@@ -49,7 +51,7 @@ class HighsBackend:
     """Linear and mixed-integer problems by HiGHS."""
 
     name = "highs"
-    capabilities = Capabilities(in_place_update=True)
+    capabilities = Capabilities(in_place_update=True, carries=True)
 
     def versions(self) -> dict[str, str]:
         return dict(_versions())
@@ -64,6 +66,8 @@ class HighsSession:
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
         self._abandoned = False  # a second Ctrl-C left the solver running: it must not be touched any more
+        self._changed = False  # whether the problem is a changed one, and its relaxation is tried first
+        self._relaxations = Relaxations()
         self._highs = Highs()
         self._highs.silent()
         self._load(problem)
@@ -96,6 +100,7 @@ class HighsSession:
     def update(self, problem: Problem) -> None:
         """Take over what differs; the basis stays, so that a linear problem starts from its last optimum."""
         old, self._problem = self._problem, problem
+        self._changed = True
         highs = self._highs
         changed_values = np.flatnonzero(old.matrix.values != problem.matrix.values)
         if len(changed_values) > MOST_SINGLE_COEFFICIENTS:
@@ -130,6 +135,19 @@ class HighsSession:
         if basis.valid:
             self._highs.setBasis(basis)
 
+    def carry(self, problem: Problem, changes: Changes) -> None:
+        """Take over a problem with other columns and rows; kept ones keep their places in the basis.
+
+        All of it is loaded anew, which is faster than it sounds (docs/solving.md) and leaves columns in their order.
+        """
+        basis = None if self._problem.is_mip else basis_in(self._highs, self._problem)
+        self._relaxations.carried(changes)
+        self._problem = problem
+        self._changed = True
+        self._load(problem)
+        if basis is not None and not problem.is_mip:
+            set_basis(self._highs, problem, basis.carried(changes))
+
     def close(self) -> None:
         if not self._abandoned:
             self._highs.clear()
@@ -140,9 +158,15 @@ class HighsSession:
         """Solve; raises DiagnosticError for an unknown option and when HiGHS ends with an error."""
         began = time.perf_counter()
         apply_options(self._highs, options)
+        control = Control()
+        self._limit_to_rest(control, options)
+        if self._changed and self._problem.is_mip and self._problem.objectives and self._relaxations.worth_trying():
+            answer, start = self._by_relaxation(control, monitor, options, start)
+            if answer is not None:
+                return replace(answer, solve_seconds=time.perf_counter() - began)
+        without = time.perf_counter()
         if start is not None and self._problem.is_mip:
             self._highs.setSolution(len(start), np.arange(len(start), dtype=np.int32), start)
-        control = Control()
         self._run(control, monitor)
         status = self._highs.getModelStatus()
         if status in (Raw.kUnknown, Raw.kSolveError, Raw.kPresolveError, Raw.kPostsolveError):
@@ -152,11 +176,43 @@ class HighsSession:
         answer = self._answer(status)
         if status == Raw.kUnboundedOrInfeasible or (self._problem.is_mip and status == Raw.kUnbounded):
             answer = Answer(self._unbounded_or_infeasible(control, monitor, options))
+        self._relaxations.last_seconds = time.perf_counter() - without
         return replace(answer, solve_seconds=time.perf_counter() - began)
 
-    def _run(self, control: Control, monitor: Monitor | None) -> None:
+    def _by_relaxation(
+        self, control: Control, monitor: Monitor | None, options: SolveOptions, start: Floats | None
+    ) -> tuple[Answer | None, Floats | None]:
+        """The answer where the relaxation proves one, else None; and a start that may be better (`highs_again`)."""
+        highs, rest = self._highs, self._relaxations
+
+        def left() -> float:
+            limit = np.inf if options.time_limit is None else max(0.0, options.time_limit - control.seconds)
+            return rest.limit(limit)
+
+        def relax() -> None:
+            highs.setOptionValue("solve_relaxation", True)
+            self._limit_to(left(), branches=False)
+            self._run(control, monitor, relaxed=True)
+            highs.setOptionValue("solve_relaxation", False)
+            highs.setOptionValue("time_limit", np.inf)
+            self._limit_to_rest(control, options)
+
+        def solve_other(problem: Problem, options: SolveOptions) -> Answer:
+            session = HighsSession(problem)
+            try:
+                answer = session.solve(replace(options, time_limit=left()), None, monitor)
+                control.stopping = control.stopping or answer.reason == "interrupt"
+                return answer
+            finally:
+                session.close()
+
+        answer, start = Attempt(highs, self._problem, rest, options, relax, solve_other).answer(start)
+        rest.told(answer is not None)
+        return answer, start
+
+    def _run(self, control: Control, monitor: Monitor | None, relaxed: bool = False) -> None:
         highs = self._highs
-        is_mip = self._problem.is_mip
+        is_mip = self._problem.is_mip and not relaxed
 
         def look(event: Any) -> None:
             event.interrupt(control.stopping)  # said every time: HiGHS remembers it from one run to the next
@@ -215,7 +271,12 @@ class HighsSession:
 
     def _limit_to_rest(self, control: Control, options: SolveOptions) -> None:
         if options.time_limit is not None:
-            self._highs.setOptionValue("time_limit", max(0.0, options.time_limit - control.seconds))
+            self._limit_to(max(0.0, options.time_limit - control.seconds), self._problem.is_mip)
+
+    def _limit_to(self, seconds: float, branches: bool) -> None:
+        """Limit the next run. The clock of linear runs goes on from one run to the next, that of others begins anew."""
+        before = 0.0 if branches else self._highs.getRunTime()
+        self._highs.setOptionValue("time_limit", before + seconds)
 
     def _unbounded_or_infeasible(self, control: Control, monitor: Monitor | None, options: SolveOptions) -> Status:
         """Tell the two apart: without costs the problem is feasible or not.

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from gpusched_dsl.compiling.passes.steps import INTEGERS, Target
 from gpusched_dsl.ir.answer import Answer
+from gpusched_dsl.ir.changes import Changes
 from gpusched_dsl.ir.problem import Floats, Problem
 
 
@@ -17,6 +18,7 @@ class Capabilities:
 
     `accepts` are the operations beyond linear rows that it takes as they are, named as in `Target`; with `convex` it
     takes them where they make the problem convex. `nonlinear_integers`: such operations and integers in one problem.
+    `in_place_update`: its sessions have `update`; `carries`: they have `carry` too, for linear problems.
     """
 
     integers: bool = True
@@ -24,6 +26,7 @@ class Capabilities:
     duals: bool = True
     time_limit: bool = True
     in_place_update: bool = False
+    carries: bool = False
     threads: bool = True  # False: always one; the option `threads` is then without effect
     accepts: frozenset[str] = frozenset()
     convex: bool = False
@@ -48,8 +51,8 @@ class SolveOptions:
     extra: Mapping[str, bool | int | float | str] = field(default_factory=dict)
     tighten: bool = True
     without: frozenset[str] = frozenset()
-    decompose: str = "auto"
     heuristic: str = "auto"
+    decompose: str = "auto"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +94,13 @@ class Session(Protocol):
 
     def update(self, problem: Problem) -> None:
         """Take over costs, bounds, sides and coefficients of a problem of the same structure (in_place_update only)."""
+        ...
+
+    def carry(self, problem: Problem, changes: Changes) -> None:
+        """Take over a linear problem whose columns and rows came and went as `changes` say (`carries` only).
+
+        The problem is that of `changes.new` but for the size of its costs and sides that cross by a rounding error.
+        """
         ...
 
     def close(self) -> None: ...

@@ -16,6 +16,7 @@ from gpusched_dsl.backends.solved import Loading, ObjectiveResult, Solved
 from gpusched_dsl.backends.stages import Kept, in_own_size, stage_problem, with_visible_costs
 from gpusched_dsl.compiling.passes.steps import Prepared
 from gpusched_dsl.ir.answer import Answer, Status
+from gpusched_dsl.ir.changes import Changes
 from gpusched_dsl.ir.problem import Floats, Problem
 from gpusched_dsl.ir.verify import Tolerances, Verification, verify
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
@@ -50,12 +51,20 @@ class Solving:
         self.problem = prepared.problem
         self.monitor, self.tolerances = monitor, tolerances
         self.session: Session | None = None
+        self.changes: Changes | None = None
         self.began = began
         self.load_seconds = 0.0
         self.warnings: list[Diagnostic] = []
 
-    def run(self, start: Floats | None, session: Session | None = None, loading: Loading = Loading.FIRST) -> Solved:
-        self.session = session
+    def run(
+        self,
+        start: Floats | None,
+        session: Session | None = None,
+        loading: Loading = Loading.FIRST,
+        changes: Changes | None = None,
+    ) -> Solved:
+        """Solve from `start`, in an earlier `session` if there is one; `changes` say what came and went since."""
+        self.session, self.changes = session, changes
         try:
             check_integers(self.backend, self.problem)
             stages = self._stages(start)
@@ -176,6 +185,8 @@ class Solving:
         began = time.perf_counter()
         if self.session is None:
             self.session = self.backend.open(problem)
+        elif self.changes is not None:
+            self.session.carry(problem, self.changes)
         else:
             self.session.update(problem)
         self.load_seconds += time.perf_counter() - began

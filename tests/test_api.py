@@ -144,15 +144,23 @@ def test_tables_of_pandas(model: gs.Model) -> None:
     assert model.resolve().terms["sold"] == pytest.approx(9.0)
 
 
-def test_a_structural_change_rebuilds_and_says_why(model: gs.Model) -> None:
+def test_an_element_arrives(model: gs.Model) -> None:
     model.solve("Small")
     model.set("Items", ["a", "b", "c"])
     model.set("worth", {"a": 3, "b": 5, "c": 50})
     model.set("size", {"a": 2, "b": 3, "c": 7})
     result = model.resolve()
     assert result.objective == pytest.approx(50.0)
-    assert result.rebuilt is not None
-    assert "structure changed" in result.rebuilt
+    assert result.rebuilt is None
+    assert result.solved.loading == "carried"
+
+
+def test_what_cannot_be_changed_is_built_anew_and_says_why(model: gs.Model) -> None:
+    model.solve("Small", "scip")
+    model.set("room", 12.0)
+    result = model.resolve()
+    assert result.objective == pytest.approx(20.0)
+    assert result.rebuilt == "the backend `scip` cannot change a loaded problem"
 
 
 def test_a_computed_set_can_be_given_instead() -> None:

@@ -319,22 +319,24 @@ def test_many_changed_coefficients_are_loaded_in_bulk_and_right() -> None:
     assert solved.objective == pytest.approx(5)
 
 
-def test_why_a_problem_is_built_anew() -> None:
+def test_how_a_changed_problem_is_loaded() -> None:
     first = problem(minimize(1, 2), columns=2, rows=[at_least(1, 1, 1)])
     wider = problem(minimize(1, 2, 3), columns=3, rows=[at_least(1, 1, 1, 0)])
     sparser = problem(minimize(1, 2), columns=2, rows=[at_least(1, 1, 0)])
     whole = problem(minimize(1, 2), columns=2, rows=[at_least(1, 1, 1)], integer=True)
     renamed = replace(first, variables=(Family("y", 0, Interval(0, 1)),))
     ranked = problem(minimize(1, 2), minimize(1, 0), columns=2, rows=[at_least(1, 1, 1)])
-    for other in (wider, sparser, whole, renamed):
+    for other in (wider, sparser, whole):
         solved = resolve(solve_problem(first, "highs"), other)
-        assert solved.loading is Loading.STRUCTURE_CHANGED
+        assert solved.loading is Loading.CARRIED
         assert solved.status == "optimal"
+    assert resolve(solve_problem(first, "highs"), renamed).loading is Loading.TOO_MUCH_CHANGED
     assert resolve(solve_problem(first, "highs"), ranked).loading is Loading.SEVERAL_OBJECTIVES
-    assert resolve(solve_problem(first, "scip"), first).loading is Loading.BACKEND_CANNOT_UPDATE
-    closed = solve_problem(first, "highs")
-    closed.close()
-    assert resolve(closed, first).loading is Loading.NO_SESSION
+    for other in (first, wider):
+        assert resolve(solve_problem(first, "scip"), other).loading is Loading.BACKEND_CANNOT_UPDATE
+        closed = solve_problem(first, "highs")
+        closed.close()
+        assert resolve(closed, other).loading is Loading.NO_SESSION
 
 
 def test_resolve_takes_the_session_and_starts_from_the_earlier_point() -> None:

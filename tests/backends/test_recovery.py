@@ -134,7 +134,7 @@ def test_resolve_sees_other_terms() -> None:
     )
     first = solve_problem(one, "scip", EXACT)
     again = resolve(first, replace(one, definitions=(largest(of(1), of(0, 1))(np.array([2], dtype=np.int32), 3),)))
-    assert again.loading is Loading.STRUCTURE_CHANGED
+    assert again.loading is Loading.TERMS_CHANGED
     assert again.objective == pytest.approx(4.0)
 
 

@@ -1,0 +1,130 @@
+"""What the linear relaxation proves and suggests: a bound from its duals, and the few columns worth deciding anew."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpusched_dsl.ir.definitions import Conditions
+from gpusched_dsl.ir.domains import Codes, Interval
+from gpusched_dsl.ir.problem import Family, Floats, Matrix, Objective, Problem, Term
+
+# A reduced cost that rounding left where it should be 0, relative to the costs.
+ROUNDING = 1e-9
+
+WHOLE = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class DualBound:
+    """`value`: no point of the problem is better. `reduced_costs` of the problem as one to minimise."""
+
+    value: float
+    reduced_costs: Floats
+
+
+def dual_bound(problem: Problem, row_duals: Floats) -> DualBound | None:
+    """What multipliers of the rows prove about the first objective, None where they prove nothing.
+
+    For any y with the right signs, `c x >= y b + min over the bounds of (c - A'y) x` holds for every feasible x: weak
+    duality. `row_duals` (`d objective / d side`) may be wrong: signs are corrected, the rest makes the bound weaker.
+    """
+    objective = problem.objectives[0]
+    sign = _sign(objective)
+    costs = sign * objective.costs(problem.columns)
+    duals = sign * row_duals
+    duals = np.where((duals > 0) & np.isneginf(problem.row_lower), 0.0, duals)
+    duals = np.where((duals < 0) & np.isposinf(problem.row_upper), 0.0, duals)
+    matrix = problem.matrix
+    priced = np.bincount(matrix.columns, weights=matrix.values * duals[matrix.row_of], minlength=problem.columns)
+    reduced = costs - priced
+    ends = np.where(reduced > 0, problem.lower, problem.upper)
+    rounding = ROUNDING * max(1.0, float(np.abs(costs).max(initial=0.0)))
+    reduced = np.where(~np.isfinite(ends) & (np.abs(reduced) <= rounding), 0.0, reduced)
+    sides = np.where(duals > 0, problem.row_lower, problem.row_upper)
+    used, moved = duals != 0, reduced != 0
+    value = float((duals[used] * sides[used]).sum() + (reduced[moved] * ends[moved]).sum()) + sign * objective.offset
+    return DualBound(sign * value, reduced) if np.isfinite(value) else None
+
+
+def distance(objective: Objective, value: float, bound: float) -> float:
+    """By how much `value` is worse than `bound`; negative where it is better."""
+    return _sign(objective) * (value - bound)
+
+
+def feasible(problem: Problem, point: Floats, tolerance: float = 1e-9) -> bool:
+    """Whether a point is within bounds, rows and integrality, all but for rounding errors."""
+    integers = point[problem.integer]
+    if (point < problem.lower - tolerance).any() or (point > problem.upper + tolerance).any():
+        return False
+    if (np.abs(integers - np.rint(integers)) > tolerance).any():
+        return False
+    activity = problem.matrix.activity(point)
+    slack = tolerance * np.maximum(1.0, np.abs(activity))
+    return bool((activity >= problem.row_lower - slack).all() and (activity <= problem.row_upper + slack).all())
+
+
+@dataclass(frozen=True, eq=False)
+class Rest:
+    """A problem in some of the columns, the others fixed: `full` makes a point of all columns of one of the few."""
+
+    problem: Problem
+    free: Codes
+    fixed: Floats
+
+    def full(self, point: Floats) -> Floats:
+        full = self.fixed.copy()
+        full[self.free] = point
+        return full
+
+
+def undecided(problem: Problem, point: Floats, bound: DualBound, slack: float) -> NDArray[np.bool_]:
+    """The columns that may differ from the optimum `point` of the relaxation in a solution within `slack` of `bound`.
+
+    A column at a bound with reduced cost d makes the objective worse by d for every unit it moves. So integer columns
+    with |d| > slack stay where they are in every such solution (reduced-cost fixing). Continuous ones could move by
+    slack / |d|; those that could not cross their range are left out here, which is a restriction: what is found is
+    feasible, but that nothing is found proves nothing.
+    """
+    span = np.where(problem.integer, 1.0, np.minimum(problem.upper - problem.lower, 1.0))
+    whole = np.abs(point - np.rint(point)) <= WHOLE
+    stay = np.abs(bound.reduced_costs) * span > slack
+    return ~stay | (problem.integer & ~whole)
+
+
+def rest_of(problem: Problem, point: Floats, free: NDArray[np.bool_]) -> Rest:
+    """`problem` with all columns fixed at `point` (integer ones rounded) that are not `free`."""
+    fixed = np.where(problem.integer, np.rint(point), point)
+    fixed[free] = 0.0
+    matrix = problem.matrix
+    shift = matrix.activity(fixed)
+    at = free[matrix.columns]
+    counts = np.bincount(matrix.row_of[at], minlength=problem.rows)
+    rows = np.flatnonzero(counts)
+    numbers = np.cumsum(free) - 1
+    starts = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(counts[rows])))
+    few = Matrix(starts, numbers[matrix.columns[at]].astype(np.int32), matrix.values[at])
+    columns = np.flatnonzero(free)
+    objective = problem.objectives[0]
+    costs = objective.costs(problem.columns)
+    term = Term(None, np.arange(len(columns), dtype=np.int32), costs[columns], objective.value(fixed))
+    smaller = Problem(
+        name=problem.name,
+        variables=(Family("column", 0, Interval(0, len(columns) - 1)),),
+        lower=problem.lower[columns],
+        upper=problem.upper[columns],
+        integer=problem.integer[columns],
+        constraints=(Family("row", 0, Interval(0, len(rows) - 1)),),
+        matrix=few,
+        row_lower=problem.row_lower[rows] - shift[rows],
+        row_upper=problem.row_upper[rows] - shift[rows],
+        objectives=(replace(objective, terms=(term,)),),
+        conditions=Conditions.none(),
+    )
+    return Rest(smaller, columns, fixed)
+
+
+def _sign(objective: Objective) -> float:
+    return -1.0 if objective.sense == "maximize" else 1.0

@@ -1,0 +1,271 @@
+"""What one grounded problem has that another has not: columns and rows matched by their names, then compared.
+
+A column is the same column in both problems when family name, part and index labels are the same, wherever it stands:
+a set that gained or lost an element shifts the numbers and the codes of all that come behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpusched_dsl.ir.domains import Codes, Component, Domain, Scalars
+from gpusched_dsl.ir.matrix import Floats, Matrix
+from gpusched_dsl.ir.problem import Family, Objective, Problem
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Matched:
+    """Which numbers are one and the same thing: `old_of[i]` is the old number of new number i, -1 where it is new."""
+
+    old_of: Codes
+    old_count: int
+
+    @cached_property
+    def new(self) -> Codes:
+        """The new numbers that have no old one."""
+        return np.flatnonzero(self.old_of < 0)
+
+    @cached_property
+    def kept(self) -> Codes:
+        """The new numbers that have an old one; `old_of[kept]` are these."""
+        return np.flatnonzero(self.old_of >= 0)
+
+    @cached_property
+    def new_of(self) -> Codes:
+        """The new number of each old one, -1 where it is gone."""
+        numbers = np.full(self.old_count, -1, dtype=np.int64)
+        numbers[self.old_of[self.kept]] = self.kept
+        return numbers
+
+    @cached_property
+    def gone(self) -> Codes:
+        """The old numbers that have no new one."""
+        return np.flatnonzero(self.new_of < 0)
+
+    @cached_property
+    def unmoved(self) -> bool:
+        """Whether nothing came, went or changed its number."""
+        return len(self.old_of) == self.old_count and bool((self.old_of == np.arange(self.old_count)).all())
+
+    def carried(self, values: NDArray[np.generic], new: NDArray[np.generic]) -> NDArray[np.generic]:
+        """Old `values` in the new order, with those of `new` (one per new number) where there is none."""
+        result = new.copy()
+        result[self.kept] = values[self.old_of[self.kept]]
+        return result
+
+
+@dataclass(frozen=True, eq=False)
+class Coefficients:
+    """Coefficients of rows and columns that both problems have, by their new numbers.
+
+    `changed` have another value, `added` had none, `removed` have none any more: a row and a column each. A zero that
+    is written out counts as a coefficient.
+    """
+
+    changed: tuple[Codes, Codes]
+    added: tuple[Codes, Codes]
+    removed: tuple[Codes, Codes]
+
+    @property
+    def same_places(self) -> bool:
+        return not len(self.added[0]) and not len(self.removed[0])
+
+
+@dataclass(frozen=True, eq=False)
+class Changes:
+    """How `new` differs from `old`. All numbers of columns and rows are those of `new`; of what is gone, of `old`."""
+
+    old: Problem
+    new: Problem
+    columns: Matched
+    rows: Matched
+
+    @property
+    def unmoved(self) -> bool:
+        return self.columns.unmoved and self.rows.unmoved
+
+    @cached_property
+    def share_kept(self) -> float:
+        """Which part of the new columns and rows there was before; 1 for a problem without any."""
+        count = self.new.columns + self.new.rows
+        return (len(self.columns.kept) + len(self.rows.kept)) / count if count else 1.0
+
+    @cached_property
+    def bounds(self) -> Codes:
+        """Kept columns with other bounds."""
+        return _differing(self.columns, (self.old.lower, self.new.lower), (self.old.upper, self.new.upper))
+
+    @cached_property
+    def integrality(self) -> Codes:
+        """Kept columns that became whole or ceased to be."""
+        return _differing(self.columns, (self.old.integer, self.new.integer))
+
+    @cached_property
+    def sides(self) -> Codes:
+        """Kept rows with other sides."""
+        old, new = self.old, self.new
+        return _differing(self.rows, (old.row_lower, new.row_lower), (old.row_upper, new.row_upper))
+
+    @cached_property
+    def costs(self) -> Codes:
+        """Kept columns with another cost in the first objective."""
+        old, new = _first(self.old), _first(self.new)
+        return _differing(self.columns, (_costs(old, self.old), _costs(new, self.new)))
+
+    @property
+    def offset(self) -> float:
+        """By how much the constant of the first objective grew."""
+        old, new = _first(self.old), _first(self.new)
+        return (0.0 if new is None else new.offset) - (0.0 if old is None else old.offset)
+
+    @property
+    def sense(self) -> bool:
+        """Whether the first objective is pushed the other way; without an objective it is a minimum of nothing."""
+        return _sense(_first(self.old)) != _sense(_first(self.new))
+
+    @cached_property
+    def coefficients(self) -> Coefficients:
+        return _coefficients(self)
+
+    @cached_property
+    def nothing(self) -> bool:
+        """Whether the problems are the same but for names of objectives and where things come from."""
+        return (
+            self.unmoved
+            and not any(map(len, (self.bounds, self.integrality, self.sides, self.costs)))
+            and self.coefficients.same_places
+            and not len(self.coefficients.changed[0])
+            and self.offset == 0
+            and not self.sense
+        )
+
+    def point(self, point: Floats) -> Floats:
+        """An old point in the new columns; those that are new lie at the bound (or 0) nearest to 0."""
+        nearest = np.clip(0.0, self.new.lower, self.new.upper)
+        return np.asarray(self.columns.carried(point, np.where(np.isfinite(nearest), nearest, 0.0)), dtype=np.float64)
+
+
+def changes(old: Problem, new: Problem) -> Changes:
+    """Match columns and rows of two problems by their names; what differs is compared when it is asked for."""
+    columns = _matched(old.column_families, new.column_families, old.columns, new.columns)
+    rows = _matched(old.constraints, new.constraints, old.rows, new.rows)
+    return Changes(old, new, columns, rows)
+
+
+# --- matching --------------------------------------------------------------------------------------------------------
+
+
+def _matched(old: Sequence[Family], new: Sequence[Family], old_count: int, count: int) -> Matched:
+    """Families of one name and part are matched in their order."""
+    before: dict[tuple[str, int, int], Family] = {}
+    for family in old:
+        before[_numbered(before, family)] = family
+    after: dict[tuple[str, int, int], Family] = {}
+    old_of = np.full(count, -1, dtype=np.int64)
+    for family in new:
+        key = _numbered(after, family)
+        after[key] = family
+        same = before.get(key)
+        if same is not None:
+            places = places_in(same.domain, family.domain)
+            old_of[family.slice] = np.where(places >= 0, places + same.first, -1)
+    return Matched(old_of, old_count)
+
+
+def _numbered(seen: dict[tuple[str, int, int], Family], family: Family) -> tuple[str, int, int]:
+    number = 0
+    while (family.name, family.part, number) in seen:
+        number += 1
+    return (family.name, family.part, number)
+
+
+def places_in(old: Domain, new: Domain) -> Codes:
+    """The position in `old` of each tuple of `new`, compared by labels; -1 where it is not there."""
+    if old is new:
+        return np.arange(new.size, dtype=np.int64)
+    if old.arity != new.arity or old.size == 0:
+        return np.full(new.size, -1, dtype=np.int64)
+    if isinstance(new, Scalars):
+        return np.zeros(1, dtype=np.int64)
+    columns: list[Codes] = []
+    outside: Mask | None = None
+    for before, after, codes in zip(old.components, new.components, new.columns(), strict=True):
+        translated = _translated(before, after, codes)
+        if translated is None:
+            return np.full(new.size, -1, dtype=np.int64)
+        if translated is not codes:
+            missing = translated < 0
+            outside = missing if outside is None else outside | missing
+        columns.append(translated)
+    places = old.locate(columns)
+    return places if outside is None else np.where(outside, -1, places)
+
+
+def _translated(old: Component, new: Component, codes: Codes) -> Codes | None:
+    """Codes of `new` as those of `old`, -1 where it has no such element; None where one of them counts by integers."""
+    if old is None or new is None:
+        return codes if old is new else None
+    if old is new or old.labels == new.labels:
+        return codes
+    known = old.code_of  # one look-up per element of the set, not per tuple
+    translation = np.array([known.get(label, -1) for label in new.labels], dtype=np.int64)
+    return translation[codes]
+
+
+# --- comparing -------------------------------------------------------------------------------------------------------
+
+
+def _differing(matched: Matched, *pairs: tuple[NDArray[np.generic], NDArray[np.generic]]) -> Codes:
+    kept, before = matched.kept, matched.old_of[matched.kept]
+    differ = np.zeros(len(kept), dtype=np.bool_)
+    for old, new in pairs:
+        differ |= old[before] != new[kept]
+    return kept[differ]
+
+
+def _first(problem: Problem) -> Objective | None:
+    return problem.objectives[0] if problem.objectives else None
+
+
+def _costs(objective: Objective | None, problem: Problem) -> Floats:
+    return np.zeros(problem.columns) if objective is None else objective.costs(problem.columns)
+
+
+def _sense(objective: Objective | None) -> str:
+    return "minimize" if objective is None else objective.sense
+
+
+def _coefficients(changes: Changes) -> Coefficients:
+    width = max(changes.new.columns, 1)
+    old_keys, old_values = _keys(changes.old.matrix, changes.rows.new_of, changes.columns.new_of, width)
+    whole = np.where(changes.rows.old_of >= 0, np.arange(changes.new.rows), -1)
+    across = np.where(changes.columns.old_of >= 0, np.arange(changes.new.columns), -1)
+    keys, values = _keys(changes.new.matrix, whole, across, width)
+    none = np.zeros(0, dtype=np.int64)
+    if np.array_equal(old_keys, keys):
+        return Coefficients(_split(keys[old_values != values], width), (none, none), (none, none))
+    both, in_old, in_new = np.intersect1d(old_keys, keys, assume_unique=True, return_indices=True)
+    return Coefficients(
+        _split(both[old_values[in_old] != values[in_new]], width),
+        _split(np.setdiff1d(keys, both, assume_unique=True), width),
+        _split(np.setdiff1d(old_keys, both, assume_unique=True), width),
+    )
+
+
+def _keys(matrix: Matrix, row_numbers: Codes, column_numbers: Codes, width: int) -> tuple[Codes, Floats]:
+    """One number per entry of rows and columns that are numbered, and its value."""
+    rows, columns = row_numbers[matrix.row_of], column_numbers[matrix.columns]
+    both = (rows >= 0) & (columns >= 0)
+    return rows[both] * width + columns[both], matrix.values[both]
+
+
+def _split(keys: Codes, width: int) -> tuple[Codes, Codes]:
+    rows, columns = np.divmod(keys, width)
+    return rows, columns
