@@ -24,7 +24,9 @@ from gpusched_dsl.compiling.passes.reified import Reified
 from gpusched_dsl.compiling.passes.scaling import Scaled
 from gpusched_dsl.compiling.passes.steps import Analysis, Pass, Prepared, Target
 from gpusched_dsl.compiling.passes.whole_arguments import WholeArguments
+from gpusched_dsl.compiling.tightening.clique_links import CliqueLinks
 from gpusched_dsl.compiling.tightening.implied_rows import ImpliedRows
+from gpusched_dsl.compiling.tightening.lifted_capacities import LiftedCapacities
 from gpusched_dsl.compiling.tightening.positive_parts import PositiveParts
 from gpusched_dsl.ir.problem import Problem
 
@@ -47,7 +49,7 @@ PASSES: tuple[Pass, ...] = (
 
 # What makes the linear relaxation of a mixed-integer problem stronger, or the problem smaller, and keeps its optimum;
 # each can be switched off by its name.
-TIGHTENINGS: tuple[Pass, ...] = (PositiveParts(), ImpliedRows())
+TIGHTENINGS: tuple[Pass, ...] = (PositiveParts(), ImpliedRows(), CliqueLinks(), LiftedCapacities())
 
 EVERY = "all"  # in place of the names of all tightening passes
 
