@@ -9,7 +9,7 @@ import numpy as np
 
 from gpusched_dsl.backends.by_blocks import MODES
 from gpusched_dsl.backends.protocol import Backend, SolveOptions
-from gpusched_dsl.compiling.passes import pipeline
+from gpusched_dsl.compiling.passes import names, pipeline
 from gpusched_dsl.ir.problem import Floats, Problem
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, did_you_mean
 
@@ -52,13 +52,13 @@ def _options(options: SolveOptions) -> list[Diagnostic]:
 
 def unknown_passes(without: Collection[str]) -> list[Diagnostic]:
     """A finding for each name that no tightening pass has."""
-    known = [*(one.name for one in pipeline.TIGHTENINGS), pipeline.EVERY]
+    known = [*(one.name for one in pipeline.TIGHTENINGS), names.AGGREGATION, names.EVERY]
     listed = f"these can be left out: {', '.join(f'`{name}`' for name in known)}"
     findings = []
     for name in sorted(set(without) - set(known)):
         near = did_you_mean(name, known)
         help = f"{near}; {listed}" if near else listed
-        findings.append(Diagnostic("GSM4011", f"there is no tightening pass `{name}` to leave out", help=help))
+        findings.append(Diagnostic("GSM4011", f"there is no pass `{name}` to leave out", help=help))
     return findings
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gpusched_dsl.building import DEFAULT_MEMORY, Built, Permissions, build, checked, choose_scenario
+from gpusched_dsl.compiling.passes.names import folds
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, Diagnostics
 from gpusched_dsl.language.scenarios.scenario import CheckedScenario
 from gpusched_dsl.language.workspace import Workspace, load_workspace, workspace_from_text
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
     from gpusched_dsl.data.pieces import Piece
     from gpusched_dsl.data.reading import FileReader
     from gpusched_dsl.explaining.explanation import Explanation
-    from gpusched_dsl.ir.problem import Floats, Problem
+    from gpusched_dsl.folding import Entries
+    from gpusched_dsl.ir.problem import Problem
     from gpusched_dsl.reporting.result import Origins, Result
 
 Setting: TypeAlias = str | int | float
@@ -156,8 +158,8 @@ class Model:
         An infeasible or unbounded problem is a result, not an error. Raises DiagnosticError with everything wrong in
         text, data, options and with what the solver claims.
         """
-        from gpusched_dsl.backends.driver import solve_problem
         from gpusched_dsl.backends.protocol import SolveOptions
+        from gpusched_dsl.folding import solve_built
         from gpusched_dsl.reporting.result import Result
 
         options = SolveOptions(
@@ -171,11 +173,11 @@ class Model:
             decompose=decompose,
         )
         name, texts = choose_scenario(self._workspace, scenario), _texts(settings)
-        built = self._build(name, texts)
+        built = self._build(name, texts, fold=folds(options.without))
         self._reader = built.instance.reader
-        start, told = _start(built.problem, warm_start)
+        start = _entries(warm_start)
         self.close()
-        solved = solve_problem(built.problem, backend, options, start, monitor)
+        solved, told = solve_built(built, backend, options, start, monitor)
         self._last, self._solved = (name, texts), solved
         return Result(solved, _with_warnings(built, told, self._parse_seconds))
 
@@ -250,22 +252,21 @@ class Model:
         those of the last solve but for the ones given. Raises DiagnosticError: GSM6010 when nothing has been solved
         yet, else as `solve` does.
         """
-        from gpusched_dsl.backends.driver import resolve
+        from gpusched_dsl.folding import solve_built
         from gpusched_dsl.reporting.result import Result
 
         if self._last is None or self._solved is None:
             message = "there is nothing to solve again: nothing has been solved yet"
             raise DiagnosticError([Diagnostic("GSM6010", message, help="call `solve` first")])
         before = self._solved
-        built = self._build(*self._last, self._reader)
         options: SolveOptions = before.options
+        built = self._build(*self._last, self._reader, fold=folds(options.without))
         options = replace(
             options,
             gap=options.gap if gap is None else gap,
             time_limit=options.time_limit if time_limit is None else time_limit,
         )
-        start, told = _start(built.problem, warm_start)
-        self._solved = resolve(before, built.problem, options, start, monitor)
+        self._solved, told = solve_built(built, before.backend, options, _entries(warm_start), monitor, before)
         return Result(self._solved, _with_warnings(built, told, 0.0), _why_rebuilt(self._solved))
 
     def close(self) -> None:
@@ -293,7 +294,9 @@ class Model:
             return [self._last]
         return [(name, {}) for name in self.scenarios or (choose_scenario(self._workspace),)]
 
-    def _build(self, name: str, settings: dict[str, str], reader: FileReader | None = None) -> Built:
+    def _build(
+        self, name: str, settings: dict[str, str], reader: FileReader | None = None, *, fold: bool = False
+    ) -> Built:
         from gpusched_dsl.python_values import pieces_of
 
         began = time.perf_counter()
@@ -308,6 +311,7 @@ class Model:
             replaced=replaced,
             settings=settings,
             reader=reader,
+            fold=fold,
         )
         return replace(built, seconds=built.seconds + before)
 
@@ -323,21 +327,16 @@ def _names(given: Collection[str]) -> frozenset[str]:
     return frozenset(given)
 
 
-def _start(problem: Problem, given: WarmStart) -> tuple[Floats | None, tuple[Diagnostic, ...]]:
-    """The point to start from and warnings about what has no place in the problem."""
-    from gpusched_dsl.reporting.points import entries_of_file, entries_of_mapping, entries_of_point, point_from
+def _entries(given: WarmStart) -> Entries | None:
+    """The values to start from, by name."""
+    from gpusched_dsl.reporting.points import entries_of_file, entries_of_mapping, entries_of_point
     from gpusched_dsl.reporting.result import Result
 
     if given is None:
-        return None, ()
+        return None
     if isinstance(given, Result):
-        entries = {} if given.solved.point is None else entries_of_point(given.problem, given.solved.point)
-    elif isinstance(given, str | Path):
-        entries = entries_of_file(Path(given))
-    else:
-        entries = entries_of_mapping(given)
-    point, told = point_from(problem, entries)
-    return point, tuple(told)
+        return {} if given.solved.point is None else entries_of_point(given.problem, given.solved.point)
+    return entries_of_file(Path(given)) if isinstance(given, str | Path) else entries_of_mapping(given)
 
 
 def _with_warnings(built: Built, told: tuple[Diagnostic, ...], seconds_before: float) -> Origins:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,12 +35,42 @@ def permissions(options: argparse.Namespace) -> Permissions:
     return Permissions(DEFAULT_MEMORY if gib is None else int(min(gib, MOST_GIB) * GIB), options.allow_outside)
 
 
+@dataclass(frozen=True, eq=False)
+class Opened:
+    """What a command line means: a scenario that was built, or a problem that was read."""
+
+    built: Built | None
+    read: tuple[Problem, Origins] | None
+    seconds_before: float = 0.0
+
+    @property
+    def problem(self) -> Problem:
+        """The problem as stated."""
+        if self.read is not None:
+            return self.read[0]
+        assert self.built is not None
+        return self.built.problem
+
+    @property
+    def origins(self) -> Origins:
+        if self.read is not None:
+            return self.read[1]
+        assert self.built is not None
+        return self.built.origins(self.seconds_before)
+
+
 def open_problem(options: argparse.Namespace, output: Output) -> tuple[Problem, Origins]:
     """The problem and where it came from; warnings are told. Raises DiagnosticError with everything wrong."""
+    opened = open_instance(options, output)
+    return opened.problem, opened.origins
+
+
+def open_instance(options: argparse.Namespace, output: Output, *, fold: bool = False) -> Opened:
+    """The same, not grounded where interchangeable elements could be aggregated (`fold`)."""
     began = time.perf_counter()
     path = Path(options.file)
     if path.suffix == PROBLEM_SUFFIX:
-        return _read_problem(path, options, began)
+        return Opened(None, _read_problem(path, options, began))
     settings = read_settings(options.set)
     workspace = read_workspace(path, options.allow_outside, output)
     name = choose_scenario(workspace, options.scenario)
@@ -47,10 +78,10 @@ def open_problem(options: argparse.Namespace, output: Output) -> tuple[Problem, 
     scenario, warnings = checked(workspace, name, settings)
     output.report(warnings)
     before = time.perf_counter() - began
-    built: Built = build(
-        workspace, scenario, warnings=warnings, permissions=permissions(options), settings=settings
+    built = build(
+        workspace, scenario, warnings=warnings, permissions=permissions(options), settings=settings, fold=fold
     )
-    return built.problem, built.origins(before)
+    return Opened(built, None, before)
 
 
 def read_workspace(path: Path, allow_outside: bool, output: Output) -> Workspace:

@@ -7,41 +7,42 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpusched_dsl.cli import exits
-from gpusched_dsl.cli.instance import open_problem
+from gpusched_dsl.cli.instance import Opened, open_instance
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.progress import watching
 from gpusched_dsl.cli.show import show_result
+from gpusched_dsl.compiling.passes.names import folds
 from gpusched_dsl.ir.answer import Status
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
 from gpusched_dsl.reporting.document import json_text
 from gpusched_dsl.reporting.files import check_writable, write_text
-from gpusched_dsl.reporting.result import Origins, Result
+from gpusched_dsl.reporting.result import Result
 from gpusched_dsl.reporting.summary import size_text
 
 if TYPE_CHECKING:
-    from gpusched_dsl.backends.protocol import SolveOptions
-    from gpusched_dsl.ir.problem import Floats, Problem
+    from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
+    from gpusched_dsl.backends.solved import Solved
+    from gpusched_dsl.folding import Entries
 
 STDOUT = "-"
 SOLVER_LOG: dict[str, dict[str, bool | int]] = {"highs": {"output_flag": True}, "scip": {"display/verblevel": 4}}
 
 
 def run(options: argparse.Namespace, output: Output) -> int:
-    from gpusched_dsl.backends.driver import solve_problem
     from gpusched_dsl.backends.registry import backend
 
     _check_targets(options)
     solver_options = _solver_options(options)
-    problem, origins = open_problem(options, output)
-    start = _start(options.warm_start, problem, output)
+    opened = open_instance(options, output, fold=folds(solver_options.without))
+    start = None if options.warm_start is None else _entries(options.warm_start)
     chosen = backend(options.backend)
     if options.json == STDOUT:
         output.only_findings()
-    _say_what(problem, origins, options.backend, output)
+    _say_what(opened, options.backend, output)
     with watching(output, show=output.shows_progress and not options.verbose) as watch:
-        solved = solve_problem(problem, chosen, solver_options, start, watch)
-    output.report(solved.warnings)
-    result = Result(solved, origins)
+        solved, told = _solved(opened, chosen, solver_options, start, watch)
+    output.report((*told, *solved.warnings))
+    result = Result(solved, opened.origins)
     show_result(result, output)
     _write(result, options, output)
     solved.close()
@@ -103,21 +104,39 @@ def _plain_value(text: str) -> bool | int | float | str:
     return text
 
 
-def _start(path: str | None, problem: Problem, output: Output) -> Floats | None:
-    from gpusched_dsl.reporting.points import entries_of_file, point_from
+def _entries(path: str) -> Entries:
+    from gpusched_dsl.reporting.points import entries_of_file
 
-    if path is None:
-        return None
-    point, warnings = point_from(problem, entries_of_file(Path(path)))
-    output.report(warnings)
-    return point
+    return entries_of_file(Path(path))
 
 
-def _say_what(problem: Problem, origins: Origins, backend: str, output: Output) -> None:
+def _solved(
+    opened: Opened, backend: Backend, options: SolveOptions, start: Entries | None, monitor: Monitor
+) -> tuple[Solved, tuple[Diagnostic, ...]]:
+    from gpusched_dsl.backends.driver import solve_problem
+    from gpusched_dsl.folding import solve_built
+    from gpusched_dsl.reporting.points import point_from
+
+    if opened.built is not None:
+        return solve_built(opened.built, backend, options, start, monitor)
+    point, told = (None, []) if start is None else point_from(opened.problem, start)
+    return solve_problem(opened.problem, backend, options, point, monitor), tuple(told)
+
+
+def _say_what(opened: Opened, backend: str, output: Output) -> None:
     """The header, before the solver starts."""
-    scenario = f", scenario {origins.scenario}" if origins.scenario else ""
-    output.say(f"{problem.name}{scenario}, with {backend}")
-    output.say(size_text(problem))
+    from gpusched_dsl.folding import full_size
+
+    built = opened.built
+    folded = None if built is None else built.folded
+    name = opened.problem.name if folded is None else folded.problem.name
+    scenario = f", scenario {built.scenario.name}" if built is not None and built.scenario.name else ""
+    output.say(f"{name}{scenario}, with {backend}")
+    if folded is None:
+        output.say(size_text(opened.problem))
+    else:
+        output.say(size_text(full_size(folded.quotient)))
+        output.say(f"with {folded.quotient.root} counted: {size_text(folded.problem)}")
     output.say()
     output.flush()
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from gpusched_dsl.compiling.aggregation.assembling import Aggregated
+from gpusched_dsl.compiling.passes.names import AGGREGATION
 from gpusched_dsl.compiling.passes.steps import Note
-
-NAME = "aggregation"
 
 
 def aggregation_notes(aggregated: Aggregated) -> tuple[Note, ...]:
@@ -22,6 +21,6 @@ def aggregation_notes(aggregated: Aggregated) -> tuple[Note, ...]:
         label = quotient.universe.labels[int(np.flatnonzero(quotient.classes.of == part.component.kind)[0])]
         term = f"{quotient.root} like {label}" if quotient.classes.count > 1 else quotient.root
         notes.append(
-            Note(NAME, term, part.did, columns, rows=made - rows, columns=part.size - columns, span=family.span)
+            Note(AGGREGATION, term, part.did, columns, rows=made - rows, columns=part.size - columns, span=family.span)
         )
     return tuple(notes)

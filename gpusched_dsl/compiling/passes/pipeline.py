@@ -15,6 +15,7 @@ from gpusched_dsl.compiling.passes.implied_factors import ImpliedFactors
 from gpusched_dsl.compiling.passes.indicators import Indicators
 from gpusched_dsl.compiling.passes.integer_products import IntegerProducts
 from gpusched_dsl.compiling.passes.leftovers import refuse_leftovers, refuse_valueless
+from gpusched_dsl.compiling.passes.names import EVERY
 from gpusched_dsl.compiling.passes.partial_expectations import PartialExpectations
 from gpusched_dsl.compiling.passes.piecewise import PiecewiseForms
 from gpusched_dsl.compiling.passes.product_chains import ProductChains
@@ -51,7 +52,6 @@ PASSES: tuple[Pass, ...] = (
 # each can be switched off by its name.
 TIGHTENINGS: tuple[Pass, ...] = (PositiveParts(), ImpliedRows(), CliqueLinks(), LiftedCapacities())
 
-EVERY = "all"  # in place of the names of all tightening passes
 
 # What makes a problem smaller, or its numbers alike, without changing what it says; on request only.
 REDUCTIONS: tuple[Pass, ...] = (FixedColumns(), RedundantRows(), Scaled())
