@@ -11,7 +11,7 @@ one *use*: B = E U with one row of U for each distinct one, and E 0/1. A price i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -27,10 +27,10 @@ HASH_SEED = 20_220
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """`shared` and `own` are column numbers of the problem (own: of blocks, sorted by block), `rows` row numbers.
+    """`shared` and `own` are column numbers of the problem (own: of blocks, sorted by block); `block` that of each own.
 
-    `a` is rows x shared, `use` uses x own; `use_of` is the use of each row, -1 where it uses no block. Costs are to be
-    minimised (turned where the problem maximises). `block` is the block of each own column.
+    `a` is rows x shared, `use` uses x own; `use_of` is the use of each row, -1 where it uses no block. `lower` and
+    `upper` are the sides of the rows. Costs are to be minimised (turned where the problem maximises).
     """
 
     problem: Problem
@@ -38,7 +38,8 @@ class Parts:
     shared: Codes
     own: Codes
     block: Codes
-    rows: Codes
+    lower: Floats
+    upper: Floats
     a: sp.csr_array
     use: sp.csr_array
     use_of: Codes
@@ -52,12 +53,24 @@ class Parts:
         return int(self.use.shape[0])
 
     @property
-    def lower(self) -> Floats:
-        return self.problem.row_lower[self.rows]
+    def rows(self) -> int:
+        return len(self.use_of)
 
     @property
-    def upper(self) -> Floats:
-        return self.problem.row_upper[self.rows]
+    def whole(self) -> NDArray[np.bool_]:
+        """Which shared columns must be whole."""
+        return self.problem.integer[self.shared]
+
+    def with_rows(self, a: sp.csr_array, lower: Floats) -> Parts:
+        """The same with more rows `a x >= lower` of shared columns, which the problem implies."""
+        added = a.shape[0]
+        return replace(
+            self,
+            a=sp.vstack((self.a, a), format="csr"),
+            lower=np.concatenate((self.lower, lower)),
+            upper=np.concatenate((self.upper, np.full(added, np.inf))),
+            use_of=np.concatenate((self.use_of, np.full(added, -1))),
+        )
 
     def prices(self, duals: Floats) -> Floats:
         """The price of each use from the duals of `rows`."""
@@ -99,7 +112,8 @@ def take_apart(problem: Problem, blocks: Blocks) -> Parts:
         shared,
         own,
         blocks.column[own].astype(np.int64),
-        rows,
+        problem.row_lower[rows],
+        problem.row_upper[rows],
         outer[:, shared].tocsr(),
         using[first],
         use_of,
