@@ -61,10 +61,12 @@ class NetworkIntegrality:
 
     def apply(self, analysis: Analysis, target: Target) -> Step:
         problem = analysis.problem
-        free = network_columns(problem) & problem.integer
+        least = WORTH * problem.integer.sum()
+        free = network_columns(problem, least=least) & problem.integer
         if (problem.integer & ~free).any():
-            free = network_columns(problem, among=problem.upper - problem.lower <= 1.0) & problem.integer
-        if free.sum() < WORTH * problem.integer.sum():
+            narrow = problem.upper - problem.lower <= 1.0
+            free = network_columns(problem, among=narrow, least=least) & problem.integer
+        if not free.any():
             return Step(problem)
         notes = tuple(
             Note(self.name, f.name, "are whole by themselves", count, span=f.span)
@@ -74,26 +76,35 @@ class NetworkIntegrality:
         return Step(replace(problem, integer=problem.integer & ~free), notes)
 
 
-def network_columns(problem: Problem, among: Flags | None = None) -> Flags:
+def network_columns(problem: Problem, among: Flags | None = None, least: float = 1.0) -> Flags:
     """The columns, whole and continuous ones, that are whole at every vertex once the other whole columns are.
 
-    `among`: of the whole columns, only those.
+    `among`: of the whole columns, only those; `least`: none at all if there are fewer whole ones.
     """
+    none = np.zeros(problem.columns, dtype=np.bool_)
     chosen = _possible(problem)
     if among is not None:
         chosen &= among | ~problem.integer
-    if not (chosen & problem.integer).any():
-        return chosen
+    if not _enough(problem, chosen, least):
+        return none
     entries = _near(problem, chosen)
     whole_sides = _whole_or_infinite(problem.row_lower) & _whole_or_infinite(problem.row_upper)
     entries, chosen = _settled(problem, entries, chosen, whole_sides)
+    if not _enough(problem, chosen, least):
+        return none
     nesting = nested(problem, entries.where(chosen[entries.columns]))
     count = np.bincount(entries.columns, minlength=problem.columns)
     count -= np.bincount(nesting.covered_columns, minlength=problem.columns)
     chosen &= count <= 2
     entries, chosen = _settled(problem, entries, chosen, whole_sides)
+    if not _enough(problem, chosen, least):
+        return none
     chosen[_one_sided(problem.rows, entries.where(chosen[entries.columns]), nesting)] = False
-    return chosen
+    return chosen if _enough(problem, chosen, least) else none
+
+
+def _enough(problem: Problem, chosen: Flags, least: float) -> bool:
+    return bool((chosen & problem.integer).sum() >= max(1.0, least))
 
 
 def _possible(problem: Problem) -> Flags:
