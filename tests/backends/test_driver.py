@@ -197,7 +197,7 @@ def test_rounding_that_breaks_a_row_is_repaired_by_the_continuous_columns() -> N
         def open(self, problem: Problem) -> Scripted:
             return super().open(problem) if problem.is_mip else real.open(problem)  # type: ignore[return-value]
 
-    solved = solve_problem(one, Cheated(claimed))
+    solved = solve_problem(one, Cheated(claimed), SolveOptions(tighten=False))
     assert solved.point is not None
     assert solved.point.tolist() == [0, 0, 1]
     assert solved.whole
@@ -207,7 +207,8 @@ def test_rounding_that_breaks_a_row_is_repaired_by_the_continuous_columns() -> N
 
 def test_point_that_is_feasible_only_with_fractions_is_marked() -> None:
     one = problem(minimize(0, 1), columns=2, rows=[at_most(0, -1e6, 1), at_least(1, 0, 1)], upper=[1, INF], integer=[0])
-    solved = solve_problem(one, Scripted(optimal(1e-6, 1.0, objective=1.0), Answer(Status.INFEASIBLE)))
+    scripted = Scripted(optimal(1e-6, 1.0, objective=1.0), Answer(Status.INFEASIBLE))
+    solved = solve_problem(one, scripted, SolveOptions(tighten=False))
     assert not solved.whole
     assert solved.point is not None
     assert solved.point.tolist() == [1e-6, 1.0]
@@ -327,7 +328,7 @@ def test_how_a_changed_problem_is_loaded() -> None:
     renamed = replace(first, variables=(Family("y", 0, Interval(0, 1)),))
     ranked = problem(minimize(1, 2), minimize(1, 0), columns=2, rows=[at_least(1, 1, 1)])
     for other in (wider, sparser, whole):
-        solved = resolve(solve_problem(first, "highs"), other)
+        solved = resolve(solve_problem(first, "highs", SolveOptions(tighten=False)), other)
         assert solved.loading is Loading.CARRIED
         assert solved.status == "optimal"
     assert resolve(solve_problem(first, "highs"), renamed).loading is Loading.TOO_MUCH_CHANGED

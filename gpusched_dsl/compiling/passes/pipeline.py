@@ -26,9 +26,12 @@ from gpusched_dsl.compiling.passes.scaling import Scaled
 from gpusched_dsl.compiling.passes.steps import Analysis, Pass, Prepared, Target
 from gpusched_dsl.compiling.passes.whole_arguments import WholeArguments
 from gpusched_dsl.compiling.tightening.clique_links import CliqueLinks
+from gpusched_dsl.compiling.tightening.defined_sums import DefinedSums
 from gpusched_dsl.compiling.tightening.implied_rows import ImpliedRows
 from gpusched_dsl.compiling.tightening.lifted_capacities import LiftedCapacities
+from gpusched_dsl.compiling.tightening.network_integrality import NetworkIntegrality
 from gpusched_dsl.compiling.tightening.positive_parts import PositiveParts
+from gpusched_dsl.compiling.tightening.unused_columns import UnusedColumns
 from gpusched_dsl.ir.problem import Problem
 
 PASSES: tuple[Pass, ...] = (
@@ -50,8 +53,15 @@ PASSES: tuple[Pass, ...] = (
 
 # What makes the linear relaxation of a mixed-integer problem stronger, or the problem smaller, and keeps its optimum;
 # each can be switched off by its name.
-TIGHTENINGS: tuple[Pass, ...] = (PositiveParts(), ImpliedRows(), CliqueLinks(), LiftedCapacities())
-
+TIGHTENINGS: tuple[Pass, ...] = (
+    PositiveParts(),
+    ImpliedRows(),
+    CliqueLinks(),
+    LiftedCapacities(),
+    DefinedSums(),
+    UnusedColumns(),
+    NetworkIntegrality(),
+)
 
 # What makes a problem smaller, or its numbers alike, without changing what it says; on request only.
 REDUCTIONS: tuple[Pass, ...] = (FixedColumns(), RedundantRows(), Scaled())
