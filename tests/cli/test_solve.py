@@ -167,7 +167,8 @@ def test_the_own_scenario_wins_over_imported_ones(gsdsl: Run, pack: Path, tmp_pa
         (["--json", "no/such/folder/out.json"], "GSM6008", "no folder"),
         (["--csv", "pack.gsm"], "GSM6008", "is a file"),
         (["--memory-limit", "1e-9"], "GSM3001", "limit"),
-        (["--without", "everything"], "GSM4011", "no tightening pass `everything`"),
+        (["--without", "everything"], "GSM4011", "no pass `everything`"),
+        (["--decompose", "on"], "GSM4013", "does not say `decompose by`"),
     ],
 )
 def test_wrong_options_are_findings(
