@@ -95,6 +95,7 @@ def _links(problem: Problem, usable: Flags, read: Flags) -> tuple[Int32s, Column
     """Columns y, those with the fewest links first, and for each the columns x in `read` with x <= y."""
     plain = plain_rows(problem)
     keys = [np.zeros(0, dtype=np.int64)]
+    stated = np.zeros(problem.columns, dtype=np.int64)
     for finite, sides_of, limits in (
         (np.isfinite(problem.row_upper), upper_sides, problem.row_upper),
         (np.isfinite(problem.row_lower), lower_sides, -problem.row_lower),
@@ -109,14 +110,16 @@ def _links(problem: Problem, usable: Flags, read: Flags) -> tuple[Int32s, Column
         head = np.full(matrix.rows, NONE, dtype=np.int32)
         at = np.flatnonzero(inside & negative)
         head[matrix.row_of[at]] = matrix.columns[at]
-        at = np.flatnonzero(inside & (matrix.values > 0.0) & read[matrix.columns])
+        at = np.flatnonzero(inside & (matrix.values > 0.0))
+        stated += np.bincount(head[matrix.row_of[at]], minlength=problem.columns)
+        at = at[read[matrix.columns[at]]]
         keys.append(key_of(head[matrix.row_of[at]], matrix.columns[at]))
     links = np.sort(np.concatenate(keys))  # much faster than `unique`, which puts many numbers into a table
     links = links[np.diff(links, prepend=NONE) != 0]
     above, below = (links >> 32).astype(np.int32), (links & 0xFFFFFFFF).astype(np.int32)
     begins = np.flatnonzero(np.diff(above, prepend=NONE))
     starts = np.append(begins, len(above)).astype(np.int64)
-    order = np.argsort(np.diff(starts), kind="stable")
+    order = np.argsort(stated[above[begins]], kind="stable")
     return above[begins][order], ColumnSets(starts, below).take(order)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -30,51 +31,16 @@ def random_choices(rng: np.random.Generator, penalties: int = 3) -> Problem:
         for k in range(penalties)
     ]
     for g, x in enumerate(groups):
-        sizes = rng.choice([1, 1, 1, 2, 1.5], len(x))
-        kind = int(rng.integers(5))
-        body = dict(zip(x, sizes.tolist(), strict=True))
-        if kind == 0:
-            add(draft, rng, f"one{g}", body, -np.inf if rng.random() < 0.6 else 1, 1)
-        elif kind == 1:
-            add(draft, rng, f"one{g}", body | {z[g]: -1}, -np.inf if rng.random() < 0.5 else 0, 0)
-        elif kind == 2:
-            add(draft, rng, f"one{g}", {c: float(rng.integers(1, 5)) for c in x}, -np.inf, float(rng.integers(2, 5)))
+        at_most_one(draft, rng, f"one{g}", x, z[g])
     for number in range(int(rng.integers(1, 5))):
-        head, some = (
-            int(rng.choice([*y, *z])),
-            rng.choice(choices, int(rng.integers(1, len(choices) + 1)), replace=False),
-        )
-        if rng.random() < 0.6:
-            draft.rows(f"link{number}", [formed(rng, {int(c): 1, head: -1}, -np.inf, 0) for c in some])
-        else:
-            add(
-                draft,
-                rng,
-                f"link{number}",
-                {int(c): float(rng.choice([1, 2, 0.5])) for c in some} | {head: -1},
-                -np.inf,
-                0,
-            )
+        link(draft, rng, f"link{number}", some_of(rng, choices), int(rng.choice([*y, *z])))
     for number in range(int(rng.integers(0, 3))):
-        some = rng.choice(choices, int(rng.integers(1, len(choices) + 1)), replace=False)
-        add(
-            draft,
-            rng,
-            f"room{number}",
-            {int(c): float(rng.integers(1, 4)) for c in some},
-            -np.inf,
-            float(rng.integers(1, 5)),
-        )
+        body = {c: float(rng.integers(1, 4)) for c in some_of(rng, choices)}
+        add(draft, rng, f"room{number}", body, -np.inf, float(rng.integers(1, 5)))
     for number, t in enumerate(parts):
-        some = groups[int(rng.integers(2))] if rng.random() < 0.8 else rng.choice([*choices, *z, *y], 2, replace=False)
-        if rng.random() < 0.3:
-            some = some[:1]
-        body = {int(c): float(rng.integers(-3, 6)) for c in some if rng.random() < 0.95}
-        side = float(rng.integers(-2, 4))
-        scale = float(rng.choice([-1, -1, -2, 1]))
-        lower = -np.inf if rng.random() < 0.7 else side if rng.random() < 0.5 else side - float(rng.integers(1, 9))
-        add(draft, rng, f"due{number}", body | {t: scale}, lower, side)
-    if rng.random() < 0.2:
+        some = groups[int(rng.integers(2))] if rng.random() < 0.8 else some_of(rng, [*choices, *z, *y])[:2]
+        penalty(draft, rng, f"due{number}", some[:1] if rng.random() < 0.3 else some, t)
+    if parts and rng.random() < 0.2:
         draft.rows("more", [(-np.inf, {parts[0]: 1, int(rng.choice(y)): 1}, 4)])
     costs: dict[int | None, float] = {c: float(rng.integers(-4, 4)) for c in [*choices, *z, *y]}
     costs |= {t: float(rng.choice([1, 2, 3, 1, -1, 0])) for t in parts}
@@ -83,6 +49,38 @@ def random_choices(rng: np.random.Generator, penalties: int = 3) -> Problem:
     else:
         draft.maximize({c: -v for c, v in costs.items()})
     return draft.problem()
+
+
+def some_of(rng: np.random.Generator, columns: Sequence[int]) -> list[int]:
+    return [int(c) for c in rng.choice(columns, int(rng.integers(1, len(columns) + 1)), replace=False)]
+
+
+def at_most_one(draft: Draft, rng: np.random.Generator, name: str, x: Sequence[int], z: int) -> None:
+    """A row of which at most one column can be 1, nearly one, or none."""
+    body = {c: float(rng.choice([1, 1, 1, 2, 1.5])) for c in x}
+    match int(rng.integers(5)):
+        case 0:
+            add(draft, rng, name, body, -np.inf if rng.random() < 0.6 else 1, 1)
+        case 1:
+            add(draft, rng, name, body | {z: -1}, -np.inf if rng.random() < 0.5 else 0, 0)
+        case 2:
+            add(draft, rng, name, {c: float(rng.integers(1, 5)) for c in x}, -np.inf, float(rng.integers(2, 5)))
+
+
+def link(draft: Draft, rng: np.random.Generator, name: str, x: Sequence[int], y: int) -> None:
+    """x <= y, a row for each or one for all."""
+    if rng.random() < 0.6:
+        draft.rows(name, [formed(rng, {c: 1, y: -1}, -np.inf, 0) for c in x])
+    else:
+        add(draft, rng, name, {c: float(rng.choice([1, 2, 0.5])) for c in x} | {y: -1}, -np.inf, 0)
+
+
+def penalty(draft: Draft, rng: np.random.Generator, name: str, x: Sequence[int], t: int) -> None:
+    """A row that keeps t from below, at times from above too or only from there."""
+    body = {c: float(rng.integers(-3, 6)) for c in x if rng.random() < 0.95}
+    side = float(rng.integers(-2, 4))
+    lower = -np.inf if rng.random() < 0.7 else side if rng.random() < 0.5 else side - float(rng.integers(1, 9))
+    add(draft, rng, name, body | {t: float(rng.choice([-1, -1, -2, 1]))}, lower, side)
 
 
 def end(rng: np.random.Generator) -> float:
