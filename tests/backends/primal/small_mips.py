@@ -55,10 +55,12 @@ def assignment(jobs: int, places: int, seed: int = 0, capacity: float | None = N
 
 
 def optimum(one: Problem) -> float | None:
-    """The optimal value, None where there is no feasible point."""
+    """The optimal value, infinite where there is no end, None where there is no feasible point."""
     session = HighsBackend().open(one)
     answer = session.solve(SolveOptions(gap=0.0))
     session.close()
+    if answer.status is Status.UNBOUNDED:
+        return INF if one.objectives[0].sense == "maximize" else -INF
     return None if answer.status is Status.INFEASIBLE else answer.objective
 
 
