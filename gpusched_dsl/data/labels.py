@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -30,9 +30,14 @@ class Coded:
     known: Mask
 
 
+def given_in(series: pl.Series) -> Mask:
+    """Where a column has a value. Most columns have no nulls, which is known without looking at them."""
+    return series.is_not_null().to_numpy() if series.null_count() else np.ones(len(series), dtype=np.bool_)
+
+
 def encode(series: pl.Series, component: Component) -> Coded:
     """The codes of a column of labels; of an integer component (None) the integers themselves."""
-    given = series.is_not_null().to_numpy()
+    given = given_in(series)
     if component is None:
         integers, whole = _integers(series)
         return Coded(integers, given, whole)
@@ -58,9 +63,13 @@ def _integers(series: pl.Series) -> tuple[Codes, Mask]:
         whole = _rounded(series)
     else:
         whole = pl.Series([None] * len(series), dtype=pl.Int64)
-    known: Mask = whole.is_not_null().to_numpy()
-    integers: Codes = whole.fill_null(0).to_numpy()
-    return integers, known
+    integers: Codes = _filled(whole, 0)
+    return integers, given_in(whole)
+
+
+def _filled(series: pl.Series, value: float) -> NDArray[Any]:
+    filled: NDArray[Any] = (series.fill_null(value) if series.null_count() else series).to_numpy()
+    return filled
 
 
 def _rounded(numbers: pl.Series) -> pl.Series:
@@ -91,8 +100,7 @@ def _text_codes(series: pl.Series, universe: Universe) -> Codes:
     kind = _enums.get(universe)
     if kind is None:
         kind = _enums[universe] = pl.Enum(pl.Series([str(label) for label in universe.labels], dtype=pl.String))
-    codes = series.cast(kind, strict=False).to_physical().cast(pl.Int64).fill_null(-1)
-    return codes.to_numpy()
+    return _filled(series.cast(kind, strict=False).to_physical().cast(pl.Int64), -1)
 
 
 def texts(series: pl.Series) -> pl.Series:
@@ -120,7 +128,7 @@ def natural_labels(pieces: list[ColumnPiece]) -> list[pl.Series]:
         if series.dtype == pl.String and not piece.typed:
             return bool(series.drop_nulls().str.contains(_INTEGER).all())
         if series.dtype == pl.Int64 or series.dtype.is_float():
-            return bool(_integers(series)[1][series.is_not_null().to_numpy()].all())
+            return bool(_integers(series)[1][given_in(series)].all())
         return len(series) == series.null_count()
 
     if not all(integral(piece) for piece in pieces):
@@ -145,7 +153,7 @@ def numbers(series: pl.Series, truth_values: bool = False) -> Numbers:
     """The numbers of a column of values; `truth_values`: `true` and `false` (any case) are 1 and 0."""
     import polars as pl
 
-    given: Mask = series.is_not_null().to_numpy()
+    given = given_in(series)
     if series.dtype == pl.Boolean and not truth_values:
         return Numbers(np.zeros(len(series)), given, np.zeros(len(series), dtype=np.bool_))
     cast = series.cast(pl.Float64, strict=False)
@@ -153,9 +161,8 @@ def numbers(series: pl.Series, truth_values: bool = False) -> Numbers:
         lowered = series.str.to_lowercase()
         truth = lowered.replace_strict({"true": 1.0, "false": 0.0}, default=None, return_dtype=pl.Float64)
         cast = cast.zip_with(cast.is_not_null(), truth)
-    numeric: Mask = cast.is_not_null().to_numpy()
-    values: NDArray[np.float64] = cast.fill_null(0.0).to_numpy()
-    return Numbers(values, given, numeric)
+    values: NDArray[np.float64] = _filled(cast, 0.0)
+    return Numbers(values, given, given_in(cast))
 
 
 def scale(values: NDArray[np.float64], factor: Fraction) -> NDArray[np.float64]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from gpusched_dsl.data.aggregates import aggregate
 from gpusched_dsl.data.cells import check_kind, read_values
-from gpusched_dsl.data.labels import Mask, encode, scale
+from gpusched_dsl.data.labels import Mask, encode, given_in, scale
 from gpusched_dsl.data.pieces import ColumnPiece, Piece, Place, TextOrigin, ValuePiece, label_piece
 from gpusched_dsl.data.reports import (
     SHOWN,
@@ -155,14 +155,15 @@ def _part(
     """Read one piece; marks in `filled` every key that has a value, be it a wrong one (which is reported as such)."""
     assert piece.values is not None
     positions = positions_of(checked, domain, piece, diagnostics)
-    given = piece.values.is_not_null().to_numpy() & (positions >= 0)
+    there = given_in(piece.values)
+    given = there & (positions >= 0)
     filled[positions[given]] = True
     values: Values = np.ones(len(given))
     sound = given
     if piece.function != "count":
         cells = read_values(checked, piece, within, diagnostics)
         values, sound = cells.values, given & cells.sound
-    blank = np.flatnonzero(piece.values.is_null().to_numpy() & (positions >= 0))
+    blank = np.flatnonzero(~there & (positions >= 0))
     blank_positions = positions[blank]
     rows = np.flatnonzero(sound)
     positions, values = positions[rows], values[rows]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpusched_dsl.data.labels import Mask, encode, natural_labels
+from gpusched_dsl.data.labels import Mask, encode, given_in, natural_labels
 from gpusched_dsl.data.pieces import ColumnPiece, Place
 from gpusched_dsl.data.reports import (
     SHOWN,
@@ -60,7 +60,7 @@ def bind_root_set(checked: CheckedSet, pieces: Sequence[ColumnPiece], diagnostic
     sound = True
     columns, rows = [], []
     for piece, column in zip(pieces, natural_labels(list(pieces)), strict=True):
-        given = column.is_not_null().to_numpy()
+        given = given_in(column)
         if not given.all():
             report_empty_keys(checked, piece, 0, ~given, diagnostics)
             sound = False
