@@ -1,0 +1,103 @@
+"""Which 0/1 columns of one slot exclude which others on an element.
+
+All exclusions of a slot must be part of `core + group` for groups of columns that have nothing in common: then columns
+of the core have elements of their own, and each group shares the rest of the elements among its columns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gpusched_dsl.compiling.aggregation.local import Flags, Local
+from gpusched_dsl.compiling.aggregation.packing_rows import Kinds
+from gpusched_dsl.compiling.symmetry.generic import Obstacle
+from gpusched_dsl.ir.domains import Codes
+
+
+@dataclass(frozen=True, eq=False)
+class Exclusion:
+    """`core` ascends. The columns of group g are `members[starts[g]:starts[g+1]]`; `carrier` is -1 for none."""
+
+    carrier: int
+    core: Codes
+    members: Codes
+    starts: Codes
+
+
+def exclusion_of(local: Local, kinds: Kinds, slot: Codes, state: Flags) -> list[Exclusion]:
+    """The exclusions of every slot; raises Obstacle naming the rows of a slot in which they overlap otherwise."""
+    count = int(slot.max(initial=-1)) + 1
+    own = local.own[kinds.exclusions]
+    of_row = slot[own.indices[own.indptr[:-1]]] if len(kinds.exclusions) else np.zeros(0, dtype=np.int64)
+    order = np.argsort(of_row, kind="stable")
+    begin = np.searchsorted(of_row[order], np.arange(count + 1))
+    columns = np.flatnonzero(state & (slot >= 0) & (local.integer | kinds.carrier))
+    columns = columns[np.argsort(slot[columns], kind="stable")]
+    first = np.searchsorted(slot[columns], np.arange(count + 1))
+    return [
+        _Slot(local, kinds, order[begin[s] : begin[s + 1]], np.sort(columns[first[s] : first[s + 1]])).exclusion()
+        for s in range(count)
+    ]
+
+
+class _Slot:
+    def __init__(self, local: Local, kinds: Kinds, rows: Codes, columns: Codes) -> None:
+        self.local, self.kinds, self.rows = local, kinds, rows
+        carriers = columns[kinds.carrier[columns]]
+        self.columns = columns[~kinds.carrier[columns]]
+        if len(carriers) > 1:
+            names = " and ".join(f"`{n}`" for n in dict.fromkeys(local.column_family(int(c)).name for c in carriers))
+            raise self._about(0, f"and others let one column stand on two carriers, {names}")
+        self.carrier = int(carriers[0]) if len(carriers) else -1
+
+    def _about(self, row: int, why: str) -> Obstacle:
+        if not len(self.rows):
+            family = self.local.column_family(int(self.columns[0]))
+        else:
+            family = self.local.row_family(int(self.kinds.exclusions[self.rows[row]]))
+        return Obstacle(f"`{family.name}` {why}", family.span)
+
+    def exclusion(self) -> Exclusion:
+        none = np.zeros(0, dtype=np.int64)
+        if not len(self.rows):
+            if len(self.columns) > 1 or (len(self.columns) and self.carrier >= 0):
+                raise self._about(0, "may be 1 together with others on one element")
+            return Exclusion(self.carrier, self.columns, none, np.zeros(1, dtype=np.int64))
+        entries = self.local.own[self.kinds.exclusions[self.rows]]
+        inside = np.zeros((len(self.rows), len(self.columns)), dtype=np.bool_)
+        row = np.repeat(np.arange(len(self.rows)), np.diff(entries.indptr))
+        member = entries.indices != self.carrier
+        beside = ~member & (self.kinds.on[self.rows[row]] != self.carrier)
+        if beside.any():
+            raise self._about(int(row[np.flatnonzero(beside)[0]]), "lets a column exclude its carrier")
+        place = np.searchsorted(self.columns, entries.indices[member])
+        inside[row[member], place] = True
+        if not inside.any(axis=0).all():
+            raise self._about(0, "leaves out a column that other rows of the slot have")
+        top = self._largest(inside)
+        core = inside[top].all(axis=0)
+        rest = inside[top] & ~core
+        if (rest.sum(axis=0) > 1).any():
+            raise self._about(int(top[0]), "and others exclude columns that overlap in part only")
+        group, at = np.nonzero(rest)
+        starts = np.searchsorted(group, np.arange(len(top) + 1))
+        return Exclusion(self.carrier, self.columns[core], self.columns[at], starts.astype(np.int64))
+
+    def _largest(self, inside: Flags) -> Codes:
+        """The rows that no other row implies."""
+        own = self.kinds.on[self.rows]
+        exact = self.kinds.exact[self.rows]
+        weaker = (inside.astype(np.int64) @ (~inside).T.astype(np.int64)) == 0  # row i is part of row j
+        weaker &= (own[:, None] < 0) | (own[:, None] == own[None, :])
+        weaker &= ~exact[:, None] | (weaker.T & exact[None, :])  # an equation only by the same one
+        np.fill_diagonal(weaker, False)
+        same = weaker & weaker.T
+        weaker &= ~(
+            same & (np.arange(len(own))[:, None] < np.arange(len(own))[None, :])
+        )  # of equal ones the first stays
+        top = np.flatnonzero(~weaker.any(axis=1))
+        if (own[top] != self.carrier).any():
+            raise self._about(int(top[np.flatnonzero(own[top] != self.carrier)[0]]), "stands beside a carrier")
+        return top

@@ -1,0 +1,164 @@
+"""The rows of one element on their own: what adding them up over a class needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator as Iterates
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from gpusched_dsl.compiling.aggregation.parts import Component, NewColumns, NewRows, Sparse, Spread
+from gpusched_dsl.compiling.symmetry.generic import Obstacle
+from gpusched_dsl.compiling.symmetry.quotient import Quotient
+from gpusched_dsl.ir.domains import Codes, Domain, Scalars, Tuples
+from gpusched_dsl.ir.matrix import Floats
+from gpusched_dsl.ir.problem import Family
+
+CLOSE = 1e-6  # how far a row of an element may be broken by a given plan
+CELLS = 1 << 22  # of one block of values
+
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Local:
+    """The columns and rows of a component: `lower <= own @ x + shared @ (all columns of the quotient) <= upper`.
+
+    `own` has a column per column of the component, `size` elements (`elements`, codes) have such rows.
+    """
+
+    quotient: Quotient
+    component: Component
+    elements: Codes
+    rows: Codes
+    own: Sparse
+    shared: Sparse
+    lower: Floats
+    upper: Floats
+
+    @staticmethod
+    def of(quotient: Quotient, component: Component, rows: Codes | None = None) -> Local:
+        """All rows of the component, or some; raises Obstacle where they are not linear rows that always hold."""
+        _refuse_what_is_not_linear(quotient, component)
+        problem = quotient.problem
+        chosen = component.rows if rows is None else rows
+        matrix = problem.matrix.take(chosen)
+        place = np.searchsorted(component.columns, matrix.columns)
+        place = np.minimum(place, len(component.columns) - 1)
+        mine = component.columns[place] == matrix.columns
+        row = matrix.row_of
+        size = len(chosen)
+        return Local(
+            quotient,
+            component,
+            np.flatnonzero(quotient.classes.of == component.kind),
+            chosen,
+            sparse.csr_matrix((matrix.values[mine], (row[mine], place[mine])), shape=(size, len(component.columns))),
+            sparse.csr_matrix((matrix.values[~mine], (row[~mine], matrix.columns[~mine])), (size, problem.columns)),
+            problem.row_lower[chosen],
+            problem.row_upper[chosen],
+        )
+
+    @property
+    def size(self) -> int:
+        return len(self.elements)
+
+    @property
+    def integer(self) -> Flags:
+        return self.quotient.problem.integer[self.component.columns]
+
+    @property
+    def least(self) -> Floats:
+        """The lower bounds, whole for whole columns."""
+        bounds = self.quotient.problem.lower[self.component.columns]
+        return np.where(self.integer, np.ceil(bounds), bounds)
+
+    @property
+    def most(self) -> Floats:
+        bounds = self.quotient.problem.upper[self.component.columns]
+        return np.where(self.integer, np.floor(bounds), bounds)
+
+    def column_family(self, place: int) -> Family:
+        return self.quotient.problem.column_family(int(self.component.columns[place]))
+
+    def row_family(self, row: int) -> Family:
+        return self.quotient.problem.row_family(int(self.rows[row]))
+
+    def new_columns(self, lower: Floats, upper: Floats, integer: Flags) -> tuple[NewColumns, ...]:
+        """Columns in the place of those of the component, in the same families."""
+        doc = f"summed over {self.size} elements of `{self.quotient.root}`"
+        return tuple(
+            NewColumns(f.name, domain, lower[at], upper[at], integer[at], f.span, f.unit, doc)
+            for f, at, domain in _within(self.quotient.problem.column_families, self.component.columns)
+        )
+
+    def summed_rows(self, rows: Codes, own: Sparse, shared: Sparse, lower: Floats, upper: Floats) -> list[NewRows]:
+        """Rows in the place of some of these (which ascend), in the same families."""
+        return [
+            NewRows(f.name, domain, own[at], lower[at], upper[at], shared[at] if shared[at].nnz else None, f.span)
+            for f, at, domain in _within(self.quotient.problem.constraints, self.rows[rows])
+        ]
+
+    def implied_by_bounds(self) -> Flags:
+        """Which rows are no more than bounds of one column say."""
+        alone = np.flatnonzero((np.diff(self.own.indptr) == 1) & (np.diff(self.shared.indptr) == 0))
+        at = self.own.indptr[alone]
+        value, place = self.own.data[at], self.own.indices[at]
+        ends = np.stack((value * self.least[place], value * self.most[place]))
+        found = np.zeros(len(self.rows), dtype=np.bool_)
+        found[alone] = (ends.min(axis=0) >= self.lower[alone]) & (ends.max(axis=0) <= self.upper[alone])
+        return found
+
+    def totals(self, spread: Spread) -> Floats:
+        """The sum over the elements of every column."""
+        place = np.searchsorted(self.component.columns, spread.columns)
+        found: Floats = np.bincount(place, spread.values, len(self.component.columns)).astype(np.float64)
+        return found
+
+    def hold(self, spread: Spread) -> bool:
+        """Whether the values of single elements keep their bounds and those rows that read no shared column."""
+        plain = np.flatnonzero(np.diff(self.shared.indptr) == 0)
+        own, lower, upper = self.own[plain], self.lower[plain], self.upper[plain]
+        slack = CLOSE * np.maximum(1.0, abs(own).max(axis=1).toarray().ravel() if len(plain) else 1.0)
+        place = np.searchsorted(self.component.columns, spread.columns)
+        element = np.searchsorted(self.elements, spread.elements)
+        order = np.argsort(element, kind="stable")
+        width = max(1, CELLS // max(1, len(self.component.columns), len(plain)))
+        for begin in range(0, self.size, width):
+            first, last = np.searchsorted(element[order], (begin, begin + width))
+            at = order[first:last]
+            values = np.zeros((len(self.component.columns), min(width, self.size - begin)))
+            values[place[at], element[at] - begin] = spread.values[at]
+            outside = (values < self.least[:, None] - CLOSE) | (values > self.most[:, None] + CLOSE)
+            activity = own @ values
+            broken = (activity < (lower - slack)[:, None]) | (activity > (upper + slack)[:, None])
+            if outside.any() or broken.any():
+                return False
+        return True
+
+
+def _within(families: tuple[Family, ...], numbers: Codes) -> Iterates[tuple[Family, slice, Domain]]:
+    """The families of some columns or rows, which ascend: which of them, and their index tuples."""
+    for family in families:
+        begin, end = np.searchsorted(numbers, (family.first, family.stop))
+        if begin < end:
+            at = numbers[begin:end] - family.first
+            codes = tuple(c[at] for c in family.domain.columns())
+            yield family, slice(int(begin), int(end)), Tuples(family.domain.components, codes) if codes else Scalars()
+
+
+def _refuse_what_is_not_linear(quotient: Quotient, component: Component) -> None:
+    problem = quotient.problem
+    mine = np.zeros(problem.columns, dtype=np.bool_)
+    mine[component.columns] = True
+    for definition in problem.definitions:
+        if mine[definition.results].any() or mine[definition.arguments.matrix.columns].any():
+            what = f"`{definition.name or definition.op}` is no linear function of what an element decides"
+            raise Obstacle(what, definition.span)
+    conditions = problem.conditions
+    under = np.isin(conditions.rows, component.rows) | mine[conditions.columns]
+    if under.any():
+        family = problem.row_family(int(conditions.rows[np.flatnonzero(under)[0]]))
+        raise Obstacle(f"`{family.name}` holds under a condition", family.span)

@@ -1,0 +1,59 @@
+"""Elements that only have continuous columns: each may as well take the mean of its class.
+
+Theorem. Let all columns of a component be continuous. Replacing them by their sums over the class, every row
+
+    lower <= a x + b v <= upper     of an element (x its columns, v shared ones)
+    by    n lower <= a X + n b v <= n upper,    and bounds by n times bounds    (n elements, X the sums)
+
+leaves the optimum as it is. Proof. If x_1, ..., x_n satisfy the rows for the same v, adding these up gives the rows of
+X. If X satisfies its rows, x_k = X / n satisfies those of every element and adds up to X. The rest of the problem sees
+sums only. Shared columns may be integer.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+from gpusched_dsl.compiling.aggregation.local import Local
+from gpusched_dsl.compiling.aggregation.parts import Component, Part, Spread
+from gpusched_dsl.compiling.symmetry.generic import Obstacle
+from gpusched_dsl.compiling.symmetry.quotient import Quotient
+from gpusched_dsl.ir.matrix import Floats
+
+
+def by_means(quotient: Quotient, component: Component) -> Part:
+    """The part that holds the sums over the class; raises Obstacle where a column is integer."""
+    local = Local.of(quotient, component)
+    whole = np.flatnonzero(local.integer)
+    if len(whole):
+        family = local.column_family(int(whole[0]))
+        raise Obstacle(f"`{family.name}` is whole, so elements cannot all take the mean", family.span)
+    size = float(local.size)
+    columns = local.new_columns(local.least * size, local.most * size, local.integer)
+    rows = local.summed_rows(
+        np.arange(len(local.rows)), local.own, local.shared * size, local.lower * size, local.upper * size
+    )
+
+    def expand(values: Floats, shared: Floats) -> Spread:
+        used = np.flatnonzero(values)
+        return Spread(
+            np.repeat(component.columns[used], local.size),
+            np.tile(local.elements, len(used)),
+            np.repeat(values[used] / size, local.size),
+        )
+
+    def gather(spread: Spread) -> Floats | None:
+        return local.totals(spread) if local.hold(spread) else None
+
+    names = ", ".join(f"`{c.name}`" for c in columns)
+    return Part(
+        component,
+        columns,
+        tuple(rows),
+        sparse.identity(len(component.columns), format="csr"),
+        expand,
+        gather,
+        did=f"{names}: one sum over {local.size} elements of `{quotient.root}`, of which each takes the mean",
+        proof="all columns are continuous, so the mean over the elements satisfies the rows of each",
+    )

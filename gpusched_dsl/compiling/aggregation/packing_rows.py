@@ -1,0 +1,207 @@
+"""The rows of an element within one slot, told apart: exclusions, rows of tied columns, rows with shared columns.
+
+sum_i x_i <= s  or  <= 1      exclusions: 0/1 columns exclude each other on a carrier s, or on the element itself
+a w <= b y                    tied: continuous columns w, and one 0/1 column y that they belong to; no constant
+a x + b v <= c                one 0/1 column x, of which the rest of the problem allows one element in all, and shared v
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+
+from gpusched_dsl.compiling.aggregation.local import Flags, Local
+from gpusched_dsl.compiling.aggregation.sum_bounds import ROUNDING, sum_bounds
+from gpusched_dsl.compiling.symmetry.generic import Obstacle
+from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.matrix import Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Kinds:
+    """Rows (places among those of the component) by kind, and columns by what the rows make of them.
+
+    `exclusions` have a carrier `on[i]` (-1: the element itself) and `exact[i]` if they must hold as equations.
+    `host[c]` is the column to which c is tied, -1 for tied to none, -2 for not tied. `largest[c]`: what the rest of the
+    problem allows the sum of column c to be.
+    """
+
+    exclusions: Codes
+    on: Codes
+    exact: Flags
+    tied: Codes
+    with_shared: Codes
+    carrier: Flags
+    host: Codes
+    largest: Floats
+
+
+def kinds_of(local: Local, within: Flags, state: Flags, path: Codes) -> Kinds:
+    """The kinds of the rows in `within`; raises Obstacle naming the family of a row that is of none.
+
+    `path[c]` numbers what column c follows or is followed by, -1 where it changes freely.
+    """
+    return _Kinds(local, within, state, path).run()
+
+
+class _Kinds:
+    def __init__(self, local: Local, within: Flags, state: Flags, path: Codes) -> None:
+        self.local, self.state, self.path = local, state, path
+        self.columns = local.own.shape[1]
+        self.whole = state & local.integer
+        self.rows = np.flatnonzero(within)
+        self.own = local.own[self.rows]
+        self.lower, self.upper = local.lower[self.rows], local.upper[self.rows]
+        self.row = np.repeat(np.arange(len(self.rows)), np.diff(self.own.indptr))
+        self.place, self.value = self.own.indices.astype(np.int64), self.own.data
+        self.counts = np.diff(self.own.indptr)
+
+    def run(self) -> Kinds:
+        reads_shared = np.diff(self.local.shared[self.rows].indptr) > 0
+        largest = sum_bounds(self.local.quotient, self.local.component.columns)
+        self._check_shared(reads_shared, largest)
+        packs, on, exact = self._exclusions()
+        packs &= ~reads_shared
+        carrier = self._carriers(on[packs & (on >= 0)])
+        host, tied = self._tied(~packs & ~reads_shared, carrier)
+        return Kinds(
+            self.rows[packs],
+            on[packs],
+            exact[packs],
+            self.rows[tied],
+            self.rows[reads_shared],
+            carrier,
+            host,
+            largest,
+        )
+
+    def _about(self, row: int, why: str) -> Obstacle:
+        family = self.local.row_family(int(self.rows[row]))
+        return Obstacle(f"`{family.name}` {why}", family.span)
+
+    def _check_shared(self, reads_shared: Flags, largest: Floats) -> None:
+        at = np.flatnonzero(reads_shared[self.row])
+        bad = at[~self.whole[self.place[at]] | (largest[self.place[at]] > 1 + ROUNDING)]
+        if len(bad):
+            name = self.local.column_family(int(self.place[bad[0]])).name
+            why = f"reads columns of no element, and no row keeps `{name}` from being 1 on several elements"
+            raise self._about(int(self.row[bad[0]]), why)
+
+    # --- exclusions --------------------------------------------------------------------------------------------------
+
+    def _exclusions(self) -> tuple[Flags, Codes, Flags]:
+        """Which rows are exclusions, on which carrier, and which are equations."""
+        count = len(self.rows)
+        exact = self.lower == self.upper
+        sign = np.where(np.isfinite(self.upper), 1.0, -1.0)
+        one_sided = np.isfinite(self.lower) != np.isfinite(self.upper)
+        value = self.value * sign[self.row]
+        minus = np.bincount(self.row, weights=value < 0, minlength=count)
+        sign[exact & (minus > 1)] = -1.0  # an equation may be turned over
+        value = self.value * sign[self.row]
+        side = np.where(sign > 0, self.upper, -self.lower)
+        minus = np.bincount(self.row, weights=value < 0, minlength=count)
+        size = np.zeros(count)
+        np.maximum.at(size, self.row, np.abs(value))
+        alike = np.bincount(self.row, weights=np.abs(value) != size[self.row], minlength=count) == 0
+        of_states = np.bincount(self.row, weights=~self.state[self.place], minlength=count) == 0
+        parts = np.bincount(self.row, weights=(value > 0) & ~self.whole[self.place], minlength=count) == 0
+        fits = np.where(minus == 1, side == 0, (minus == 0) & (side == size))
+        found = (one_sided | exact) & alike & of_states & parts & fits & (self.counts > minus)
+        on = np.full(count, -1, dtype=np.int64)
+        at = np.flatnonzero(value < 0)
+        on[self.row[at]] = self.place[at]
+        on[~found] = -1
+        return found, on, exact
+
+    def _carriers(self, on: Codes) -> Flags:
+        """Carriers, with all that they follow or are followed by; columns that are not whole can be nothing else."""
+        carrier = np.zeros(self.columns, dtype=np.bool_)
+        carrier[on] = True
+        carrier[self.state & ~self.whole & (self.path >= 0)] = True
+        paths = np.unique(self.path[carrier])
+        carrier |= np.isin(self.path, paths[paths >= 0])
+        return carrier
+
+    # --- what is tied ------------------------------------------------------------------------------------------------
+
+    def _tied(self, rows: Flags, carrier: Flags) -> tuple[Codes, Flags]:
+        """The column to which each is tied, and the rows that say so."""
+        local = self.local
+        loose = ~local.integer & ~carrier
+        loose[self._effects()] = False
+        entry = rows[self.row]
+        stray = np.flatnonzero(entry & ~loose[self.place] & ~self.whole[self.place])
+        if len(stray):
+            raise self._about(int(self.row[stray[0]]), self._unknown(int(self.place[stray[0]])))
+        loose_entries = np.flatnonzero(entry & loose[self.place])
+        if (np.bincount(self.row[loose_entries], minlength=len(self.rows))[rows] == 0).any():
+            without = rows & (np.bincount(self.row[loose_entries], minlength=len(self.rows)) == 0)
+            why = "is no exclusion: with whole columns alone, at most one of them should be 1 (on a carrier that is 1)"
+            raise self._about(int(np.flatnonzero(without)[0]), why)
+        graph = sparse.coo_matrix(
+            (
+                np.ones(len(loose_entries), dtype=np.int8),
+                (self.place[loose_entries], self.columns + self.row[loose_entries]),
+            ),
+            shape=(self.columns + len(self.rows),) * 2,
+        )
+        _, group = connected_components(graph, directed=False)
+        host_of = np.full(self.columns + len(self.rows), -1, dtype=np.int64)
+        hosts = np.flatnonzero(entry & ~loose[self.place])
+        host_of[group[self.columns + self.row[hosts]]] = self.place[hosts]
+        clash = hosts[host_of[group[self.columns + self.row[hosts]]] != self.place[hosts]]
+        if len(clash):
+            raise self._about(int(self.row[clash[0]]), "ties continuous columns to several whole ones")
+        host = np.full(self.columns, -2, dtype=np.int64)
+        host[loose] = host_of[group[: self.columns][loose]]
+        sides = np.isin(self.lower, (0.0, -np.inf)) & np.isin(self.upper, (0.0, np.inf))
+        owned = host_of[group[self.columns :]] >= 0
+        if (rows & owned & ~sides).any():
+            why = "ties continuous columns to a whole one with a constant, which is not the same for sums"
+            raise self._about(int(np.flatnonzero(rows & owned & ~sides)[0]), why)
+        self._check_bounds(host, rows)
+        return host, rows
+
+    def _effects(self) -> Codes:
+        """Columns of the component that no row within a slot reads, and that have other rows."""
+        inside = np.zeros(self.columns, dtype=np.bool_)
+        inside[self.place] = True
+        anywhere = np.diff(self.local.own.tocsc().indptr) > 0
+        return np.flatnonzero(anywhere & ~inside)
+
+    def _unknown(self, place: int) -> str:
+        name = self.local.column_family(place).name
+        if not self.local.integer[place]:
+            return f"reads `{name}`, which carries others, but is not whole; declare it binary"
+        return f"reads `{name}`, which may be more than 0 or 1"
+
+    def _check_bounds(self, host: Codes, rows: Flags) -> None:
+        """A bound of a tied column, other than 0, must follow from one row of it and its host."""
+        local = self.local
+        tied = np.flatnonzero(host >= 0)
+        low, high = local.least, local.most
+        implied_low, implied_high = np.full(self.columns, -np.inf), np.full(self.columns, np.inf)
+        pairs = np.flatnonzero(rows & (self.counts == 2))
+        start = self.own.indptr[pairs]
+        for w, y in ((0, 1), (1, 0)):
+            column, other = self.place[start + w], self.place[start + y]
+            at = np.flatnonzero((host[column] == other) & (host[column] >= 0))
+            ratio = -self.value[start + y][at] / self.value[start + w][at]  # w <= ratio y, or w >= ratio y
+            rising = self.value[start + w][at] > 0
+            above, below = np.isfinite(self.upper[pairs][at]), np.isfinite(self.lower[pairs][at])
+            for chosen in (rising & above, ~rising & below):
+                np.minimum.at(implied_high, column[at][chosen], ratio[chosen])
+            for chosen in (rising & below, ~rising & above):
+                np.maximum.at(implied_low, column[at][chosen], ratio[chosen])
+        slack = 1e-12 * np.maximum(1.0, np.where(np.isfinite(high), np.abs(high), 1.0))
+        bad = (low > 0) | (high < 0) | ((low < 0) & (implied_low < low - slack) & np.isfinite(low))
+        bad |= (high > 0) & np.isfinite(high) & (implied_high > high + slack)
+        bad = bad[tied]
+        if bad.any():
+            family = local.column_family(int(tied[np.flatnonzero(bad)[0]]))
+            what = f"`{family.name}` has a bound of its own beside the rows that tie it to a whole column"
+            raise Obstacle(what, family.span)

@@ -1,0 +1,191 @@
+"""What an element does in one slot: a carrier, columns that exclude each other on it, and what is tied to these.
+
+Slots are not named in a problem: they are what is left connected when the rows of effects are taken away. `Slots` says
+which column plays which part in which slot, and how slots follow one another by the changes that effects follow.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.csgraph import breadth_first_order, connected_components
+
+from gpusched_dsl.compiling.aggregation.effects import Effects, is_state
+from gpusched_dsl.compiling.aggregation.exclusion import Exclusion, exclusion_of
+from gpusched_dsl.compiling.aggregation.local import Flags, Local
+from gpusched_dsl.compiling.aggregation.packing_rows import Kinds, kinds_of
+from gpusched_dsl.compiling.symmetry.generic import Obstacle
+from gpusched_dsl.ir.domains import Codes
+
+
+@dataclass(frozen=True, eq=False)
+class Slot:
+    """One slot: who excludes whom, and how it follows another.
+
+    `after` is the place of the slot that it follows in the order of `Slots.slots`, -1 for none; column `was[i]` of that
+    slot becomes `now[i]` of this one. `carried`: the carrier is among these.
+    """
+
+    exclusion: Exclusion
+    after: int
+    was: Codes
+    now: Codes
+    carried: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Slots:
+    """`slots` in an order in which each follows one before it; all columns are places in the component.
+
+    `carriers` are the columns of carriers. Tied column `tied[i]` belongs to column `host[i]`, -1 for to none.
+    `kinds` tells rows apart, `rounded` are carriers that need not be whole in the model.
+    """
+
+    slots: tuple[Slot, ...]
+    carriers: Codes
+    rounded: Codes
+    tied: Codes
+    host: Codes
+    kinds: Kinds
+
+
+def slots_of(local: Local, effects: Effects, free: Flags) -> Slots:
+    """The slots of an element; raises Obstacle naming the rows that do not fit."""
+    return _Slots(local, effects, free).run()
+
+
+class _Slots:
+    def __init__(self, local: Local, effects: Effects, free: Flags) -> None:
+        self.local, self.effects = local, effects
+        self.columns = local.own.shape[1]
+        self.is_effect = np.zeros(self.columns, dtype=np.bool_)
+        self.is_effect[effects.column] = True
+        self.state = is_state(local, free) & ~self.is_effect
+        pairs = np.stack((effects.before, effects.state), axis=1)[effects.changes]
+        self.pairs: Codes = np.unique(pairs, axis=0) if len(pairs) else np.zeros((0, 2), dtype=np.int64)
+        self.within = np.ones(local.own.shape[0], dtype=np.bool_)
+        self.within[effects.rows] = False
+
+    def run(self) -> Slots:
+        _, path = connected_components(self._graph(self.pairs), directed=False)
+        followed = np.zeros(self.columns, dtype=np.bool_)
+        followed[self.effects.state] = True
+        followed[self.pairs] = True
+        self._refuse_counted()
+        slot = self._pieces()
+        kinds = kinds_of(self.local, self.within, self.state, np.where(followed, path, -1))
+        pieces = self._followed(slot)
+        exclusions = exclusion_of(self.local, kinds, slot, self.state)
+        self._refuse_stray(exclusions, kinds.carrier)
+        slots = tuple(_slot(exclusions[p], after, was, now, kinds.carrier) for p, after, was, now in pieces)
+        carriers = np.flatnonzero(kinds.carrier)
+        rounded = carriers[~self.local.integer[carriers]]
+        tied = np.flatnonzero(kinds.host >= -1)
+        return Slots(slots, carriers, rounded, tied, kinds.host[tied], kinds)
+
+    def _graph(self, pairs: Codes) -> sparse.coo_matrix:
+        ones = np.ones(len(pairs), dtype=np.int8)
+        return sparse.coo_matrix((ones, (pairs[:, 0], pairs[:, 1])), shape=(self.columns, self.columns))
+
+    def _bipartite(self) -> sparse.csr_matrix:
+        """Columns, and behind them the rows that are within a slot."""
+        own = self.local.own[np.flatnonzero(self.within)].tocoo()
+        count = self.columns + own.shape[0]
+        ones = np.ones(len(own.row), dtype=np.int8)
+        return sparse.coo_matrix((ones, (own.col, self.columns + own.row)), shape=(count, count)).tocsr()
+
+    def _pieces(self) -> Codes:
+        """The slot of every column, -1 for effects; numbered by their first columns."""
+        graph = self._bipartite()
+        _, label = connected_components(graph, directed=False)
+        bad = np.flatnonzero(label[self.pairs[:, 0]] == label[self.pairs[:, 1]])
+        if len(bad):
+            raise self._linked(graph, *self.pairs[bad[0]].tolist())
+        slot = np.full(self.columns, -1, dtype=np.int64)
+        known = np.flatnonzero(~self.is_effect)
+        _, first, which = np.unique(label[known], return_index=True, return_inverse=True)
+        rank = np.empty(len(first), dtype=np.int64)
+        rank[np.argsort(first)] = np.arange(len(first))
+        slot[known] = rank[which.reshape(-1)]
+        return slot
+
+    def _linked(self, graph: sparse.csr_matrix, one: int, other: int) -> Obstacle:
+        """What links two columns of which one follows the other."""
+        _, previous = breadth_first_order(graph, one, directed=False)
+        rows = np.flatnonzero(self.within)
+        at, families = other, []
+        while at != one:
+            at = int(previous[at])
+            if at >= self.columns:
+                families.append(self.local.row_family(int(rows[at - self.columns])))
+        names = " and ".join(f"`{n}`" for n in dict.fromkeys(f.name for f in families))
+        moving = self.local.column_family(one).name
+        root = self.local.quotient.root
+        what = (
+            f"{names} ties `{moving}` of one element of `{root}` to what the same element does later, so it matters "
+            "which of the elements goes on, and it is not enough to know how many do"
+        )
+        return Obstacle(what, families[0].span)
+
+    # --- how slots follow one another --------------------------------------------------------------------------------
+
+    def _followed(self, slot: Codes) -> list[tuple[int, int, Codes, Codes]]:
+        """Slots in an order in which each follows one before it: its number, the place of that one, and the pairs."""
+        count = int(slot.max(initial=-1)) + 1
+        ends = slot[self.pairs]
+        links = np.unique(np.sort(ends, axis=1), axis=0) if len(ends) else np.zeros((0, 2), dtype=np.int64)
+        graph = sparse.coo_matrix((np.ones(len(links)), (links[:, 0], links[:, 1])), shape=(count, count)).tocsr()
+        trees, label = connected_components(graph, directed=False)
+        if len(links) != count - trees:
+            raise self._about_pair(0, "follows itself by two ways that no row ties together")
+        both = np.concatenate((self.pairs, self.pairs[:, ::-1]))
+        key = both[:, 0] * count + slot[both[:, 1]]
+        _, first, times = np.unique(key, return_index=True, return_counts=True)
+        if (times > 1).any():
+            row = int(first[np.flatnonzero(times > 1)[0]]) % max(len(self.pairs), 1)
+            raise self._about_pair(row, "follows two columns of one slot")
+        _, roots = np.unique(label, return_index=True)
+        order: list[int] = []
+        parent = np.full(count, -1, dtype=np.int64)
+        for root in roots.tolist():
+            found, previous = breadth_first_order(graph, root, directed=False)
+            parent[found[1:]] = previous[found[1:]]
+            order += found.tolist()
+        place = np.empty(count, dtype=np.int64)
+        place[order] = np.arange(count)
+        into = both[parent[slot[both[:, 1]]] == slot[both[:, 0]]]
+        into = into[np.argsort(slot[into[:, 1]], kind="stable")]
+        begin = np.searchsorted(slot[into[:, 1]], np.arange(count + 1))
+        result = []
+        for p in order:
+            pairs = into[begin[p] : begin[p + 1]]
+            after = int(place[parent[p]]) if parent[p] >= 0 else -1
+            result.append((p, after, pairs[:, 0], pairs[:, 1]))
+        return result
+
+    def _about_pair(self, pair: int, why: str) -> Obstacle:
+        family = self.local.column_family(int(self.pairs[pair, 1]))
+        return Obstacle(f"`{family.name}` of an element of `{self.local.quotient.root}` {why}", family.span)
+
+    def _refuse_counted(self) -> None:
+        counted = np.flatnonzero(self.local.integer & ~self.state & ~self.is_effect)
+        if len(counted):
+            family = self.local.column_family(int(counted[0]))
+            raise Obstacle(f"`{family.name}` of one element may be more than 0 or 1", family.span)
+
+    def _refuse_stray(self, exclusions: list[Exclusion], carrier: Flags) -> None:
+        """What follows what it was before must exclude all others of its slot, or carry them."""
+        able = carrier.copy()
+        for exclusion in exclusions:
+            able[exclusion.core] = True
+        for pair in np.flatnonzero(~able[self.pairs].all(axis=1)).tolist():
+            raise self._about_pair(pair, "follows what it was before, but some rows of its slot leave it out")
+        for pair in np.flatnonzero(carrier[self.pairs[:, 0]] != carrier[self.pairs[:, 1]]).tolist():
+            raise self._about_pair(pair, "carries others in one slot only")
+
+
+def _slot(exclusion: Exclusion, after: int, was: Codes, now: Codes, carrier: Flags) -> Slot:
+    moving = ~carrier[now]
+    return Slot(exclusion, after, was[moving], now[moving], bool((~moving).any()))
