@@ -57,12 +57,15 @@ def classes_by_data(store: Store, reading: Reading, universe: Universe) -> Class
         *((n, s, store.params[n].domain, store.params[n].values) for n, s in reading.params.items()),
         *((n, s, store.sets[n], None) for n, s in reading.sets.items() if n in store.sets),
     ]
+    for name, span, domain, _ in tables:
+        if len(_places(domain, universe)) > 1:
+            raise Obstacle(f"`{name}` relates elements to one another", span)
     for name, span, domain, values in tables:
+        if len(of) and int(of.max()) + 1 == len(of):
+            break  # all are told apart already
         places = _places(domain, universe)
         if not places:
             continue
-        if len(places) > 1:
-            raise Obstacle(f"`{name}` relates elements to one another", span)
         if values is None and domain.arity == 1 and domain.size == len(universe.labels):
             continue  # the whole set
         finer = _refined(of, domain, places[0], values)
