@@ -29,14 +29,14 @@ INFINITE = highspy.kHighsInf
 
 @dataclass(frozen=True, eq=False)
 class MasterAnswer:
-    """`duals` of the rows of `Parts`, `shared` and `weights` the point; `slack` what is paid for missing points."""
+    """`duals` of the rows of `Parts`, `shared` and `weights` the point; `slack` how much of each use is missing or too much."""
 
     value: float
     duals: Floats
     convexity: Floats
     shared: Floats
     weights: Floats
-    slack: float
+    slack: Floats
 
 
 class Master:
@@ -162,7 +162,7 @@ class Master:
             duals[self._convexity :],
             values[: len(parts.shared)],
             values[self._first_point :],
-            float(slack.sum()),
+            slack[: parts.uses] + slack[parts.uses :],
         )
 
     def _look(self, event: Any) -> None:

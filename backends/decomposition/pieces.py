@@ -22,6 +22,7 @@ from gpusched_dsl.ir.matrix import Floats
 
 Highs: Any = highspy.Highs
 PIECE_GAP = 0.01  # of choose: heuristics are far nearer to the optimum than the bound at the root
+BETTER_GAP = 0.003  # of improve
 PIECE_SECONDS = 2.0
 LEAST_SECONDS = 0.01
 
@@ -76,10 +77,20 @@ class Pieces:
         values[parts.whole] = np.rint(values[parts.whole])
         return values
 
-    def improve(self, values: Floats, used: Floats, watch: Watch, some: Codes | None = None) -> Floats:
+    def using(self, uses: Codes) -> Codes:
+        """The numbers of the pieces that stand in rows of these uses."""
+        rows = np.flatnonzero(np.isin(self._parts.use_of, uses))
+        columns = np.unique(self._parts.a[rows].indices)
+        holding = [n for n, own in enumerate(self._columns) if np.isin(own, columns).any()]
+        return np.array(holding, dtype=np.int64)
+
+    def improve(
+        self, values: Floats, used: Floats, watch: Watch, some: Codes | None = None, broken: bool = False
+    ) -> Floats:
         """Each piece again with everything else of the plan held: the use, and what crossing rows see of the others.
 
-        Columns that stand in crossing rows only (as those that count switching on) move with the piece.
+        Columns that stand in crossing rows only (as those that count switching on) move with the piece. `some`: numbers
+        of pieces; `broken`: their values are no point, so that any point is better.
         """
         parts = self._parts
         values = values.copy()
@@ -91,10 +102,10 @@ class Pieces:
             extra = self._movable(rows, columns)
             columns = np.concatenate((columns, extra))
             rows = np.unique(np.concatenate((rows, _rows_of(self._by_column, extra))))
-            found = self._solve(columns, rows, (used, used), values, values[columns], watch, 1e-3)
+            found = self._solve(columns, rows, (used, used), values, None if broken else values[columns], watch, BETTER_GAP)
             if found is not None:
                 before = float(parts.shared_cost[columns] @ values[columns])
-                if float(parts.shared_cost[columns] @ found) < before - 1e-9 * abs(before):
+                if broken or float(parts.shared_cost[columns] @ found) < before - 1e-9 * abs(before):
                     values[columns] = found
         values[parts.whole] = np.rint(values[parts.whole])
         return values
