@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusched_dsl.backends.primal.budget import Budget
-from gpusched_dsl.backends.primal.fixing import Order, fix
+from gpusched_dsl.backends.primal.fixing import MOST_DEAD_ENDS, Order, fix
 from gpusched_dsl.backends.primal.incumbent import Incumbent
 from gpusched_dsl.backends.primal.neighbourhood import Neighbourhoods
 from gpusched_dsl.backends.primal.propagation import Box
@@ -23,7 +23,9 @@ Counts = NDArray[np.int64]
 
 # Shares of what is left: for a first point without the relaxation, for the relaxation, for each way of fixing.
 BLIND, RELAXATION, DIVE = 0.1, 0.7, 0.25
+BLIND_ENDS = 16  # dead ends after which a first point is left to the relaxation
 EPSILON = 1e-6
+GOOD = 0.1  # the gap at which a first point is good enough
 FAR = 1e6  # where a column without bounds is put when it is fixed before anything is known of it
 
 
@@ -98,7 +100,7 @@ class Search:
         near, far = np.where(prefers_low, problem.lower, problem.upper), np.where(prefers_low, problem.upper, 0.0)
         targets = np.clip(np.where(np.isfinite(near), near, np.where(np.isfinite(far), far, 0.0)), -FAR, FAR)
         order = integers[np.argsort(-np.abs(self.costs[integers]), kind="stable")]
-        self._fix(order, targets, len(order), BLIND)
+        self._fix(order, targets, len(order), BLIND, BLIND_ENDS)
 
     def _relaxed(self) -> tuple[Floats | None, Floats | None]:
         """Point and reduced costs (of a problem to be minimised) of the relaxation."""
@@ -136,22 +138,34 @@ class Search:
         if not self._done:
             self._fix(order, np.rint(relaxed), first, DIVE)
 
-    def _fix(self, order: Order, targets: Floats, first: int, share: float) -> None:
+    def _fix(self, order: Order, targets: Floats, first: int, share: float, ends: int = MOST_DEAD_ENDS) -> None:
         """Fix all integers in this order near these values, and the other columns by a linear problem."""
         if self.budget.over:
             return
         problem = self.problem
         box = Box(problem, self.rows)
-        if not box.settle() or not fix(box, order, targets, self.budget.share(share), first=first):
+        if not box.settle():
             return
-        whole = problem.integer
+        if fix(box, order, targets, self.budget.share(share), first=first, dead_ends=ends):
+            self._solve_rest(box, relaxed=True)
+        elif self.incumbent.point is None and share > BLIND:
+            box.undo(box.mark // 2)  # what led into the dead end
+            self._solve_rest(box, relaxed=False)
+
+    def _solve_rest(self, box: Box, relaxed: bool) -> None:
+        """Let the backend decide about what is not fixed: all integers are, or else the first good point will do."""
+        if self.budget.over:
+            return
+        problem, whole = self.problem, self.problem.integer
         lower = np.where(whole, box.lower, problem.lower)
         upper = np.where(whole, box.upper, problem.upper)
-        part = restricted(problem, lower, upper, relaxed=True)
+        part = restricted(problem, lower, upper, relaxed=relaxed)
         if not part.problem.columns:
             self._offer(part.base)
             return
-        options = replace(self.options, time_limit=self.budget.left)
+        options = replace(self.options, time_limit=self.budget.left * (1.0 if relaxed else DIVE))
+        if not relaxed:
+            options = replace(options, gap=max(options.gap, GOOD))
         answer = solve_part(self.backend, part.problem, options, None, self.budget)
         if usable(answer):
             assert answer.values is not None

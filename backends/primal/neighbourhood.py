@@ -1,10 +1,11 @@
 """Looking for a better point near the best one: most integer columns stay, a solver decides about the others.
 
-Three kinds of neighbourhood in turn. *Guided*: columns are free where best point and LP point differ (RINS), and those
-that the LP finds least dear to change, by reduced cost. *Related*: the columns around a column drawn by lot, ring by
-ring through the rows. *Near* (local branching): where there are few integers all are free, but only so many may change.
-How many are free follows from how long the last one took: fewer when it was not solved in time, more when it brought
-nothing.
+Four kinds of neighbourhood. *Guided*: columns are free where best point and LP point differ (RINS), and those that the
+LP finds least dear to change, by reduced cost; where they differ in too much, around such a column. *Along* an index:
+the columns of some elements of a set (`elements.py`). *Related*: the columns around a column drawn by lot, ring by ring
+through the rows. *Near* (local branching): all are free, but only so many may change.
+The first three come in turn. How many columns are free follows from how long the last one took: fewer when it was not
+solved in time, more when it brought nothing.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusched_dsl.backends.primal.budget import Budget
+from gpusched_dsl.backends.primal.elements import Direction, choose, directions_of
 from gpusched_dsl.backends.primal.incumbent import Incumbent
 from gpusched_dsl.backends.primal.restriction import Restriction, restricted, solve_part, usable, with_row
 from gpusched_dsl.backends.primal.rows import Rows, entries
@@ -25,8 +27,8 @@ from gpusched_dsl.ir.problem import Floats, Problem
 Free = NDArray[np.bool_]
 
 FEWEST, FIRST, MOST = 50, 1_000, 20_000  # free integer columns
-LEAST_SECONDS, SHARE = 0.5, 0.25  # of what is left, for one neighbourhood
-FRUITLESS = 6  # neighbourhoods in a row that brought nothing, before it is given up
+LEAST_SECONDS, SHARE = 0.5, 0.15  # of what is left, for one neighbourhood
+FRUITLESS = 4  # neighbourhoods of each kind in a row that brought nothing, before it is given up
 LARGEST_ROW = 2_000  # a row with more entries relates its columns to none
 NEAR_CHANGES = 20
 WORTH = 1e-3  # the gap that the solver need not close in a neighbourhood
@@ -47,22 +49,36 @@ class Neighbourhoods:
     def improve(self, budget: Budget) -> None:
         problem = self.incumbent.problem
         integers = int(problem.integer.sum())
-        sizes = {"guided": FIRST, "related": FIRST}
-        kinds = ["guided", "related"] if self.relaxed is not None else ["related"]
+        directions = directions_of(problem)
+        kinds = [
+            *(["guided"] if self.relaxed is not None else []),
+            *(["along"] if directions else []),
+            "related",
+        ]
+        sizes = dict.fromkeys(kinds, FIRST)
         fruitless = turn = 0
-        while not budget.over and fruitless < FRUITLESS and self.incumbent.gap > self.options.gap:
+        while not budget.over and fruitless < FRUITLESS * len(kinds) and self.incumbent.gap > self.options.gap:
             kind = kinds[turn % len(kinds)]
             turn += 1
             size = min(sizes[kind], integers)
-            free = self._guided(size) if kind == "guided" else self._related(size)
+            direction: Direction | None = None
+            if kind == "along":
+                direction = choose(directions, self.random)
+                free = np.zeros(problem.columns, dtype=np.bool_)
+                free[direction.drawn(size, self.random)] = True
+            else:
+                free = self._guided(size) if kind == "guided" else self._related(size)
             better, solved = self._solve(free, budget)
             if better:
                 budget.tell(self.incumbent.objective, self.incumbent.bound)
+            if direction is not None:
+                direction.tries += 1
+                direction.wins += better
             fruitless = 0 if better else fruitless + 1
-            if solved and size == integers:
+            if solved and bool(free[problem.integer].all()):
                 return  # everything was free
             if not solved:
-                sizes[kind] = max(FEWEST, size // 2)
+                sizes[kind] = max(FEWEST, size * 3 // 4 if better else size // 2)
             elif not better or kind == "guided":
                 sizes[kind] = min(MOST, size * 2)
 
@@ -102,6 +118,8 @@ class Neighbourhoods:
         assert self.relaxed is not None
         free = problem.integer & (np.abs(point - self.relaxed) > 1e-6)
         rest = size - int(free.sum())
+        if rest < 0:
+            return self._related(size, np.flatnonzero(free))
         if rest > 0:
             dear = np.zeros(problem.columns) if self.reduced is None else np.abs(self.reduced)
             dear = dear + self.random.random(problem.columns) * (1e-9 + 1e-3 * float(dear.mean()))
@@ -111,8 +129,8 @@ class Neighbourhoods:
             free[others] = True
         return free
 
-    def _related(self, size: int) -> Free:
-        """Rings of columns around one that is drawn; of the last ring some are drawn."""
+    def _related(self, size: int, among: NDArray[np.int64] | None = None) -> Free:
+        """Rings of columns around one that is drawn (from `among`); of the last ring some are drawn."""
         problem: Problem = self.incumbent.problem
         rows = self.rows
         free = np.zeros(problem.columns, dtype=np.bool_)
@@ -121,6 +139,9 @@ class Neighbourhoods:
         integers = np.flatnonzero(problem.integer)
         count = 0
         ring = integers[:0]
+        if among is not None:
+            ring = among[self.random.integers(len(among), size=1)]
+            seen[ring] = True
         while count < size:
             if not len(ring):  # at the beginning, and where a part of the problem is at its end
                 outside = integers[~free[integers]]
