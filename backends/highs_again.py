@@ -38,7 +38,7 @@ LEAST_GAP = 1e-7
 AT_THE_BOUND = 1e-9
 
 # The most columns that are rounded one after the other.
-DEPTH = 12
+DEPTH = 10
 
 # How far a point of the small problem may be outside, as points of HiGHS are.
 WITHIN = 1e-6
