@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
+from gpusched_dsl.backends.registry import backend as backend_named
 from gpusched_dsl.backends.screening import answer_without_solver
 from gpusched_dsl.backends.stages import in_own_size, with_visible_costs
 from gpusched_dsl.compiling.passes.steps import Prepared
@@ -22,8 +23,10 @@ from gpusched_dsl.ir.verify import Tolerances
 ALLOWED_LOSS = 1e-6  # of the objective, beside the gap asked for
 LEAST_SECONDS = 1.0
 
-# What makes a backend end a linear problem in a vertex, where that is not sure by itself.
+# What makes a backend end a linear problem in a vertex, and the one that surely does: SCIP 10.0.2 returns points
+# between vertices of small assignment problems with ties, even with presolve, propagation and heuristics off.
 BY_VERTICES: Mapping[str, Mapping[str, str]] = {"highs": {"solver": "simplex"}}
+SURELY = "highs"
 
 
 def whole_as_stated(prepared: Prepared, point: Floats, tolerances: Tolerances) -> bool:
@@ -39,6 +42,13 @@ def whole_as_stated(prepared: Prepared, point: Floats, tolerances: Tolerances) -
         declared[definition.results] = False
     values = prepared.recover(point)[declared]
     return bool((np.abs(values - np.rint(values)) <= tolerances.integrality).all())
+
+
+def helpers(backend: Backend, prepared: Prepared, answer: Answer, tolerances: Tolerances) -> tuple[Backend, ...]:
+    """The backends to repair with, in order: its own, and for columns left to the vertices one that ends in them."""
+    assert answer.values is not None
+    left = prepared.problem.is_linear and not whole_as_stated(prepared, answer.values, tolerances)
+    return (backend, backend_named(SURELY)) if left and backend.name != SURELY else (backend,)
 
 
 def repaired(

@@ -9,7 +9,7 @@ from gpusched_dsl.backends.checking import NOT_FEASIBLE, CheckedPoint, checked_b
 from gpusched_dsl.backends.lifting import lifted
 from gpusched_dsl.backends.primal.beginning import begin
 from gpusched_dsl.backends.protocol import Backend, Monitor, Session, SolveOptions
-from gpusched_dsl.backends.repair import repaired, whole_as_stated
+from gpusched_dsl.backends.repair import helpers, repaired, whole_as_stated
 from gpusched_dsl.backends.requests import check_integers
 from gpusched_dsl.backends.screening import answer_without_solver, uncrossed
 from gpusched_dsl.backends.solved import Loading, ObjectiveResult, Solved
@@ -155,15 +155,16 @@ class Solving:
                     if self._whole_as_stated(checked):
                         return answer_again, checked
         whole = problem.is_mip or self.prepared.original.is_mip
-        other = repaired(self.backend, problem, answer, self.options, self.monitor) if whole else None
-        if other is not None:
+        for helper in helpers(self.backend, self.prepared, answer, self.tolerances) if whole else ():
+            other = repaired(helper, problem, answer, self.options, self.monitor)
+            if other is None:
+                continue
             try:
                 better = checked_point(problem, other, self.tolerances, name)
             except DiagnosticError:
-                pass
-            else:
-                if better.whole and self._whole_as_stated(better):
-                    return other, better
+                continue
+            if better.whole and self._whole_as_stated(better):
+                return other, better
         if refusal is not None:
             raise refusal
         return answer, checked

@@ -3,8 +3,8 @@
     entries of P among those of R, times 1 or -1     ->    R - s P, with one column more that stands for P
 
 `network_integrality.py` says why that keeps what it needs. Every P goes into one R at most, the smallest that has it
-and takes it; rows that go into one R share no column. Rows of one constraint go together, those that cover most entries
-first. That is a choice, not a search: of two families of nested rows some may stay.
+and takes it; rows that go into one R share no column. That is a choice, not a search: of two families of nested rows
+some may stay.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from gpusched_dsl.ir.problem import Floats, Int32s, Problem
 Flags = NDArray[np.bool_]
 
 MOST_TURNS = 3  # of the rows that could take one, so many are tried
+MOST_ROUNDS = 20  # in which rows that want the same entries are told apart
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,23 +128,40 @@ def _in_turn(row: Codes, size: Codes, meetings: _Meetings) -> tuple[_Meetings, C
 
 
 def _disjoint(problem: Problem, row: Codes, meetings: _Meetings, turn: Codes) -> _Meetings:
-    """Those of rows that share no column within the row they go into, constraint by constraint."""
+    """Those of rows that share no column within the row they go into.
+
+    Where two rows want the same entry, the one of the constraint that could take most entries comes first, then the one
+    with the lower number. Everyone who is first in all its entries gets them, and the others go on without those that
+    lost an entry: that is taking one after the other, many at once.
+    """
     stops = np.array([f.stop for f in problem.constraints], dtype=np.int64)
-    inner, outer = row[meetings.inner], row[meetings.outer]
+    inner = row[meetings.inner]
     family = np.searchsorted(stops, inner, side="right")
-    covered = np.zeros(len(row), dtype=np.int64)
+    reach = np.bincount(family, minlength=len(stops))
+    order = np.lexsort((inner, family, -reach[family]))
+    place = np.empty(problem.rows, dtype=np.int64)
+    place[inner[order[::-1]]] = np.arange(len(order))[::-1]
+    covered = np.zeros(len(row), dtype=np.bool_)
     kept = np.zeros(len(inner), dtype=np.bool_)
     placed = np.zeros(problem.rows, dtype=np.bool_)
     for number in range(min(MOST_TURNS, int(turn.max(initial=-1)) + 1)):
-        here = np.flatnonzero((turn == number) & ~placed[inner])
-        reach = np.bincount(family[here], minlength=len(stops))
-        for one in np.argsort(-reach, kind="stable")[: int((reach > 0).sum())]:
-            some = here[family[here] == one]
-            more = covered + np.bincount(meetings.outer[some], minlength=len(row))
-            refusing = np.zeros(problem.rows, dtype=np.bool_)
-            refusing[row[more > 1]] = True
-            some = some[~refusing[outer[some]]]
-            covered[meetings.outer[some]] += 1
-            placed[inner[some]] = True
-            kept[some] = True
+        waiting = np.flatnonzero((turn == number) & ~placed[inner])
+        for _ in range(MOST_ROUNDS):
+            waiting = waiting[~_some_of(inner[waiting], covered[meetings.outer[waiting]], problem.rows)]
+            if not len(waiting):
+                break
+            wanted, wants = meetings.outer[waiting], place[inner[waiting]]
+            first = np.full(len(row), problem.rows + len(order), dtype=np.int64)
+            np.minimum.at(first, wanted, wants)
+            wins = waiting[~_some_of(inner[waiting], first[wanted] != wants, problem.rows)]
+            covered[meetings.outer[wins]] = True
+            placed[inner[wins]] = True
+            kept[wins] = True
     return meetings.where(kept)
+
+
+def _some_of(rows: Codes, flags: Flags, count: int) -> Flags:
+    """For each entry whether any entry of the same row is flagged."""
+    some = np.zeros(count, dtype=np.bool_)
+    some[rows[flags]] = True
+    return some[rows]
