@@ -209,6 +209,19 @@ SHARING = Case(
     ),
 )
 
+RESOLVE = Case(
+    name="resolve",
+    title="40 nodes x 400 jobs, nodes counted: ten times a job arrives and one completes, proved to 0.01 %",
+    prepare=("benchmarks.resolve.data", "40", "1", "10"),
+    reference="gsdsl, from scratch",
+    facts={"decisions": 11},
+    arms=(
+        Arm("gsdsl, from scratch", "benchmarks.resolve.by_gsdsl", ("scratch",)),
+        Arm("gsdsl, re-solving", "benchmarks.resolve.by_gsdsl", ("incremental",)),
+    ),
+    targets=(Target("gsdsl, re-solving", "CPU solve again", against="gsdsl, from scratch", factor=1 / 5),),
+)
+
 CASES = (
     CAPACITY,
     CAPACITY_SCIP,
@@ -221,4 +234,5 @@ CASES = (
     PRICE_AWARE,
     REFORMULATION,
     SHARING,
+    RESOLVE,
 )

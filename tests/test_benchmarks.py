@@ -44,3 +44,9 @@ def test_speed_profile_arms_agree(tmp_path: Path) -> None:
     ours = facts("benchmarks.speed_profile.by_gsdsl", tmp_path, "exponential")
     assert ours == facts("benchmarks.speed_profile.by_cvxpy", tmp_path)
     assert facts("benchmarks.speed_profile.by_gsdsl", tmp_path, "mixed")["profiles"] == 12
+
+
+def test_re_solving_arms_agree(tmp_path: Path) -> None:
+    run("benchmarks.resolve.data", str(tmp_path), "1", "1", "2")
+    assert facts("benchmarks.resolve.by_gsdsl", tmp_path, "scratch") == {"decisions": 3}
+    assert facts("benchmarks.resolve.by_gsdsl", tmp_path, "incremental") == {"decisions": 3}
