@@ -1,0 +1,142 @@
+"""Decomposition against one mixed-integer problem: optimum, bound, plans; any duals; blocks of any shape."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from block_problems import any_blocks, by_type
+
+from gpusched_dsl.backends.decomposition.bounds import cleaned, lagrangian_bound, shared_bound
+from gpusched_dsl.backends.decomposition.cuts import with_rounding_cuts
+from gpusched_dsl.backends.decomposition.parts import take_apart
+from gpusched_dsl.backends.decomposition.pricing import Pricer
+from gpusched_dsl.backends.decomposition.solve import Ways, solve_by_blocks
+from gpusched_dsl.backends.highs import HighsBackend
+from gpusched_dsl.backends.protocol import SolveOptions
+from gpusched_dsl.backends.stages import with_visible_costs
+from gpusched_dsl.ir.answer import Answer, Status
+from gpusched_dsl.ir.blocks import blocks_of
+from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.ir.verify import verify
+
+HIGHS = HighsBackend()
+EXACT = SolveOptions(gap=0.0)
+SMALL = range(12)
+MANY = range(12, 150)
+
+
+def whole(problem: Problem, relaxed: bool = False) -> Answer:
+    """The problem at once, by HiGHS."""
+    if relaxed:
+        problem = replace(problem, integer=np.zeros(problem.columns, dtype=np.bool_))
+    visible, factor = with_visible_costs(problem)
+    session = HIGHS.open(visible)
+    answer = session.solve(EXACT)
+    session.close()
+    return answer if answer.objective is None else replace(answer, objective=answer.objective / factor)
+
+
+def check(problem: Problem, root: str, where: object, recognise: bool = True) -> None:
+    """The optimum where the backend may finish; else a bound below it and a plan above it that is one."""
+    blocks = blocks_of(problem, root)
+    best = whole(problem)
+    found = solve_by_blocks(problem, blocks, HIGHS, EXACT, ways=Ways(recognise=recognise))
+    assert found.status is best.status, where
+    alone = solve_by_blocks(problem, blocks, HIGHS, EXACT, ways=Ways(recognise=recognise, finish=False))
+    if best.status is Status.INFEASIBLE:
+        assert alone.values is None, where
+        return
+    assert best.objective is not None
+    slack = 1e-6 * max(1e-3, abs(best.objective))
+    assert found.objective == pytest.approx(best.objective, abs=slack), where
+    assert found.values is not None
+    assert verify(problem, found.values).feasible, where
+    sign = -1.0 if problem.objectives[0].sense == "maximize" else 1.0
+    for answer in (found, alone):
+        if answer.bound is not None:
+            assert sign * answer.bound <= sign * best.objective + slack, where
+    if alone.values is not None:
+        assert verify(problem, alone.values).feasible, where
+        assert alone.objective == pytest.approx(problem.objectives[0].value(alone.values), abs=slack), where
+        assert sign * problem.objectives[0].value(alone.values) >= sign * best.objective - slack, where
+    if alone.bound is not None:  # blocks are priced exactly, so the bound is at least the linear one
+        linear = whole(problem, relaxed=True).objective
+        assert linear is not None
+        assert sign * alone.bound >= sign * linear - 2e-6 * max(1e-3, abs(linear)), where
+
+
+def test_price_aware_instances_reach_the_optimum(tmp_path: Path) -> None:
+    for seed, problem in by_type(tmp_path, SMALL).items():
+        check(problem, "Batch", seed)
+
+
+def test_jobs_whose_last_slot_counts_are_left_to_the_backend(tmp_path: Path) -> None:
+    for seed, problem in by_type(tmp_path, range(4), mode="soft", lateness_measure="last_slot").items():
+        parts = take_apart(problem, blocks_of(problem, "Batch"))
+        assert not Pricer(parts, HIGHS).known.any()
+        check(problem, "Batch", seed)
+
+
+@pytest.mark.slow
+def test_many_price_aware_instances_reach_the_optimum(tmp_path: Path) -> None:
+    for seed, problem in by_type(tmp_path, MANY).items():
+        check(problem, "Batch", seed)
+
+
+def test_every_job_is_recognised_and_priced_as_the_backend_does(tmp_path: Path) -> None:
+    for seed, problem in by_type(tmp_path, range(8)).items():
+        parts = take_apart(problem, blocks_of(problem, "Batch"))
+        quick, slow = Pricer(parts, HIGHS), Pricer(parts, HIGHS, recognise=False)
+        assert quick.known.all(), seed
+        assert not slow.known.any()
+        random = np.random.default_rng(seed)
+        for _ in range(2):
+            costs = parts.block_costs(random.normal(0, 0.01, parts.uses))
+            one, other = quick.price(costs), slow.price(costs)
+            assert one.status is other.status, seed
+            if one.status is not Status.OPTIMAL:
+                continue
+            assert one.least == pytest.approx(other.least, abs=1e-7), seed
+            paid = np.asarray(one.points.values @ costs)
+            assert paid == pytest.approx(one.least[one.points.block], abs=1e-9)
+            point = np.zeros(problem.columns)
+            point[parts.own] = np.asarray(one.points.values.sum(axis=0)).reshape(-1)
+            inside = np.flatnonzero(parts.blocks.row >= 0)
+            activity = problem.matrix.activity(point)[inside]
+            assert (activity >= problem.row_lower[inside] - 1e-9).all()
+            assert (activity <= problem.row_upper[inside] + 1e-9).all()
+        slow.close()
+
+
+def test_the_bound_holds_at_any_duals(tmp_path: Path) -> None:
+    """Whatever the multipliers are, and with the rounding cuts as rows among the others."""
+    finite = 0
+    for seed, problem in by_type(tmp_path, range(10)).items():
+        best = whole(problem).objective
+        if best is None:
+            continue
+        parts = take_apart(problem, blocks_of(problem, "Batch"))
+        random = np.random.default_rng(seed)
+        for some in (parts, with_rounding_cuts(parts)):
+            pricer = Pricer(some, HIGHS)
+            for size in (0.0, 1e-4, 1e-2):
+                duals = cleaned(some, random.normal(0, size, some.rows) if size else np.zeros(some.rows))
+                least = pricer.price(some.block_costs(some.prices(duals))).least
+                bound = lagrangian_bound(shared_bound(some, duals), least)
+                finite += bool(np.isfinite(bound))
+                assert bound <= best + 1e-9, (seed, size)
+    assert finite > 20
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_blocks_of_any_shape_reach_the_optimum(seed: int) -> None:
+    check(any_blocks(seed), "Parts", seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(25, 400))
+def test_many_blocks_of_any_shape_reach_the_optimum(seed: int) -> None:
+    check(any_blocks(seed), "Parts", seed)
