@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 
+from gpusched_dsl.backends.by_blocks import Choice, chosen_or_refused
 from gpusched_dsl.backends.checking import NOT_FEASIBLE, CheckedPoint, checked_bound, checked_point
 from gpusched_dsl.backends.lifting import lifted
 from gpusched_dsl.backends.primal.beginning import begin
@@ -52,6 +53,7 @@ class Solving:
         self.monitor, self.tolerances = monitor, tolerances
         self.session: Session | None = None
         self.changes: Changes | None = None
+        self.choice = Choice(None)
         self.began = began
         self.load_seconds = 0.0
         self.warnings: list[Diagnostic] = []
@@ -67,6 +69,10 @@ class Solving:
         self.session, self.changes = session, changes
         try:
             check_integers(self.backend, self.problem)
+            self.choice = chosen_or_refused(self.problem, self.options.decompose)
+            if self.choice.by_blocks and self.session is not None:
+                self._close()
+                loading = Loading.NO_SESSION
             stages = self._stages(start)
         except BaseException:
             self._close()
@@ -119,19 +125,30 @@ class Solving:
         return _Stage(answer, checked, time.perf_counter() - began)
 
     def _searched(self, problem: Problem, start: Floats | None) -> Answer:
-        """Complete the start, or search for one where that is worth it, then let the backend solve."""
+        """Complete the start, or search for one where that is worth it, then let the backend solve, whole or by blocks."""
         problem = uncrossed(problem)
-        beginning = begin(problem, self.backend, self._rest_of_time(), start, self.monitor)
+        options = self._rest_of_time()
+        if self.choice.by_blocks and options.heuristic == "auto":
+            options = replace(options, heuristic="off")  # generated columns lead to points soon enough
+        beginning = begin(problem, self.backend, options, start, self.monitor)
         self.warnings.extend(beginning.warnings)
         if beginning.answer is not None:
             self._close()
             return beginning.answer
+        if self.choice.by_blocks:
+            return beginning.added_to(self._by_blocks(problem, beginning.point), problem)
         visible, factor = with_visible_costs(problem)
         options = self._rest_of_time()
         self._hand_over(visible)
         assert self.session is not None
         answer = self.session.solve(options, beginning.point, self.monitor)
         return beginning.added_to(in_own_size(answer, factor), problem)
+
+    def _by_blocks(self, problem: Problem, start: Floats | None) -> Answer:
+        from gpusched_dsl.backends.decomposition.solve import solve_by_blocks  # loads what most solves do without
+
+        assert self.choice.blocks is not None
+        return solve_by_blocks(problem, self.choice.blocks, self.backend, self._rest_of_time(), start, self.monitor)
 
     def _checked(self, problem: Problem, answer: Answer) -> tuple[Answer, CheckedPoint]:
         """Check the point; where rounding breaks it, or it is broken as it is, try to repair it first."""

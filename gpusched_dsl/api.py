@@ -352,6 +352,6 @@ def _why_rebuilt(solved: Solved) -> str | None:
         Loading.TERMS_CHANGED: "the structure changed: other nonlinear terms, or other columns beside them",
         Loading.BACKEND_CANNOT_UPDATE: f"the backend `{solved.backend.name}` cannot change a loaded problem",
         Loading.SEVERAL_OBJECTIVES: "several objectives are solved one after the other, each from anew",
-        Loading.NO_SESSION: "there was no loaded problem: the last one needed no solver, or it was closed",
+        Loading.NO_SESSION: "there was no loaded problem: it needed no solver, was solved by blocks, or was closed",
     }
     return reasons.get(solved.loading)
