@@ -125,7 +125,7 @@ class Solving:
         return _Stage(answer, checked, time.perf_counter() - began)
 
     def _searched(self, problem: Problem, start: Floats | None) -> Answer:
-        """Complete the start, or search for one where that is worth it, then let the backend solve, whole or by blocks."""
+        """Complete the start, or search for one where that is worth it, then solve by blocks, or by the backend."""
         problem = uncrossed(problem)
         options = self._rest_of_time()
         if self.choice.by_blocks and options.heuristic == "auto":
