@@ -19,8 +19,8 @@ from gpusched_dsl.ir.changes import Changes, changes
 from gpusched_dsl.ir.problem import Floats, Problem
 from gpusched_dsl.ir.verify import Tolerances
 
-# Where a smaller part of all columns and rows was there before, a basis of the earlier problem says little: with a quarter
-# of the jobs replaced the relaxation takes as long from it as from the beginning (40 nodes, 400 jobs), with 5 % a third.
+# Where a smaller part of all columns and rows was there before, a basis of the earlier problem says little: with a
+# quarter of the jobs replaced (40 nodes, 400 jobs) the relaxation takes as long from it as without, with 5 % a third.
 LEAST_KEPT = 0.5
 
 
