@@ -22,6 +22,7 @@ LIMITS = {
     "solutions": "the solver's limit of solutions",
     "objective": "the solver's limit on the objective",
     "memory": "the solver's memory limit",
+    "patterns": "what the patterns that were found allow",
     "accuracy": "the accuracy that the solver reached",
 }
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gpusched_dsl.compiling.aggregation.assembling import Aggregated, assembled
 from gpusched_dsl.compiling.aggregation.components import components_of
+from gpusched_dsl.compiling.aggregation.counts import by_counts
+from gpusched_dsl.compiling.aggregation.means import by_means
 from gpusched_dsl.compiling.aggregation.parts import Component, Part, Treatment
 from gpusched_dsl.compiling.aggregation.patterns import by_patterns
 from gpusched_dsl.compiling.limits import Limits
@@ -17,7 +20,11 @@ from gpusched_dsl.language.checked import CheckedModel, CheckedSet
 from gpusched_dsl.language.source import Span
 
 # Tried in this order on every component; the first that proves itself exact is taken.
-TREATMENTS: tuple[Treatment, ...] = (by_patterns,)
+TREATMENTS: Mapping[str, Treatment] = {
+    "taken as means": by_means,
+    "counted by pattern": by_patterns,
+    "counted slot by slot": by_counts,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,14 +77,17 @@ def _aggregated(small: Quotient) -> Aggregated:
 
 
 def _treated(small: Quotient, component: Component) -> Part:
-    refused: Obstacle | None = None
-    for treatment in TREATMENTS:
+    refused: dict[str, Obstacle] = {}
+    for way, treatment in TREATMENTS.items():
         try:
             return treatment(small, component)
         except Obstacle as obstacle:
-            refused = refused or obstacle
-    assert refused is not None
-    raise refused
+            refused[way] = obstacle
+    if not small.problem.integer[component.columns].any():
+        raise refused["taken as means"]
+    del refused["taken as means"]
+    reasons = "; ".join(f"they cannot be {way}, as {obstacle}" for way, obstacle in refused.items())
+    raise Obstacle(reasons, next(reversed(refused.values())).span)
 
 
 def _nonlinear_place(small: Quotient) -> Span | None:

@@ -21,13 +21,15 @@ class Aggregated:
     """`problem` has the same optimum as the problem of all elements.
 
     Its first columns are the columns `kept` of the quotient's problem, those of no element or of one that is alone in
-    its class; behind them come the columns of the parts, in order.
+    its class; behind them come the columns of the parts, in order. Its first rows are the quotient's `rows`, behind
+    them come those of the parts.
     """
 
     quotient: Quotient
     parts: tuple[Part, ...]
     problem: Problem
     kept: Codes
+    rows: Codes
 
     def expanded(self, point: Floats) -> Spread:
         """The values of every column of the full problem at a point whose integer columns are whole."""
@@ -104,7 +106,7 @@ def assembled(quotient: Quotient, parts: Sequence[Part]) -> Aggregated:
         row_upper=upper,
         objectives=tuple(_objective(o, reading, weights) for o in problem.objectives),
     )
-    return Aggregated(quotient, tuple(parts), whole, kept)
+    return Aggregated(quotient, tuple(parts), whole, kept, rows)
 
 
 def _of_one(quotient: Quotient, replaced: NDArray[np.bool_]) -> Floats:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from gpusched_dsl.compiling.aggregation.implied import implied_links
 from gpusched_dsl.compiling.aggregation.parts import Component
+from gpusched_dsl.compiling.aggregation.whole_by_rows import whole_by_rows
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
 from gpusched_dsl.compiling.symmetry.quotient import Quotient, place_of
 from gpusched_dsl.ir.domains import Codes, Domain, Universe
@@ -145,7 +146,9 @@ def _template(quotient: Quotient, component: Component, rows: Codes, root: Unive
     position, member = position.reshape(-1), member.reshape(-1)
     table = np.full((len(members), len(position_kinds)), -1, dtype=np.int64)
     table[member, position] = component.columns[~is_hub]
-    _refuse_unlike_bounds(quotient, table)
+    of_member = _placed(quotient, problem.constraints, rows, root).member >= 0
+    whole = whole_by_rows(quotient, component.columns, rows, of_member)
+    _refuse_unlike_bounds(quotient, component.columns[~is_hub], whole[~is_hub])
 
     place = np.empty(len(component.columns), dtype=np.int64)  # positions first, hubs behind
     place[~is_hub] = position
@@ -239,10 +242,8 @@ class _Rows:
         raise Obstacle(f"`{family.name}` {why} of an element of `{self.quotient.root}`", family.span)
 
 
-def _refuse_unlike_bounds(quotient: Quotient, table: Codes) -> None:
+def _refuse_unlike_bounds(quotient: Quotient, used: Codes, whole: NDArray[np.bool_]) -> None:
     problem = quotient.problem
-    used = table[table >= 0]
-    whole = problem.integer[used]
     bad = np.flatnonzero((problem.lower[used] != 0) | (problem.upper[used] != 1) | ~whole)
     if len(bad):
         family = problem.column_family(int(used[bad[0]]))

@@ -25,163 +25,40 @@ Source: P. C. Gilmore, R. E. Gomory, A linear programming approach to the cuttin
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from gpusched_dsl.compiling.aggregation.enumeration import ROUNDING, Wholes, whole_points
-from gpusched_dsl.compiling.aggregation.members import template_of
-from gpusched_dsl.compiling.aggregation.parts import Component, NewColumns, NewRows, Part, Sparse, Spread
-from gpusched_dsl.compiling.symmetry.generic import Obstacle
+from gpusched_dsl.compiling.aggregation.enumeration import TooMany, Wholes
+from gpusched_dsl.compiling.aggregation.parts import Component, Growing, NewColumns, NewRows, Part, Sparse, Spread
+from gpusched_dsl.compiling.aggregation.pricing import Pricing
+from gpusched_dsl.compiling.aggregation.uses import Patterns, Uses
 from gpusched_dsl.compiling.symmetry.quotient import Quotient
 from gpusched_dsl.ir.domains import Codes, Domain, Interval, Tuples
 from gpusched_dsl.ir.matrix import Floats
 
-MOST_STATES = 2_000
-MOST_PATTERNS = 20_000
-
 
 def by_patterns(quotient: Quotient, component: Component) -> Part:
-    """The part that counts patterns; raises Obstacle where the theorem does not apply or there are too many."""
-    return _Patterns(quotient, component).part()
+    """The part that counts patterns; raises Obstacle where the theorem does not apply.
+
+    Where there are too many patterns to list, those that matter are to be found while solving (`Part.growing`).
+    """
+    uses = Uses(quotient, component)
+    try:
+        return _Counting(uses, uses.listed(), complete=True).part()
+    except TooMany:
+        pricing = Pricing(uses)
+        return _Counting(uses, pricing.seeds(), complete=False).part(pricing)
 
 
-@dataclass(frozen=True, eq=False)
-class _Found:
-    """`hubs[p]` and `counts[p]` of every pattern; `closed`: fewer members never break a row."""
-
-    hubs: Wholes
-    counts: Wholes
-    closed: bool
-
-
-class _Patterns:
-    def __init__(self, quotient: Quotient, component: Component) -> None:
-        self.quotient, self.component = quotient, component
-        self.template = template_of(quotient, component)
-        self.elements = np.flatnonzero(quotient.classes.of == component.kind)
-        self.states = self._states()
-        self.able = self._members_able()
-        self.found = self._patterns()
-
-    # --- what one element can be used for ----------------------------------------------------------------------------
-
-    def _states(self) -> Wholes:
-        template = self.template
-        positions = template.column.shape[1]
-        if not positions:
-            return np.zeros((0, 0), dtype=np.int64)
-        low, high = self._hub_bounds()
-        ends = np.stack((template.single.hubs * low, template.single.hubs * high))
-        lower = template.single.lower - ends.max(axis=0).sum(axis=1)
-        upper = template.single.upper - ends.min(axis=0).sum(axis=1)
-        one = template.exclusive.astype(np.float64)[None, :]
-        order = np.argsort(~template.exclusive, kind="stable")
-        matrix = np.concatenate((template.single.positions, one))[:, order]
-        found = whole_points(
-            matrix,
-            np.append(lower, -np.inf),
-            np.append(upper, 1.0),
-            np.zeros(positions, dtype=np.int64),
-            np.ones(positions, dtype=np.int64),
-            MOST_STATES,
-        )
-        states = np.zeros_like(found)
-        states[:, order] = found
-        states = states[states.any(axis=1)]
-        if not (states @ template.exclusive.astype(np.int64) > 0).all():
-            family = self.quotient.problem.column_family(int(template.column.max()))
-            what = f"no row keeps `{family.name}` from being 1 on several elements of `{self.quotient.root}`"
-            raise Obstacle(what, family.span)
-        return states[np.lexsort(states.T[::-1])][::-1]
-
-    def _hub_bounds(self) -> tuple[Wholes, Wholes]:
-        problem, hubs = self.quotient.problem, self.template.hubs
-        low, high = problem.lower[hubs], problem.upper[hubs]
-        bad = np.flatnonzero(~problem.integer[hubs] | ~np.isfinite(low) | ~np.isfinite(high))
-        if len(bad):
-            family = problem.column_family(int(hubs[bad[0]]))
-            why = "is not whole" if not problem.integer[hubs[bad[0]]] else "has no bounds"
-            raise Obstacle(f"`{family.name}` {why}, so the uses of one element cannot be listed", family.span)
-        return np.ceil(low - ROUNDING).astype(np.int64), np.floor(high + ROUNDING).astype(np.int64)
-
-    def _members_able(self) -> NDArray[np.bool_]:
-        """Which members (rows) have all positions of which states."""
-        has = (self.template.column >= 0).astype(np.int64)
-        return np.asarray(has @ self.states.T == self.states.sum(axis=1))
-
-    def _patterns(self) -> _Found:
-        template = self.template
-        common = template.common
-        weight = common.positions @ self.states.T if len(self.states) else np.zeros((len(common.lower), 0))
-        able = self.able.sum(axis=0).astype(np.int64)
-        closed = bool((weight >= 0).all() and (~np.isfinite(common.lower) | (weight == 0).all(axis=1)).all())
-        low, high = self._hub_bounds()
-        hubs = self._hub_values(weight, able, low, high)
-        allowed = self._allowed(hubs)
-        hub_parts: list[Wholes] = []
-        count_parts: list[Wholes] = []
-        for value, states in zip(hubs, allowed, strict=True):
-            used = np.flatnonzero(states & (able > 0))
-            used = used[np.argsort(-weight[:, used].sum(axis=0), kind="stable")]
-            shift = common.hubs @ value
-            lower, upper = common.lower - shift, common.upper - shift
-            most = self._at_most(weight[:, used], upper, able[used])
-            points = whole_points(weight[:, used], lower, upper, np.zeros_like(most), most, MOST_PATTERNS)
-            if closed:
-                points = _maximal(points, weight[:, used], upper, most)
-            counts = np.zeros((len(points), len(self.states)), dtype=np.int64)
-            counts[:, used] = points
-            hub_parts.append(np.tile(value, (len(points), 1)))
-            count_parts.append(counts)
-            if sum(map(len, count_parts)) > MOST_PATTERNS:
-                raise Obstacle(f"one element of `{self.quotient.root}` has more than {MOST_PATTERNS:,} ways to be used")
-        if not count_parts:
-            return _Found(np.zeros((0, len(low)), np.int64), np.zeros((0, len(self.states)), np.int64), closed)
-        return _Found(np.concatenate(hub_parts), np.concatenate(count_parts), closed)
-
-    def _hub_values(self, weight: Floats, able: Wholes, low: Wholes, high: Wholes) -> Wholes:
-        """The values of hubs that some members complete, with members absent from the element allowed."""
-        common, single = self.template.common, self.template.single
-        ends = np.stack((np.zeros_like(weight), weight * able))
-        lower = common.lower - ends.max(axis=0).sum(axis=1)
-        upper = common.upper - ends.min(axis=0).sum(axis=1)
-        wide = whole_points(common.hubs, lower, upper, low, high, MOST_PATTERNS)
-        activity = wide @ single.hubs.T
-        slack = ROUNDING * np.maximum(1.0, np.abs(single.hubs).max(axis=1, initial=0.0))
-        absent = ((activity <= single.upper + slack) & (activity >= single.lower - slack)).all(axis=1)
-        if not absent.all():
-            what = f"an element of `{self.quotient.root}` could be used with all members only"
-            raise Obstacle(what, self.quotient.problem.row_family(int(self.component.rows[0])).span)
-        return wide
-
-    def _allowed(self, hubs: Wholes) -> NDArray[np.bool_]:
-        """Which states (columns) a member may have with which values of the hubs (rows)."""
-        single = self.template.single
-        if not len(single.lower) or not len(self.states):
-            return np.ones((len(hubs), len(self.states)), dtype=np.bool_)
-        slack = ROUNDING * np.maximum(1.0, np.abs(single.positions).max(axis=1, initial=0.0))
-        of_hubs, of_states = hubs @ single.hubs.T, self.states @ single.positions.T
-        allowed = np.ones((len(hubs), len(self.states)), dtype=np.bool_)
-        for row in range(len(single.lower)):
-            activity = of_hubs[:, row, None] + of_states[None, :, row]
-            allowed &= (activity <= single.upper[row] + slack[row]) & (activity >= single.lower[row] - slack[row])
-        return allowed
-
-    def _at_most(self, weight: Floats, upper: Floats, able: Wholes) -> Wholes:
-        """How many members can have each state, as far as single rows without negative entries tell."""
-        most = able.copy()
-        for row in np.flatnonzero(np.isfinite(upper) & (weight >= 0).all(axis=1)).tolist():
-            with np.errstate(divide="ignore", invalid="ignore"):
-                room = np.where(weight[row] > 0, np.floor(upper[row] / weight[row] + ROUNDING), np.inf)
-            most = np.minimum(most, np.maximum(room, 0)).astype(np.int64)
-        return most
+class _Counting:
+    def __init__(self, uses: Uses, found: Patterns, complete: bool) -> None:
+        self.uses, self.found, self.complete = uses, found, complete
+        self.quotient, self.component, self.template = uses.quotient, uses.component, uses.template
+        self.elements, self.states, self.able = uses.elements, uses.states, uses.able
 
     # --- the part ----------------------------------------------------------------------------------------------------
 
-    def part(self) -> Part:
+    def part(self, pricing: Pricing | None = None) -> Part:
         found = self.found
         member, state = np.nonzero(self.able)
         ways, patterns = len(member), len(found.counts)
@@ -193,7 +70,7 @@ class _Patterns:
         total = np.array([float(len(self.elements))])
         span = self.quotient.problem.column_family(int(self.component.columns[0])).span
         rows = (
-            NewRows("places", _numbers(len(self.states)), places, none if found.closed else zero, zero, span=span),
+            NewRows("places", _numbers(len(self.states)), places, none if self.uses.closed else zero, zero, span=span),
             NewRows(self.quotient.root, self._own_domain(), everything, total, total, span=span),
         )
         return Part(
@@ -203,9 +80,34 @@ class _Patterns:
             self._sums(member, state),
             lambda values, shared: self._expanded(values, member, state),
             lambda spread: self._gathered(spread, member, state),
-            f"{len(self.elements):,} elements counted by {patterns:,} patterns of {len(self.states):,} states",
+            f"{len(self.elements):,} elements counted by {self._patterns_text()} of {len(self.states):,} states",
             "every element has one of the listed patterns, and members fill the places that the patterns leave",
+            None if pricing is None else self._growing(pricing),
         )
+
+    def _patterns_text(self) -> str:
+        return f"{len(self.found.counts):,} patterns" if self.complete else "patterns found while solving,"
+
+    def _growing(self, pricing: Pricing) -> Growing:
+        hub_places = np.searchsorted(self.component.columns, self.template.hubs)
+
+        def costs(reduced: Floats, duals: tuple[Floats, ...]) -> tuple[Floats, float]:
+            places, everything = duals
+            return pricing.costs(reduced[hub_places], places), -float(everything[0])
+
+        def grown(points: Wholes) -> Part | None:
+            more = pricing.patterns(points)
+            hubs, counts = (
+                np.concatenate((self.found.hubs, more.hubs)),
+                np.concatenate((self.found.counts, more.counts)),
+            )
+            _, first = np.unique(np.concatenate((hubs, counts), axis=1), axis=0, return_index=True)
+            first = np.sort(first)
+            if len(first) == len(self.found.hubs):
+                return None
+            return _Counting(self.uses, Patterns(hubs[first], counts[first]), complete=False).part(pricing)
+
+        return Growing(pricing.problem, costs, grown)
 
     def _way_columns(self, member: Codes, state: Codes) -> NewColumns:
         """Columns X: named after the variable where every state is one of its columns."""
@@ -299,21 +201,11 @@ class _Patterns:
             same = (self.found.hubs == hubs[element]).all(axis=1)
             enough = (self.found.counts >= counts[element]).all(axis=1)
             exact = (self.found.counts == counts[element]).all(axis=1)
-            fits = np.flatnonzero(same & (enough if self.found.closed else exact))
+            fits = np.flatnonzero(same & (enough if self.uses.closed else exact))
             if not len(fits):
                 return None
             values[len(member) + fits[0]] += 1.0
         return values
-
-
-def _maximal(points: Wholes, weight: Floats, upper: Floats, most: Wholes) -> Wholes:
-    """Those to which no member can be added."""
-    room = upper - points @ weight.T  # points x rows
-    slack = ROUNDING * np.maximum(1.0, np.abs(weight).max(axis=1, initial=0.0))
-    more = np.zeros(len(points), dtype=np.bool_)
-    for state in range(weight.shape[1]):
-        more |= (points[:, state] < most[state]) & (weight[:, state] <= room + slack).all(axis=1)
-    return points[~more]
 
 
 def _numbers(count: int) -> Domain:

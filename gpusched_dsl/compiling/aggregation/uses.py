@@ -1,0 +1,161 @@
+"""What one element can be used for: the states that members may have on it, and its patterns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpusched_dsl.compiling.aggregation.enumeration import ROUNDING, TooMany, Wholes, whole_points
+from gpusched_dsl.compiling.aggregation.members import template_of
+from gpusched_dsl.compiling.aggregation.parts import Component
+from gpusched_dsl.compiling.symmetry.generic import Obstacle
+from gpusched_dsl.compiling.symmetry.quotient import Quotient
+from gpusched_dsl.ir.matrix import Floats
+
+MOST_STATES = 2_000
+MOST_PATTERNS = 20_000
+
+
+@dataclass(frozen=True, eq=False)
+class Patterns:
+    """`hubs[p]` and `counts[p]` (members in each state) of every pattern."""
+
+    hubs: Wholes
+    counts: Wholes
+
+
+class Uses:
+    """The states of members and the rows that patterns keep.
+
+    `states` (states x positions) are 0/1; `able[m, s]` tells which members have all positions of which states;
+    `weight` (common rows x states) is what a member in a state adds to the rows over members.
+    """
+
+    def __init__(self, quotient: Quotient, component: Component) -> None:
+        self.quotient, self.component = quotient, component
+        self.template = template_of(quotient, component)
+        self.elements = np.flatnonzero(quotient.classes.of == component.kind)
+        self.low, self.high = self._hub_bounds()
+        self.states = self._states()
+        has = (self.template.column >= 0).astype(np.int64)
+        self.able = np.asarray(has @ self.states.T == self.states.sum(axis=1))
+        self.members = self.able.sum(axis=0).astype(np.int64)
+        common = self.template.common
+        self.weight = common.positions @ self.states.T if len(self.states) else np.zeros((len(common.lower), 0))
+        upper_only = ~np.isfinite(common.lower) | (self.weight == 0).all(axis=1)
+        self.closed = bool((self.weight >= 0).all() and upper_only.all())
+        self._refuse_needed_members()
+
+    def _states(self) -> Wholes:
+        template = self.template
+        positions = template.column.shape[1]
+        if not positions:
+            return np.zeros((0, 0), dtype=np.int64)
+        ends = np.stack((template.single.hubs * self.low, template.single.hubs * self.high))
+        lower = template.single.lower - ends.max(axis=0).sum(axis=1)
+        upper = template.single.upper - ends.min(axis=0).sum(axis=1)
+        one = template.exclusive.astype(np.float64)[None, :]
+        order = np.argsort(~template.exclusive, kind="stable")
+        matrix = np.concatenate((template.single.positions, one))[:, order]
+        found = whole_points(
+            matrix,
+            np.append(lower, -np.inf),
+            np.append(upper, 1.0),
+            np.zeros(positions, dtype=np.int64),
+            np.ones(positions, dtype=np.int64),
+            MOST_STATES,
+        )
+        states = np.zeros_like(found)
+        states[:, order] = found
+        states = states[states.any(axis=1)]
+        if not (states @ template.exclusive.astype(np.int64) > 0).all():
+            family = self.quotient.problem.column_family(int(template.column.max()))
+            what = f"no row keeps `{family.name}` from being 1 on several elements of `{self.quotient.root}`"
+            raise Obstacle(what, family.span)
+        return states[np.lexsort(states.T[::-1])][::-1]
+
+    def _hub_bounds(self) -> tuple[Wholes, Wholes]:
+        problem, hubs = self.quotient.problem, self.template.hubs
+        low, high = problem.lower[hubs], problem.upper[hubs]
+        bad = np.flatnonzero(~problem.integer[hubs] | ~np.isfinite(low) | ~np.isfinite(high))
+        if len(bad):
+            family = problem.column_family(int(hubs[bad[0]]))
+            why = "is not whole" if not problem.integer[hubs[bad[0]]] else "has no bounds"
+            raise Obstacle(f"`{family.name}` {why}, so the uses of one element cannot be listed", family.span)
+        return np.ceil(low - ROUNDING).astype(np.int64), np.floor(high + ROUNDING).astype(np.int64)
+
+    def listed(self) -> Patterns:
+        """All patterns, of closed rows those to which no member can be added; raises Obstacle for too many."""
+        common, weight = self.template.common, self.weight
+        hubs = self._hub_values()
+        allowed = self.allowed(hubs)
+        hub_parts = [np.zeros((0, len(self.low)), dtype=np.int64)]
+        count_parts = [np.zeros((0, len(self.states)), dtype=np.int64)]
+        for value, states in zip(hubs, allowed, strict=True):
+            used = np.flatnonzero(states & (self.members > 0))
+            used = used[np.argsort(-weight[:, used].sum(axis=0), kind="stable")]
+            shift = common.hubs @ value
+            lower, upper = common.lower - shift, common.upper - shift
+            most = self._at_most(weight[:, used], upper, self.members[used])
+            points = whole_points(weight[:, used], lower, upper, np.zeros_like(most), most, MOST_PATTERNS)
+            if self.closed:
+                points = _maximal(points, weight[:, used], upper, most)
+            counts = np.zeros((len(points), len(self.states)), dtype=np.int64)
+            counts[:, used] = points
+            hub_parts.append(np.tile(value, (len(points), 1)))
+            count_parts.append(counts)
+            if sum(map(len, count_parts)) > MOST_PATTERNS:
+                raise TooMany(f"one element of `{self.quotient.root}` has more than {MOST_PATTERNS:,} ways to be used")
+        return Patterns(np.concatenate(hub_parts), np.concatenate(count_parts))
+
+    def _hub_values(self) -> Wholes:
+        """The values of hubs that some members complete."""
+        common = self.template.common
+        ends = np.stack((np.zeros_like(self.weight), self.weight * self.members))
+        lower = common.lower - ends.max(axis=0).sum(axis=1)
+        upper = common.upper - ends.min(axis=0).sum(axis=1)
+        return whole_points(common.hubs, lower, upper, self.low, self.high, MOST_PATTERNS)
+
+    def _refuse_needed_members(self) -> None:
+        """A row of one member must hold where the member is absent, whatever the hubs are."""
+        single = self.template.single
+        ends = np.stack((single.hubs * self.low, single.hubs * self.high))
+        least, most = ends.min(axis=0).sum(axis=1), ends.max(axis=0).sum(axis=1)
+        slack = ROUNDING * np.maximum(1.0, np.abs(single.hubs).max(axis=1, initial=0.0))
+        if ((most > single.upper + slack) | (least < single.lower - slack)).any():
+            what = f"an element of `{self.quotient.root}` could be used with all members only"
+            raise Obstacle(what, self.quotient.problem.row_family(int(self.component.rows[0])).span)
+
+    def allowed(self, hubs: Wholes) -> NDArray[np.bool_]:
+        """Which states (columns) a member may have with which values of the hubs (rows)."""
+        single = self.template.single
+        if not len(single.lower) or not len(self.states):
+            return np.ones((len(hubs), len(self.states)), dtype=np.bool_)
+        slack = ROUNDING * np.maximum(1.0, np.abs(single.positions).max(axis=1, initial=0.0))
+        of_hubs, of_states = hubs @ single.hubs.T, self.states @ single.positions.T
+        allowed = np.ones((len(hubs), len(self.states)), dtype=np.bool_)
+        for row in range(len(single.lower)):
+            activity = of_hubs[:, row, None] + of_states[None, :, row]
+            allowed &= (activity <= single.upper[row] + slack[row]) & (activity >= single.lower[row] - slack[row])
+        return allowed
+
+    def _at_most(self, weight: Floats, upper: Floats, able: Wholes) -> Wholes:
+        """How many members can have each state, as far as single rows without negative entries tell."""
+        most = able.copy()
+        for row in np.flatnonzero(np.isfinite(upper) & (weight >= 0).all(axis=1)).tolist():
+            with np.errstate(divide="ignore", invalid="ignore"):
+                room = np.where(weight[row] > 0, np.floor(upper[row] / weight[row] + ROUNDING), np.inf)
+            most = np.minimum(most, np.maximum(room, 0)).astype(np.int64)
+        return most
+
+
+def _maximal(points: Wholes, weight: Floats, upper: Floats, most: Wholes) -> Wholes:
+    """Those to which no member can be added."""
+    room = upper - points @ weight.T  # points x rows
+    slack = ROUNDING * np.maximum(1.0, np.abs(weight).max(axis=1, initial=0.0))
+    more = np.zeros(len(points), dtype=np.bool_)
+    for state in range(weight.shape[1]):
+        more |= (points[:, state] < most[state]) & (weight[:, state] <= room + slack).all(axis=1)
+    return points[~more]
