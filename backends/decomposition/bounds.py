@@ -63,7 +63,7 @@ def reduced_costs(parts: Parts, duals: Floats) -> Floats:
     """`c - A^T v` of the shared columns; 0 where it is not larger than the rounding errors it was computed with."""
     reduced = parts.shared_cost - parts.a.T @ duals
     size = np.abs(parts.shared_cost) + abs(parts.a).T @ np.abs(duals)
-    return np.where(np.abs(reduced) <= ZERO * size, 0.0, reduced)
+    return np.asarray(np.where(np.abs(reduced) <= ZERO * size, 0.0, reduced))
 
 
 def shared_bound(parts: Parts, duals: Floats) -> SharedBound:
@@ -88,7 +88,7 @@ def lagrangian_bound(shared: SharedBound, least: Floats) -> float:
 
 def _signed(duals: Floats, finite_low: np.ndarray, finite_high: np.ndarray) -> Floats:
     duals = np.where(finite_low, duals, np.minimum(duals, 0.0))
-    return np.where(finite_high, duals, np.maximum(duals, 0.0))
+    return np.asarray(np.where(finite_high, duals, np.maximum(duals, 0.0)))
 
 
 def _best_entries(indptr: np.ndarray, indices: np.ndarray, columns: np.ndarray, use_of: np.ndarray) -> np.ndarray:

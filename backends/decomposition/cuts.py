@@ -4,13 +4,12 @@ For whole n >= 0 and `sum a_j n_j >= b` with a >= 0 and b > 0, division by any d
 
     sum_j (floor(a_j / d) + min(1, frac(a_j / d) / frac(b / d))) n_j >= ceil(b / d)
 
-where frac(b / d) > 0 (Nemhauser and Wolsey, Integer and Combinatorial Optimization, II.1.7). With d = a_k the coefficient
-of n_k is 1: where n_k alone serves, ceil(b / a_k) of them are needed. One cut for each distinct a_k of each row.
+where frac(b / d) > 0 (Nemhauser and Wolsey, Integer and Combinatorial Optimization, II.1.7). With d = a_k the
+coefficient of n_k is 1: where n_k alone serves, ceil(b / a_k) of them are needed. One cut for each distinct a_k of each
+row.
 """
 
 from __future__ import annotations
-
-from dataclasses import replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -33,9 +32,7 @@ def with_rounding_cuts(parts: Parts) -> Parts:
     bad_entry = ~good[a.indices]
     row_of = np.repeat(np.arange(parts.rows), counts)
     fits[row_of[bad_entry]] = False
-    pieces = [
-        _cuts(a, np.where(sign > 0, parts.lower, -parts.upper), fits, sign, row_of) for sign in (1.0, -1.0)
-    ]
+    pieces = [_cuts(a, np.where(sign > 0, parts.lower, -parts.upper), fits, sign, row_of) for sign in (1.0, -1.0)]
     for rows, sides in pieces:
         if len(sides):
             parts = parts.with_rows(rows, sides)
@@ -72,10 +69,3 @@ def _cuts(
     values = np.where(rest > 0, values, whole)
     rows = sp.csr_array((values, a.indices[at], starts), shape=(len(number), a.shape[1]))
     return rows, np.ceil(divided)
-
-
-def without_cuts(parts: Parts, rows: int) -> Parts:
-    """The parts with their first rows only."""
-    return replace(
-        parts, a=parts.a[:rows], lower=parts.lower[:rows], upper=parts.upper[:rows], use_of=parts.use_of[:rows]
-    )

@@ -1,8 +1,8 @@
 """Column generation: points are added where a block has one cheaper than the master knows, until the bound is near.
 
-Duals of the master jump about from round to round. Blocks are therefore priced at a point between the duals with the best
-bound so far and those of the master (Wentges, Weighted Dantzig-Wolfe decomposition, 1997): a point is found there that
-improves the master, or the bound improves, or the next round prices at the master's own duals.
+Duals of the master jump about from round to round. Blocks are therefore priced at a point between the duals with the
+best bound so far and those of the master (Wentges, Weighted Dantzig-Wolfe decomposition, 1997): new points are found
+there, or the bound improves, or the blocks are priced at the master's own duals.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from gpusched_dsl.backends.decomposition.bounds import cleaned, lagrangian_bound, shared_bound
 from gpusched_dsl.backends.decomposition.master import Master, MasterAnswer
 from gpusched_dsl.backends.decomposition.parts import Parts
-from gpusched_dsl.backends.decomposition.points import Pool
+from gpusched_dsl.backends.decomposition.points import Points, Pool
 from gpusched_dsl.backends.decomposition.pricing import Pricer
 from gpusched_dsl.backends.decomposition.watch import Watch
 from gpusched_dsl.ir.answer import Status
@@ -54,9 +54,9 @@ class Generation:
         generation.add(priced.points)
         return generation
 
-    def add(self, points: object) -> int:
+    def add(self, points: Points) -> int:
         """Take points into pool and master; how many were new."""
-        new = self.pool.add(points)  # type: ignore[arg-type]
+        new = self.pool.add(points)
         self.master.add(new)
         return new.count
 

@@ -29,7 +29,7 @@ INFINITE = highspy.kHighsInf
 
 @dataclass(frozen=True, eq=False)
 class MasterAnswer:
-    """`duals` of the rows of `Parts`, `shared` and `weights` the point; `slack` how much of each use is missing or too much."""
+    """`duals` of the rows of `Parts`, `shared` and `weights` the point, `slack` by how much each use is off."""
 
     value: float
     duals: Floats

@@ -75,7 +75,7 @@ class Parts:
     def prices(self, duals: Floats) -> Floats:
         """The price of each use from the duals of `rows`."""
         using = self.use_of >= 0
-        return np.bincount(self.use_of[using], weights=duals[using], minlength=self.uses)
+        return np.bincount(self.use_of[using], weights=duals[using], minlength=self.uses).astype(np.float64, copy=False)
 
     def block_costs(self, prices: Floats) -> Floats:
         """What each own column costs when uses have these prices (duals: what a unit of use takes off the cost)."""
@@ -151,4 +151,5 @@ def _equal_rows(rows: sp.csr_array) -> tuple[Codes, Codes]:
 
 def _same(rows: sp.csr_array, some: Codes, others: Codes) -> NDArray[np.bool_]:
     difference = abs(rows[some] - rows[others])
-    return np.asarray(difference.max(axis=1).toarray()).reshape(-1) == 0.0
+    largest = np.asarray(difference.max(axis=1).toarray()).reshape(-1)
+    return np.asarray(largest == 0.0)

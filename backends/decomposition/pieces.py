@@ -1,8 +1,8 @@
 """Pieces of the shared part: what rows with whole columns hold together when the use by blocks is given.
 
-Shared columns are joined by the rows that hold a whole column; each component with whole columns is a piece, such as the
-nodes that serve and train in one slot. Rows of continuous columns only may cross from piece to piece, as switching on
-does from slot to slot. A piece is small, so its best whole values are found by branch and bound in a moment: without
+Shared columns are joined by the rows that hold a whole column; each component with whole columns is a piece, such as
+the nodes that serve and train in one slot. Rows of continuous columns only may cross from piece to piece, as switching
+on does from slot to slot. A piece is small, so its best whole values are found by branch and bound in a moment: without
 the crossing rows (`choose`), or with all else held where it is (`improve`), which never makes a plan worse.
 """
 
@@ -102,7 +102,8 @@ class Pieces:
             extra = self._movable(rows, columns)
             columns = np.concatenate((columns, extra))
             rows = np.unique(np.concatenate((rows, _rows_of(self._by_column, extra))))
-            found = self._solve(columns, rows, (used, used), values, None if broken else values[columns], watch, BETTER_GAP)
+            start = None if broken else values[columns]
+            found = self._solve(columns, rows, (used, used), values, start, watch, BETTER_GAP)
             if found is not None:
                 before = float(parts.shared_cost[columns] @ values[columns])
                 if broken or float(parts.shared_cost[columns] @ found) < before - 1e-9 * abs(before):
@@ -116,7 +117,7 @@ class Pieces:
         near = np.setdiff1d(np.unique(a[rows].indices), columns)
         near = near[~self._parts.whole[near]]
         counts = np.diff(self._by_column.indptr)[near]
-        return near[counts == 1]
+        return np.asarray(near[counts == 1])
 
     def _solve(
         self,
@@ -148,7 +149,8 @@ class Pieces:
         highs.setOptionValue("threads", 1)
         highs.setOptionValue("mip_rel_gap", gap)
         left = watch.seconds_left
-        highs.setOptionValue("time_limit", PIECE_SECONDS if left is None else min(PIECE_SECONDS, max(left, LEAST_SECONDS)))
+        seconds = PIECE_SECONDS if left is None else min(PIECE_SECONDS, max(left, LEAST_SECONDS))
+        highs.setOptionValue("time_limit", seconds)
         numbers = parts.shared[columns]
         highs.passModel(
             len(columns), len(rows), inner.nnz, int(highspy.MatrixFormat.kRowwise), int(highspy.ObjSense.kMinimize),

@@ -48,7 +48,7 @@ class Lanes:
 
 @dataclass(frozen=True, eq=False)
 class _Bucket:
-    """Lanes computed together, the longest first; all count idle slots, or all active ones. `alive[t]` have a slot t."""
+    """Lanes computed together, the longest first; all count idle slots or all active ones. `alive[t]` have a slot t."""
 
     lanes: Codes
     lengths: Codes
@@ -119,9 +119,7 @@ def _groups(last: Codes, lengths: Codes, possible: NDArray[np.bool_]) -> list[Co
     return groups
 
 
-def _solve(
-    bucket: _Bucket, slot_cost: Floats, start_cost: Floats, values: Floats, active: NDArray[np.bool_]
-) -> None:
+def _solve(bucket: _Bucket, slot_cost: Floats, start_cost: Floats, values: Floats, active: NDArray[np.bool_]) -> None:
     """One group of lanes; writes into `values` (per lane) and `active` (per slot)."""
     lanes, width = len(bucket.lanes), int(bucket.last.max()) + 1
     counts_idle = bucket.counts_idle

@@ -1,8 +1,8 @@
 """The door to decomposition: a linear mixed-integer problem whose blocks only some rows link.
 
-1. The bound: column generation over the blocks (generation.py), the shared part strengthened by rounding cuts (cuts.py).
-2. A plan: whole shared columns piece by piece (pieces.py), then a point for every block by diving (plans.py), bettered by
-   turns until it is within the gap of the bound.
+1. The bound: column generation over the blocks (generation.py), with rounding cuts of the shared part (cuts.py).
+2. A plan: whole shared columns piece by piece (pieces.py), then a point for every block by diving (plans.py), bettered
+   by turns until it is within the gap of the bound.
 3. Where that does not close the gap, or column generation finds no way (a block without optimum, too few points): the
    whole problem by the backend, with the plan as its start. Its bound and this one are both valid: the better counts.
 """

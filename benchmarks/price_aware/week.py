@@ -123,7 +123,7 @@ def prices(week: Week) -> NDArray[np.float64]:
     hours = np.arange(week.slots) / PER_HOUR
     waves = 24 + 9 * np.sin(2 * np.pi * (hours - 9) / 24) + 3 * np.sin(2 * np.pi * (hours - 14) / 12)
     noise = np.random.default_rng([week.seed, Stream.PRICES]).normal(0, 1.5, week.slots)
-    return np.clip(waves + noise, 2, 50)
+    return np.asarray(np.clip(waves + noise, 2, 50))
 
 
 def write(folder: Path, week: Week | None = None) -> Path:
@@ -209,6 +209,11 @@ scenario Week for PriceAwareByType {
     load_power[service, node_type] = w_per_request_per_min[W*min/request];
   }
   data "load.csv" { load[service, slot] = requests_per_min[request/min]; }
+}
+
+# One service at a time on a node, so that its response time is that of a single queue.
+scenario WeekExclusive extends Week {
+  inference_sharing = exclusive;
 }
 """
 
