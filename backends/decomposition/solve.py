@@ -64,7 +64,7 @@ def solve_by_blocks(
     visible, factor = with_visible_costs(problem)
     control = Control()
     found: list[Answer] = []
-    run = _Run(visible, blocks, backend, options, start, control, ways or Ways())
+    run = _Run(visible, factor, blocks, backend, options, start, control, ways or Ways())
 
     def work() -> None:
         try:
@@ -83,6 +83,7 @@ class _Run:
     def __init__(
         self,
         problem: Problem,
+        factor: float,
         blocks: Blocks,
         backend: Backend,
         options: SolveOptions,
@@ -92,7 +93,7 @@ class _Run:
     ) -> None:
         self.problem, self.backend, self.options, self.ways = problem, backend, options, ways
         self.parts = take_apart(problem, blocks)
-        self.watch = Watch(control, options.time_limit, self.parts.sign)
+        self.watch = Watch(control, options.time_limit, self.parts.sign, factor)
         self.best: Floats | None = None
         self.value, self.bound = np.inf, -np.inf
         self.statistics: dict[str, float] = {}

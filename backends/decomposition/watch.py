@@ -10,11 +10,16 @@ from gpusched_dsl.backends.running import Control
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """The clock and the wish to stop; `sign` turns what is minimised inside into the objective of the problem."""
+    """The clock and the wish to stop.
+
+    `sign` (1 or -1) turns what is minimised inside into the objective of the problem inside, `unit` divides the latter
+    into the objective as the caller knows it.
+    """
 
     control: Control
     limit: float | None
     sign: float = 1.0
+    unit: float = 1.0
 
     @property
     def seconds_left(self) -> float | None:
@@ -37,8 +42,9 @@ class Watch:
     def tell(self, objective: float | None, bound: float | None) -> None:
         """Report what is known, in what is minimised inside."""
         if self.control.wants_progress and not self.control.stopping:
+            scale = self.sign / self.unit
             self.control.report(
-                None if objective is None else self.sign * objective, None if bound is None else self.sign * bound
+                None if objective is None else scale * objective, None if bound is None else scale * bound
             )
 
 

@@ -1,0 +1,128 @@
+"""Time limit, monitor and Ctrl-C: the best plan found, with a bound that holds."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import gpusched_dsl as gs
+from gpusched_dsl.backends.decomposition.solve import solve_by_blocks
+from gpusched_dsl.backends.highs import HighsBackend
+from gpusched_dsl.backends.protocol import Progress, SolveOptions
+from gpusched_dsl.ir.answer import Answer, Status, relative_gap
+from gpusched_dsl.ir.blocks import blocks_of
+from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.ir.verify import verify
+
+DAY = Path(__file__).resolve().parents[3] / "models" / "price_aware_day.gsm"
+
+PROGRAM = """
+import json, sys
+import gpusched_dsl as gs
+from gpusched_dsl.backends.decomposition.solve import solve_by_blocks
+from gpusched_dsl.backends.highs import HighsBackend
+from gpusched_dsl.backends.protocol import SolveOptions
+from gpusched_dsl.ir.blocks import blocks_of
+from gpusched_dsl.ir.verify import verify
+
+class Telling:
+    stop_requested = False
+    told = False
+    def progress(self, progress):
+        if progress.bound is not None and not self.told:
+            self.told = True
+            print("bound", flush=True)
+
+problem = gs.load(sys.argv[1]).ground("DayByType")
+answer = solve_by_blocks(problem, blocks_of(problem, "Batch"), HighsBackend(), SolveOptions(gap=0.0), monitor=Telling())
+print(json.dumps({"status": answer.status, "reason": answer.reason, "bound": answer.bound,
+                  "feasible": answer.values is None or verify(problem, answer.values).feasible}), flush=True)
+"""
+
+
+@cache
+def day() -> Problem:
+    return gs.load(DAY).ground("DayByType")
+
+
+def check(answer: Answer, reason: str) -> None:
+    assert answer.status is Status.LIMIT
+    assert answer.reason == reason
+    if answer.values is not None:
+        assert verify(day(), answer.values).feasible
+        assert answer.bound is not None
+        assert answer.objective is not None
+        assert answer.bound <= answer.objective
+
+
+class Telling:
+    """Collects what is told; wants to stop once there is a bound, or a plan."""
+
+    def __init__(self, wanted: str) -> None:
+        self.wanted, self.told = wanted, list[Progress]()
+
+    def progress(self, progress: Progress) -> None:
+        self.told.append(progress)
+
+    @property
+    def stop_requested(self) -> bool:
+        return any(getattr(p, self.wanted) is not None for p in self.told)
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.5])
+def test_the_time_limit_is_kept(seconds: float) -> None:
+    began = time.monotonic()
+    answer = solve_by_blocks(day(), blocks_of(day(), "Batch"), HighsBackend(), SolveOptions(seconds, gap=0.0))
+    assert time.monotonic() - began < seconds + 15
+    check(answer, "time")
+
+
+@pytest.mark.parametrize("wanted", ["bound", "objective"])
+def test_a_monitor_stops_it(wanted: str) -> None:
+    telling = Telling(wanted)
+    options = SolveOptions(120.0, gap=0.001)
+    answer = solve_by_blocks(day(), blocks_of(day(), "Batch"), HighsBackend(), options, monitor=telling)
+    check(answer, "interrupt")
+    assert answer.bound is not None
+    if wanted == "objective":
+        assert answer.values is not None
+    bounds = [p.bound for p in telling.told if p.bound is not None]
+    assert bounds == sorted(bounds)
+    assert 0.3 < bounds[0] <= answer.bound + 1e-9  # dollars, as the problem has them
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_ctrl_c_ends_it_with_an_answer() -> None:
+    child = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, str(DAY)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert child.stdout is not None
+    assert child.stderr is not None
+    assert child.stdout.readline().strip() == "bound"
+    child.send_signal(signal.SIGINT)
+    told = json.loads(child.stdout.readline())
+    errors = child.stderr.read()
+    assert child.wait(timeout=30) == 0
+    assert "Traceback" not in errors
+    assert told["status"] == "limit"
+    assert told["reason"] == "interrupt"
+    assert told["feasible"]
+
+
+@pytest.mark.slow
+def test_the_day_is_planned_within_its_gap() -> None:
+    answer = solve_by_blocks(day(), blocks_of(day(), "Batch"), HighsBackend(), SolveOptions(600.0, gap=0.01))
+    assert answer.status is Status.OPTIMAL
+    assert answer.objective is not None
+    assert answer.bound is not None
+    assert relative_gap(answer.objective, answer.bound) <= 0.01
+    assert answer.objective == pytest.approx(0.79, abs=0.01)
+    assert answer.values is not None
+    assert verify(day(), answer.values).feasible
