@@ -17,11 +17,12 @@ from gpusched_dsl.language.workspace import Workspace, load_workspace, workspace
 if TYPE_CHECKING:
     from gpusched_dsl.backends.protocol import Monitor, SolveOptions
     from gpusched_dsl.backends.solved import Solved
+    from gpusched_dsl.compiling.instance import Instance
     from gpusched_dsl.data.pieces import Piece
-    from gpusched_dsl.data.reading import FileReader
     from gpusched_dsl.explaining.explanation import Explanation
     from gpusched_dsl.folding import Entries
     from gpusched_dsl.ir.problem import Problem
+    from gpusched_dsl.language.checked import CheckedModel
     from gpusched_dsl.reporting.result import Origins, Result
 
 Setting: TypeAlias = str | int | float
@@ -95,8 +96,9 @@ class Model:
         self._warnings = warnings
         self._parse_seconds = parse_seconds
         self._values: dict[str, Any] = {}
+        self._pieces: dict[str, tuple[CheckedModel, list[Piece]]] = {}  # the values as read for a model
         self._checked: dict[ScenarioKey, Checked] = {}
-        self._reader: FileReader | None = None
+        self._instance: Instance | None = None  # of the last solve or re-solve
         self._last: tuple[str, dict[str, str]] | None = None
         self._solved: Solved | None = None
 
@@ -174,7 +176,7 @@ class Model:
         )
         name, texts = choose_scenario(self._workspace, scenario), _texts(settings)
         built = self._build(name, texts, fold=folds(options.without))
-        self._reader = built.instance.reader
+        self._instance = built.instance
         start = _entries(warm_start)
         self.close()
         solved, told = solve_built(built, backend, options, start, monitor)
@@ -215,7 +217,8 @@ class Model:
 
         A parameter takes a number in its declared unit (for every key if it has indices), a dictionary `{"j1": 3.0}` or
         `{("j1", "v1", 2): 0.5}`, or a polars or pandas table with a column per index and one of values; a set takes the
-        list of its elements. All keys are given anew; those left out take the default or are reported.
+        list of its elements, or a table with a column per component. The value is read now: changing a dictionary later
+        has no effect. All keys are given anew; those left out take the default or are reported.
         Raises DiagnosticError (GSM6012) when no model has a parameter or set of this name or the value has no readable
         form. Keys and values are checked with the other data by the next `resolve`, `solve` or `ground`.
         """
@@ -224,7 +227,8 @@ class Model:
         first: DiagnosticError | None = None
         for scenario, settings in self._scenarios_for_set():
             try:
-                pieces_of(self._scenario(scenario, settings)[0].model, name, value)
+                model = self._scenario(scenario, settings)[0].model
+                self._pieces[name] = (model, pieces_of(model, name, value))
                 self._values[name] = value
                 return
             except DiagnosticError as error:
@@ -236,6 +240,7 @@ class Model:
         """Take back what was set, for these names or for all."""
         for name in names or tuple(self._values):
             self._values.pop(name, None)
+            self._pieces.pop(name, None)
 
     def resolve(
         self,
@@ -247,9 +252,10 @@ class Model:
     ) -> Result:
         """Solve the last scenario again with the values that have been set, from its last solution.
 
-        Text is not checked and data files are not read again. Numbers are changed in the loaded problem; where the
-        structure differs or the backend cannot, it is built anew and `rebuilt` of the result says why. Options are
-        those of the last solve but for the ones given. Raises DiagnosticError: GSM6010 when nothing has been solved
+        Text is not checked, data files are not read again, sets and parameters whose inputs did not change are taken
+        over. Numbers are changed in the loaded problem; where elements came or went, its basis is carried over (HiGHS);
+        else it is built anew and `rebuilt` of the result says why. Options are those of the last solve but for the ones
+        given. Raises DiagnosticError: GSM6010 when nothing has been solved
         yet, else as `solve` does.
         """
         from gpusched_dsl.folding import solve_built
@@ -260,7 +266,8 @@ class Model:
             raise DiagnosticError([Diagnostic("GSM6010", message, help="call `solve` first")])
         before = self._solved
         options: SolveOptions = before.options
-        built = self._build(*self._last, self._reader, fold=folds(options.without))
+        built = self._build(*self._last, self._instance, fold=folds(options.without))
+        self._instance = built.instance
         options = replace(
             options,
             gap=options.gap if gap is None else gap,
@@ -295,13 +302,11 @@ class Model:
         return [(name, {}) for name in self.scenarios or (choose_scenario(self._workspace),)]
 
     def _build(
-        self, name: str, settings: dict[str, str], reader: FileReader | None = None, *, fold: bool = False
+        self, name: str, settings: dict[str, str], earlier: Instance | None = None, *, fold: bool = False
     ) -> Built:
-        from gpusched_dsl.python_values import pieces_of
-
         began = time.perf_counter()
         scenario, warnings = self._scenario(name, settings)
-        replaced: dict[str, list[Piece]] = {n: pieces_of(scenario.model, n, v) for n, v in self._values.items()}
+        replaced = {name: self._pieces_for(scenario.model, name) for name in self._values}
         before = time.perf_counter() - began
         built = build(
             self._workspace,
@@ -310,10 +315,20 @@ class Model:
             permissions=self._permissions,
             replaced=replaced,
             settings=settings,
-            reader=reader,
+            reader=None if earlier is None else earlier.reader,
             fold=fold,
+            earlier=earlier,
         )
         return replace(built, seconds=built.seconds + before)
+
+    def _pieces_for(self, model: CheckedModel, name: str) -> list[Piece]:
+        """A value that was set, as it was read for this model: the same objects until it is set again."""
+        from gpusched_dsl.python_values import pieces_of
+
+        known = self._pieces.get(name)
+        if known is None or known[0] is not model:
+            known = self._pieces[name] = (model, pieces_of(model, name, self._values[name]))
+        return known[1]
 
 
 def _texts(settings: Mapping[str, Setting] | None) -> dict[str, str]:

@@ -151,10 +151,12 @@ def build(
     settings: Mapping[str, str] | None = None,
     reader: FileReader | None = None,
     fold: bool = False,
+    earlier: Instance | None = None,
 ) -> Built:
     """Read the data of a checked scenario and ground it; `replaced` stands for what the scenario gives.
 
-    `reader` is that of an earlier build of the scenario: files that it has read are not read again. With `fold`,
+    `reader` is that of an earlier build of the scenario: files that it has read are not read again; `earlier` is its
+    instance: values whose inputs are the same are taken over. With `fold`,
     interchangeable elements are aggregated where that is exact, and the whole problem is not grounded then.
 
     Raises DiagnosticError with everything found wrong with the data, its checks and the grounding.
@@ -164,7 +166,7 @@ def build(
 
     began = time.perf_counter()
     allowed = permissions or Permissions()
-    instance = read_data(workspace, scenario, permissions=allowed, replaced=replaced, reader=reader)
+    instance = read_data(workspace, scenario, permissions=allowed, replaced=replaced, reader=reader, earlier=earlier)
     refuse_contradictions(scenario.model, instance.store)
     found = Aggregation(None, ())
     if fold:
@@ -192,6 +194,7 @@ def read_data(
     permissions: Permissions,
     replaced: Mapping[str, Sequence[Piece]] | None = None,
     reader: FileReader | None = None,
+    earlier: Instance | None = None,
 ) -> Instance:
     """The data of a scenario as arrays; raises DiagnosticError as `build_instance` does."""
     from gpusched_dsl.compiling.instance import build_instance
@@ -205,6 +208,7 @@ def read_data(
         roots=workspace.roots,
         replaced=replaced,
         reader=reader,
+        earlier=earlier,
     )
 
 

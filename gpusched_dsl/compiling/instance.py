@@ -14,6 +14,7 @@ from gpusched_dsl.compiling.evaluate import Evaluator
 from gpusched_dsl.compiling.frames import EMPTY_FRAME, Frame
 from gpusched_dsl.compiling.limits import Limits
 from gpusched_dsl.compiling.randoms import laws_of
+from gpusched_dsl.compiling.reuse import Inputs, Kept
 from gpusched_dsl.compiling.store import Param, Store, Values
 from gpusched_dsl.data.binding import (
     BoundParam,
@@ -60,11 +61,13 @@ _LABEL_NUMBERS = 12
 
 @dataclass(eq=False)
 class Instance:
-    """The values of a scenario, and the reader of its files for the next one."""
+    """The values of a scenario, and what they were made of, for the next one."""
 
     scenario: CheckedScenario
     store: Store
     reader: FileReader
+    made_of: Inputs
+    kept: frozenset[str] = frozenset()  # what was taken over from an earlier instance
 
     @property
     def inputs(self) -> dict[str, str]:
@@ -90,12 +93,14 @@ def build_instance(
     roots: Mapping[Path, Path | None] | None = None,
     replaced: Mapping[str, Sequence[Piece]] | None = None,
     reader: FileReader | None = None,
+    earlier: Instance | None = None,
 ) -> Instance:
     """Read, bind, derive and check all data of a scenario.
 
     `folder` is where data paths of texts that are no file start; `roots` are the folders that the paths of a text may
     not leave, where that is not its own (`Workspace.roots`); `replaced` stands for what the scenario gives (values
-    set from Python); `reader` is that of an earlier instance of the scenario, with the files it has read.
+    set from Python); `reader` is that of an earlier instance of the scenario, with the files it has read, and `earlier`
+    that instance: of its values those are taken over whose inputs did not change (`reuse.py`).
     Raises DiagnosticError with everything found: GSM20xx of files, GSM21xx of keys and values, GSM22xx of checks,
     GSM30xx of derivations.
     """
@@ -106,11 +111,14 @@ def build_instance(
         law = _law(scenario, random)
         if law is not None:
             reader.expect(files_of(random, law))
-    builder = _Builder(scenario, reader, limits or Limits(), dict(replaced or {}), diagnostics)
+    made_of = Inputs(scenario, reader, dict(replaced or {}))
+    before = (None, None) if earlier is None else (earlier.made_of, earlier.store)
+    kept = Kept(made_of, *before)
+    builder = _Builder(scenario, reader, limits or Limits(), dict(replaced or {}), diagnostics, kept)
     with np.errstate(all="ignore"):  # what is not finite is reported with its place
         builder.run()
     diagnostics.raise_if_errors()
-    return Instance(scenario, builder.plain_store(), reader)
+    return Instance(scenario, builder.plain_store(), reader, made_of, frozenset(kept.names))
 
 
 class _Builder:
@@ -121,7 +129,9 @@ class _Builder:
         limits: Limits,
         replaced: dict[str, Sequence[Piece]],
         diagnostics: Diagnostics,
+        kept: Kept,
     ) -> None:
+        self.kept = kept
         self.scenario = scenario
         self.model: CheckedModel = scenario.model
         self.reader = reader
@@ -132,8 +142,11 @@ class _Builder:
 
     def run(self) -> None:
         for name in self.model.data_order:
-            self._guarded(name)
+            if not self.kept.takes(name, self.store):
+                self._guarded(name)
         for check in self.model.checks:
+            if self.kept.holds(check):
+                continue  # it held before
             try:
                 domain = self.ev.index_domain(check.indexing, check.span)
                 holds = self.ev.mask(check.condition, self.ev.domain_frame(check.indexing, domain))
