@@ -17,6 +17,8 @@ from gpusched_dsl.language.diagnostics import Diagnostic, Severity
 # Smaller problems are solvers' own business: they have a point, often the optimum, before a search of ours would end.
 LARGE_INTEGERS, LARGE_NONZEROS = 5_000, 50_000
 SHARE = 0.2  # of the time limit
+# Of problems this large a solver does no more in the rest of the time than to solve the relaxation once again.
+HUGE_NONZEROS, HUGE_SHARE = 500_000, 0.4
 MOST_SECONDS = 60.0  # without a time limit, or with a long one, for a start that is made complete
 
 
@@ -120,7 +122,8 @@ def _searched(
 ) -> Beginning:
     from gpusched_dsl.backends.primal.heuristic import Search
 
-    seconds = MOST_SECONDS if options.time_limit is None else SHARE * options.time_limit
+    share = SHARE if problem.matrix.nonzeros < HUGE_NONZEROS else HUGE_SHARE
+    seconds = MOST_SECONDS if options.time_limit is None else share * options.time_limit
     control = Control()
     budget = Budget(seconds, monitor, lambda: control.stopping)
     with CtrlC(control):

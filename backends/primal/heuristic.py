@@ -13,7 +13,7 @@ from gpusched_dsl.backends.primal.incumbent import Incumbent
 from gpusched_dsl.backends.primal.neighbourhood import Neighbourhoods
 from gpusched_dsl.backends.primal.propagation import Box
 from gpusched_dsl.backends.primal.restriction import restricted, solve_part, usable
-from gpusched_dsl.backends.primal.rounding import is_whole, locks, simply_rounded
+from gpusched_dsl.backends.primal.rounding import guided, is_whole, locks, simply_rounded
 from gpusched_dsl.backends.primal.rows import Rows, rows_of
 from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
 from gpusched_dsl.ir.answer import Status
@@ -137,6 +137,8 @@ class Search:
         self._fix(order, np.where(whole, np.rint(relaxed), np.ceil(relaxed)), first, DIVE)
         if not self._done:
             self._fix(order, np.rint(relaxed), first, DIVE)
+        if not self._done and self.incumbent.point is not None:
+            self._fix(order, guided(problem, relaxed, self.incumbent.point), first, DIVE)
 
     def _fix(self, order: Order, targets: Floats, first: int, share: float, ends: int = MOST_DEAD_ENDS) -> None:
         """Fix all integers in this order near these values, and the other columns by a linear problem."""

@@ -4,8 +4,8 @@ Four kinds of neighbourhood. *Guided*: columns are free where best point and LP 
 LP finds least dear to change, by reduced cost; where they differ in too much, around such a column. *Along* an index:
 the columns of some elements of a set (`elements.py`). *Related*: the columns around a column drawn by lot, ring by ring
 through the rows. *Near* (local branching): all are free, but only so many may change.
-The first three come in turn. How many columns are free follows from how long the last one took: fewer when it was not
-solved in time, more when it brought nothing.
+The first three come in turn, the last where these bring nothing any more. How many columns are free follows from how
+long the last one took: fewer when it was not solved in time, more when it brought nothing.
 """
 
 from __future__ import annotations
@@ -57,7 +57,12 @@ class Neighbourhoods:
         ]
         sizes = dict.fromkeys(kinds, FIRST)
         fruitless = turn = 0
-        while not budget.over and fruitless < FRUITLESS * len(kinds) and self.incumbent.gap > self.options.gap:
+        while not budget.over and self.incumbent.gap > self.options.gap:
+            if fruitless >= FRUITLESS * len(kinds):
+                if integers > MOST or not self.near(budget):
+                    return
+                budget.tell(self.incumbent.objective, self.incumbent.bound)
+                fruitless = 0
             kind = kinds[turn % len(kinds)]
             turn += 1
             size = min(sizes[kind], integers)
