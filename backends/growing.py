@@ -1,21 +1,25 @@
-"""Patterns added to an aggregated problem until no other improves its linear relaxation.
+"""Solves an aggregated problem with pools of patterns, of which few matter.
 
-Column generation: the relaxation is solved over the patterns known, the dual values price the uses of one element of
-each class, and the cheapest ones join (P. C. Gilmore, R. E. Gomory, 1961). In the end nothing left out has a negative
-reduced cost, so the relaxation's value bounds the problem with all patterns; before the end it does so less what the
-cheapest uses could gain, times the number of elements.
+1. The linear relaxation is solved over the patterns at hand; dual values price all others, and the cheapest join, until
+   none has a negative reduced cost: its value z then bounds the problem with all patterns (column generation, P. C.
+   Gilmore, R. E. Gomory, 1961; over a listed pool, sifting).
+2. The problem is solved over the patterns at hand: a plan of value u.
+3. Where u - z is more than was asked for, it is solved over all patterns whose reduced cost is at most u - z. A plan
+   that uses another one costs more than u, so the solver's bound, if below u, holds for all patterns.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
 
 from gpusched_dsl.backends.driver import solve_problem
-from gpusched_dsl.backends.protocol import Monitor, SolveOptions
+from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
+from gpusched_dsl.backends.solved import Solved
 from gpusched_dsl.compiling.aggregation.assembling import Aggregated, assembled
 from gpusched_dsl.compiling.aggregation.parts import Part
 from gpusched_dsl.ir.answer import Status
@@ -23,61 +27,149 @@ from gpusched_dsl.ir.domains import Interval
 from gpusched_dsl.ir.matrix import Floats, Matrix
 from gpusched_dsl.ir.problem import Family, Objective, Problem, Term
 
-LINEAR = "highs"  # the relaxations and the small pricing problems are solved by it, whatever the backend is
-PRECISION = 1e-7  # a reduced cost above minus this, relative to the largest price, counts as none
+LINEAR = "highs"  # the relaxations are solved by it, whatever the backend is
+PRECISION = 1e-9  # a reduced cost above minus this, relative to the objective, counts as none
 MOST_ROUNDS = 500
+FIRST_SHARE = 0.4  # of the time for the first plan
+
+
+def is_pooled(aggregated: Aggregated) -> bool:
+    return any(part.pool is not None for part in aggregated.parts)
+
+
+def solve_pooled(
+    aggregated: Aggregated,
+    backend: Backend | str,
+    options: SolveOptions,
+    start: Floats | None = None,
+    monitor: Monitor | None = None,
+) -> tuple[Aggregated, Solved]:
+    """The problem with the patterns that were looked at last, and its solution with a bound for all patterns."""
+    clock = _Clock(options, monitor)
+    sifted = _sifted(aggregated, clock)
+    small = sifted.aggregated
+    if start is not None:
+        start = None if small.problem.columns != aggregated.problem.columns else start
+    first = solve_problem(small.problem, backend, clock.options(FIRST_SHARE), start, monitor)
+    if sifted.infeasible:
+        return small, replace(first, status=Status.INFEASIBLE, point=None)
+    if first.point is None or first.objective is None or sifted.value is None:
+        reason = "patterns" if first.status is Status.INFEASIBLE else first.reason
+        return small, _judged(replace(first, status=Status.LIMIT, reason=reason), sifted.value, options)
+    known = _judged(first, sifted.value, options)
+    if known.status is Status.OPTIMAL or clock.over or first.reason == "interrupt":
+        return small, known
+    excess = abs(first.objective - sifted.value)
+    wide = sifted.within(excess * (1 + 1e-9) + PRECISION * max(1.0, abs(first.objective)))
+    again = wide.gathered(small.expanded(first.point))
+    first.close()
+    second = solve_problem(wide.problem, backend, clock.options(1.0), again, monitor)
+    if second.objective is None:
+        return small, known
+    sign = _sign(aggregated.problem)
+    bounds = [sign * sifted.value]
+    if second.bound is not None:
+        bounds.append(min(sign * second.bound, sign * first.objective))
+    return wide, _judged(second, sign * max(bounds), options)
+
+
+@dataclass
+class _Clock:
+    """What is left of the time."""
+
+    asked: SolveOptions
+    monitor: Monitor | None
+
+    def __post_init__(self) -> None:
+        self.began = time.perf_counter()
+
+    @property
+    def left(self) -> float | None:
+        if self.asked.time_limit is None:
+            return None
+        return max(0.0, self.asked.time_limit - (time.perf_counter() - self.began))
+
+    @property
+    def over(self) -> bool:
+        return self.left == 0.0 or (self.monitor is not None and self.monitor.stop_requested)
+
+    def options(self, share: float) -> SolveOptions:
+        left = self.left
+        return replace(self.asked, time_limit=None if left is None else left * share)
 
 
 @dataclass(frozen=True, eq=False)
-class Grown:
-    """`bound` holds for the problem with all patterns; None where nothing is proved. `infeasible`: it has no point."""
+class _Sifted:
+    """The relaxation solved over the pool: its `value` (None where it did not come to an end) and dual values."""
 
     aggregated: Aggregated
-    bound: float | None
+    value: float | None
+    duals: Floats | None = None
     infeasible: bool = False
 
+    def within(self, limit: float) -> Aggregated:
+        """With all patterns whose reduced cost is up to a limit."""
+        assert self.duals is not None
+        relaxed = _relaxed(self.aggregated.problem)
+        parts = []
+        for part, prices, duals in _prices(self.aggregated, relaxed, self.duals):
+            parts.append(part if part.pool is None else part.pool.within(prices, duals, limit))
+        return assembled(self.aggregated.quotient, parts)
 
-def grown(aggregated: Aggregated, options: SolveOptions, monitor: Monitor | None, until: float | None) -> Grown:
-    """The aggregated problem with the patterns that its relaxation needs; stops at the time `until`."""
-    sign = -1.0 if aggregated.problem.objectives[0].sense == "maximize" else 1.0
-    best: float | None = None
-    first = True
+
+def _sifted(aggregated: Aggregated, clock: _Clock) -> _Sifted:
+    sign = _sign(aggregated.problem)
+    missing = True  # no point of the relaxation is known yet
     for _ in range(MOST_ROUNDS):
-        if (until is not None and time.perf_counter() > until) or (monitor is not None and monitor.stop_requested):
+        if clock.over:
             break
-        relaxed = _relaxed(aggregated.problem, sign)
-        solved = solve_problem(relaxed, LINEAR, _quick(options, until), None, monitor)
+        relaxed = _relaxed(aggregated.problem)
+        solved = solve_problem(relaxed, LINEAR, clock.options(1.0), None, clock.monitor)
         solved.close()
-        repairing = solved.status is Status.INFEASIBLE
-        if repairing:
-            if not first:
-                break
+        if missing and solved.status is Status.INFEASIBLE:
             relaxed = _elastic(relaxed)
-            solved = solve_problem(relaxed, LINEAR, _quick(options, until), None, monitor)
+            solved = solve_problem(relaxed, LINEAR, clock.options(1.0), None, clock.monitor)
             solved.close()
+        else:
+            missing = False
         if solved.row_duals is None or solved.objective is None:
             break
         duals = solved.row_duals[: aggregated.problem.rows]
-        parts, gain = _priced(aggregated, relaxed, duals, options)
-        bound = solved.objective + gain
-        if not repairing:
-            best = bound if best is None else max(best, bound)
-        if parts is None:
-            if repairing and solved.objective > PRECISION:
-                return Grown(aggregated, None, infeasible=True)
-            break
-        aggregated = assembled(aggregated.quotient, parts)
-    return Grown(aggregated, None if best is None else sign * best)
+        precision = PRECISION * max(1.0, abs(solved.objective))
+        found: list[Part] = []
+        joined = False
+        for part, prices, own in _prices(aggregated, relaxed, duals):
+            more = None if part.pool is None else part.pool.priced(prices, own, precision)[1]
+            joined |= more is not None
+            found.append(more or part)
+        if not joined:
+            if missing:
+                return _Sifted(aggregated, None, infeasible=solved.objective > 1e-6)
+            return _Sifted(aggregated, sign * solved.objective, duals)
+        aggregated = assembled(aggregated.quotient, found)
+    return _Sifted(aggregated, None)
 
 
-def _quick(options: SolveOptions, until: float | None) -> SolveOptions:
-    left = None if until is None else max(0.1, until - time.perf_counter())
-    return SolveOptions(time_limit=left, threads=options.threads, seed=options.seed)
+def _sign(problem: Problem) -> float:
+    return -1.0 if problem.objectives[0].sense == "maximize" else 1.0
 
 
-def _relaxed(problem: Problem, sign: float) -> Problem:
+def _judged(solved: Solved, bound: float | None, options: SolveOptions) -> Solved:
+    """A solve over some patterns with a bound for all of them, and the status that follows from it."""
+    if not solved.objectives:
+        return solved
+    first = replace(solved.objectives[0], bound=bound)
+    if first.gap is not None and first.gap <= options.gap:
+        return replace(solved, status=Status.OPTIMAL, reason="", objectives=(replace(first, status=Status.OPTIMAL),))
+    if solved.status is Status.OPTIMAL:
+        first = replace(first, status=Status.LIMIT)
+        return replace(solved, status=Status.LIMIT, reason="patterns", objectives=(first,))
+    return replace(solved, objectives=(first,))
+
+
+def _relaxed(problem: Problem) -> Problem:
     """The linear relaxation, minimised."""
-    objective = problem.objectives[0]
+    objective, sign = problem.objectives[0], _sign(problem)
     terms = tuple(replace(t, coefficients=sign * t.coefficients, constant=sign * t.constant) for t in objective.terms)
     return replace(
         problem,
@@ -104,55 +196,25 @@ def _elastic(problem: Problem) -> Problem:
     )
 
 
-def _priced(
-    aggregated: Aggregated, relaxed: Problem, duals: Floats, options: SolveOptions
-) -> tuple[list[Part] | None, float]:
-    """The parts with better columns (None when there are none), and the most that all others could gain (negative)."""
+def _prices(
+    aggregated: Aggregated, relaxed: Problem, duals: Floats
+) -> Sequence[tuple[Part, Floats, tuple[Floats, ...]]]:
+    """For each part the reduced costs of the columns that it stands for, as sums, and the duals of its own rows."""
     quotient = aggregated.quotient
-    costs = _quotient_costs(aggregated, relaxed)
     matrix = quotient.problem.matrix
-    whole = sparse.csr_matrix(
-        (matrix.values, matrix.columns, matrix.starts), shape=(matrix.rows, quotient.problem.columns)
-    )
-    prices = costs - whole[aggregated.rows].T @ duals[: len(aggregated.rows)]
-    sizes = quotient.classes.sizes
-    parts: list[Part] = []
-    gain = 0.0
-    found = False
+    shape = (matrix.rows, quotient.problem.columns)
+    whole = sparse.csr_matrix((matrix.values, matrix.columns, matrix.starts), shape=shape)
+    costs = np.zeros(quotient.problem.columns)
+    if relaxed.columns == aggregated.problem.columns:  # else it only looks for a point
+        costs = _sign(aggregated.problem) * quotient.problem.objectives[0].costs(quotient.problem.columns)
+    reduced = costs - whole[aggregated.rows].T @ duals[: len(aggregated.rows)]
+    found = []
     at = len(aggregated.rows)
     for part in aggregated.parts:
         own = []
         for rows in part.rows:
             own.append(duals[at : at + rows.domain.size])
             at += rows.domain.size
-        if part.growing is None:
-            parts.append(part)
-            continue
-        size = int(sizes[part.component.kind])
-        numbers, constant = part.growing.costs(prices[part.component.columns] / size, tuple(own))
-        scale = max(1.0, float(np.abs(numbers).max(initial=0.0)))
-        pricing = part.growing.problem
-        term = Term(None, np.flatnonzero(numbers).astype(np.int32), numbers[numbers != 0], constant)
-        solved = solve_problem(
-            replace(pricing, objectives=(Objective("minimize", (term,)),)),
-            LINEAR,
-            SolveOptions(threads=options.threads, seed=options.seed, gap=1e-6, heuristic="off", tighten=False),
-        )
-        solved.close()
-        more: Part | None = None
-        if solved.point is not None and solved.bound is not None:
-            gain += size * min(0.0, solved.bound)
-            if solved.objective is not None and solved.objective < -PRECISION * scale:
-                more = part.growing.grown(np.rint(solved.point).astype(np.int64)[None, :])
-        found |= more is not None
-        parts.append(more or part)
-    return (parts if found else None), gain
-
-
-def _quotient_costs(aggregated: Aggregated, relaxed: Problem) -> Floats:
-    """The cost of every column of the quotient, as it counts there; 0 where the relaxation only looks for a point."""
-    objective, stated = relaxed.objectives[0], aggregated.quotient.problem.objectives[0]
-    if len(objective.terms) != len(stated.terms) or relaxed.columns != aggregated.problem.columns:
-        return np.zeros(aggregated.quotient.problem.columns)
-    sign = -1.0 if stated.sense == "maximize" else 1.0
-    return sign * stated.costs(aggregated.quotient.problem.columns)
+        size = int(quotient.classes.sizes[part.component.kind])
+        found.append((part, reduced[part.component.columns] / size, tuple(own)))
+    return found

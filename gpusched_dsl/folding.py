@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from gpusched_dsl.backends.checking import checked_reading
 from gpusched_dsl.backends.driver import resolve, solve_problem
-from gpusched_dsl.backends.growing import Grown, grown
+from gpusched_dsl.backends.growing import is_pooled, solve_pooled
 from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
 from gpusched_dsl.backends.recovery import restated
 from gpusched_dsl.backends.solved import Solved
@@ -23,7 +22,6 @@ from gpusched_dsl.compiling.evaluate import Evaluator
 from gpusched_dsl.compiling.passes.steps import Prepared
 from gpusched_dsl.compiling.store import Columns
 from gpusched_dsl.compiling.symmetry.quotient import Quotient, place_of
-from gpusched_dsl.ir.answer import Status
 from gpusched_dsl.ir.domains import Codes, Domain
 from gpusched_dsl.ir.problem import Family, Floats, Problem, Size
 from gpusched_dsl.language.diagnostics import Diagnostic
@@ -56,41 +54,14 @@ def solve_built(
             return resolve(before, built.problem, asked, point, monitor), tuple(told)
         return solve_problem(built.problem, backend, asked, point, monitor), tuple(told)
     folded = built.folded
-    found: Grown | None = None
-    rest = asked
-    if any(p.growing is not None for p in folded.parts):
-        began = time.perf_counter()
-        half = None if asked.time_limit is None else began + asked.time_limit / 2
-        found = grown(folded, asked, monitor, half)
-        folded = found.aggregated
-        if asked.time_limit is not None:
-            rest = replace(asked, time_limit=max(0.0, asked.time_limit - (time.perf_counter() - began)))
     point, told = (None, []) if start is None else _folded_start(folded, start)
-    if before is not None and before.folded is not None:
-        inner = resolve(before.folded, folded.problem, rest, point, monitor)
+    if is_pooled(folded):
+        folded, inner = solve_pooled(folded, backend, asked, point, monitor)
+    elif before is not None and before.folded is not None:
+        inner = resolve(before.folded, folded.problem, asked, point, monitor)
     else:
-        inner = solve_problem(folded.problem, backend, rest, point, monitor)
-    if found is not None:
-        inner = _with_bound(inner, found, asked)
+        inner = solve_problem(folded.problem, backend, asked, point, monitor)
     return _unfolded(built, folded, inner), tuple(told)
-
-
-def _with_bound(inner: Solved, found: Grown, options: SolveOptions) -> Solved:
-    """What the solver says of the patterns that were found, as what is true of all patterns."""
-    if not inner.objectives:
-        return inner
-    first = replace(inner.objectives[0], bound=found.bound)
-    if found.infeasible:
-        return replace(inner, status=Status.INFEASIBLE, objectives=(first,))
-    if inner.status is Status.INFEASIBLE:
-        return replace(inner, status=Status.LIMIT, reason="patterns", objectives=(first,))
-    proved = first.gap is not None and first.gap <= options.gap
-    if proved:
-        return replace(inner, status=Status.OPTIMAL, reason="", objectives=(replace(first, status=Status.OPTIMAL),))
-    if inner.status is Status.OPTIMAL:
-        first = replace(first, status=Status.LIMIT)
-        return replace(inner, status=Status.LIMIT, reason="patterns", objectives=(first,))
-    return replace(inner, objectives=(first,))
 
 
 def full_size(quotient: Quotient) -> Size:

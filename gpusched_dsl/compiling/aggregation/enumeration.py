@@ -14,15 +14,11 @@ Wholes = NDArray[np.int64]
 ROUNDING = 1e-9
 
 
-class TooMany(Obstacle):
-    """There are more points than anybody would list."""
-
-
 def whole_points(matrix: Floats, lower: Floats, upper: Floats, low: Wholes, high: Wholes, most: int) -> Wholes:
     """The points `low <= x <= high` with `lower <= matrix @ x <= upper`, one a row, in lexicographic order.
 
     `matrix` is dense (rows x columns). Partial points that no choice of the other columns completes are cut off, row by
-    row. Raises TooMany when there are more than `most` of them at some stage.
+    row. Raises Obstacle when there are more than `most` of them at some stage.
     """
     points = np.zeros((1, 0), dtype=np.int64)
     activity = np.zeros((1, len(lower)))
@@ -44,7 +40,7 @@ def whole_points(matrix: Floats, lower: Floats, upper: Floats, low: Wholes, high
             kept_activity.append(trial[fits])
         points, activity = np.concatenate(kept_points), np.concatenate(kept_activity)
         if len(points) > most:
-            raise TooMany(f"one element has more than {most:,} ways to be used")
+            raise Obstacle(f"one element has more than {most:,} ways to be used")
     whole = (activity <= upper + slack).all(axis=1) & (activity >= lower - slack).all(axis=1)
     points = points[whole]
     order = np.lexsort(points.T[::-1]) if points.shape[1] else np.arange(len(points))

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from gpusched_dsl.compiling.symmetry.quotient import Quotient
 from gpusched_dsl.ir.domains import Codes, Domain
 from gpusched_dsl.ir.matrix import Floats
-from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.source import Span
 
 Sparse: TypeAlias = Any  # scipy.sparse.csr_matrix, which has no type annotations
@@ -82,18 +81,17 @@ class NewRows:
 
 
 @dataclass(frozen=True, eq=False)
-class Growing:
-    """How a part with too many columns to list gets those that matter: by pricing, as in column generation.
+class Pool:
+    """All columns of a part that has some of them only, since few matter: they are chosen by their reduced costs.
 
-    The points of `problem` are the uses of one element; `costs(reduced, duals)` gives objective coefficients and a
-    constant with which its least value is the least reduced cost of a column not listed yet, from the reduced costs of
-    the columns of the component (as a sum over the class) and the duals of the part's rows, family by family.
-    `grown(points)` is the part with these columns too, None when it has them all.
+    Both functions take the reduced costs of the columns of the component (as sums over the class) and the dual values
+    of the part's rows, family by family. `priced` gives the least reduced cost of all columns and the part with the
+    cheapest of those that it lacks, None where none of these has a reduced cost below minus `precision`. `within` gives
+    the part with all columns of a reduced cost up to a limit.
     """
 
-    problem: Problem
-    costs: Callable[[Floats, tuple[Floats, ...]], tuple[Floats, float]]
-    grown: Callable[[NDArray[np.int64]], Part | None]
+    priced: Callable[[Floats, tuple[Floats, ...], float], tuple[float, Part | None]]
+    within: Callable[[Floats, tuple[Floats, ...], float], Part]
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +103,7 @@ class Part:
     part's columns and the values of all columns of the quotient's problem (those of shared ones are used); what it
     gives satisfies the rows of every element and adds up to `sums @ values`. `gather(spread)` is the way there: values
     of the part's columns for values of single elements that satisfy their rows, None where they do not.
-    With `growing` the part has a few of its columns only; the others are found while solving.
+    With a `pool` the part has a few of its columns only; others are added while solving.
     `did` tells in words what the component became, `proof` why that is exact.
     """
 
@@ -117,7 +115,7 @@ class Part:
     gather: Callable[[Spread], Floats | None]
     did: str
     proof: str
-    growing: Growing | None = None
+    pool: Pool | None = None
 
     @property
     def size(self) -> int:

@@ -25,40 +25,52 @@ Source: P. C. Gilmore, R. E. Gomory, A linear programming approach to the cuttin
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy import sparse
 
-from gpusched_dsl.compiling.aggregation.enumeration import TooMany, Wholes
-from gpusched_dsl.compiling.aggregation.parts import Component, Growing, NewColumns, NewRows, Part, Sparse, Spread
-from gpusched_dsl.compiling.aggregation.pricing import Pricing
+from gpusched_dsl.compiling.aggregation.parts import Component, NewColumns, NewRows, Part, Pool, Sparse, Spread
 from gpusched_dsl.compiling.aggregation.uses import Patterns, Uses
+from gpusched_dsl.compiling.symmetry.generic import Obstacle
 from gpusched_dsl.compiling.symmetry.quotient import Quotient
 from gpusched_dsl.ir.domains import Codes, Domain, Interval, Tuples
 from gpusched_dsl.ir.matrix import Floats
 
+# More patterns than these are kept in a pool, from which those that matter are taken while solving.
+MOST_AT_ONCE = 2_000
+JOINING = 200  # patterns that join at a time
+
 
 def by_patterns(quotient: Quotient, component: Component) -> Part:
-    """The part that counts patterns; raises Obstacle where the theorem does not apply.
-
-    Where there are too many patterns to list, those that matter are to be found while solving (`Part.growing`).
-    """
+    """The part that counts patterns; raises Obstacle where the theorem does not apply."""
     uses = Uses(quotient, component)
-    try:
-        return _Counting(uses, uses.listed(), complete=True).part()
-    except TooMany:
-        pricing = Pricing(uses)
-        return _Counting(uses, pricing.seeds(), complete=False).part(pricing)
+    found = uses.listed()
+    if len(found.hubs) <= MOST_AT_ONCE:
+        return _Counting(uses, found).part()
+    if len(quotient.problem.objectives) != 1:
+        raise Obstacle(f"one element of `{quotient.root}` has too many ways to be used for several objectives")
+    few = np.flatnonzero(found.counts.sum(axis=1) <= 1)
+    return _Counting(uses, found.take(few), _Pooled(found, few)).part()
+
+
+@dataclass(frozen=True, eq=False)
+class _Pooled:
+    """All patterns, and which of them a part has."""
+
+    found: Patterns
+    chosen: Codes
 
 
 class _Counting:
-    def __init__(self, uses: Uses, found: Patterns, complete: bool) -> None:
-        self.uses, self.found, self.complete = uses, found, complete
+    def __init__(self, uses: Uses, found: Patterns, pooled: _Pooled | None = None) -> None:
+        self.uses, self.found, self.pooled = uses, found, pooled
         self.quotient, self.component, self.template = uses.quotient, uses.component, uses.template
         self.elements, self.states, self.able = uses.elements, uses.states, uses.able
 
     # --- the part ----------------------------------------------------------------------------------------------------
 
-    def part(self, pricing: Pricing | None = None) -> Part:
+    def part(self) -> Part:
         found = self.found
         member, state = np.nonzero(self.able)
         ways, patterns = len(member), len(found.counts)
@@ -80,34 +92,40 @@ class _Counting:
             self._sums(member, state),
             lambda values, shared: self._expanded(values, member, state),
             lambda spread: self._gathered(spread, member, state),
-            f"{len(self.elements):,} elements counted by {self._patterns_text()} of {len(self.states):,} states",
+            f"{len(self.elements):,} elements counted by {self._all:,} patterns of {len(self.states):,} states",
             "every element has one of the listed patterns, and members fill the places that the patterns leave",
-            None if pricing is None else self._growing(pricing),
+            None if self.pooled is None else Pool(self._priced, self._within),
         )
 
-    def _patterns_text(self) -> str:
-        return f"{len(self.found.counts):,} patterns" if self.complete else "patterns found while solving,"
+    @property
+    def _all(self) -> int:
+        return len((self.found if self.pooled is None else self.pooled.found).hubs)
 
-    def _growing(self, pricing: Pricing) -> Growing:
-        hub_places = np.searchsorted(self.component.columns, self.template.hubs)
+    def _reduced(self, reduced: Floats, duals: tuple[Floats, ...]) -> Floats:
+        """The reduced cost of every pattern of the pool."""
+        assert self.pooled is not None
+        places, everything = duals
+        hubs = reduced[np.searchsorted(self.component.columns, self.template.hubs)]
+        found = self.pooled.found
+        costs: Floats = found.hubs @ hubs + found.counts @ places - everything[0]
+        return costs
 
-        def costs(reduced: Floats, duals: tuple[Floats, ...]) -> tuple[Floats, float]:
-            places, everything = duals
-            return pricing.costs(reduced[hub_places], places), -float(everything[0])
+    def _priced(self, reduced: Floats, duals: tuple[Floats, ...], precision: float) -> tuple[float, Part | None]:
+        costs = self._reduced(reduced, duals)
+        assert self.pooled is not None
+        least = float(costs.min())
+        costs[self.pooled.chosen] = np.inf
+        cheapest = np.argpartition(costs, min(JOINING, len(costs) - 1))[:JOINING]
+        better = cheapest[costs[cheapest] < -precision]
+        return least, self._having(np.concatenate((self.pooled.chosen, better))) if len(better) else None
 
-        def grown(points: Wholes) -> Part | None:
-            more = pricing.patterns(points)
-            hubs, counts = (
-                np.concatenate((self.found.hubs, more.hubs)),
-                np.concatenate((self.found.counts, more.counts)),
-            )
-            _, first = np.unique(np.concatenate((hubs, counts), axis=1), axis=0, return_index=True)
-            first = np.sort(first)
-            if len(first) == len(self.found.hubs):
-                return None
-            return _Counting(self.uses, Patterns(hubs[first], counts[first]), complete=False).part(pricing)
+    def _within(self, reduced: Floats, duals: tuple[Floats, ...], limit: float) -> Part:
+        return self._having(np.flatnonzero(self._reduced(reduced, duals) <= limit))
 
-        return Growing(pricing.problem, costs, grown)
+    def _having(self, chosen: Codes) -> Part:
+        assert self.pooled is not None
+        pool = _Pooled(self.pooled.found, chosen)
+        return _Counting(self.uses, pool.found.take(chosen), pool).part()
 
     def _way_columns(self, member: Codes, state: Codes) -> NewColumns:
         """Columns X: named after the variable where every state is one of its columns."""

@@ -7,15 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusched_dsl.compiling.aggregation.enumeration import ROUNDING, TooMany, Wholes, whole_points
+from gpusched_dsl.compiling.aggregation.enumeration import ROUNDING, Wholes, whole_points
 from gpusched_dsl.compiling.aggregation.members import template_of
 from gpusched_dsl.compiling.aggregation.parts import Component
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
 from gpusched_dsl.compiling.symmetry.quotient import Quotient
+from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Floats
 
 MOST_STATES = 2_000
-MOST_PATTERNS = 20_000
+MOST_PATTERNS = 300_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,6 +25,9 @@ class Patterns:
 
     hubs: Wholes
     counts: Wholes
+
+    def take(self, which: Codes) -> Patterns:
+        return Patterns(self.hubs[which], self.counts[which])
 
 
 class Uses:
@@ -107,7 +111,7 @@ class Uses:
             hub_parts.append(np.tile(value, (len(points), 1)))
             count_parts.append(counts)
             if sum(map(len, count_parts)) > MOST_PATTERNS:
-                raise TooMany(f"one element of `{self.quotient.root}` has more than {MOST_PATTERNS:,} ways to be used")
+                raise Obstacle(f"one element of `{self.quotient.root}` has more than {MOST_PATTERNS:,} ways to be used")
         return Patterns(np.concatenate(hub_parts), np.concatenate(count_parts))
 
     def _hub_values(self) -> Wholes:
