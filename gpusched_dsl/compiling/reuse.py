@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from gpusched_dsl.compiling.store import Store
 from gpusched_dsl.data.binding import FileReader, Piece
-from gpusched_dsl.language.checked import CheckedModel
+from gpusched_dsl.language.checked import CheckedCheck, CheckedModel
 from gpusched_dsl.language.scenarios.given import ExpressionGiven, Given, LawGiven
 from gpusched_dsl.language.scenarios.scenario import CheckedScenario
 from gpusched_dsl.language.source import Source, Span
@@ -28,6 +28,7 @@ class Inputs:
     reader: FileReader
     replaced: Mapping[str, Sequence[Piece]]
     _reads: dict[str, frozenset[str]] = field(default_factory=dict)
+    _read_by: dict[int, frozenset[str]] = field(default_factory=dict)  # by identity of parts of the model
 
     @property
     def model(self) -> CheckedModel:
@@ -55,9 +56,11 @@ class Inputs:
         model = self.model
         return model.sets.keys() | model.params.keys() | model.randoms.keys() | model.lets.keys()
 
-    def read_by(self, node: object) -> frozenset[str]:
-        """All names that occur in part of a model."""
-        return _names(node, self._all)
+    def read_by(self, check: CheckedCheck) -> frozenset[str]:
+        """All names that occur in a check of the model."""
+        if id(check) not in self._read_by:
+            self._read_by[id(check)] = _names(check, self._all)
+        return self._read_by[id(check)]
 
 
 @dataclass(eq=False)
@@ -79,6 +82,8 @@ class Kept:
             self.before.model is not self.now.model or self.before.reader is not self.now.reader
         ):
             self.before = None
+        elif self.before is not None:
+            self.now._read_by.update(self.before._read_by)
 
     def takes(self, name: str, into: Store) -> bool:
         """Take over one set, parameter or random into a store; False where it must be made."""
@@ -91,9 +96,9 @@ class Kept:
         self.names.add(name)
         return True
 
-    def holds(self, node: object) -> bool:
-        """Whether part of a model, such as a check, reads only what was taken over."""
-        return self.before is not None and self.now.read_by(node) <= self.names
+    def holds(self, check: CheckedCheck) -> bool:
+        """Whether a check reads only what was taken over, so that it holds as it did."""
+        return self.before is not None and self.now.read_by(check) <= self.names
 
     def _same(self, name: str) -> bool:
         assert self.before is not None
