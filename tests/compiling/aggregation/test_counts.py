@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -10,12 +11,15 @@ import numpy as np
 import pytest
 from price_aware_cases import few_nodes, rules, write_cases
 from price_aware_reference import Instance, Job
-from summing import Case, case, case_of, check_exact, summed, workspace
+from summing import EXACT, Case, case, case_of, check_exact, folded, summed, unfolded, workspace
 from workshop import random_workshop
 
 from gpusched_dsl.backends.driver import solve_problem
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
+from gpusched_dsl.ir.problem import Objective, Term
+from gpusched_dsl.ir.verify import verify
 
+COARSE = replace(EXACT, gap=0.05, time_limit=10)
 MODELS = Path(__file__).resolve().parents[3] / "models"
 
 
@@ -278,12 +282,61 @@ ALLOWED = {
                                               "sum[o in Orders] makes[o, m, t] <= 1;"),
     "heat is paid for": ("2 * warm[m, t] + heats", "2 * warm[m, t] + 0.5 * heats",
                          "constraint exact[m in Machines, t in Hours]: heats[m, t] >= 0;"),
+    "a row that is weaker where a job runs": (
+        "minimize cost: ", "var level >= -9; minimize cost: level + ",
+        "constraint alone[o in Orders, t in Hours]: sum[m in Machines] makes[o, m, t] <= 1;"
+        'constraint low[m in Machines]: level >= -2 * makes["o1", m, 1];',
+    ),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("what", ALLOWED)
 def test_what_adds_up_is_counted(tmp_path: Path, what: str) -> None:
     assert check_exact(shop(tmp_path, *ALLOWED[what]), what) is not None
+
+
+def test_what_carried_goes_on_carrying(tmp_path: Path) -> None:
+    """Order o0 begins on m0 and o1 on m1; m1 alone stays warm, so o0 must come back to m1."""
+    text = SHOP.replace("o0 3", "o0 4").replace("o1 5", "o1 4").replace("heats[m, t])", "9 * heats[m, t])")
+    warm = " ".join(f"constraint w{t}: sum[m in Machines] warm[m, {t}] == {n};" for t, n in ((1, 2), (2, 1), (3, 1)))
+    here = ((0, 1, 1), (0, 2, 0), (0, 3, 1), (1, 1, 1), (1, 2, 1), (1, 3, 0))
+    makes = " ".join(f'constraint p{o}{t}: sum[m in Machines] makes["o{o}", m, {t}] == {n};' for o, t, n in here)
+    made = case_of(tmp_path, text.replace("MORE", warm + makes), "Machines")
+    assert check_exact(made, "shop") is not None
+
+
+def check_any_sums(made: Case, random: np.random.Generator) -> None:
+    """Sums that satisfy their rows, cheap or not, are those of a plan of single elements."""
+    found = summed(made.small)
+    problem = found.problem
+    for _ in range(4):
+        costs = random.choice((-3.0, -1.0, 0.0, 1.0, 2.0), problem.columns)
+        costs[np.isinf(problem.upper)] = random.choice((0.5, 1.0, 2.0))
+        every = np.arange(problem.columns, dtype=np.int32)
+        objective = Objective("minimize", (Term(None, every, costs),))
+        point = solve_problem(replace(problem, objectives=(objective,)), options=COARSE).point
+        if point is None:
+            continue
+        plan = unfolded(made, found.expanded(point))
+        assert verify(made.whole, plan).feasible
+        again = found.gathered(folded(made, plan))
+        assert again is not None
+        assert again == pytest.approx(point, abs=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_any_sums_are_those_of_a_plan(tmp_path: Path, seed: int) -> None:
+    """Many elements, so that who goes on and who begins is not the same by chance."""
+    random = Random(seed)
+    text = SHOP.replace("m0, m1, m2", ", ".join(f"m{n}" for n in range(random.randint(5, 9))))
+    text = text.replace("1..3", "1..6").replace("o1 5", "o1 5\n    o2 1\n    o3 2\n    o4 2")
+    text = text.replace("heats[Machines, Hours] >= 0", f"heats[Machines, Hours] >= 0 {random.choice(('', '<= 1'))}")
+    text = text.replace("setup[Orders, Machines, Hours] >= 0", "setup[Orders, Machines, Hours] integer >= 0 <= 1")
+    rinsing = """var rinse[Orders, Machines, Hours] binary;
+  constraint rinsing[o in Orders, m in Machines, t in Hours]:
+    rinse[o, m, t] + sum[p in Orders] makes[p, m, t] <= warm[m, t];"""
+    made = case_of(tmp_path, text.replace("MORE", rinsing if seed % 2 else ""), "Machines")
+    check_any_sums(made, np.random.default_rng(seed))
 
 
 def test_effects_that_pay_ask_for_whole_carriers(tmp_path: Path) -> None:

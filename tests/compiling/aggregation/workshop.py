@@ -119,7 +119,7 @@ def _pieces(shop: Workshop) -> None:
         shop.costs.append("sum[o in Orders, m in Machines, t in Hours] cleans[o, m, t]")
     if shop.has(0.4):
         shop.declared += [
-            "var last[Orders] >= 0;",
+            "var last[Orders] >= -9;",
             "constraint until[o in Orders, m in Machines, t in Hours]: last[o] >= price[t] * makes[o, m, t];",
         ]
         shop.costs.append("sum[o in Orders] 0.3 * last[o]")
