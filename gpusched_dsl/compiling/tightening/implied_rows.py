@@ -65,7 +65,7 @@ def _implied(problem: Problem) -> Flags:
     matrix = problem.matrix
     sizes = np.diff(matrix.starts)
     usable = plain_rows(problem)
-    if problem.definitions:
+    if not problem.is_linear:
         usable &= counts(matrix, ~plain_columns(problem)[matrix.columns]) == 0
     gone = np.zeros(problem.rows, dtype=np.bool_)
     for size in range(LEAST, MOST + 1):

@@ -89,13 +89,20 @@ def test_sets_that_rows_state_come_before_those_that_coefficients_force() -> Non
 
 def test_what_is_no_link_stays() -> None:
     draft = Draft()
-    x, y, m = draft.columns("x", 3), draft.columns("y")[0], draft.columns("n", 1, 0, 2)[0]
-    read = draft.largest("read", [[x[0], y]])[0]
+    x, y, n = draft.columns("x", 3), draft.columns("y", 2), draft.columns("n", 1, 0, 2)[0]
+    read = draft.largest("read", [[x[0], y[0]]])[0]
     draft.rows("one", [(-INF, dict.fromkeys(x, 1), 1)])
-    draft.rows("when", [(-INF, {x[1]: 1, m: -1}, 0), (-INF, {x[2]: 1, m: -1}, 0)])
-    draft.rows("half", [(-INF, {x[1]: 1, x[2]: -2}, 0), (-INF, {x[2]: 2, x[1]: -1}, 0)])
-    draft.rows("same", [(0, {x[1]: 1, x[2]: -1}, 0), (-INF, {x[2]: 1, x[1]: -1}, 1)])
-    draft.rows("known", [(-INF, {x[1]: 1, y: -1}, 0), (-INF, {x[2]: 1, y: -1}, 0), (-INF, {x[2]: 1, read: -1}, 0)])
+    for name, low, body, high in (
+        ("whole", -INF, {n: -1}, 0),
+        ("twice", -INF, {y[1]: -0.5}, 0),
+        ("equal", 0, {y[1]: -1}, 0),
+        ("room", -INF, {y[1]: -1}, 1),
+        ("sum", -INF, {y[1]: 1}, 0),
+        ("known", -INF, {y[0]: -1}, 0),
+        ("result", -INF, {read: -1}, 0),
+    ):
+        draft.rows(name, [(low, {c: 1.0} | body, high) for c in x[1:]])
+    draft.rows("when", [(-INF, {c: 1.0, y[1]: -1}, 0) for c in x[1:]], when=(x[0], True))
     assert apply(draft.problem(), CliqueLinks()).notes == ()
 
 
@@ -131,7 +138,7 @@ def check(rng: np.random.Generator) -> int:
 
 def test_same_optimum_and_no_weaker() -> None:
     rng = np.random.default_rng(13)
-    assert sum(check(rng) for _ in range(30)) > 8
+    assert sum(check(rng) for _ in range(15)) > 3
 
 
 @pytest.mark.slow

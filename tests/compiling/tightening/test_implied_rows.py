@@ -50,6 +50,8 @@ SUM = {0: 1.0, 1: 1.0, 2: 1.0, 3: -1.0}
         ((-INF, {0: 1, 3: -1}, 0), (-INF, SUM | {1: 7, 0: 2}, 0)),
         ((-INF, {0: 1, 3: -1}, 0.5), (-INF, SUM, 0.5)),
         ((-INF, {0: 1, 1: 1, 3: -1}, 0), (-INF, SUM, 0)),
+        # seen with half of the long row, not with the whole of it
+        ((-INF, {0: 1, 3: -1}, 0.5), (-INF, {0: 1, 1: 1, 3: -2}, 0)),
         # y adds 2 to the side, u can only help
         ((-INF, {0: 1, 3: -1}, 2), (-INF, {0: 1, 3: -1, 4: 1}, 0)),
         ((-INF, {0: 1, 3: -1}, 0), (-INF, {0: 1, 3: -1, 5: 1}, 0)),
@@ -100,10 +102,16 @@ def test_rows_with_conditions_and_definitions_stay_and_imply_nothing() -> None:
     draft.rows("read", [(-INF, {x[0]: 1, x[1]: 1, m[0]: -1}, 0)])
     draft.rows("short", [(-INF, {x[0]: 1, x[2]: -1}, 0), (-INF, {x[0]: 1, m[0]: -1}, 0)])
     assert apply(draft.problem(), ImpliedRows()).notes == ()
+    for when in ((x[3], True), None):
+        draft = Draft()
+        x = draft.columns("x", 4)
+        draft.rows("long", [(-INF, {x[0]: 1, x[1]: 1, x[2]: -1}, 0)], when)
+        draft.rows("short", [(-INF, {x[0]: 1, x[2]: -1}, 0)])
+        assert len(apply(draft.problem(), ImpliedRows()).notes) == (when is None)
 
 
 def check(rng: np.random.Generator) -> int:
-    problem = random_choices(rng) if rng.random() < 0.6 else random_problem(rng, blocks=1, rows=9, continuous=1)
+    problem = random_choices(rng) if rng.random() < 0.6 else random_problem(rng, blocks=1, rows=9)
     with suppress(Unsupported):
         return bool(assert_no_weaker(problem, ImpliedRows(), same=problem.is_linear).notes)
     return 0
@@ -111,7 +119,7 @@ def check(rng: np.random.Generator) -> int:
 
 def test_same_points() -> None:
     rng = np.random.default_rng(12)
-    assert sum(check(rng) for _ in range(30)) > 5
+    assert sum(check(rng) for _ in range(20)) > 5
 
 
 @pytest.mark.slow

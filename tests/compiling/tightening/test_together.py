@@ -108,7 +108,7 @@ def check(rng: np.random.Generator) -> int:
 
 def test_same_optimum_in_any_order() -> None:
     rng = np.random.default_rng(15)
-    assert sum(check(rng) for _ in range(15)) > 8
+    assert sum(check(rng) for _ in range(8)) > 4
 
 
 @pytest.mark.slow
