@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from building import INF, at_least, at_most, equal, minimize, problem
+from building import INF, at_least, at_most, between, equal, minimize, problem
 from small_mips import random_mip, whole_points
 
 from gpusched_dsl.backends.primal.budget import Budget
@@ -89,14 +89,35 @@ def test_a_column_that_contradicts_is_kept_from_its_value() -> None:
 
 
 def test_dead_ends_are_left_by_going_back() -> None:
-    # x0 = x1 = x2 = 1 leaves nothing for the last two rows, which are seen only when both are fixed.
+    # With x0 = 1 both values of x1 break a row, which no single row says as long as x1 is open.
     one = problem(
-        minimize(1, 1, 1, 1, 1), columns=5, upper=1, integer=True,
-        rows=[at_most(4, 2, 0, 0, 1, 2), at_least(2, 1, 0, 0, 2, 1), equal(2, 1, 1, 1, 0, 0), equal(1, 0, 0, 0, 1, 1)],
+        minimize(1, 1, 1), columns=3, upper=1, integer=True,
+        rows=[between(2, 2, 1, 1, 1), at_most(1, 1, 1, -1), at_most(1, 1, -1, 1)],
+    )  # fmt: skip
+    assert [p.tolist() for p in whole_points(one)] == [[0, 1, 1]]
+    box = Box(one, rows_of(one))
+    assert box.narrow(np.array([0]), np.ones(1), np.ones(1))
+    box.undo(0)
+    assert fix(box, np.arange(3), np.array([1.0, 1, 0]), Budget(10.0), first=1)
+    assert box.lower.tolist() == [0, 1, 1]
+    box.undo(0)
+    assert not fix(box, np.arange(3), np.array([1.0, 1, 0]), Budget(10.0), first=1, dead_ends=0)
+
+
+def test_steps_on_columns_without_bounds_are_taken_back() -> None:
+    one = problem(
+        minimize(1, 1, 1), columns=3, rows=[at_most(5, 1, 1, -2), at_least(-2, 0, -1, -1)],
+        lower=[-INF, -INF, -INF], upper=[INF, INF, INF],
     )  # fmt: skip
     box = Box(one, rows_of(one))
-    assert fix(box, np.arange(5), np.array([1.0, 1, 1, 0, 1]), Budget(10.0), first=1)
-    assert verify(one, box.lower).feasible
+    before = [a.copy() for a in (box.lower, box.upper, box.least, box.most, box.least_open, box.most_open)]
+    assert box.least_open.tolist() == [3, 2]
+    assert box.narrow(np.array([0, 1]), np.array([1.0, 2.0]), np.array([1.0, 3.0]))
+    assert box.least_open.tolist() == [0, 0]  # the last column is bounded by then, from both sides
+    box.undo(0)
+    after = (box.lower, box.upper, box.least, box.most, box.least_open, box.most_open)
+    for array, old in zip(after, before, strict=True):
+        np.testing.assert_array_equal(array, old)
 
 
 def test_what_fits_is_fixed_and_the_rest_named() -> None:
