@@ -56,7 +56,7 @@ def test_a_capacity_is_there_only_with_its_column() -> None:
         # Holds anyway, has a second side, is no capacity, has a column that is not linked, or is about y itself.
         ((-INF, {0: 2, 2: 2}, 4), "2 x[1] + 2 x[3] <= 4"),
         ((1, {0: 2, 2: 2}, 3), "1 <= 2 x[1] + 2 x[3] <= 3"),
-        ((-INF, {0: 2, 2: -2}, 1), "2 x[1] - 2 x[3] <= 1"),
+        ((-INF, {0: 4, 2: -2}, 1), "4 x[1] - 2 x[3] <= 1"),
         ((-INF, {0: 1, 2: 1, 4: 1}, 1), "x[1] + x[3] + w[1] <= 1"),
         ((-INF, {0: 1, 2: 1, 3: 1}, 2), "x[1] + x[3] + y[1] <= 2"),
         ((-INF, {0: 1, 2: 1}, 0), "x[1] + x[3] <= 0"),
@@ -75,15 +75,16 @@ def test_other_rows(row: Row, text: str) -> None:
         ([{0: 1, 1: 1, 3: -1}, {2: 1, 3: -1, 4: -1}], False),
         ([{0: 1, 1: 1, 3: -1}, {2: 1, 5: 1, 3: -1}], False),
         ([{0: 1, 1: 1, 3: -1}, {2: 1, 5: -1, 3: -1}], False),
+        ([{0: 1, 1: 1, 2: 1, 5: -1}], False),
     ],
 )
 def test_links_in_other_rows(links: list[Affine], is_lifted: bool) -> None:
-    assert ("y" in lifted(with_capacity((-INF, {0: 2, 1: 2, 2: 3}, 4), links))) == is_lifted
+    assert (" <= 0" in lifted(with_capacity((-INF, {0: 2, 1: 2, 2: 3}, 4), links))) == is_lifted
 
 
 @pytest.mark.parametrize(("side", "is_lifted"), [(-0.5, True), (0.5, False)])
 def test_links_with_a_side(side: float, is_lifted: bool) -> None:
-    assert ("y" in lifted(with_capacity((-INF, {0: 2, 1: 2, 2: 3}, 4), side=side))) == is_lifted
+    assert (" <= 0" in lifted(with_capacity((-INF, {0: 2, 1: 2, 2: 3}, 4), side=side))) == is_lifted
 
 
 def test_of_several_columns_the_one_with_the_fewest_links() -> None:
