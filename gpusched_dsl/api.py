@@ -201,7 +201,8 @@ class Model:
         """
         from gpusched_dsl.explaining.explain import explain
 
-        built = self._build(choose_scenario(self._workspace, scenario), _texts(settings))
+        fold = folds(_names(without))
+        built = self._build(choose_scenario(self._workspace, scenario), _texts(settings), fold=fold)
         return explain(
             built.problem,
             backend,
@@ -210,6 +211,7 @@ class Model:
             monitor=monitor,
             why=why,
             without=_names(without),
+            aggregation=built.aggregation,
         )
 
     def set(self, name: str, value: Any) -> None:

@@ -21,9 +21,10 @@ from gpusched_dsl.compiling.aggregation.support import support
 from gpusched_dsl.compiling.evaluate import Evaluator
 from gpusched_dsl.compiling.passes.steps import Prepared
 from gpusched_dsl.compiling.store import Columns
+from gpusched_dsl.compiling.symmetry.full_size import full_size
 from gpusched_dsl.compiling.symmetry.quotient import Quotient, place_of
 from gpusched_dsl.ir.domains import Codes, Domain
-from gpusched_dsl.ir.problem import Family, Floats, Problem, Size
+from gpusched_dsl.ir.problem import Family, Floats, Problem
 from gpusched_dsl.language.diagnostics import Diagnostic
 from gpusched_dsl.reporting.points import Entry, codes_of, point_from
 
@@ -62,14 +63,6 @@ def solve_built(
     else:
         inner = solve_problem(folded.problem, backend, asked, point, monitor)
     return _unfolded(built, folded, inner), tuple(told)
-
-
-def full_size(quotient: Quotient) -> Size:
-    """The size of the problem of all elements, which was not grounded."""
-    small, sizes = quotient.problem, quotient.classes.sizes
-    kinds = quotient.column_class[small.integer]
-    integer = int(np.where(kinds >= 0, sizes[np.maximum(kinds, 0)], 1).sum())
-    return Size(quotient.full_columns, integer, quotient.full_rows, quotient.full_nonzeros)
 
 
 def _unfolded(built: Built, folded: Aggregated, inner: Solved) -> Solved:

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpusched_dsl.cli import exits
-from gpusched_dsl.cli.instance import open_problem
+from gpusched_dsl.cli.instance import open_instance
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.progress import watching
+from gpusched_dsl.compiling.passes.names import folds
 from gpusched_dsl.reporting.document import json_text
 from gpusched_dsl.reporting.files import check_writable, write_text
 from gpusched_dsl.reporting.grid import plain, rich_table
@@ -29,11 +30,14 @@ def run(options: argparse.Namespace, output: Output) -> int:
 
     if options.json not in (None, STDOUT):
         check_writable(Path(options.json))
-    problem, origins = open_problem(options, output)
+    opened = open_instance(options, output, fold=folds(options.without))
+    aggregation = None if opened.built is None else opened.built.aggregation
     chosen = backend(options.backend)
     if options.json == STDOUT:
         output.only_findings()
-    told = described(problem, chosen, origins, without=frozenset(options.without))
+    told = described(
+        opened.problem, chosen, opened.origins, without=frozenset(options.without), aggregation=aggregation
+    )
     _show_description(told, output)
     stopped = False
     if not options.no_why:

@@ -125,7 +125,7 @@ def _solved(
 
 def _say_what(opened: Opened, backend: str, output: Output) -> None:
     """The header, before the solver starts."""
-    from gpusched_dsl.folding import full_size
+    from gpusched_dsl.compiling.symmetry.full_size import full_size
 
     built = opened.built
     folded = None if built is None else built.folded

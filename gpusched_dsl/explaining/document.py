@@ -15,6 +15,7 @@ from gpusched_dsl.explaining.relaxation import Relaxation
 from gpusched_dsl.explaining.row_data import row_data
 from gpusched_dsl.explaining.row_text import RowText
 from gpusched_dsl.explaining.steps import steps_of
+from gpusched_dsl.explaining.symmetry import aggregation_document
 from gpusched_dsl.ir.blocks import SHARED
 from gpusched_dsl.ir.names import entry_name
 from gpusched_dsl.ir.problem import Family, Problem
@@ -62,6 +63,7 @@ def document(told: Explanation) -> dict[str, Any]:
             }
             for n in told.notes
         ],
+        "interchangeable": aggregation_document(told.aggregation),
         "decomposition": None if told.decomposition is None else _decomposition(told.decomposition),
         "findings": [_finding(d) for d in (*told.reasons, *told.refused, *told.warnings, *told.findings)],
         "status": told.status,

@@ -10,6 +10,8 @@ import numpy as np
 from gpusched_dsl.backends.protocol import Backend, Monitor, Silent, target_of
 from gpusched_dsl.backends.registry import backend as backend_named
 from gpusched_dsl.backends.requests import unknown_passes
+from gpusched_dsl.compiling.aggregation.aggregate import Aggregation
+from gpusched_dsl.compiling.aggregation.notes import aggregation_notes
 from gpusched_dsl.compiling.passes.pipeline import prepare
 from gpusched_dsl.compiling.passes.steps import Prepared
 from gpusched_dsl.explaining.classes import model_class
@@ -38,14 +40,17 @@ def explain(
     monitor: Monitor | None = None,
     why: bool = True,
     without: Collection[str] = (),
+    aggregation: Aggregation | None = None,
 ) -> Explanation:
     """Explain a problem as the backend would get it, tightened but for the passes that `without` names.
+
+    `aggregation` is what came of looking for interchangeable elements.
 
     With `why` it is solved for feasibility within `time_limit` seconds, and what stands in the way of a solution, or of
     an optimum, is looked for. Ctrl-C and the monitor end that with what was found so far. Raises DiagnosticError for an
     unknown backend or pass and for data that are not numbers.
     """
-    told = described(problem, backend, origins, without=without)
+    told = described(problem, backend, origins, without=without, aggregation=aggregation)
     return searched(told, backend, Clock(time_limit, monitor or Silent())) if why else told
 
 
@@ -55,13 +60,18 @@ def described(
     origins: Origins | None = None,
     *,
     without: Collection[str] = (),
+    aggregation: Aggregation | None = None,
 ) -> Explanation:
     """Sizes, class, reformulations and tightening as for a solve; nothing is solved."""
     chosen = backend_named(backend) if isinstance(backend, str) else backend
     unknown = unknown_passes(without)
     if unknown:
         raise DiagnosticError(unknown)
-    prepared, refused = _prepared(problem, chosen, tighten=True, without=without)
+    looked = aggregation or Aggregation()
+    stated = problem if looked.found is None else looked.found.problem
+    prepared, refused = _prepared(stated, chosen, tighten=True, without=without)
+    if prepared is not None and looked.found is not None:
+        prepared = replace(prepared, notes=(*aggregation_notes(looked.found), *prepared.notes))
     kind, reasons = model_class(problem)
     return Explanation(
         problem=problem,
@@ -73,6 +83,7 @@ def described(
         constraints=constraint_sizes(problem),
         refused=refused,
         origins=origins or Origins(),
+        aggregation=looked,
     )
 
 

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from gpusched_dsl.backends.by_blocks import Choice, choice_for
+from gpusched_dsl.compiling.aggregation.aggregate import Aggregation
 from gpusched_dsl.compiling.passes.steps import Note, Prepared
 from gpusched_dsl.explaining.conflict import Conflict
 from gpusched_dsl.explaining.findings import conflict_finding, ray_finding
@@ -24,10 +25,11 @@ from gpusched_dsl.reporting.result import Origins
 class Explanation:
     """Sizes, class, reformulations, and why there is no solution or no end.
 
-    `status` is `feasible`, `infeasible`, `unbounded`, `unknown` (not found out in time) or `not asked`. `problem` is
-    the problem as stated, `prepared` what the backend gets, `searched` its linear form that was looked at, None where
-    there is none or nothing was asked; rows and columns of `conflict`, `relaxations` and `ray` are those of
-    `searched.problem`. `refused` are the terms that the backend does not take.
+    `status` is `feasible`, `infeasible`, `unbounded`, `unknown` (not found out in time) or `not asked`. `problem`
+    is the problem as stated, `prepared` what the backend gets, `searched` its linear form that was looked at, None
+    where there is none or nothing was asked; `aggregation` tells of interchangeable elements; rows and columns of
+    `conflict`, `relaxations` and `ray` are those of `searched.problem`. `refused` are the terms that the backend
+    does not take.
     """
 
     problem: Problem
@@ -45,6 +47,7 @@ class Explanation:
     ray: Ray | None = None
     seconds: float = 0.0
     origins: Origins = field(default_factory=Origins)
+    aggregation: Aggregation = field(default_factory=Aggregation)
 
     @property
     def notes(self) -> tuple[Note, ...]:

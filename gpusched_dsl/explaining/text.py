@@ -13,6 +13,7 @@ from gpusched_dsl.explaining.classes import CLASSES
 from gpusched_dsl.explaining.explanation import Explanation
 from gpusched_dsl.explaining.row_text import short
 from gpusched_dsl.explaining.sizes import ConstraintSize, VariableSize
+from gpusched_dsl.explaining.symmetry import aggregation_lines
 from gpusched_dsl.ir.blocks import Blocks
 from gpusched_dsl.ir.problem import Family
 from gpusched_dsl.language.render import render_text
@@ -28,6 +29,7 @@ def header_lines(told: Explanation) -> list[str]:
     lines = [f"{told.problem.name}{scenario}", f"{told.kind}{meaning}", size_text(told.problem)]
     if told.notes and told.prepared is not None:
         lines.append(f"for {told.backend}: {size_text(told.prepared.problem)}")
+    lines += aggregation_lines(told.aggregation)
     if told.decomposition is not None:
         lines.append(_decomposition(told.decomposition))
     return lines

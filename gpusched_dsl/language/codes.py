@@ -164,6 +164,7 @@ CODES: dict[str, str] = {
     "GSM3007": "range with bounds or a step that cannot be used",
     "GSM3009": "elements used as numbers that are not whole numbers",
     "GSM3010": "term that no solver takes",
+    "GSM3013": "data that tell identical elements apart",
     # 31xx random quantities
     "GSM3101": "argument that no distribution has",
     "GSM3102": "random quantity without a sample",

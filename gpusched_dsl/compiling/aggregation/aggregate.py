@@ -41,8 +41,8 @@ class Attempt:
 class Aggregation:
     """What came of looking for interchangeable elements; `found` is None where the problem must be solved whole."""
 
-    found: Aggregated | None
-    attempts: tuple[Attempt, ...]
+    found: Aggregated | None = None
+    attempts: tuple[Attempt, ...] = ()
 
 
 def aggregate(model: CheckedModel, store: Store, limits: Limits) -> Aggregation:

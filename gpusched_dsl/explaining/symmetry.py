@@ -1,0 +1,78 @@
+"""Which elements are interchangeable, what they became and why that is exact; or what tells them apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from gpusched_dsl.compiling.aggregation.aggregate import Aggregation, Attempt
+from gpusched_dsl.compiling.aggregation.assembling import Aggregated
+from gpusched_dsl.compiling.symmetry.full_size import full_size
+from gpusched_dsl.language.source import Span
+from gpusched_dsl.reporting.numbers import count_text
+from gpusched_dsl.reporting.summary import size_text
+
+
+def aggregation_lines(aggregation: Aggregation) -> list[str]:
+    """Lines for people."""
+    return [line for attempt in aggregation.attempts for line in _lines(attempt, aggregation.found)]
+
+
+def _lines(attempt: Attempt, found: Aggregated | None) -> Iterator[str]:
+    name = attempt.declared.name
+    if attempt.obstacle is not None:
+        if attempt.declared.identical or _reaches(attempt):
+            yield f"elements of {name} are not counted but named{_place(attempt.obstacle.span)}: {attempt.obstacle}"
+        return
+    assert found is not None
+    assert attempt.classes is not None
+    classes = attempt.classes
+    what = "all interchangeable"
+    if classes.count > 1:
+        what = f"{count_text(classes.count, 'class', 'classes')} of interchangeable ones"
+        if classes.because:
+            what += f", told apart by {', '.join(n for n, _ in classes.because)}"
+    yield f"{count_text(attempt.elements, 'element')} of {name}, {what}: counted, not named"
+    yield f"  {size_text(full_size(found.quotient))} became {size_text(found.problem)}"
+    for proof in dict.fromkeys(part.proof for part in found.parts):
+        yield f"  exact, as {proof}"
+
+
+def _reaches(attempt: Attempt) -> bool:
+    """Whether there would have been something to gain."""
+    return attempt.classes is not None and 2 * attempt.classes.count <= attempt.elements
+
+
+def _place(span: Span | None) -> str:
+    return "" if span is None else f" ({span.source.name}, line {span.line})"
+
+
+def aggregation_document(aggregation: Aggregation) -> list[dict[str, Any]]:
+    """The same for programs: one entry for each set that was looked at."""
+    return [_entry(attempt, aggregation.found) for attempt in aggregation.attempts]
+
+
+def _entry(attempt: Attempt, found: Aggregated | None) -> dict[str, Any]:
+    obstacle, classes = attempt.obstacle, attempt.classes
+    entry: dict[str, Any] = {
+        "set": attempt.declared.name,
+        "declared": attempt.declared.identical,
+        "elements": attempt.elements,
+        "classes": None if classes is None else classes.count,
+        "told_apart_by": [] if classes is None else [name for name, _ in classes.because],
+        "counted": obstacle is None,
+        "reason": "" if obstacle is None else str(obstacle),
+        "file": None if obstacle is None or obstacle.span is None else obstacle.span.source.name,
+        "line": None if obstacle is None or obstacle.span is None else obstacle.span.line,
+        "columns_before": None, "columns": None, "rows_before": None, "rows": None, "proofs": [],
+    }  # fmt: skip
+    if obstacle is None and found is not None:
+        full = full_size(found.quotient)
+        entry |= {
+            "columns_before": full.columns,
+            "columns": found.problem.columns,
+            "rows_before": full.rows,
+            "rows": found.problem.rows,
+            "proofs": list(dict.fromkeys(part.proof for part in found.parts)),
+        }
+    return entry
