@@ -22,6 +22,7 @@ from gpusched_dsl.backends.convexity import needed_halves
 from gpusched_dsl.backends.highs import HighsSession
 from gpusched_dsl.backends.protocol import Capabilities, Monitor, Progress, SolveOptions
 from gpusched_dsl.ir.answer import Answer, Status
+from gpusched_dsl.ir.changes import Changes
 from gpusched_dsl.ir.problem import Floats, Problem
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class CvxpyBackend:
 
     name = "cvxpy"
     capabilities = Capabilities(
-        in_place_update=True, threads=False, accepts=ACCEPTS, convex=True, nonlinear_integers=False
+        in_place_update=True, carries=True, threads=False, accepts=ACCEPTS, convex=True, nonlinear_integers=False
     )
 
     def versions(self) -> dict[str, str]:
@@ -77,6 +78,12 @@ class CvxpySession:
             self._highs.update(problem)
         if self._model is not None and not self._model.take(problem, needed_halves(problem)):
             self._model = None
+
+    def carry(self, problem: Problem, changes: Changes) -> None:
+        """Hand a linear problem with other columns and rows to HiGHS with its basis; CVXPY compiles it anew."""
+        self._problem, self._model = problem, None
+        if self._highs is not None:
+            self._highs.carry(problem, changes)
 
     def close(self) -> None:
         if self._highs is not None:

@@ -185,9 +185,11 @@ class HighsSession:
         """The answer where the relaxation proves one, else None; and a start that may be better (`highs_again`)."""
         highs, rest = self._highs, self._relaxations
 
+        allowed = np.inf if options.time_limit is None else max(0.0, options.time_limit - control.seconds)
+        until = control.seconds + rest.limit(allowed)
+
         def left() -> float:
-            limit = np.inf if options.time_limit is None else max(0.0, options.time_limit - control.seconds)
-            return rest.limit(limit)
+            return max(0.0, until - control.seconds)
 
         def relax() -> None:
             highs.setOptionValue("solve_relaxation", True)

@@ -23,8 +23,8 @@ from gpusched_dsl.ir.changes import Changes
 from gpusched_dsl.ir.problem import Floats, Problem
 from gpusched_dsl.language.diagnostics import DiagnosticError
 
-# The relaxation and the small problem may each take this part of the last solve, and at least so many seconds.
-SHARE, LEAST_SECONDS = 0.5, 0.5
+# An attempt may take this part of the time of the last solve without one, and at least so many seconds.
+SHARE, LEAST_SECONDS = 0.5, 1.0
 
 # The small problem must have fewer columns than this part of all; else it is as hard as the whole.
 SMALL = 0.5
