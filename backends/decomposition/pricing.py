@@ -93,7 +93,8 @@ class Pricer:
         assert self._choices is not None
         choices = self._choices
         slot_cost = np.where(choices.usable, costs[choices.slot], np.inf)
-        values, active = self._planner.solve(slot_cost, costs[choices.start])
+        start_cost = np.where(choices.start >= 0, costs[choices.start], 0.0)
+        values, active = self._planner.solve(slot_cost, start_cost)
         values = values + costs[choices.home]
         np.minimum.at(least, choices.block, values)
         lanes = np.isfinite(values) & wanted[choices.block]
@@ -113,7 +114,7 @@ def _points_of_lanes(parts: Parts, choices: Choices, active: np.ndarray, chosen:
     before = np.concatenate(([False], active[:-1])) if len(active) else active
     begins = starts[:-1][np.diff(starts) > 0]
     before[begins] = running[np.diff(starts) > 0]
-    begun = active & ~before
+    begun = active & ~before & (choices.start >= 0)
     lane_of = np.repeat(np.arange(choices.lanes.count), np.diff(starts))
     row = np.full(choices.lanes.count, -1, dtype=np.int64)
     row[chosen] = np.arange(len(chosen))

@@ -5,7 +5,7 @@ The shape of a block, for each of its alternatives g with slots h in a row (rows
     sum_g z_g == 1                                    one alternative; 0 <= z_g <= 1
     sum_h x_h == N z_g   or   >= N z_g                the work; x_h binary
     x_h <= z_g                                        may be missing where the work is exact and z_g is whole
-    u_h >= x_h - x_(h-1)                              a start; of the first slot u >= x - x0 with x0 = 0 or 1
+    u_h >= x_h - x_(h-1)                              a start; of the first slot u >= x - x0 with x0 = 0 or 1, or none
     u_h >= 0 and costs at least nothing, in no other row
 
 Any x and z may have costs and stand in linking rows. With x binary, z is 0 or 1 by itself: where 0 < z_g < 1 the rows
@@ -33,7 +33,7 @@ class Choices:
     """Blocks of the shape: `known` says which. All columns are places among the own columns of `Parts`.
 
     Lanes are sorted by block; `home` is the column z of each lane, `slot` and `start` the columns x and u of each slot
-    of the lanes, `usable` whether the slot may be used at all.
+    of the lanes (start -1: there is none, starting costs nothing), `usable` whether the slot may be used at all.
     """
 
     known: Flags
@@ -161,7 +161,7 @@ def recognised(parts: Parts) -> Choices:
         needs_keeper = (lane_of >= 0) & loose[lane_of]
     slot_wrong = is_slot & (
         (times["finish"] != 1)
-        | (times["slot"] != 1)
+        | (times["slot"] > 1)
         | (times["before"] > 1)
         | ((kept > 0) & (keeper != own_home))
         | (needs_keeper & (kept == 0))
@@ -178,8 +178,8 @@ def recognised(parts: Parts) -> Choices:
     start_of[slot[start_rows]] = start[start_rows]
     running = np.zeros(len(finish_rows), dtype=np.bool_)
     roots = np.zeros(len(finish_rows), dtype=np.int64)
+    np.add.at(roots, lane_of[is_slot & (previous < 0) & (lane_of >= 0)], 1)
     begins = start_rows[first[start_rows] & (lane_of[slot[start_rows]] >= 0)]
-    np.add.at(roots, lane_of[slot[begins]], 1)
     running[lane_of[slot[begins]]] = start_low[begins] == -1
     rank, lost = _ranks(previous)
     astray = is_slot & (previous >= 0) & (lane_of != lane_of[previous])
