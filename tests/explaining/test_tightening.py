@@ -16,7 +16,7 @@ from gpusched_dsl.compiling.passes.steps import Analysis, Note, Step, Target
 
 MODEL = """
 model Pack {
-  set Items;
+  set Items ordered;
   var take[Items] integer >= 0 <= 4.5;
   maximize total: sum[i in Items] take[i];
   constraint fits: sum[i in Items] take[i] <= ROOM;
@@ -96,7 +96,7 @@ def test_an_unknown_pass_is_told_with_the_known_ones() -> None:
         first, second = caught.value.diagnostics
         assert (first.code, second.code) == ("GSM4011", "GSM4011")
         assert "`other`" in first.message
-        assert first.help == "these can be left out: `whole_bounds`, `all`"
-        assert second.help == "did you mean `whole_bounds`?; these can be left out: `whole_bounds`, `all`"
+        assert first.help == "these can be left out: `whole_bounds`, `aggregation`, `all`"
+        assert second.help == "did you mean `whole_bounds`?; these can be left out: `whole_bounds`, `aggregation`, `all`"
         with pytest.raises(TypeError):
             run(without="whole_bounds")

@@ -20,6 +20,8 @@ def whole_points(matrix: Floats, lower: Floats, upper: Floats, low: Wholes, high
     `matrix` is dense (rows x columns). Partial points that no choice of the other columns completes are cut off, row by
     row. Raises Obstacle when there are more than `most` of them at some stage.
     """
+    if (high - low).max(initial=0) >= most:
+        raise Obstacle(f"one element has more than {most:,} ways to be used")
     points = np.zeros((1, 0), dtype=np.int64)
     activity = np.zeros((1, len(lower)))
     slack = ROUNDING * np.maximum(1.0, np.abs(matrix).max(axis=1, initial=0.0))
