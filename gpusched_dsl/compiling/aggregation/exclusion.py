@@ -32,19 +32,27 @@ def exclusion_of(local: Local, kinds: Kinds, slot: Codes, state: Flags) -> list[
     own = local.own[kinds.exclusions]
     of_row = slot[own.indices[own.indptr[:-1]]] if len(kinds.exclusions) else np.zeros(0, dtype=np.int64)
     order = np.argsort(of_row, kind="stable")
+    own = own[order]
+    entry_row = np.repeat(np.arange(len(order)), np.diff(own.indptr))
     begin = np.searchsorted(of_row[order], np.arange(count + 1))
     columns = np.flatnonzero(state & (slot >= 0) & (local.integer | kinds.carrier))
-    columns = columns[np.argsort(slot[columns], kind="stable")]
+    columns = columns[np.argsort(slot[columns], kind="stable")]  # ascending in each slot
     first = np.searchsorted(slot[columns], np.arange(count + 1))
-    return [
-        _Slot(local, kinds, order[begin[s] : begin[s + 1]], np.sort(columns[first[s] : first[s + 1]])).exclusion()
-        for s in range(count)
-    ]
+    result = []
+    for s in range(count):
+        entries = slice(own.indptr[begin[s]], own.indptr[begin[s + 1]])
+        row, column = entry_row[entries] - begin[s], own.indices[entries]
+        rows = order[begin[s] : begin[s + 1]]
+        result.append(_Slot(local, kinds, rows, row, column, columns[first[s] : first[s + 1]]).exclusion())
+    return result
 
 
 class _Slot:
-    def __init__(self, local: Local, kinds: Kinds, rows: Codes, columns: Codes) -> None:
+    """One slot: its exclusions `rows`, whose entries are `(row[i], column[i])`, and its columns."""
+
+    def __init__(self, local: Local, kinds: Kinds, rows: Codes, row: Codes, column: Codes, columns: Codes) -> None:
         self.local, self.kinds, self.rows = local, kinds, rows
+        self.row, self.column = row, column
         carriers = columns[kinds.carrier[columns]]
         self.columns = columns[~kinds.carrier[columns]]
         if len(carriers) > 1:
@@ -65,15 +73,12 @@ class _Slot:
             if len(self.columns) > 1 or (len(self.columns) and self.carrier >= 0):
                 raise self._about(0, "may be 1 together with others on one element")
             return Exclusion(self.carrier, self.columns, none, np.zeros(1, dtype=np.int64))
-        entries = self.local.own[self.kinds.exclusions[self.rows]]
         inside = np.zeros((len(self.rows), len(self.columns)), dtype=np.bool_)
-        row = np.repeat(np.arange(len(self.rows)), np.diff(entries.indptr))
-        member = entries.indices != self.carrier
-        beside = ~member & (self.kinds.on[self.rows[row]] != self.carrier)
+        member = self.column != self.carrier
+        beside = ~member & (self.kinds.on[self.rows[self.row]] != self.carrier)
         if beside.any():
-            raise self._about(int(row[np.flatnonzero(beside)[0]]), "lets a column exclude its carrier")
-        place = np.searchsorted(self.columns, entries.indices[member])
-        inside[row[member], place] = True
+            raise self._about(int(self.row[np.flatnonzero(beside)[0]]), "lets a column exclude its carrier")
+        inside[self.row[member], np.searchsorted(self.columns, self.column[member])] = True
         if not inside.any(axis=0).all():
             raise self._about(0, "leaves out a column that other rows of the slot have")
         top = self._largest(inside)
