@@ -21,8 +21,9 @@ from gpusched_dsl.ir.problem import Floats, Problem
 
 Counts = NDArray[np.int64]
 
-# Shares of what is left: for a first point without the relaxation, for the relaxation, for each way of fixing.
-BLIND, RELAXATION, DIVE = 0.1, 0.7, 0.25
+# Shares of what is left: at most so much for a first point without the relaxation (it mostly takes far less), for the
+# relaxation (less while there is no point), for each way of fixing from there.
+BLIND, RELAXATION, RELAXATION_FIRST, DIVE = 0.3, 0.7, 0.5, 0.4
 BLIND_ENDS = 16  # dead ends after which a first point is left to the relaxation
 EPSILON = 1e-6
 GOOD = 0.1  # the gap at which a first point is good enough
@@ -79,6 +80,8 @@ class Search:
         relaxed, reduced = self._relaxed()
         if self._done:
             return self.incumbent
+        if relaxed is None and self.incumbent.point is None:
+            self._blindly(down, up, 1.0)
         if relaxed is not None:
             self._rounded(relaxed, down, up)
             self._guided(relaxed, reduced)
@@ -93,19 +96,21 @@ class Search:
     def _done(self) -> bool:
         return self.budget.over or self.incumbent.gap <= self.options.gap
 
-    def _blindly(self, down: Counts, up: Counts) -> None:
+    def _blindly(self, down: Counts, up: Counts, share: float = BLIND) -> None:
         """A first point by costs and locks alone: it is there when the relaxation takes too long."""
         problem, integers = self.problem, self.integers
         prefers_low = (self.costs > 0) | ((self.costs == 0) & (down <= up))
         near, far = np.where(prefers_low, problem.lower, problem.upper), np.where(prefers_low, problem.upper, 0.0)
         targets = np.clip(np.where(np.isfinite(near), near, np.where(np.isfinite(far), far, 0.0)), -FAR, FAR)
         order = integers[np.argsort(-np.abs(self.costs[integers]), kind="stable")]
-        self._fix(order, targets, len(order), BLIND, BLIND_ENDS)
+        self._fix(order, targets, len(order), share, BLIND_ENDS if share < 1.0 else MOST_DEAD_ENDS)
 
     def _relaxed(self) -> tuple[Floats | None, Floats | None]:
         """Point and reduced costs (of a problem to be minimised) of the relaxation."""
         problem = self.problem
-        options = replace(self.options, time_limit=self.budget.left * RELAXATION)
+        options = replace(
+            self.options, time_limit=self.budget.left * (0.5 if self.incumbent.point is None else RELAXATION)
+        )
         relaxed = replace(problem, integer=np.zeros(problem.columns, dtype=np.bool_))
         if self.budget.over:
             return None, None
@@ -150,7 +155,7 @@ class Search:
             return
         if fix(box, order, targets, self.budget.share(share), first=first, dead_ends=ends):
             self._solve_rest(box, relaxed=True)
-        elif self.incumbent.point is None and share > BLIND:
+        elif self.incumbent.point is None and share != BLIND:
             box.undo(box.mark // 2)  # what led into the dead end
             self._solve_rest(box, relaxed=False)
 

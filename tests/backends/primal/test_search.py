@@ -11,7 +11,7 @@ import pytest
 from building import at_least, at_most, equal, minimize, problem
 from small_mips import assignment, optimum, random_mip
 
-from gpusched_dsl.backends.highs import HighsBackend
+from gpusched_dsl.backends.highs import HighsBackend, HighsSession
 from gpusched_dsl.backends.primal.budget import Budget
 from gpusched_dsl.backends.primal.heuristic import Search, find_start
 from gpusched_dsl.backends.primal.incumbent import Incumbent
@@ -20,6 +20,7 @@ from gpusched_dsl.backends.primal.restriction import restricted
 from gpusched_dsl.backends.primal.rounding import guided, locks, simply_rounded
 from gpusched_dsl.backends.primal.rows import rows_of
 from gpusched_dsl.backends.protocol import Progress, SolveOptions
+from gpusched_dsl.ir.answer import Answer, Status
 from gpusched_dsl.ir.problem import Floats, Problem
 from gpusched_dsl.ir.verify import verify
 
@@ -100,6 +101,31 @@ class Stopper:
     @property
     def stop_requested(self) -> bool:
         return len(self.heard) >= self.after
+
+
+class NeverRelaxes(HighsBackend):
+    """HiGHS that has no time for the relaxation, only for smaller problems."""
+
+    def __init__(self, columns: int) -> None:
+        self.columns = columns
+
+    def open(self, problem: Problem) -> HighsSession:
+        if problem.columns < self.columns:
+            return super().open(problem)
+
+        class Slow(HighsSession):
+            def solve(self, *given: object, **named: object) -> Answer:
+                return Answer(Status.LIMIT, reason="time")
+
+        return Slow(problem)
+
+
+def test_a_relaxation_that_takes_too_long_is_done_without() -> None:
+    one = assignment(12, 4, 1)
+    found = Search(one, NeverRelaxes(one.columns), SolveOptions(), Budget(10.0)).run()
+    assert found.point is not None
+    assert verify(one, found.point).feasible
+    assert found.bound is None
 
 
 def test_a_stop_keeps_the_best_point() -> None:
