@@ -175,16 +175,19 @@ def _parts(problem: Problem) -> _Parts:
         columns, rows, others, matrix.values[entries], problem.row_lower[rows], problem.row_upper[rows],
         problem.lower[columns], problem.upper[columns], up, unknown, np.zeros(others.nonzeros),
     )  # fmt: skip
-    return parts.take(_choices(problem, ColumnSets(starts, others.columns)))
+    return parts.take(_choices(problem, ColumnSets(starts, others.columns), rows))
 
 
-def _choices(problem: Problem, sets: ColumnSets) -> Codes:
-    """The sets of which at most one column is 1, also at fractional points: their columns add up to at most 1."""
+def _choices(problem: Problem, sets: ColumnSets, going: Codes) -> Codes:
+    """The sets of which at most one column is 1, also at fractional points: their columns add up to at most 1.
+
+    Rows in `going` prove nothing, as they go with their t: what they say of the choice would be said no more.
+    """
     several = np.flatnonzero(sets.sizes > 1)
     found = sets.sizes <= 1
     if len(several):
         families = at_most_one(problem, int(sets.sizes[several].min()))
-        tight = families.sets.take(np.flatnonzero(families.tight))
+        tight = families.sets.take(np.flatnonzero(families.tight & ~np.isin(families.rows, going)))
         found[several[containments(sets.take(several), tight, problem.columns).inner]] = True
     return np.flatnonzero(found)
 

@@ -88,6 +88,17 @@ def test_choices_without_a_value_are_fixed_at_0() -> None:
     assert prepared.problem.upper.tolist() == [1, 1, 0]
 
 
+def test_a_choice_that_only_its_own_row_states_is_left_alone() -> None:
+    """`x + t <= 1` allows one x at most, but says so only as long as it is there."""
+    draft = Draft()
+    x, t = draft.columns("x", 3), draft.columns("t", 1, 0, 2, integer=False)[0]
+    draft.rows("room", [(-INF, {**dict.fromkeys(x, 1), t: 0.5}, 1)])
+    draft.maximize({x[0]: 2, x[1]: 3, x[2]: 1, t: 1})
+    problem = draft.problem()
+    prepared = assert_no_weaker(problem, PositiveParts())
+    assert prepared.problem.rows == 1
+
+
 def test_every_term_keeps_its_share() -> None:
     problem = penalised({0: 2, 1: 4, 2: 6, 3: -1}, -INF, 3)
     late, held = np.array([3], dtype=np.int32), np.array([3, 1], dtype=np.int32)
@@ -116,6 +127,10 @@ def left_alone() -> dict[str, Problem]:
     nearly.rows("one", [(-INF, {x[0]: 3, x[1]: 3}, 5)])
     nearly.rows("due", [(-INF, {x[0]: 2, x[1]: 2, t: -1}, 1)])
     nearly.minimize({t: 1})
+    alone = Draft()  # at most one only because of the very row, with t <= 1
+    x, t = alone.columns("x", 2), alone.columns("t", 1, 0, 1, integer=False)[0]
+    alone.rows("due", [(-INF, {x[0]: 1, x[1]: 1, t: -1}, 0)])
+    alone.minimize({x[0]: -3, x[1]: -3, t: 1})
     twice = Draft()
     x, t = twice.columns("x", 1), twice.columns("t", 1, 0, INF, integer=False)[0]
     twice.rows("due", [(-INF, {x[0]: 2, t: -1}, 1), (-INF, {x[0]: 3, t: -1}, 1)])
@@ -130,6 +145,7 @@ def left_alone() -> dict[str, Problem]:
         "any choices": free.problem(),
         "under a condition": when.problem(),
         "not for fractions": nearly.problem(),
+        "proved by its own row": alone.problem(),
         "in two rows": twice.problem(),
         "read by a definition": read.problem(),
         "without end": penalised({0: 2, 3: 1}, -INF, 3, -INF),
