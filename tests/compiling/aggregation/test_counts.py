@@ -36,6 +36,15 @@ def check_price_aware(folder: Path, seeds: range) -> int:
     return plans
 
 
+def check_rejecting(folder: Path, seeds: range) -> None:
+    """What is turned away has a price; there always is a plan."""
+    made = {f"Seed{s}": few_nodes(s) for s in seeds}
+    loaded = workspace(write_cases(folder, made, "PriceAwareRejecting", "price_aware_rejecting"))
+    for seed in seeds:
+        options = {**vars(rules(seed)), "rejection": "weighted"}
+        assert check_exact(case(loaded, "Nodes", f"Seed{seed}", options), (seed, options)) is not None
+
+
 def check_forbidden(folder: Path, seeds: range) -> tuple[int, int]:
     """How many instances in which jobs may not migrate are refused, and how many are not and have a plan."""
     loaded = workspace(write_cases(folder, {f"Seed{s}": few_nodes(s) for s in seeds}))
@@ -75,6 +84,16 @@ def test_price_aware(tmp_path: Path, start: int) -> None:
 @pytest.mark.parametrize("start", range(1000, 1600, 50))
 def test_price_aware_often(tmp_path: Path, start: int) -> None:
     assert check_price_aware(tmp_path, range(start, start + 50)) > 10
+
+
+def test_rejecting(tmp_path: Path) -> None:
+    check_rejecting(tmp_path, range(10))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("start", range(1000, 1150, 50))
+def test_rejecting_often(tmp_path: Path, start: int) -> None:
+    check_rejecting(tmp_path, range(start, start + 50))
 
 
 def test_random_instances_are_worth_the_test(tmp_path: Path) -> None:
@@ -193,9 +212,10 @@ scenario Small for Shop {
 """
 
 
-def shop(folder: Path, old: str = "", new: str = "", more: str = "") -> Case:
+def shop(folder: Path, old: str = "", new: str = "", more: str = "", objective: str = "minimize cost: ") -> Case:
     assert old in SHOP
-    return case_of(folder, SHOP.replace(old, new, 1).replace("MORE", more), "Machines")
+    text = SHOP.replace(old, new, 1).replace("MORE", more).replace("minimize cost: ", objective)
+    return case_of(folder, text, "Machines")
 
 
 def test_the_shop_is_counted(tmp_path: Path) -> None:
@@ -282,6 +302,13 @@ ALLOWED = {
                                               "sum[o in Orders] makes[o, m, t] <= 1;"),
     "heat is paid for": ("2 * warm[m, t] + heats", "2 * warm[m, t] + 0.5 * heats",
                          "constraint exact[m in Machines, t in Hours]: heats[m, t] >= 0;"),
+    "two objectives in order": (
+        "", "", "", "minimize begun: sum[o in Orders, m in Machines, t in Hours] setup[o, m, t]; then minimize cost: ",
+    ),
+    "two objectives and half machines": (
+        "warm[Machines, Hours] binary", "warm[Machines, Hours] >= 0 <= 1", "",
+        "minimize heated: sum[m in Machines, t in Hours] (3 * heats[m, t] + warm[m, t]); then minimize cost: ",
+    ),
     "a row that is weaker where a job runs": (
         "minimize cost: ", "var level >= -9; minimize cost: level + ",
         "constraint alone[o in Orders, t in Hours]: sum[m in Machines] makes[o, m, t] <= 1;"

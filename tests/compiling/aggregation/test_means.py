@@ -7,12 +7,14 @@ from random import Random
 
 import numpy as np
 import pytest
-from summing import Case, case_of, check_exact, summed
+from summing import Case, case, case_of, check_exact, summed, workspace
 
 from gpusched_dsl.compiling.aggregation.components import components_of
 from gpusched_dsl.compiling.aggregation.means import by_means
 from gpusched_dsl.compiling.aggregation.parts import Spread
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
+
+MODELS = Path(__file__).resolve().parents[3] / "models"
 
 # Which nodes meet a pair that goes together (models/gpu_sharing.gsm), and a level per node between shared columns.
 COVER = """
@@ -76,6 +78,18 @@ def test_sums_in_their_place(tmp_path: Path) -> None:
     assert part.gather(spread) == pytest.approx([size / 2, 0.0])
     broken = Spread(spread.columns, spread.elements, np.full(size, 1.5))
     assert part.gather(broken) is None  # beyond the bound of `meets_node`
+
+
+def test_nodes_that_meet_jobs_in_the_shipped_model() -> None:
+    small = case(workspace(MODELS / "gpu_sharing_10x20.gsm"), "Nodes", "Sharing10x20").small
+    meets = small.problem.variable("meets_node")
+    found = [c for c in components_of(small) if meets.first <= c.columns[0] < meets.stop]
+    assert found
+    for component in found:
+        part = by_means(small, component)
+        assert [c.name for c in part.columns] == ["meets_node"]
+        assert part.columns[0].upper.tolist() == [small.classes.sizes[component.kind]]
+        assert {r.name for r in part.rows} == {"met"}
 
 
 def test_whole_columns_are_refused(tmp_path: Path) -> None:
