@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from gpusched_dsl.backends.by_blocks import Choice, chosen_or_refused
 from gpusched_dsl.backends.checking import NOT_FEASIBLE, CheckedPoint, checked_bound, checked_point
 from gpusched_dsl.backends.lifting import lifted
@@ -196,6 +198,8 @@ class Solving:
         """
         if self.prepared.problem is self.prepared.original or answer.values is None:
             return None
+        if not np.isfinite(answer.values).all():
+            return None  # what is no number is not made one
         values = lifted(self.prepared, self.prepared.recover(answer.values))
         return replace(answer, values=values, objective=None)
 
