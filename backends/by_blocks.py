@@ -14,8 +14,8 @@ from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
 AUTO, ON, OFF = "auto", "on", "off"
 MODES = (AUTO, ON, OFF)
 
-# Solvers are faster on smaller problems: see docs/performance.md.
-LEAST_INTEGERS = 20_000
+# On smaller problems a solver is as fast: see docs/performance.md.
+LEAST_INTEGERS = 2_500
 LEAST_BLOCKS = 8
 
 
