@@ -120,11 +120,12 @@ class _Slots:
             at = int(previous[at])
             if at >= self.columns:
                 families.append(self.local.row_family(int(rows[at - self.columns])))
-        names = " and ".join(f"`{n}`" for n in dict.fromkeys(f.name for f in families))
+        names = list(dict.fromkeys(f"`{f.name}`" for f in families))
+        said = f"{' and '.join(names)} {'ties' if len(names) == 1 else 'tie'}"
         moving = self.local.column_family(one).name
         root = self.local.quotient.root
         what = (
-            f"{names} ties `{moving}` of one element of `{root}` to what the same element does later, so it matters "
+            f"{said} `{moving}` of one element of `{root}` to what the same element does later, so it matters "
             "which of the elements goes on, and it is not enough to know how many do"
         )
         return Obstacle(what, families[0].span)
