@@ -87,40 +87,70 @@ def _rows(quotient: Quotient, spread: Spread) -> tuple[Matrix, Codes, Codes]:
     width = len(quotient.classes.of) + 1
     row_of, column_of = matrix.row_of.astype(np.int64), matrix.columns.astype(np.int64)
     by_column = np.argsort(column_of, kind="stable")
-    starts = np.searchsorted(column_of[by_column], columns)
-    counts = np.searchsorted(column_of[by_column], columns, side="right") - starts
+    heavy = _heavy(quotient)
 
-    kept = _Kept(quotient, spread, by_column, row_of)
+    kept = _Kept(quotient, spread, by_column, row_of, heavy)
     plain = np.flatnonzero(~local)
     rows = np.concatenate((kept.rows, plain))
     owners = np.concatenate((kept.owners, np.full(len(plain), -1)))
     keys, unique = np.unique(rows * width + owners + 1, return_index=True)
     rows, owners = rows[unique], owners[unique]
 
-    # Every entry of a column goes to the row of its own element, if that was kept, or to the row of no element ...
-    entry = by_column[np.repeat(starts, counts) + _ranges(counts)]
-    number = np.repeat(np.arange(len(columns)), counts)  # column of the restricted problem
-    row, element, value = row_of[entry], elements[number], matrix.values[entry]
-    shared_in_own = local[row] & (element < 0)
-    of_class = ~local[row] & (element >= 0)
+    starts = np.searchsorted(column_of[by_column], columns)
+    counts = np.searchsorted(column_of[by_column], columns, side="right") - starts
+    often = heavy[columns] & (elements >= 0)
+
+    # A light column goes to the rows of its own element that were kept, and to the rows of no element ...
+    some = np.flatnonzero(~often)
+    entry = by_column[np.repeat(starts[some], counts[some]) + _ranges(counts[some])]
+    number = np.repeat(some, counts[some])  # column of the restricted problem
+    row = row_of[entry]
+    inner = local[row] & (elements[number] >= 0)
+    wanted = row * width + np.where(inner, elements[number], -1) + 1
+    line = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    fits = (keys[line] == wanted) & ~(local[row] & (elements[number] < 0))
+    found = [(line[fits], number[fits], entry[fits])]
+    # ... a shared one to the rows of all elements that were kept ...
+    shared = np.flatnonzero(local[row] & (elements[number] < 0))
+    first = np.searchsorted(rows, row[shared])
+    copies = np.searchsorted(rows, row[shared], side="right") - first
+    source = np.repeat(shared, copies)
+    found.append((np.repeat(first, copies) + _ranges(copies), number[source], entry[source]))
+    # ... and a heavy one is looked up from the rows that were kept.
+    of_heavy = np.flatnonzero(heavy[column_of])
+    first = np.searchsorted(row_of[of_heavy], rows)
+    copies = np.searchsorted(row_of[of_heavy], rows, side="right") - first
+    line = np.repeat(np.arange(len(rows)), copies)
+    entry = of_heavy[np.repeat(first, copies) + _ranges(copies)]
+    spread_keys = columns * width + elements + 1
+    mine = owners[line] >= 0
+    wanted = column_of[entry[mine]] * width + owners[line[mine]] + 1
+    number = np.minimum(np.searchsorted(spread_keys, wanted), max(len(spread_keys) - 1, 0))
+    fits = spread_keys[number] == wanted if len(spread_keys) else np.zeros(len(wanted), dtype=np.bool_)
+    found.append((line[mine][fits], number[fits], entry[mine][fits]))
+    line, entry = line[~mine], entry[~mine]  # rows of no element: all elements that have the column
+    first = np.searchsorted(columns, column_of[entry])
+    copies = np.searchsorted(columns, column_of[entry], side="right") - first
+    found.append((np.repeat(line, copies), np.repeat(first, copies) + _ranges(copies), np.repeat(entry, copies)))
+
+    line, number, entry = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    value = matrix.values[entry]
+    of_class = ~local[row_of[entry]] & (elements[number] >= 0)
     value = value / np.where(
         of_class, quotient.classes.sizes[np.maximum(quotient.column_class[column_of[entry]], 0)], 1
     )
-    direct = np.flatnonzero(~shared_in_own)
-    wanted = row[direct] * width + np.where(local[row[direct]], element[direct], -1) + 1
-    line = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    there = keys[line] == wanted
-    line, direct = line[there], direct[there]
-    # ... and that of a shared column to the rows of all elements that were kept.
-    shared = np.flatnonzero(shared_in_own)
-    first = np.searchsorted(rows, row[shared])
-    copies = np.searchsorted(rows, row[shared], side="right") - first
-    line = np.concatenate((line, np.repeat(first, copies) + _ranges(copies)))
-    source = np.concatenate((direct, np.repeat(shared, copies)))
-    order = np.lexsort((number[source], line))
+    order = np.lexsort((number, line))
     ends = np.cumsum(np.bincount(line, minlength=len(rows)))
     begin = np.concatenate((np.zeros(1, dtype=np.int64), ends))
-    return Matrix(begin, number[source][order].astype(np.int32), value[source][order]), rows, owners
+    return Matrix(begin, number[order].astype(np.int32), value[order]), rows, owners
+
+
+def _heavy(quotient: Quotient) -> NDArray[np.bool_]:
+    """Columns of elements that stand in many rows of their element."""
+    matrix = quotient.problem.matrix
+    inside = (quotient.row_class >= 0)[matrix.row_of]
+    many = np.bincount(matrix.columns[inside], minlength=quotient.problem.columns) > HEAVY
+    return np.asarray(many & (quotient.column_class >= 0))
 
 
 class _Kept:
@@ -130,14 +160,14 @@ class _Kept:
     equal values of heavy columns form a group; their rows without a light column that is not zero are equal.
     """
 
-    def __init__(self, quotient: Quotient, spread: Spread, by_column: Codes, row_of: Codes) -> None:
+    def __init__(
+        self, quotient: Quotient, spread: Spread, by_column: Codes, row_of: Codes, many: NDArray[np.bool_]
+    ) -> None:
         self.quotient = quotient
         matrix = quotient.problem.matrix
         local = quotient.row_class >= 0
         mine = np.flatnonzero(spread.elements >= 0)
         column, element, value = spread.columns[mine], spread.elements[mine], spread.values[mine]
-        inside = local[matrix.row_of]
-        many = np.bincount(matrix.columns[inside], minlength=quotient.problem.columns) > HEAVY
         sorted_columns = matrix.columns[by_column]
 
         heavy = many[column]
