@@ -90,13 +90,19 @@ def slots_needed(model: int, kind: int, epochs: int) -> int:
 
 
 def draw_jobs(week: Week) -> list[Job]:
-    """The jobs in the order in which they were drawn; a window longer than the horizon is cut to it."""
+    """The jobs in the order in which they were drawn.
+
+    In a short horizon they are cut so that the shortest time of each is at most `1 / (2 + slack)` of it, and windows end
+    with it; a week has room for all.
+    """
     rng = np.random.default_rng([week.seed, Stream.JOBS])
     slacks = np.random.default_rng([week.seed, Stream.SLACK])
     drawn: list[Job] = []
     for number in range(1, week.jobs + 1):
         model = int(rng.integers(len(MODELS)))
         epochs = int(np.clip(math.floor(MEDIAN_EPOCHS * math.exp(EPOCHS_DEVIATION * rng.normal())), *EPOCHS_RANGE))
+        shortest = min(minutes_per_epoch(model, kind) for kind in range(len(TYPES)))
+        epochs = max(1, min(epochs, int(week.slots * SLOT_MINUTES / (2 + week.slack) / shortest)))
         place = rng.random()
         slack = max(LEAST_SLACK, week.slack * (1 + SLACK_DEVIATION * float(slacks.normal())))
         fastest = min(slots_needed(model, kind, epochs) for kind in range(len(TYPES)))

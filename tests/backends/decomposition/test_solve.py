@@ -11,12 +11,15 @@ from block_problems import any_blocks, by_type
 
 from gpusched_dsl.backends.decomposition.bounds import cleaned, lagrangian_bound, shared_bound
 from gpusched_dsl.backends.decomposition.cuts import with_rounding_cuts
+from gpusched_dsl.backends.decomposition.generation import Generation
 from gpusched_dsl.backends.decomposition.parts import take_apart
 from gpusched_dsl.backends.decomposition.pricing import Pricer
 from gpusched_dsl.backends.decomposition.shapes import recognised
 from gpusched_dsl.backends.decomposition.solve import Ways, solve_by_blocks
+from gpusched_dsl.backends.decomposition.watch import Watch
 from gpusched_dsl.backends.highs import HighsBackend
 from gpusched_dsl.backends.protocol import SolveOptions, target_of
+from gpusched_dsl.backends.running import Control
 from gpusched_dsl.backends.stages import with_visible_costs
 from gpusched_dsl.compiling.passes.pipeline import prepare
 from gpusched_dsl.ir.answer import Answer, Status
@@ -136,6 +139,24 @@ def test_the_bound_holds_at_any_duals(tmp_path: Path) -> None:
                 finite += bool(np.isfinite(bound))
                 assert bound <= best + 1e-9, (seed, size)
     assert finite > 12
+
+
+def test_the_master_is_the_problem_over_mixed_points(tmp_path: Path) -> None:
+    """Rows and costs of its optimum are those of the problem at the mixed point, where rows share uses and where not."""
+    together = 0
+    for seed, problem in by_type(tmp_path, range(10), inference_sharing="independent").items():
+        parts = take_apart(problem, blocks_of(problem, "Batch"))
+        generation = Generation.begin(parts, Pricer(parts, HIGHS), Watch(Control(), None))
+        answer = generation.run(1e-9)
+        if answer is None or generation.status is not Status.OPTIMAL or answer.slack.sum() > 1e-9:
+            continue
+        mixed = np.asarray(generation.pool.points.values.T @ answer.weights)
+        point = parts.whole_point(answer.shared, mixed)
+        assert verify(replace(problem, integer=np.zeros_like(problem.integer)), point).feasible, seed
+        assert problem.objectives[0].value(point) == pytest.approx(answer.value, abs=1e-9), seed
+        assert generation.bound == pytest.approx(answer.value, rel=1e-6), seed
+        together += int((parts.use_of >= 0).sum()) - parts.uses
+    assert together > 0
 
 
 @pytest.mark.parametrize("seed", range(16))
