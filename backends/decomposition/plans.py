@@ -37,13 +37,27 @@ class Planning:
         self._pieces = Pieces(self._parts) if len(self._whole) else None
 
     def first(self, answer: MasterAnswer) -> Plan | None:
-        """A plan from the optimum of the master; None where the time is over or none is found."""
-        if self._pieces is not None:
-            values = self._pieces.choose(answer.shared, self._used(answer), self._generation.watch)
-            if values is None:
-                return None
+        """A plan from the optimum of the master; None where the time is over or none is found.
+
+        Shared columns are made whole before the blocks are decided, which then make room for one another; where that
+        leaves too little room, the other way round.
+        """
+        nothing = np.zeros(0, dtype=np.int64)
+        if self._pieces is None:
+            return self.dive(nothing)
+        plan = None
+        values = self._pieces.choose(answer.shared, self._used(answer), self._generation.watch)
+        if values is not None:
             self._master.fix_shared(self._whole, values[self._whole])
-        return self.dive(np.zeros(0, dtype=np.int64))
+            plan = self.dive(nothing)
+        if (plan is not None and np.isfinite(plan.value)) or self._generation.watch.over:
+            return plan
+        self._master.free_shared()
+        plan = self.dive(nothing)
+        if plan is None or np.isfinite(plan.value):
+            return plan
+        values = self._pieces.choose(plan.shared, self._use_of(plan.chosen), self._generation.watch)
+        return None if values is None else self._with_shared(values, plan.chosen)
 
     def with_better_pieces(self, plan: Plan) -> Plan | None:
         """Each piece bettered with all else of the plan held."""

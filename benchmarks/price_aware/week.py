@@ -92,8 +92,8 @@ def slots_needed(model: int, kind: int, epochs: int) -> int:
 def draw_jobs(week: Week) -> list[Job]:
     """The jobs in the order in which they were drawn.
 
-    In a short horizon they are cut so that the shortest time of each is at most `1 / (2 + slack)` of it, and windows end
-    with it; a week has room for all.
+    In a short horizon they are cut so that the shortest time of each is at most `1 / (2 + slack)` of it, and windows
+    end with it; a week has room for all.
     """
     rng = np.random.default_rng([week.seed, Stream.JOBS])
     slacks = np.random.default_rng([week.seed, Stream.SLACK])

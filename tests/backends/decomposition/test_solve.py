@@ -142,7 +142,7 @@ def test_the_bound_holds_at_any_duals(tmp_path: Path) -> None:
 
 
 def test_the_master_is_the_problem_over_mixed_points(tmp_path: Path) -> None:
-    """Rows and costs of its optimum are those of the problem at the mixed point, where rows share uses and where not."""
+    """Rows and costs of its optimum are those of the problem at the mixed point, also where rows share uses."""
     together = 0
     for seed, problem in by_type(tmp_path, range(10), inference_sharing="independent").items():
         parts = take_apart(problem, blocks_of(problem, "Batch"))

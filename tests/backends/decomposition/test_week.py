@@ -6,6 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
+import gpusched_dsl as gs
 from benchmarks.price_aware.week import (
     MODELS,
     TYPES,
@@ -18,8 +20,6 @@ from benchmarks.price_aware.week import (
     slots_needed,
     write,
 )
-
-import gpusched_dsl as gs
 from gpusched_dsl.backends.decomposition.solve import Ways, solve_by_blocks
 from gpusched_dsl.backends.highs import HighsBackend
 from gpusched_dsl.backends.protocol import SolveOptions
