@@ -119,13 +119,15 @@ def folded(made: Case, point: Floats) -> Spread:
     return Spread(np.concatenate(columns), np.concatenate(elements), np.concatenate(values))
 
 
-def check_exact(made: Case, where: object, treatments: Sequence[Treatment] = (by_means, by_counts)) -> float | None:
+def check_exact(
+    made: Case, where: object, treatments: Sequence[Treatment] = (by_means, by_counts), backend: str = "highs"
+) -> float | None:
     """The aggregated optimum is that of the whole problem, and there and back again lead to plans of that cost.
 
     Gives the optimum, None where there is no plan.
     """
     found = summed(made.small, treatments)
-    one, other = solve_problem(made.whole, "highs", EXACT), solve_problem(found.problem, "highs", EXACT)
+    one, other = solve_problem(made.whole, backend, EXACT), solve_problem(found.problem, backend, EXACT)
     assert other.status == one.status, where
     if one.point is None or other.point is None:
         assert one.status == "infeasible", where

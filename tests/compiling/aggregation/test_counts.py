@@ -42,7 +42,9 @@ def check_rejecting(folder: Path, seeds: range) -> None:
     loaded = workspace(write_cases(folder, made, "PriceAwareRejecting", "price_aware_rejecting"))
     for seed in seeds:
         options = {**vars(rules(seed)), "rejection": "weighted"}
-        assert check_exact(case(loaded, "Nodes", f"Seed{seed}", options), (seed, options)) is not None
+        found = case(loaded, "Nodes", f"Seed{seed}", options)
+        # Prices of what is turned away are so high that HiGHS loses the latency of seed 1134 with nodes named.
+        assert check_exact(found, (seed, options), backend="scip") is not None
 
 
 def check_forbidden(folder: Path, seeds: range) -> tuple[int, int]:
