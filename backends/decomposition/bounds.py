@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gpusched_dsl.backends.decomposition.parts import Parts
+from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Floats
 
 # What rounding in the sums of a bound can amount to, relative to the sum of the sizes of its parts.
@@ -91,9 +92,10 @@ def _signed(duals: Floats, finite_low: np.ndarray, finite_high: np.ndarray) -> F
     return np.asarray(np.where(finite_high, duals, np.maximum(duals, 0.0)))
 
 
-def _best_entries(indptr: np.ndarray, indices: np.ndarray, columns: np.ndarray, use_of: np.ndarray) -> np.ndarray:
+def _best_entries(indptr: np.ndarray, indices: np.ndarray, columns: np.ndarray, use_of: np.ndarray) -> Codes:
     """One entry of each column: in a row that no block uses where there is one, else its first."""
-    starts, counts = indptr[columns].astype(np.int64), np.diff(indptr)[columns]
+    starts: Codes = indptr[columns].astype(np.int64)
+    counts = np.diff(indptr)[columns]
     at = np.repeat(starts, counts) + np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
     free = np.flatnonzero(use_of[indices[at]] < 0)
     owner = np.repeat(np.arange(len(columns)), counts)

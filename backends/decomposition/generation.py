@@ -49,7 +49,7 @@ class Generation:
         sizes = np.abs(np.concatenate((parts.own_cost, parts.shared_cost)))
         mean = float(sizes[sizes > 0].mean()) if (sizes > 0).any() else 1.0
         generation = Generation(parts, pricer, Pool(parts), Master(parts, ELASTIC * mean, watch), watch)
-        priced = pricer.price(parts.own_cost, lambda: watch.seconds_left, every_lane=True)
+        priced = pricer.price(parts.own_cost, watch, every_lane=True)
         generation.status = priced.status
         generation.add(priced.points)
         return generation
@@ -99,7 +99,7 @@ class Generation:
     def _price(self, duals: Floats) -> int:
         """Points of all blocks at these duals, and the bound there; how many points were new."""
         costs = self.parts.block_costs(self.parts.prices(duals))
-        priced = self.pricer.price(costs, lambda: self.watch.seconds_left)
+        priced = self.pricer.price(costs, self.watch)
         if priced.status is not Status.OPTIMAL:
             self.status = priced.status
             return 0
@@ -119,7 +119,7 @@ class Generation:
             if answer is None or self.watch.over:
                 break
             costs = self.parts.block_costs(self.parts.prices(cleaned(self.parts, answer.duals)))
-            priced = self.pricer.price(costs, lambda: self.watch.seconds_left, some=free)
+            priced = self.pricer.price(costs, self.watch, some=free)
             if priced.status is not Status.OPTIMAL or not self.add(priced.points):
                 break
             before = answer.value

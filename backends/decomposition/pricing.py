@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,6 +11,7 @@ from gpusched_dsl.backends.decomposition.parts import Parts
 from gpusched_dsl.backends.decomposition.points import Points, together
 from gpusched_dsl.backends.decomposition.runs import Planner
 from gpusched_dsl.backends.decomposition.shapes import Choices, recognised
+from gpusched_dsl.backends.decomposition.watch import Quiet, Watch
 from gpusched_dsl.backends.protocol import Backend, Session, SolveOptions
 from gpusched_dsl.ir.answer import Answer, Status
 from gpusched_dsl.ir.domains import Codes, Interval
@@ -46,6 +46,7 @@ class Pricer:
             known = self._choices.known
             self._planner = Planner(self._choices.lanes)
         self.known = known
+        self.others = int((~known).sum())
         self._others = [_Other(parts, backend, int(k)) for k in np.flatnonzero(~known)]
 
     def close(self) -> None:
@@ -55,7 +56,7 @@ class Pricer:
     def price(
         self,
         costs: Floats,
-        time_left: Callable[[], float | None] = lambda: None,
+        watch: Watch | None = None,
         every_lane: bool = False,
         some: Codes | None = None,
     ) -> Priced:
@@ -75,7 +76,7 @@ class Pricer:
         for other in self._others:
             if not wanted[other.block]:
                 continue
-            answer = other.solve(costs, time_left())
+            answer = other.solve(costs, watch)
             if answer.status is Status.OPTIMAL or answer.status is Status.LIMIT:
                 least[other.block] = -np.inf if answer.bound is None else answer.bound
             if answer.status is not Status.OPTIMAL:
@@ -136,7 +137,7 @@ class _Other:
         self._problem = _problem_of(parts, block, parts.own[self._own])
         self._session: Session | None = None
 
-    def solve(self, costs: Floats, seconds: float | None) -> Answer:
+    def solve(self, costs: Floats, watch: Watch | None) -> Answer:
         term = Term(None, np.arange(len(self._own), dtype=np.int32), costs[self._own])
         problem = replace(self._problem, objectives=(Objective("minimize", (term,)),))
         if self._session is not None and self._backend.capabilities.in_place_update:
@@ -144,7 +145,11 @@ class _Other:
         else:
             self.close()
             self._session = self._backend.open(problem)
-        return self._session.solve(SolveOptions(time_limit=seconds, gap=BLOCK_GAP))
+        if watch is None:
+            return self._session.solve(SolveOptions(gap=BLOCK_GAP))
+        left = watch.seconds_left
+        options = SolveOptions(time_limit=None if left is None else max(left, 0.0), gap=BLOCK_GAP)
+        return self._session.solve(options, monitor=Quiet(watch))
 
     def point(self, values: Floats) -> Points:
         whole = self._problem.integer

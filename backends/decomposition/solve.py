@@ -32,6 +32,7 @@ from gpusched_dsl.ir.verify import verify
 
 # Column generation stops when its bound is this share of the gap asked for below the master, within these limits.
 SHARE_OF_GAP, TIGHTEST, LOOSEST = 0.1, 1e-7, 5e-4
+FEWEST_ROUNDS = 10  # of pricing that the time must be enough for
 MOST_TURNS = 8
 WORTH_A_TURN = 0.02  # share of the remaining gap that a turn must close to be worth another
 
@@ -125,7 +126,12 @@ class _Run:
 
     def _generate(self, parts: Parts, pricer: Pricer) -> Status | None:
         """Bound and plans by column generation; a status where that alone settles the problem."""
+        began = self.watch.control.seconds
         generation = Generation.begin(parts, pricer, self.watch)
+        left = self.watch.seconds_left
+        if pricer.others and left is not None and left < FEWEST_ROUNDS * (self.watch.control.seconds - began):
+            generation.master.close()
+            return None  # blocks for the backend, so slow that the time is better spent on the whole
         try:
             if generation.status is not Status.OPTIMAL:
                 return Status.INFEASIBLE if generation.status is Status.INFEASIBLE else None

@@ -49,6 +49,20 @@ class Watch:
 
 
 @dataclass(frozen=True, slots=True)
+class Quiet:
+    """The monitor of a solve of a part: stops it when the whole is to stop, and tells nothing."""
+
+    watch: Watch
+
+    def progress(self, progress: Progress) -> None:
+        pass
+
+    @property
+    def stop_requested(self) -> bool:
+        return self.watch.stopping
+
+
+@dataclass(frozen=True, slots=True)
 class Within:
     """The monitor of a solve inside: stops it when the whole is to stop, and tells the better of the bounds."""
 
