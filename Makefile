@@ -1,4 +1,4 @@
-# make demo | test | lint | slow | bench | docs | clean
+# make demo | test | lint | slow | bench | scale | docs | clean
 # Everything lives in one virtual environment; stamps inside it remember which sets of packages it holds.
 
 VENV   ?= .venv
@@ -8,7 +8,7 @@ BIN    := $(VENV)/bin
 DEMO   ?= models/gavel_40_jobs.gsm
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test slow lint bench tables docs clean
+.PHONY: help demo test slow lint bench scale tables docs clean
 
 help:
 	@echo "make demo    solve the scenario drawn from a public trace and print its schedule"
@@ -16,6 +16,7 @@ help:
 	@echo "make slow    run the long tests: properties, fuzzing, scale"
 	@echo "make lint    ruff and mypy"
 	@echo "make bench   run the benchmarks and print their tables"
+	@echo "make scale   solve large instances, print what was reached, draw how time and memory grow"
 	@echo "make tables  work out the parse tables again, after a change of the grammar"
 	@echo "make docs    write docs/models anew, after a change of models/"
 	@echo "make clean   remove the virtual environment, caches and build leftovers"
@@ -35,6 +36,9 @@ lint: $(VENV)/.has-dev
 
 bench: $(VENV)/.has-bench
 	$(BIN)/python -m benchmarks
+
+scale: $(VENV)/.has-run
+	$(BIN)/python -m benchmarks.scale
 
 tables: $(VENV)/.has-run
 	$(BIN)/python -m gpusched_dsl.language.parsing.grammar

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import math
 import shutil
 import statistics
 import subprocess
@@ -68,6 +69,10 @@ class Measured:
             return sample.peak_mb
         if name == "seconds":
             return sample.seconds
+        if name == "CPU":
+            return sample.cpu
+        if name == "gap":
+            return sample.facts.get("gap", math.inf)
         phase = name.removeprefix("CPU ")
         return (sample.phases if phase == name else sample.cpu_phases)[phase]
 

@@ -25,8 +25,8 @@ class Arm:
 class Target:
     """`figure` of `arm` is at most `factor` times that of `against`, or at most `limit`.
 
-    Figures: `seconds` (wall, without imports), `peak_mb`, the name of a phase (its wall seconds), or `CPU` and the name
-    of a phase, which a busy machine disturbs less.
+    Figures: `seconds` (wall, without imports), `peak_mb`, `gap` (a fact; without a plan it is infinite), the name of a
+    phase (its wall seconds), or `CPU`, alone or with the name of a phase, which a busy machine disturbs less.
     """
 
     arm: str

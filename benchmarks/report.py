@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Collection
+
 from benchmarks.fingerprint import differences
 from benchmarks.measure import Measured
 from benchmarks.registry import Case, Target
 
 
-def table(header: list[str], rows: list[list[str]]) -> str:
-    """First column to the left, the others to the right."""
+def table(header: list[str], rows: list[list[str]], left: Collection[int] = (0,)) -> str:
+    """The columns numbered in `left` to the left, the others to the right."""
     widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
-    lines = ["  ".join(c.ljust(w) if i == 0 else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True)))
-             for row in [header, *rows]]  # fmt: skip
+    lines = [
+        "  ".join(c.ljust(w) if i in left else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True)))
+        for row in [header, *rows]
+    ]
     lines.insert(1, "  ".join("-" * w for w in widths))
     return "\n".join(line.rstrip() for line in lines)
 
@@ -64,21 +69,28 @@ def inconsistencies(case: Case, measured: list[Measured]) -> list[str]:
     return complaints
 
 
+def judged(target: Target, measured: list[Measured]) -> tuple[bool | None, float]:
+    """Whether a target is met (None: not measured), and the figure, or its ratio to that of the other arm."""
+    by_name = {one.arm.name: one for one in measured if one.samples}
+    if target.arm not in by_name or (target.against is not None and target.against not in by_name):
+        return None, math.nan
+    value = by_name[target.arm].figure(target.figure)
+    if target.against is not None:
+        other = by_name[target.against].figure(target.figure)
+        return value <= target.factor * other, value / other
+    assert target.limit is not None
+    return value <= target.limit, value
+
+
 def verdict(target: Target, measured: list[Measured]) -> tuple[bool | None, str]:
     """Whether a target is met (None: not measured), and a line that says so."""
-    by_name = {one.arm.name: one for one in measured if one.samples}
-    unit = "MB" if target.figure == "peak_mb" else "s"
+    unit = {"peak_mb": "MB", "gap": "(gap)"}.get(target.figure, "s")
     if target.against is not None:
         what = f"{target.arm} at most {target.factor:g} x {target.against} ({target.figure})"
     else:
         what = f"{target.arm} at most {target.limit:g} {unit}"
-    if target.arm not in by_name or (target.against is not None and target.against not in by_name):
+    met, value = judged(target, measured)
+    if met is None:
         return None, f"not measured  {what}"
-    value = by_name[target.arm].figure(target.figure)
-    if target.against is not None:
-        other = by_name[target.against].figure(target.figure)
-        met, figures = value <= target.factor * other, f"{value / other:.3g} x"
-    else:
-        assert target.limit is not None
-        met, figures = value <= target.limit, f"{value:.3f} {unit}"
+    figures = f"{value:.3g} x" if target.against is not None else f"{value:.3f} {unit}"
     return met, f"{'met' if met else 'MISSED':<12}  {what}: {figures}"

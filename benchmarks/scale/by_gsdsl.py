@@ -1,0 +1,85 @@
+"""gsdsl: a scenario from its files to a checked plan, or only to the problem of all elements.
+
+The phases `text`, `build` and `solve` are those of `gpusched_dsl.load(path).solve(...)`; they are called one by one
+here to be timed. What gsdsl imports only when it needs it is imported first. The phase `solve` has the search for a
+start, the solver and the plan in terms of all elements, checked.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import lark  # noqa: F401
+import networkx  # noqa: F401
+import polars  # noqa: F401
+
+import gpusched_dsl.compiling.aggregation.aggregate
+import gpusched_dsl.compiling.grounding  # noqa: F401
+from benchmarks.child import Lap
+from gpusched_dsl.backends.protocol import SolveOptions
+from gpusched_dsl.backends.registry import backend
+from gpusched_dsl.building import Built, Permissions, build, checked, choose_scenario
+from gpusched_dsl.folding import solve_built
+from gpusched_dsl.language.diagnostics import DiagnosticError, Diagnostics
+from gpusched_dsl.language.workspace import load_workspace
+
+highs = backend("highs")
+
+GIB = 1 << 30
+TOO_LARGE = "GSM3001"
+
+
+def run(folder: Path, lap: Lap, what: str, file: str, scenario: str, *options: str) -> dict[str, float]:
+    """`what`: `plan`, `plan without passes` (nothing aggregated or tightened), or `ground` (nothing solved).
+
+    `options` are `gap=`, `limit=` (wall seconds of the solve) and `memory=` (GiB of one grounding). Facts: `objective`,
+    `bound` and `gap` where there are any, `optimal` (1 if the gap was reached), `columns` of the problem of all
+    elements and `solved_columns` of the one that was solved; `refused` where it would not fit in the memory allowed.
+    """
+    gap, limit, memory = _numbers(options, gap=1e-4, limit=math.inf, memory=8.0)
+    try:
+        built = _built(folder / file, scenario, lap, Permissions(int(memory * GIB)), fold=what == "plan")
+    except DiagnosticError as error:
+        if any(d.code == TOO_LARGE for d in error.diagnostics):
+            lap("build")
+            return {"refused": 1.0}
+        raise
+    lap("build")
+    if what == "ground":
+        return {"columns": built.problem.columns, "rows": built.problem.rows, "nonzeros": built.problem.matrix.nonzeros}
+    without = frozenset() if what == "plan" else frozenset({"all"})
+    asked = SolveOptions(None if math.isinf(limit) else limit, gap, without=without)
+    solved, _ = solve_built(built, "highs", asked)
+    lap("solve")
+    solved.close()
+    inner = solved if solved.folded is None else solved.folded
+    facts = {"objective": solved.objective, "bound": solved.bound, "gap": solved.gap}
+    found = {name: float(value) for name, value in facts.items() if value is not None and math.isfinite(value)}
+    size = solved.size or solved.problem.size
+    return found | {
+        "optimal": float(solved.status == "optimal"),
+        "columns": size.columns,
+        "solved_columns": inner.problem.columns,
+    }
+
+
+def _built(path: Path, scenario: str, lap: Lap, permissions: Permissions, *, fold: bool) -> Built:
+    found = Diagnostics()
+    workspace = load_workspace(path, found)
+    found.raise_if_errors()
+    chosen, warnings = checked(workspace, choose_scenario(workspace, scenario))
+    lap("text")
+    return build(workspace, chosen, warnings=warnings, permissions=permissions, fold=fold)
+
+
+def _numbers(options: Sequence[str], **default: float) -> tuple[float, ...]:
+    """The values of `name=number`, in the order of the defaults; raises KeyError for another name."""
+    given = dict(default)
+    for option in options:
+        name, _, number = option.partition("=")
+        if name not in given:
+            raise KeyError(name)
+        given[name] = float(number)
+    return tuple(given.values())

@@ -1,0 +1,80 @@
+"""Writes an instance of GPU sharing of any size: `python -m benchmarks.sharing.data FOLDER [NODES JOBS SEED]`.
+
+Jobs, times and slowdowns come from the generator of the shipped instances, models/data/sharing/generate_sharing.py; of
+ten nodes four have K80, three M60 and three A100, as there. `sharing.gsm` has the scenario `Sharing`.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+GENERATOR = Path(__file__).resolve().parents[2] / "models" / "data" / "sharing" / "generate_sharing.py"
+PER_TEN = {"K80": 4, "M60": 3, "A100": 3}
+
+SCENARIO = """\
+import "gsdsl:gpu_sharing.gsm";
+
+scenario Sharing for GpuSharing {
+  data "gpus.csv" {
+    Types = gpu;
+    memory[gpu] = memory_gb[GB];
+    gpus[gpu] = gpus;
+  }
+  data "rates.csv" { cost_rate[gpu, gpus] = usd_per_h[$/h]; }
+  data "nodes.csv" { Nodes = node;  node_type[node] = node_type; }
+  data "instance_shares.csv" {
+    Shares = (gpu, twentieths);
+    slowdown[gpu, twentieths] = slowdown;
+  }
+  data "instance_jobs.csv" {
+    Jobs = job;
+    memory_need[job] = memory_gb[GB];
+    deadline[job] = deadline_h[h];
+    weight[job] = weight_usd_per_s[$/s];
+  }
+  data "instance_times.csv" {
+    Runnable = (job, gpu, gpus);
+    exec_time[job, gpu, gpus] = hours[h];
+  }
+  outcomes = 10;
+  data "instance_epochs.csv" { epochs[outcome, job] = epochs[epoch]; }
+}
+"""
+
+
+def generator() -> ModuleType:
+    """The generator of the shipped instances, a script beside its data."""
+    spec = importlib.util.spec_from_file_location(GENERATOR.stem, GENERATOR)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[GENERATOR.stem] = module  # where dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
+
+
+def node_types(nodes: int) -> list[str]:
+    """The model of GPU of each node; raises ValueError where `nodes` is no multiple of ten."""
+    if nodes % 10:
+        raise ValueError(f"{nodes} nodes cannot be shared out as {PER_TEN} of ten")
+    return [gpu for gpu, count in PER_TEN.items() for _ in range(count * nodes // 10)]
+
+
+def write(folder: Path, nodes: int = 20, jobs: int = 60, seed: int = 1) -> Path:
+    """The CSV files and `sharing.gsm`, whose path is returned."""
+    folder.mkdir(parents=True, exist_ok=True)
+    made = generator()
+    made.write(*made.generate(seed, nodes, jobs), folder / "instance")
+    made.write_cluster(folder)
+    rows = "".join(f"n{number},{gpu}\n" for number, gpu in enumerate(node_types(nodes), start=1))
+    (folder / "nodes.csv").write_text("node,node_type\n" + rows, encoding="utf-8")
+    path = folder / "sharing.gsm"
+    path.write_text(SCENARIO, encoding="utf-8")
+    return path
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1]), *map(int, sys.argv[2:]))
