@@ -218,3 +218,13 @@ def test_shipped_sharing_instance_comes_from_the_same_generator(tmp_path: Path) 
 def test_sharing_needs_nodes_by_tens() -> None:
     with pytest.raises(ValueError, match="25 nodes"):
         node_types(25)
+
+
+def test_a_line_that_ends_early_is_labelled_above_its_end() -> None:
+    line = [(10.0, 1.0), (20.0, 2.0), (40.0, 4.0)]
+    root = ElementTree.fromstring(draw(Growth(line, [(x, 3 * y) for x, y in line], line, line[:2], [])))
+    (label,) = [t for t in root.findall(f"{SVG}text") if t.text == "ground all elements"]
+    end = [c for c in root.findall(f"{SVG}circle") if c.get("class") == "grey-dot"][-1]
+    assert label.get("text-anchor") == "end"
+    assert float(label.get("x", "nan")) < float(end.get("cx", "nan"))
+    assert float(label.get("y", "nan")) < float(end.get("cy", "nan"))

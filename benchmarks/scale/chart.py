@@ -88,12 +88,17 @@ def _panel(left: float, title: str, curves: Sequence[Curve]) -> str:
         out.append(f'<line class="grid" x1="{x.at(value):.1f}" x2="{x.at(value):.1f}" y1="{TOP}" y2="{bottom}"/>')
         out.append(_text(x.at(value), bottom + 18, f"{value:g}", "middle"))
     out.append(_text((left + right) / 2, bottom + 36, "nodes, with ten jobs each", "middle"))
-    heights = _spread([y.at(max(curve.line[-1][1], 1e-3)) for curve in shown])
-    for curve, height in zip(shown, heights, strict=True):
+    last = [curve for curve in shown if curve.line[-1][0] == nodes[-1]]
+    heights = _spread([y.at(max(curve.line[-1][1], 1e-3)) for curve in last])
+    beside = {curve.label: height for curve, height in zip(last, heights, strict=True)}
+    for curve in shown:
         dots = [(x.at(a), y.at(max(b, 1e-3))) for a, b in curve.line]
         out.append(f'<polyline class="line {curve.colour}" points="{" ".join(f"{a:.1f},{b:.1f}" for a, b in dots)}"/>')
         out += [f'<circle class="{curve.colour}-dot" cx="{a:.1f}" cy="{b:.1f}" r="3"/>' for a, b in dots]
-        out.append(_text(dots[-1][0] + 8, height + 4, curve.label))
+        if curve.label in beside:
+            out.append(_text(dots[-1][0] + 8, beside[curve.label] + 4, curve.label))
+        else:  # it ends amid the others: above its end
+            out.append(_text(dots[-1][0] - 4, dots[-1][1] - 8, curve.label, "end"))
     return "\n".join(out)
 
 
