@@ -7,7 +7,7 @@ positions and hubs, for every member.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,18 +52,26 @@ class Template:
     exclusive: NDArray[np.bool_]
 
 
-def template_of(quotient: Quotient, component: Component) -> Template:
-    """The template of a component; raises Obstacle naming the row family that does not fit."""
+def templates_of(quotient: Quotient, component: Component) -> Iterator[Template]:
+    """The templates of a component, one for each set of members that fits; raises Obstacle, at the end, if none does.
+
+    The obstacle names the row family that does not fit the largest set.
+    """
     rows = component.rows[~implied_links(quotient, component.rows)]
     _refuse_shared(quotient, rows)
     failure: Obstacle | None = None
+    fits = False
     for root in (*_candidates(quotient, component), None):
         try:
-            return _template(quotient, component, rows, root)
+            template = _template(quotient, component, rows, root)
         except Obstacle as obstacle:
             failure = failure or obstacle
-    assert failure is not None
-    raise failure
+            continue
+        fits = True
+        yield template
+    if not fits:
+        assert failure is not None
+        raise failure
 
 
 def _refuse_shared(quotient: Quotient, rows: Codes) -> None:

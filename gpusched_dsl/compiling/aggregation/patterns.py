@@ -30,6 +30,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from gpusched_dsl.compiling.aggregation.members import templates_of
 from gpusched_dsl.compiling.aggregation.parts import Component, NewColumns, NewRows, Part, Pool, Sparse, Spread
 from gpusched_dsl.compiling.aggregation.uses import Patterns, Uses
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
@@ -44,12 +45,22 @@ JOINING = 200  # patterns that join at a time
 
 def by_patterns(quotient: Quotient, component: Component) -> Part:
     """The part that counts patterns; raises Obstacle where the theorem does not apply."""
-    uses = Uses(quotient, component)
+    failure: Obstacle | None = None
+    for template in templates_of(quotient, component):
+        try:
+            return _counted(Uses(quotient, component, template))
+        except Obstacle as obstacle:
+            failure = failure or obstacle
+    assert failure is not None
+    raise failure
+
+
+def _counted(uses: Uses) -> Part:
     found = uses.listed()
     if len(found.hubs) <= MOST_AT_ONCE:
         return _Counting(uses, found).part()
-    if len(quotient.problem.objectives) != 1:
-        raise Obstacle(f"one element of `{quotient.root}` has too many ways to be used for several objectives")
+    if len(uses.quotient.problem.objectives) != 1:
+        raise Obstacle(f"one element of `{uses.quotient.root}` has too many ways to be used for several objectives")
     few = np.flatnonzero(found.counts.sum(axis=1) <= 1)
     return _Counting(uses, found.take(few), _Pooled(found, few)).part()
 

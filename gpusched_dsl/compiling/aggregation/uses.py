@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusched_dsl.compiling.aggregation.enumeration import ROUNDING, Wholes, whole_points
-from gpusched_dsl.compiling.aggregation.members import template_of
+from gpusched_dsl.compiling.aggregation.members import Template
 from gpusched_dsl.compiling.aggregation.parts import Component
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
 from gpusched_dsl.compiling.symmetry.quotient import Quotient
@@ -37,9 +37,8 @@ class Uses:
     `weight` (common rows x states) is what a member in a state adds to the rows over members.
     """
 
-    def __init__(self, quotient: Quotient, component: Component) -> None:
-        self.quotient, self.component = quotient, component
-        self.template = template_of(quotient, component)
+    def __init__(self, quotient: Quotient, component: Component, template: Template) -> None:
+        self.quotient, self.component, self.template = quotient, component, template
         self.elements = np.flatnonzero(quotient.classes.of == component.kind)
         self.low, self.high = self._hub_bounds()
         self.states = self._states()

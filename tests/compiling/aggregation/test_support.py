@@ -1,0 +1,106 @@
+"""The part of a problem in which a plan is not zero says what the whole problem says, of broken plans too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import capacity_cases
+import numpy as np
+import pytest
+import sharing_cases
+from exactness import EXACT, built, loaded
+from summing import Case, unfolded
+
+from gpusched_dsl.backends.driver import solve_problem
+from gpusched_dsl.building import Built
+from gpusched_dsl.compiling.aggregation import support as supporting
+from gpusched_dsl.compiling.aggregation.parts import Spread
+from gpusched_dsl.compiling.aggregation.support import support
+from gpusched_dsl.compiling.symmetry.quotient import Quotient
+from gpusched_dsl.ir.verify import verify
+
+
+def plans(folder: Path, model: str, seeds: range) -> Iterator[tuple[Built, Spread]]:
+    """Problems with a plan of single elements each, the best one."""
+    if model == "sharing":
+        workspace, settings = loaded(sharing_cases.write_cases(folder, seeds)), sharing_cases.settings
+    elif model == "zoned":
+        workspace, settings = loaded(capacity_cases.write_zoned(folder, seeds)), capacity_cases.settings
+    else:
+        workspace = loaded(capacity_cases.write_cases(folder, seeds, "CapacityPlanningPrinted"))
+    for seed in seeds:
+        made = built(workspace, f"Seed{seed}", {} if model == "printed" else settings(seed))
+        if made.folded is None:
+            continue
+        point = solve_problem(made.folded.problem, "highs", EXACT).point
+        if point is not None:
+            yield made, made.folded.expanded(point)
+
+
+def broken(small: Quotient, spread: Spread, random: np.random.Generator) -> Spread:
+    """The plan with some values taken away, given to other elements of the class, changed or added."""
+    columns, elements, values = spread.columns.copy(), spread.elements.copy(), spread.values.copy()
+    for _ in range(int(random.integers(1, 4))):
+        at, what = int(random.integers(len(values))), int(random.integers(5))
+        if what == 0:
+            values[at] = 0
+        elif what == 1 and elements[at] >= 0:
+            alike = np.flatnonzero(small.classes.of == small.classes.of[elements[at]])
+            other = int(random.choice(alike))
+            if not ((columns == columns[at]) & (elements == other)).any():
+                elements[at] = other
+        elif what == 2:
+            values[at] += random.choice((-1.0, 1.0, 0.5))
+        else:  # a column that was zero
+            column = int(random.integers(small.problem.columns))
+            kind = int(small.column_class[column])
+            element = -1 if kind < 0 else int(random.choice(np.flatnonzero(small.classes.of == kind)))
+            if not ((columns == column) & (elements == element)).any():
+                columns, elements = np.append(columns, column), np.append(elements, element)
+                values = np.append(values, random.choice((1.0, 2.0, -1.0)))
+    return Spread(columns, elements, values)
+
+
+def check_says_the_same(made: Built, spread: Spread, where: object) -> bool:
+    """Whether the plan is feasible."""
+    assert made.folded is not None
+    small = made.folded.quotient
+    part, values = support(small, spread)
+    mine = verify(part, values)
+    whole = verify(made.problem, unfolded(Case(made.problem, small), spread))
+    assert mine.feasible == whole.feasible, where
+    for told, true in ((mine.row, whole.row), (mine.bound, whole.bound), (mine.integrality, whole.integrality)):
+        assert told == pytest.approx(true, abs=1e-9), where
+    assert [o.value for o in mine.objectives] == [
+        pytest.approx(o.value, rel=1e-9, abs=1e-9) for o in whole.objectives
+    ], where
+    return whole.feasible
+
+
+def check_plans(folder: Path, model: str, seeds: range, times: int) -> None:
+    found = feasible = 0
+    for number, (made, spread) in enumerate(plans(folder, model, seeds)):
+        assert made.folded is not None
+        assert check_says_the_same(made, spread, (model, number))
+        random = np.random.default_rng(number)
+        for turn in range(times):
+            again = broken(made.folded.quotient, spread, random)
+            feasible += check_says_the_same(made, again, (model, number, turn))
+            found += 1
+    assert 0 < feasible < 0.9 * found
+
+
+@pytest.mark.parametrize("heavy", [0, 2, 50])
+@pytest.mark.parametrize("model", ["printed", "zoned", "sharing"])
+def test_support_says_the_same(tmp_path: Path, model: str, heavy: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(supporting, "HEAVY", heavy)
+    check_plans(tmp_path, model, range(6), 30)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("start", range(1000, 1200, 25))
+@pytest.mark.parametrize("model", ["printed", "zoned", "sharing"])
+def test_support_says_the_same_often(tmp_path: Path, model: str, start: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(supporting, "HEAVY", start // 25 % 3)
+    check_plans(tmp_path, model, range(start, start + 25), 100)

@@ -1,0 +1,165 @@
+"""Classes against comparing every two elements entry by entry; what told them apart; what relates them."""
+
+from __future__ import annotations
+
+from itertools import product
+from random import Random
+
+import numpy as np
+import pytest
+from rented import line_of, read, rented
+
+from gpusched_dsl.compiling.symmetry.classes import Classes, classes_by_data, joined
+from gpusched_dsl.compiling.symmetry.generic import Obstacle, read_by_decisions
+
+DECLARED = """set Hours ordered;
+  set Fast within Machines;
+  set Able within Jobs cross Machines;
+  param price[Hours, Machines];
+  param kind[Machines] within Jobs;
+  param pay[Able];
+  var runs[Able] binary;
+  var up[Hours, Machines] binary;"""
+ROWS = """constraint fast: sum[m in Fast] on[m] <= 9;
+  constraint one[m in Machines, j in Jobs where kind[m] == j]: does[j, m] <= 1;
+  constraint spent: sum[h in Hours, m in Machines] price[h, m] * up[h, m] <= 9;
+  constraint paid: sum[(j, m) in Able] pay[j, m] * runs[j, m] <= 99;"""
+
+
+def classes_of_text(text: str) -> Classes:
+    model, store = read(text)
+    return classes_by_data(store, read_by_decisions(model, "Machines"), store.universes["Machines"])
+
+
+class Drawn:
+    """Random data of few different values, as text and as what each machine reads."""
+
+    def __init__(self, seed: int) -> None:
+        random = Random(seed)
+        self.machines = [f"m{k}" for k in range(random.randint(1, 7))]
+        dull = random.choice((0.5, 0.8, 0.95, 1.0))
+        size = {m: 1 if random.random() < dull else 2 for m in self.machines}
+        kind = {m: "a" if random.random() < dull else "b" for m in self.machines}
+        price = {(h, m): 1 if random.random() < dull else 3 for h, m in product((1, 2), self.machines)}
+        fast = [m for m in self.machines if random.random() > dull]
+        pay = {(j, m): random.choice((1, 1, 1, 2)) for j, m in product("ab", self.machines) if random.random() < dull}
+        self.seen = [
+            (size[m], kind[m], price[1, m], price[2, m], m in fast, pay.get(("a", m)), pay.get(("b", m)))
+            for m in self.machines
+        ]
+        rows = "\n".join(f"{m} {size[m]} {kind[m]}" for m in self.machines)
+        prices = "\n".join(f"{h} {m} {value}" for (h, m), value in price.items())
+        paid = "\n".join(f"{j} {m} {value}" for (j, m), value in pay.items())
+        able = f"table Able: pay =\n{paid} ;" if pay else "Able = {};"
+        data = f"""Hours = 1..2; Fast = {{ {", ".join(fast)} }};
+  table Machines: size kind =\n{rows} ;
+  table Hours, Machines: price =\n{prices} ;
+  {able}"""
+        self.text = rented(DECLARED, ROWS, data, machines="")
+
+
+@pytest.mark.parametrize("start", range(0, 36, 12))
+def test_random_tables(start: int) -> None:
+    kinds = set()
+    for seed in range(start, start + 12):
+        drawn = Drawn(seed)
+        found = classes_of_text(drawn.text)
+        known: list[tuple[object, ...]] = []
+        for seen, number in zip(drawn.seen, found.of.tolist(), strict=True):
+            if seen not in known:
+                known.append(seen)  # numbered by first element
+            assert known.index(seen) == number, seed
+        assert found.count == len(known)
+        assert found.sizes.tolist() == [drawn.seen.count(seen) for seen in known]
+        assert found.first.tolist() == [drawn.seen.index(seen) for seen in known]
+        order, starts = found.members()
+        assert starts[-1] == len(drawn.machines)
+        for number in range(found.count):
+            members = order[starts[number] : starts[number + 1]].tolist()
+            assert members == [k for k, of in enumerate(found.of) if of == number]
+        assert (found.count > 1) == bool(found.because)
+        kinds.add((found.count > 1, found.count < len(drawn.machines)))
+    assert len(kinds) > 1
+
+
+def test_because_names_what_told_apart() -> None:
+    declared = "set Fast within Machines; param dull[Machines] default 4;"
+    rows = "constraint dull_one: sum[m in Machines] dull[m] * on[m] <= 9;\n constraint c: sum[m in Fast] on[m] <= 1;"
+    text = rented(declared, rows, "Fast = { p }; table Machines: size = p 1 q 1 r 2;")
+    found = classes_of_text(text)
+    assert [name for name, _ in found.because] == ["size", "Fast"]
+    assert found.of.tolist() == [0, 1, 2]
+    spans = dict(found.because)
+    assert spans["Fast"] is not None
+    assert spans["size"] is not None
+    assert spans["Fast"].line == line_of(text, "constraint c:")
+    assert spans["size"].line == line_of(text, "minimize")
+
+
+def test_what_is_not_read_does_not_tell_apart() -> None:
+    data = "table Machines: size dull = p 1 1 q 1 2 r 1 3;"
+    assert classes_of_text(rented("param dull[Machines];", "", data)).count == 1
+    rows = "constraint c: sum[m in Machines] dull[m] * on[m] <= 9;"
+    assert classes_of_text(rented("param dull[Machines];", rows, data)).count == 3
+
+
+def test_a_set_that_happens_to_be_whole() -> None:
+    declared, rows = "set Fast within Machines;", "constraint c: sum[m in Fast] on[m] <= 1;"
+    found = classes_of_text(rented(declared, rows, "Fast = { r, p, q };"))
+    assert (found.count, found.because) == (1, ())
+    assert classes_of_text(rented(declared, rows, "Fast = {};")).count == 1
+
+
+def test_zero_is_zero_whatever_its_sign() -> None:
+    data = "table Machines: was = p 0 q -0.0 r 1;"
+    rows = "constraint c: sum[m in Machines] was[m] * on[m] <= 1;"
+    assert classes_of_text(rented("param was[Machines];", rows, data)).of.tolist() == [0, 0, 1]
+
+
+def test_no_elements_and_one() -> None:
+    assert classes_of_text(rented(machines="{}")).count == 0
+    alone = classes_of_text(rented(machines="{ p }"))
+    assert (alone.count, alone.sizes.tolist()) == (1, [1])
+
+
+RELATED = {
+    "a set of pairs": (
+        "set Linked within Machines cross Machines;",
+        "constraint c[(m, k) in Linked]: on[m] + on[k] <= 1;",
+        "Linked = { (p, q) };",
+        "`Linked` relates elements",
+    ),
+    "a parameter of pairs": (
+        "param far[Machines, Machines] default 1;",
+        "constraint c: sum[m in Machines, k in Machines] far[m, k] * on[m] <= 9;",
+        "",
+        "`far` relates elements",
+    ),
+    "a random quantity": (
+        "random load[m in Machines] ~ uniform(0, 2);",
+        "constraint c: sum[m in Machines] E(load[m]) * on[m] <= 9;",
+        "",
+        "random quantity `load`",
+    ),
+}
+
+
+@pytest.mark.parametrize("why", RELATED)
+def test_data_that_relate_elements(why: str) -> None:
+    declared, rows, data, words = RELATED[why]
+    text = rented(declared, rows, data)
+    with pytest.raises(Obstacle, match=words) as refused:
+        classes_of_text(text)
+    assert refused.value.span is not None
+    assert refused.value.span.line == line_of(text, "constraint c")
+
+
+def test_joined_is_the_coarsest_that_is_finer_than_all() -> None:
+    random = np.random.default_rng(0)
+    for _ in range(50):
+        count = int(random.integers(1, 9))
+        parts = [random.integers(0, 3, count) for _ in range(3)]
+        found = joined(parts)
+        for one, other in product(range(count), repeat=2):
+            assert (found[one] == found[other]) == all(p[one] == p[other] for p in parts)
+        assert [k for n, k in enumerate(found) if k not in found[:n]] == sorted(set(found.tolist()))
