@@ -29,6 +29,7 @@ from gpusched_dsl.ir.problem import Family, Objective, Problem, Term
 
 LINEAR = "highs"  # the relaxations are solved by it, whatever the backend is
 PRECISION = 1e-9  # a reduced cost above minus this, relative to the objective, counts as none
+ROUNDING = 1e-12  # of a bound, relative to it
 MOST_ROUNDS = 500
 FIRST_SHARE = 0.4  # of the time for the first plan
 
@@ -52,9 +53,15 @@ def solve_pooled(
         start = None if small.problem.columns != aggregated.problem.columns else start
     first = solve_problem(small.problem, backend, clock.options(FIRST_SHARE), start, monitor)
     if sifted.infeasible:
-        return small, replace(first, status=Status.INFEASIBLE, point=None)
+        return small, replace(first, status=Status.INFEASIBLE, reason="", point=None)
+    if first.status in (Status.UNBOUNDED, Status.INFEASIBLE_OR_UNBOUNDED):
+        return small, first  # more patterns change nothing about that
+    if first.status is Status.INFEASIBLE and sifted.value is not None and not clock.over:
+        first.close()
+        every = sifted.within(np.inf)
+        return every, solve_problem(every.problem, backend, clock.options(1.0), None, monitor)
     if first.point is None or first.objective is None or sifted.value is None:
-        reason = "patterns" if first.status is Status.INFEASIBLE else first.reason
+        reason = first.reason or clock.reason
         return small, _judged(replace(first, status=Status.LIMIT, reason=reason), sifted.value, options)
     known = _judged(first, sifted.value, options)
     if known.status is Status.OPTIMAL or clock.over or first.reason == "interrupt":
@@ -92,6 +99,13 @@ class _Clock:
     @property
     def over(self) -> bool:
         return self.left == 0.0 or (self.monitor is not None and self.monitor.stop_requested)
+
+    @property
+    def reason(self) -> str:
+        """Why there was an end before a proof."""
+        if self.monitor is not None and self.monitor.stop_requested:
+            return "interrupt"
+        return "time" if self.left == 0.0 else "patterns"
 
     def options(self, share: float) -> SolveOptions:
         left = self.left
@@ -138,14 +152,16 @@ def _sifted(aggregated: Aggregated, clock: _Clock) -> _Sifted:
         precision = PRECISION * max(1.0, abs(solved.objective))
         found: list[Part] = []
         joined = False
+        below = 0.0  # what patterns of negative reduced cost, one for each element, could still gain
         for part, prices, own in _prices(aggregated, relaxed, duals):
-            more = None if part.pool is None else part.pool.priced(prices, own, precision)[1]
+            least, more = (0.0, None) if part.pool is None else part.pool.priced(prices, own, precision)
             joined |= more is not None
+            below += min(0.0, least) * int(aggregated.quotient.classes.sizes[part.component.kind])
             found.append(more or part)
         if not joined:
             if missing:
                 return _Sifted(aggregated, None, infeasible=solved.objective > 1e-6)
-            return _Sifted(aggregated, sign * solved.objective, duals)
+            return _Sifted(aggregated, sign * (solved.objective + below), duals)
         aggregated = assembled(aggregated.quotient, found)
     return _Sifted(aggregated, None)
 
@@ -155,16 +171,22 @@ def _sign(problem: Problem) -> float:
 
 
 def _judged(solved: Solved, bound: float | None, options: SolveOptions) -> Solved:
-    """A solve over some patterns with a bound for all of them, and the status that follows from it."""
+    """A solve over some patterns with a bound for all of them, and the status that follows from it.
+
+    A solver that has proved its plan to be best may give a bound that is off by a rounding error: then this may be too.
+    """
     if not solved.objectives:
         return solved
-    first = replace(solved.objectives[0], bound=bound)
-    if first.gap is not None and first.gap <= options.gap:
-        return replace(solved, status=Status.OPTIMAL, reason="", objectives=(replace(first, status=Status.OPTIMAL),))
-    if solved.status is Status.OPTIMAL:
-        first = replace(first, status=Status.LIMIT)
-        return replace(solved, status=Status.LIMIT, reason="patterns", objectives=(first,))
-    return replace(solved, objectives=(first,))
+    own = solved.objectives[0]
+    allowed = options.gap
+    if solved.status is Status.OPTIMAL and own.gap is not None:
+        allowed = max(allowed, own.gap) + ROUNDING
+    first = replace(own, bound=bound, status=Status.OPTIMAL)
+    if first.gap is not None and first.gap <= allowed:
+        return replace(solved, status=Status.OPTIMAL, reason="", objectives=(first,))
+    first = replace(first, status=Status.LIMIT)
+    reason = "patterns" if solved.status is Status.OPTIMAL else solved.reason
+    return replace(solved, status=Status.LIMIT, reason=reason, objectives=(first,))
 
 
 def _relaxed(problem: Problem) -> Problem:
