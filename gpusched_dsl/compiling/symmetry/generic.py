@@ -28,7 +28,7 @@ from gpusched_dsl.language.checked import (
 from gpusched_dsl.language.source import Span
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)  # not frozen: Python notes where an exception was raised
 class Obstacle(Exception):
     """Why elements of a set are not interchangeable, or not known to be: what stands where."""
 
