@@ -228,3 +228,12 @@ def test_a_line_that_ends_early_is_labelled_above_its_end() -> None:
     assert label.get("text-anchor") == "end"
     assert float(label.get("x", "nan")) < float(end.get("cx", "nan"))
     assert float(label.get("y", "nan")) < float(end.get("cy", "nan"))
+
+
+def test_a_case_without_phases_of_its_own_for_building_shows_the_rest_only() -> None:
+    whole = Sample({"import": 9.0, "solve again": 4.0}, {"import": 9.0, "solve again": 2.0}, 50.0, {})
+    built = Sample({"text": 1.0, "build": 3.0}, {"text": 1.0, "build": 2.0}, 50.0, {})
+    measured = [Measured(Arm("one", "none"), [whole]), Measured(Arm("two", "none"), [built])]
+    rows = scale_table([(case(arms=("one", "two")), measured, "1")])[0].splitlines()[3:]
+    assert rows[0].split()[:5] == ["one", "-", "-", "4.00", "2.00"]
+    assert rows[1].split()[:5] == ["two", "4.00", "3.00", "-", "-"]

@@ -49,12 +49,13 @@ def _figures(one: Measured) -> list[str]:
 
 
 def _seconds(sample: Sample) -> list[str]:
-    """Wall and CPU seconds of building, and of all the rest."""
+    """Wall and CPU seconds of building, and of all the rest; a case may know of only one of them."""
     built, cpu_built = built_seconds(sample.phases), built_seconds(sample.cpu_phases)
     rest = [f"{sample.seconds - built:.2f}", f"{sample.cpu - cpu_built:.2f}"]
     if sample.phases.keys() <= {"import", "text", "build"}:
         rest = [NONE, NONE]
-    return [f"{built:.2f}", f"{cpu_built:.2f}", *rest]
+    first = [f"{built:.2f}", f"{cpu_built:.2f}"] if built else [NONE, NONE]
+    return [*first, *rest]
 
 
 def built_seconds(phases: Mapping[str, float]) -> float:
