@@ -203,10 +203,8 @@ class _Counting:
         place = np.searchsorted(self.elements, spread.elements)
         hubs = np.zeros((len(self.elements), len(template.hubs)), dtype=np.int64)
         chosen = np.rint(spread.values).astype(np.int64)
-        at = np.searchsorted(template.hubs, spread.columns)
-        is_hub = (at < len(template.hubs)) & (template.hubs[np.minimum(at, len(template.hubs) - 1)] == spread.columns)
-        if len(template.hubs):
-            hubs[place[is_hub], at[is_hub]] = chosen[is_hub]
+        is_hub = np.isin(spread.columns, template.hubs)
+        hubs[place[is_hub], np.searchsorted(template.hubs, spread.columns[is_hub])] = chosen[is_hub]
         order = np.argsort(template.column, axis=None, kind="stable")
         sorted_columns = template.column.reshape(-1)[order]
         rest = np.flatnonzero(~is_hub & (chosen != 0))

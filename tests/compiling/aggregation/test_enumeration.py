@@ -1,0 +1,60 @@
+"""All whole points of small systems, against trying every one."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from gpusched_dsl.compiling.aggregation.enumeration import whole_points
+from gpusched_dsl.compiling.symmetry.generic import Obstacle
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_random_systems(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    rows, columns = int(random.integers(0, 4)), int(random.integers(0, 5))
+    step = random.choice((1.0, 0.5, 0.1))
+    matrix = random.choice((-2, -1, 0, 0, 1, 1, 2), (rows, columns)) * step
+    low = random.integers(-2, 2, columns)
+    high = low + random.integers(0, 4, columns)
+    sides = np.sort(random.integers(-6, 7, (2, rows)), axis=0) * step
+    lower = np.where(random.random(rows) < 0.4, -np.inf, sides[0])
+    upper = np.where(random.random(rows) < 0.3, np.inf, sides[1])
+    every = product(*(range(a, b + 1) for a, b in zip(low, high, strict=True)))
+    wanted = [
+        point
+        for point in every
+        if all(
+            a - 1e-7 <= value <= b + 1e-7 for a, value, b in zip(lower, matrix @ np.array(point), upper, strict=True)
+        )
+    ]
+    found = whole_points(matrix, lower, upper, low, high, 10_000)
+    assert [tuple(point) for point in found.tolist()] == wanted
+
+
+def test_rows_that_rounding_breaks() -> None:
+    """Ten tenths are one, whatever their floating-point sum."""
+    matrix = np.full((1, 10), 0.1)
+    found = whole_points(matrix, np.array([1.0]), np.array([1.0]), np.zeros(10, np.int64), np.ones(10, np.int64), 100)
+    assert found.tolist() == [[1] * 10]
+
+
+def test_too_many_are_refused() -> None:
+    none, one = np.zeros(12, np.int64), np.ones(12, np.int64)
+    anything = (np.zeros((1, 12)), np.array([-np.inf]), np.array([np.inf]), none, one)
+    assert len(whole_points(*anything, 4096)) == 4096
+    with pytest.raises(Obstacle, match="more than 4,095 ways"):
+        whole_points(*anything, 4095)
+    with pytest.raises(Obstacle, match="more than 10 ways"):
+        whole_points(np.ones((1, 1)), np.array([0.0]), np.array([1.0]), np.zeros(1, np.int64), np.array([10**9]), 10)
+
+
+def test_partial_points_without_end_are_cut_off() -> None:
+    """Of 2 ** 40 points two are asked for, and those in between are never listed."""
+    columns = 40
+    matrix = np.concatenate((np.eye(columns)[:-1] - np.eye(columns, k=1)[:-1],))
+    sides = np.zeros(columns - 1)
+    none, one = np.zeros(columns, np.int64), np.ones(columns, np.int64)
+    assert whole_points(matrix, sides, sides, none, one, 10).tolist() == [[0] * columns, [1] * columns]
