@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from gpusched_dsl.compiling.aggregation.implied_counts import with_implied_counts
 from gpusched_dsl.compiling.aggregation.parts import NewColumns, NewRows, Part, Sparse, Spread
 from gpusched_dsl.compiling.symmetry.quotient import Quotient
 from gpusched_dsl.ir.domains import Codes, Domain, Scalars, Tuples
@@ -106,6 +107,8 @@ def assembled(quotient: Quotient, parts: Sequence[Part]) -> Aggregated:
         row_upper=upper,
         objectives=tuple(_objective(o, reading, weights) for o in problem.objectives),
     )
+    if all(part.pool is None for part in parts):  # else rows of the columns at hand say nothing of those to come
+        whole = with_implied_counts(whole, len(kept))
     return Aggregated(quotient, tuple(parts), whole, kept, rows)
 
 
