@@ -1,0 +1,222 @@
+"""Pools of patterns, from which those that matter are taken while solving: the same optima as with all of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import capacity_cases
+import pytest
+import sharing_cases
+from exactness import EXACT, Tally, built, check_same, check_solved, loaded
+
+from gpusched_dsl.backends.driver import solve_problem
+from gpusched_dsl.backends.growing import is_pooled, solve_pooled
+from gpusched_dsl.backends.protocol import Progress, SolveOptions
+from gpusched_dsl.building import Built
+from gpusched_dsl.compiling.aggregation import patterns
+from gpusched_dsl.compiling.aggregation.assembling import Aggregated
+from gpusched_dsl.folding import solve_built
+from gpusched_dsl.ir.verify import verify
+
+MODELS = ("printed", "capacity", "zoned", "sharing")
+
+
+@pytest.fixture(autouse=True)
+def few_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patterns, "MOST_AT_ONCE", 0)
+    monkeypatch.setattr(patterns, "JOINING", 2)
+
+
+def check_seeds(folder: Path, model: str, seeds: range) -> Tally:
+    if model == "sharing":
+        workspace = loaded(sharing_cases.write_cases(folder, seeds))
+    elif model == "zoned":
+        workspace = loaded(capacity_cases.write_zoned(folder, seeds))
+    else:
+        form = "CapacityPlanningPrinted" if model == "printed" else "CapacityPlanning"
+        workspace = loaded(capacity_cases.write_cases(folder, seeds, form))
+    tally, pooled = Tally(), 0
+    for seed in seeds:
+        own = {} if model == "printed" else capacity_cases.settings(seed)
+        made = check_same(workspace, f"Seed{seed}", sharing_cases.settings(seed) if model == "sharing" else own, tally)
+        pooled += made.folded is not None and is_pooled(made.folded)
+    assert pooled >= 0.3 * len(seeds), (tally, pooled)
+    return tally
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_pools_keep_the_optimum(tmp_path: Path, model: str) -> None:
+    check_seeds(tmp_path, model, range(100, 110))
+
+
+# --- how a solve can end ---------------------------------------------------------------------------------------------
+
+HOSTEL = """model Hostel {
+  set Hosts;
+  set Guests;
+  set Kinds;
+  param wants[Guests];
+  param size[Kinds];
+  param worth[g in Guests, k in Kinds] = min(wants[g], size[k]) + 0.5;
+  var used[Hosts] binary;
+  var stays[Guests, Hosts, Kinds] binary;
+  EXTRA
+  let beds = sum[g in Guests, h in Hosts, k in Kinds] size[k] * stays[g, h, k];
+  constraint once[g in Guests]: sum[h in Hosts, k in Kinds] stays[g, h, k] <= 1;
+  constraint fits[h in Hosts]: sum[g in Guests, k in Kinds] size[k] * stays[g, h, k] <= 4 * used[h];
+  ROWS
+  SENSE: SIGN * (sum[g in Guests, h in Hosts, k in Kinds] worth[g, k] * stays[g, h, k]
+    - 3 * sum[h in Hosts] used[h]) TERM;
+}
+scenario Small for Hostel {
+  Hosts = 1..3;
+  table Guests: wants = a 1 b 1 c 2 d 2 e 2 f 3 g 3 ;
+  table Kinds: size = one 1 two 2 three 3 ;
+}
+"""
+BEST = 6.5  # all 12 beds, with each of the 7 guests somewhere: 12 + 3.5 - 9
+
+
+def hostel(folder: Path, *, sense: str = "maximize gain", sign: int = 1, rows: str = "", extra: str = "",
+           term: str = "") -> Built:  # fmt: skip
+    text = HOSTEL.replace("SENSE", sense).replace("SIGN", str(sign)).replace("ROWS", rows)
+    path = folder / "hostel.gsm"
+    path.write_text(text.replace("EXTRA", extra).replace("TERM", term), encoding="utf-8")
+    made = built(loaded(path), "Small", {})
+    assert made.folded is not None
+    assert is_pooled(made.folded)
+    return made
+
+
+@pytest.mark.parametrize(("sense", "sign"), [("maximize gain", 1), ("minimize loss", -1)])
+def test_both_senses(tmp_path: Path, sense: str, sign: int) -> None:
+    made = hostel(tmp_path, sense=sense, sign=sign)
+    assert check_solved(made, sense)
+    solved, _ = solve_built(made, "highs", EXACT)
+    assert solved.objective == pytest.approx(sign * BEST)
+
+
+@pytest.mark.parametrize("backend", ["highs", "scip"])
+def test_patterns_join_while_solving(tmp_path: Path, backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = hostel(tmp_path)
+    assert made.folded is not None
+    few = set(names(made.folded))
+    solved, _ = solve_built(made, backend, EXACT)
+    assert solved.status == "optimal"
+    assert solved.folded is not None
+    joined = solve_pooled(made.folded, backend, EXACT)[0]
+    assert set(names(joined)) - few
+    monkeypatch.setattr(patterns, "MOST_AT_ONCE", 2000)
+    every = hostel_whole(tmp_path)
+    assert set(names(joined)) | few <= set(names(every))
+    assert solve_problem(every.problem, "highs", EXACT).objective == pytest.approx(solved.objective)
+
+
+def names(found: Aggregated) -> list[tuple[float, ...]]:
+    """The patterns of the only part, as columns of its rows."""
+    (part,) = found.parts
+    patterns_of = part.rows[0].own.toarray()[:, part.columns[0].size :]
+    return [tuple(column) for column in patterns_of.T]
+
+
+def hostel_whole(folder: Path) -> Aggregated:
+    made = built(loaded(folder / "hostel.gsm"), "Small", {})
+    assert made.folded is not None
+    assert not is_pooled(made.folded)
+    return made.folded
+
+
+INFEASIBLE = {
+    "no relaxation either": "constraint more: beds >= 13;",
+    "whole ones only": """constraint more: beds == 11;
+  constraint no: sum[g in Guests, h in Hosts] (stays[g, h, "one"] + stays[g, h, "two"]) == 0;""",
+}
+
+
+@pytest.mark.parametrize("why", INFEASIBLE)
+def test_infeasible(tmp_path: Path, why: str) -> None:
+    made = hostel(tmp_path, rows=INFEASIBLE[why])
+    assert not check_solved(made, why)
+    solved, _ = solve_built(made, "highs", EXACT)
+    assert (solved.status, solved.reason, solved.point) == ("infeasible", "", None)
+
+
+def test_few_patterns_allow_no_plan_but_all_do(tmp_path: Path) -> None:
+    """The relaxation mixes patterns that no whole plan does: others must come, whatever their cost."""
+    found = 0
+    for most in range(6, 13):
+        rows = f"constraint most: beds == {most};"
+        found += check_solved(hostel(tmp_path, rows=rows), most)
+    assert found > 4
+
+
+def test_unbounded(tmp_path: Path) -> None:
+    made = hostel(tmp_path, extra="var more >= 0;", term="+ more")
+    solved, _ = solve_built(made, "highs", EXACT)
+    assert solved.status in ("unbounded", "infeasible_or_unbounded")
+
+
+def test_no_time(tmp_path: Path) -> None:
+    solved, _ = solve_built(hostel(tmp_path), "highs", SolveOptions(time_limit=1e-6))
+    assert (solved.status, solved.reason) == ("limit", "time")
+
+
+@dataclass
+class Stopping:
+    """Asks to stop after it was asked `after` times whether to."""
+
+    after: int
+    asked: int = 0
+
+    def progress(self, progress: Progress) -> None: ...
+
+    @property
+    def stop_requested(self) -> bool:
+        self.asked += 1
+        return self.asked > self.after
+
+
+def test_stopped_at_any_time(tmp_path: Path) -> None:
+    """What is given back is a plan with a bound, or nothing; never a false proof."""
+    made = hostel(tmp_path)
+    ends = set()
+    for after in (0, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89):
+        solved, _ = solve_built(made, "highs", EXACT, monitor=Stopping(after))
+        ends.add((solved.status, solved.reason))
+        if solved.point is not None:
+            assert verify(made.problem, solved.point).feasible
+            assert solved.objective is not None
+            assert solved.objective <= BEST + 1e-9
+        if solved.bound is not None:
+            assert solved.bound >= BEST - 1e-6
+        if solved.status == "optimal":
+            assert solved.objective == pytest.approx(BEST)
+        else:
+            assert (solved.status, solved.reason) == ("limit", "interrupt"), after
+    assert ("limit", "interrupt") in ends
+
+
+def test_a_start_is_taken_where_it_fits(tmp_path: Path) -> None:
+    made = hostel(tmp_path)
+    solved, _ = solve_built(made, "highs", EXACT)
+    start = {"used": [((1,), 1.0)], "stays": [(("f", 1, "three"), 1.0), (("a", 1, "one"), 1.0)]}
+    again, told = solve_built(made, "highs", EXACT, start)
+    assert not told
+    assert again.objective == solved.objective
+
+
+def test_a_gap_is_kept(tmp_path: Path) -> None:
+    solved, _ = solve_built(hostel(tmp_path), "highs", SolveOptions(gap=0.5))
+    assert solved.status == "optimal"
+    assert solved.gap is not None
+    assert solved.gap <= 0.5
+    assert solved.bound is not None
+    assert solved.bound >= BEST - 1e-6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("start", range(1000, 1200, 50))
+@pytest.mark.parametrize("model", MODELS)
+def test_pools_keep_the_optimum_often(tmp_path: Path, model: str, start: int) -> None:
+    check_seeds(tmp_path, model, range(start, start + 50))
