@@ -26,7 +26,7 @@ from gpusched_dsl.compiling.symmetry.quotient import Quotient, place_of
 from gpusched_dsl.ir.domains import Codes, Domain
 from gpusched_dsl.ir.problem import Family, Floats, Problem
 from gpusched_dsl.language.diagnostics import Diagnostic
-from gpusched_dsl.reporting.points import Entry, codes_of, point_from
+from gpusched_dsl.reporting.points import OUTSIDE, Entry, codes_of, point_from, without_place
 
 # Up to this many nonzeros the problem of all elements is grounded and the plan stated and checked in it; beyond, in the
 # part of it in which the plan is not zero (`support`), which says the same.
@@ -149,16 +149,19 @@ def _folded_start(folded: Aggregated, start: Entries) -> tuple[Floats | None, li
         if family is None or not entries:
             continue
         codes = codes_of(family.domain, [labels for labels, _ in entries])
+        inside = (
+            np.logical_and.reduce([c != OUTSIDE for c in codes]) if codes else np.ones(len(entries), dtype=np.bool_)
+        )
         at = place_of(family.domain, quotient.universe)
-        if at is None:
-            element = np.full(len(entries), -1, dtype=np.int64)
-        else:
-            element = codes[at]
-            inside = (element >= 0) & (element < len(quotient.classes.of))
-            codes[at] = np.where(inside, quotient.classes.first[quotient.classes.of[np.where(inside, element, 0)]], -1)
-        place = family.domain.locate(codes) if codes else np.zeros(len(entries), dtype=np.int64)
-        amount = np.array([value for _, value in entries])
+        element = np.full(len(entries), -1, dtype=np.int64)
+        if at is not None:
+            element[inside] = codes[at][inside]
+            codes[at][inside] = quotient.classes.first[quotient.classes.of[codes[at][inside]]]
+        place = np.full(len(entries), -1, dtype=np.int64)
+        place[inside] = family.domain.locate([c[inside] for c in codes]) if codes else 0
+        amount = np.array([value for _, value in entries], dtype=np.float64)
         known = (place >= 0) & np.isfinite(amount)
+        told += without_place(name, entries, known)
         columns.append(family.first + place[known])
         elements.append(element[known])
         values.append(amount[known])

@@ -91,12 +91,17 @@ def point_from(problem: Problem, entries: Mapping[str, Sequence[Entry]]) -> tupl
         if known.any():
             point[family.slice] = np.where(_said(family, positions[known]), 0.0, np.nan)
         point[family.first + positions[known]] = values[known]
-        if not known.all():
-            lost = int((~known).sum())
-            example = list(listed[int(np.flatnonzero(~known)[0])][0])
-            text = f"{lost} of {len(listed)} values of `{name}` in the warm start have no place here"
-            warnings.append(_warning(text, f"such as `{name}[{', '.join(map(str, example))}]`"))
+        warnings += without_place(name, listed, known)
     return np.clip(point, problem.lower, problem.upper), warnings
+
+
+def without_place(name: str, listed: Sequence[Entry], known: NDArray[np.bool_]) -> list[Diagnostic]:
+    """The warning that some values of a start are not known here; none where all are."""
+    if known.all():
+        return []
+    example = list(listed[int(np.flatnonzero(~known)[0])][0])
+    text = f"{int((~known).sum())} of {len(listed)} values of `{name}` in the warm start have no place here"
+    return [_warning(text, f"such as `{name}[{', '.join(map(str, example))}]`")]
 
 
 def _said(family: Family, positions: Codes) -> NDArray[np.bool_]:

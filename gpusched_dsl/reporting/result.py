@@ -159,9 +159,11 @@ class Result:
         """One value: `result.value("run", "j1", "n1", "v1", 2)`; KeyError when the labels are no element."""
         domain, values, _ = self._values(name)
         position = locate(domain, labels)
-        if position is None:
-            raise KeyError(f"{name}[{', '.join(map(str, labels))}]")
-        return float(values[position])
+        if position is not None:
+            return float(values[position])
+        if self._is_left_out(name, labels):
+            return 0.0
+        raise KeyError(f"{name}[{', '.join(map(str, labels))}]")
 
     def duals(self, constraint: str) -> pl.DataFrame:
         """Per row of a constraint how the objective changes with its right-hand side; columns as in `table`.
@@ -253,6 +255,13 @@ class Result:
         known = [f.name for f in self.problem.variables]
         known += [*model.params, *model.lets] if model else []
         raise self._unknown(name, "variable, let or parameter", known)
+
+    def _is_left_out(self, name: str, labels: tuple[str | int, ...]) -> bool:
+        """Whether this is a column of a problem of which only those are there that are not zero (`Solved.size`)."""
+        size, store = self.solved.size, self.origins.store
+        if size is None or store is None or size.columns == self.problem.columns or name not in store.variables:
+            return False
+        return locate(store.variables[name].indexed, labels) is not None
 
     def _let(self, name: str) -> tuple[Domain, np.ndarray[Any, Any], tuple[str, ...]]:
         from dataclasses import replace

@@ -28,9 +28,12 @@ def support(quotient: Quotient, spread: Spread) -> tuple[Problem, Floats]:
     order = np.lexsort((whole.elements, whole.columns))
     columns, elements, values = whole.columns[order], whole.elements[order], whole.values[order]
     problem = quotient.problem
+    matrix, rows, owners = _rows(quotient, Spread(columns, elements, values))
+    order = _in_order(quotient, columns, elements)
+    matrix = _permuted(matrix, order)
+    columns, elements, values = columns[order], elements[order], values[order]
     families = _families(quotient, problem.column_families, columns, elements)
     declared = len(problem.variables)
-    matrix, rows, owners = _rows(quotient, Spread(columns, elements, values))
     small = replace(
         problem,
         variables=tuple(f for f, d in families if d < declared),
@@ -249,6 +252,32 @@ def _families(
         found.append((replace(family, first=first, domain=domain), which))
         first += end - begin
     return found
+
+
+def _in_order(quotient: Quotient, columns: Codes, elements: Codes) -> Codes:
+    """Sorted columns in the order of index tuples, where their families list these in that order.
+
+    So a plan reads as if all elements had been grounded, not class by class.
+    """
+    found = np.arange(len(columns))
+    for family in quotient.problem.column_families:
+        begin, end = np.searchsorted(columns, (family.first, family.stop)).tolist()
+        at = place_of(family.domain, quotient.universe)
+        if at is None or (np.diff(np.lexsort(family.domain.columns()[::-1])) != 1).any():
+            continue
+        codes = list(_taken(family.domain, columns[begin:end] - family.first))
+        codes[at] = elements[begin:end]
+        found[begin:end] = begin + np.lexsort(codes[::-1])
+    return found
+
+
+def _permuted(matrix: Matrix, order: Codes) -> Matrix:
+    """The matrix with column `order[i]` as column i; columns of a row stay sorted."""
+    place = np.empty(len(order), dtype=np.int32)
+    place[order] = np.arange(len(order), dtype=np.int32)
+    columns = place[matrix.columns]
+    sorted_ = np.lexsort((columns, matrix.row_of))
+    return Matrix(matrix.starts, columns[sorted_], matrix.values[sorted_])
 
 
 def _taken(domain: Domain, positions: Codes) -> tuple[Codes, ...]:
