@@ -87,9 +87,9 @@ def test_infeasible_problems_are_explained_in_terms_of_all(tmp_path: Path, gsdsl
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_several_objectives(tmp_path: Path, backend: str) -> None:
     """As many jobs as can be, then as cheap as can be."""
-    model = gs.load(sharing_cases.write_cases(tmp_path, range(10)))
+    model = gs.load(sharing_cases.write_cases(tmp_path, range(7)))
     counted = 0
-    for seed in range(10):
+    for seed in range(7):
         own = Options(**sharing_cases.settings(seed))
         if own.energy_horizon == "system_first_end":
             continue
@@ -100,7 +100,7 @@ def test_several_objectives(tmp_path: Path, backend: str) -> None:
         assert one.status == other.status == "optimal", seed
         assert [o.name for o in one.objectives] == ["jobs_running", "total"]
         assert [o.value for o in one.objectives] == [pytest.approx(o.value, rel=1e-6) for o in other.objectives], seed
-    assert counted > 4
+    assert counted > 3
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

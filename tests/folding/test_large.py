@@ -92,15 +92,15 @@ def test_capacity_planning(tmp_path: Path, both: Any, settings: dict[str, str]) 
 
 
 def test_gpu_sharing(tmp_path: Path, both: Any) -> None:
-    model = gs.load(sharing_cases.write_cases(tmp_path, range(12)))
+    model = gs.load(sharing_cases.write_cases(tmp_path, range(8)))
     found = 0
-    for seed in range(12):
+    for seed in range(8):
         settings = sharing_cases.settings(seed)
         if settings["node_rule"] == "work_conserving" or settings["energy_horizon"] == "system_first_end":
             continue
         found += 1
         check_the_same(*both(model, {"scenario": f"Seed{seed}", "settings": settings}), tmp_path)
-    assert found > 4
+    assert found > 2
 
 
 TESTS = """

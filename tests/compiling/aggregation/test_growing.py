@@ -47,7 +47,7 @@ def check_seeds(folder: Path, model: str, seeds: range) -> Tally:
 
 @pytest.mark.parametrize("model", MODELS)
 def test_pools_keep_the_optimum(tmp_path: Path, model: str) -> None:
-    check_seeds(tmp_path, model, range(100, 110))
+    check_seeds(tmp_path, model, range(100, 107))
 
 
 # --- how a solve can end ---------------------------------------------------------------------------------------------

@@ -42,7 +42,8 @@ def broken(small: Quotient, spread: Spread, random: np.random.Generator) -> Spre
     """The plan with some values taken away, given to other elements of the class, changed or added."""
     columns, elements, values = spread.columns.copy(), spread.elements.copy(), spread.values.copy()
     for _ in range(int(random.integers(1, 4))):
-        at, what = int(random.integers(len(values))), int(random.integers(5))
+        what = int(random.integers(5)) if len(values) else 4  # an empty plan can only be added to
+        at = int(random.integers(max(len(values), 1)))
         if what == 0:
             values[at] = 0
         elif what == 1 and elements[at] >= 0:
@@ -95,7 +96,7 @@ def check_plans(folder: Path, model: str, seeds: range, times: int) -> None:
 @pytest.mark.parametrize("model", ["printed", "zoned", "sharing"])
 def test_support_says_the_same(tmp_path: Path, model: str, heavy: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(supporting, "HEAVY", heavy)
-    check_plans(tmp_path, model, range(6), 30)
+    check_plans(tmp_path, model, range(4), 25)
 
 
 @pytest.mark.slow
