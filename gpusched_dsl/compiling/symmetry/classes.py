@@ -60,7 +60,7 @@ def classes_by_data(store: Store, reading: Reading, universe: Universe) -> Class
     for name, span, domain, _ in tables:
         if len(_places(domain, universe)) > 1:
             raise Obstacle(f"`{name}` relates elements to one another", span)
-    for name, span, domain, values in tables:
+    for name, span, domain, values in sorted(tables, key=lambda t: t[2].size):  # small ones may tell all apart
         if len(of) and int(of.max()) + 1 == len(of):
             break  # all are told apart already
         places = _places(domain, universe)

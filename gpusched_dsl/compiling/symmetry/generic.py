@@ -48,8 +48,29 @@ class Reading:
     randoms: dict[str, Span]
 
 
+# What was found in the last models that were looked at: a re-solve asks again, with other data.
+_KNOWN: dict[tuple[int, str], tuple[CheckedModel, Reading | Obstacle]] = {}
+MOST_KNOWN = 64
+
+
 def read_by_decisions(model: CheckedModel, root: str) -> Reading:
     """What the problem reads of the data; raises Obstacle where an expression could tell elements of `root` apart."""
+    key = (id(model), root)
+    if key not in _KNOWN:
+        try:
+            found: Reading | Obstacle = _read(model, root)
+        except Obstacle as obstacle:
+            found = obstacle
+        while len(_KNOWN) >= MOST_KNOWN:
+            del _KNOWN[next(iter(_KNOWN))]
+        _KNOWN[key] = (model, found)  # the model is kept, so that its id stays its own
+    known = _KNOWN[key][1]
+    if isinstance(known, Obstacle):
+        raise Obstacle(known.what, known.span)
+    return known
+
+
+def _read(model: CheckedModel, root: str) -> Reading:
     reading = Reading({}, {}, {})
     lets: dict[str, None] = {}
     for variable in model.variables.values():

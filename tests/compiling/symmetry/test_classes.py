@@ -87,7 +87,7 @@ def test_because_names_what_told_apart() -> None:
     rows = "constraint dull_one: sum[m in Machines] dull[m] * on[m] <= 9;\n constraint c: sum[m in Fast] on[m] <= 1;"
     text = rented(declared, rows, "Fast = { p }; table Machines: size = p 1 q 1 r 2;")
     found = classes_of_text(text)
-    assert [name for name, _ in found.because] == ["size", "Fast"]
+    assert [name for name, _ in found.because] == ["Fast", "size"]  # the smaller table first
     assert found.of.tolist() == [0, 1, 2]
     spans = dict(found.because)
     assert spans["Fast"] is not None
