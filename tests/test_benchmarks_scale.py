@@ -17,6 +17,7 @@ from benchmarks.scale.chart import draw
 from benchmarks.scale.data import main as instances
 from benchmarks.scale.growth import Growth, points
 from benchmarks.scale.table import HEADER, scale_table
+from benchmarks.sharing.data import main as sharing_instances
 from benchmarks.sharing.data import node_types
 from benchmarks.sharing.data import write as write_sharing
 from gpusched_dsl import load
@@ -237,3 +238,19 @@ def test_a_case_without_phases_of_its_own_for_building_shows_the_rest_only() -> 
     rows = scale_table([(case(arms=("one", "two")), measured, "1")])[0].splitlines()[3:]
     assert rows[0].split()[:5] == ["one", "-", "-", "4.00", "2.00"]
     assert rows[1].split()[:5] == ["two", "4.00", "3.00", "-", "-"]
+
+
+def test_data_of_every_arm_lie_where_the_case_has_them_written(tmp_path: Path) -> None:
+    """The files are written by the commands of the cases, at the smallest size that they allow."""
+    for one in cases.CASES:
+        if one.prepare[0] not in ("benchmarks.scale.data", "benchmarks.sharing.data"):
+            continue
+        if one.name == "sharing_20x60":
+            sharing_instances(tmp_path / one.name, 10, 1, *map(int, one.prepare[3:]))
+        elif one.name == "capacity_40":
+            instances(tmp_path / one.name, *one.prepare[1:])
+        else:
+            assert {arm.arguments[1] for arm in one.arms} == {f"{name}/synthetic.gsm" for name in one.prepare[1:]}
+            continue
+        for arm in one.arms:
+            assert (tmp_path / one.name / arm.arguments[1]).is_file()

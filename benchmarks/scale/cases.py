@@ -63,10 +63,10 @@ WHOLE = Case(
 SHARING = Case(
     name="sharing_20x60",
     title="GPU sharing, 20 nodes x 60 jobs",
-    prepare=("benchmarks.sharing.data", "20", "60", "1"),
-    reference="compact",
-    arms=(_plan("compact", "sharing.gsm", "Sharing", 120, 0.01),),
-    targets=_within("compact", 120, 0.01),
+    prepare=("benchmarks.sharing.data", "20", "60", *map(str, SEEDS)),
+    reference="seed 1",
+    arms=tuple(_plan(f"seed {seed}", f"seed{seed}/sharing.gsm", "Sharing", 120, 0.01) for seed in SEEDS),
+    targets=tuple(target for seed in SEEDS for target in _within(f"seed {seed}", 120, 0.01)),
 )
 
 

@@ -1,7 +1,8 @@
-"""Writes an instance of GPU sharing of any size: `python -m benchmarks.sharing.data FOLDER [NODES JOBS SEED]`.
+"""Writes instances of GPU sharing of any size: `python -m benchmarks.sharing.data FOLDER NODES JOBS SEED ...`.
 
 Jobs, times and slowdowns come from the generator of the shipped instances, models/data/sharing/generate_sharing.py; of
-ten nodes four have K80, three M60 and three A100, as there. `sharing.gsm` has the scenario `Sharing`.
+ten nodes four have K80, three M60 and three A100, as there. Each seed has a folder, `seed1` and so on, whose
+`sharing.gsm` has the scenario `Sharing`.
 """
 
 from __future__ import annotations
@@ -76,5 +77,10 @@ def write(folder: Path, nodes: int = 20, jobs: int = 60, seed: int = 1) -> Path:
     return path
 
 
+def main(folder: Path, nodes: int, jobs: int, *seeds: int) -> None:
+    for seed in seeds:
+        write(folder / f"seed{seed}", nodes, jobs, seed)
+
+
 if __name__ == "__main__":
-    write(Path(sys.argv[1]), *map(int, sys.argv[2:]))
+    main(Path(sys.argv[1]), *map(int, sys.argv[2:]))
