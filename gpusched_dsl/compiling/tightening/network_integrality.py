@@ -34,8 +34,6 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Note, Step, Target
 from gpusched_dsl.compiling.tightening.nested_rows import Entries, Nesting, nested
@@ -163,6 +161,9 @@ def _one_sided(rows: int, entries: Entries, nesting: Nesting) -> Codes:
     across = np.concatenate((value[pair] == value[pair + 1], nesting.signs < 0))
     begin = np.concatenate((first, first + rows))
     end = np.concatenate((second + rows * across, second + rows * ~across))
+    from scipy.sparse import coo_array  # here, so that what only classifies a problem does not load it
+    from scipy.sparse.csgraph import connected_components
+
     graph = coo_array((np.ones(len(begin), dtype=np.int8), (begin, end)), shape=(2 * rows, 2 * rows))
     _, part = connected_components(graph, directed=False)
     broken = part[:rows] == part[rows:]
