@@ -38,10 +38,9 @@ class SolveOptions:
     """`time_limit` in seconds; `gap` as `relative_gap` of `answer.py`; `extra` are the solver's own options.
 
     `threads` None leaves the number to the solver. `tighten`: problems with integers get the tightening passes;
-    `without` names tightening passes to leave out, `all` every one. `decompose`: `auto` solves large problems whose model
-    says `decompose by` block by block, `on` all of them, `off` none.
-    `heuristic`: our own search for a start, within a share of the time limit: `off`, `on`, or `auto`, where the problem
-    is large and no start is given.
+    `without` names tightening passes to leave out, `all` every one. `decompose`: `auto` solves large problems whose
+    model says `decompose by` block by block, `on` all of them, `off` none. `heuristic`: our own search for a start,
+    within a share of the time limit: `off`, `on`, or `auto`, where the problem is large and no start is given.
     """
 
     time_limit: float | None = None
