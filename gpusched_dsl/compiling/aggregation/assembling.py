@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,7 +12,8 @@ from scipy import sparse
 from gpusched_dsl.compiling.aggregation.implied_counts import with_implied_counts
 from gpusched_dsl.compiling.aggregation.parts import NewColumns, NewRows, Part, Sparse, Spread
 from gpusched_dsl.compiling.symmetry.quotient import Quotient
-from gpusched_dsl.ir.domains import Codes, Domain, Scalars, Tuples
+from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.families import kept_families
 from gpusched_dsl.ir.matrix import Floats, Matrix
 from gpusched_dsl.ir.problem import Family, Objective, Problem, Term
 
@@ -90,9 +91,9 @@ def assembled(quotient: Quotient, parts: Sequence[Part]) -> Aggregated:
     lower = np.concatenate((problem.row_lower[rows], *(r.lower for p in parts for r in p.rows)))
     upper = np.concatenate((problem.row_upper[rows], *(r.upper for p in parts for r in p.rows)))
     made = [c for p in parts for c in p.columns]
-    variables = tuple(_some(problem.variables, ~replaced, 0))
+    variables = kept_families(problem.variables, ~replaced)
     auxiliary = _named_columns(made, len(kept))
-    constraints = [*_some(problem.constraints, _flags(rows, problem.rows), 0)]
+    constraints = [*kept_families(problem.constraints, _flags(rows, problem.rows))]
     constraints += _named_rows([r for p in parts for r in p.rows], len(rows))
     whole: Problem = replace(
         problem,
@@ -187,19 +188,6 @@ def _flags(numbers: Codes, count: int) -> NDArray[np.bool_]:
     flags = np.zeros(count, dtype=np.bool_)
     flags[numbers] = True
     return flags
-
-
-def _some(families: Iterable[Family], kept: NDArray[np.bool_], first: int) -> Iterable[Family]:
-    """The families of kept columns or rows, numbered anew."""
-    for family in families:
-        inside = np.flatnonzero(kept[family.slice])
-        if len(inside) == family.size and family.size:
-            yield replace(family, first=first)
-        elif len(inside):
-            codes = tuple(c[inside] for c in family.domain.columns())
-            domain: Domain = Tuples(family.domain.components, codes) if codes else Scalars()
-            yield replace(family, first=first, domain=domain)
-        first += len(inside)
 
 
 def _named_columns(made: Sequence[NewColumns], first: int) -> list[Family]:

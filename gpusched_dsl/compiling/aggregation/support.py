@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusched_dsl.compiling.aggregation.parts import Spread
+from gpusched_dsl.compiling.frames import ranges
 from gpusched_dsl.compiling.symmetry.quotient import Quotient, place_of
 from gpusched_dsl.ir.domains import Codes, Domain, Scalars, Tuples
 from gpusched_dsl.ir.matrix import Floats, Matrix
@@ -105,7 +106,7 @@ def _rows(quotient: Quotient, spread: Spread) -> tuple[Matrix, Codes, Codes]:
 
     # A light column goes to the rows of its own element that were kept, and to the rows of no element ...
     some = np.flatnonzero(~often)
-    entry = by_column[np.repeat(starts[some], counts[some]) + _ranges(counts[some])]
+    entry = by_column[np.repeat(starts[some], counts[some]) + ranges(counts[some])]
     number = np.repeat(some, counts[some])  # column of the restricted problem
     row = row_of[entry]
     inner = local[row] & (elements[number] >= 0)
@@ -118,13 +119,13 @@ def _rows(quotient: Quotient, spread: Spread) -> tuple[Matrix, Codes, Codes]:
     first = np.searchsorted(rows, row[shared])
     copies = np.searchsorted(rows, row[shared], side="right") - first
     source = np.repeat(shared, copies)
-    found.append((np.repeat(first, copies) + _ranges(copies), number[source], entry[source]))
+    found.append((np.repeat(first, copies) + ranges(copies), number[source], entry[source]))
     # ... and a heavy one is looked up from the rows that were kept.
     of_heavy = np.flatnonzero(heavy[column_of])
     first = np.searchsorted(row_of[of_heavy], rows)
     copies = np.searchsorted(row_of[of_heavy], rows, side="right") - first
     line = np.repeat(np.arange(len(rows)), copies)
-    entry = of_heavy[np.repeat(first, copies) + _ranges(copies)]
+    entry = of_heavy[np.repeat(first, copies) + ranges(copies)]
     spread_keys = columns * width + elements + 1
     mine = owners[line] >= 0
     wanted = column_of[entry[mine]] * width + owners[line[mine]] + 1
@@ -134,7 +135,7 @@ def _rows(quotient: Quotient, spread: Spread) -> tuple[Matrix, Codes, Codes]:
     line, entry = line[~mine], entry[~mine]  # rows of no element: all elements that have the column
     first = np.searchsorted(columns, column_of[entry])
     copies = np.searchsorted(columns, column_of[entry], side="right") - first
-    found.append((np.repeat(line, copies), np.repeat(first, copies) + _ranges(copies), np.repeat(entry, copies)))
+    found.append((np.repeat(line, copies), np.repeat(first, copies) + ranges(copies), np.repeat(entry, copies)))
 
     line, number, entry = (np.concatenate(parts) for parts in zip(*found, strict=True))
     value = matrix.values[entry]
@@ -190,7 +191,7 @@ class _Kept:
             """The rows of elements that some columns stand in, and for each which column it was."""
             begin = np.searchsorted(sorted_columns, columns)
             counts = np.searchsorted(sorted_columns, columns, side="right") - begin
-            rows = row_of[by_column[np.repeat(begin, counts) + _ranges(counts)]]
+            rows = row_of[by_column[np.repeat(begin, counts) + ranges(counts)]]
             which = np.repeat(np.arange(len(columns)), counts)
             return rows[local[rows]], which[local[rows]]
 
@@ -227,11 +228,6 @@ class _Kept:
         missing = np.bincount(taken[fits], minlength=self.quotient.problem.rows)[rows]
         inside = missing < self.sizes[group]
         return np.where(inside, self.members[self.starts[group] + np.where(inside, missing, 0)], -1)
-
-
-def _ranges(counts: Codes) -> Codes:
-    total = int(counts.sum())
-    return np.arange(total, dtype=np.int64) - np.repeat(np.cumsum(counts) - counts, counts)
 
 
 def _families(

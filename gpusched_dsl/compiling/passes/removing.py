@@ -8,9 +8,9 @@ import numpy as np
 
 from gpusched_dsl.compiling.monotone import Flags
 from gpusched_dsl.ir.definitions import Affines, Conditions
-from gpusched_dsl.ir.domains import Tuples
+from gpusched_dsl.ir.families import kept_families
 from gpusched_dsl.ir.matrix import Floats, Int32s, Matrix
-from gpusched_dsl.ir.problem import Family, Problem, Term
+from gpusched_dsl.ir.problem import Problem, Term
 
 
 def without_columns(problem: Problem, fixed: Flags, value: Floats) -> Problem:
@@ -26,11 +26,11 @@ def without_columns(problem: Problem, fixed: Flags, value: Floats) -> Problem:
         matrix, constants = _split(definition.arguments.matrix, fixed, value, names)
         arguments = Affines(matrix, definition.arguments.constants + constants)
         definitions.append(replace(definition, results=names[definition.results], arguments=arguments))
-    variables = _families(problem.variables, fixed, 0)
+    variables = kept_families(problem.variables, ~fixed)
     return replace(
         problem,
         variables=variables,
-        auxiliary=_families(problem.auxiliary, fixed, sum(f.size for f in variables)),
+        auxiliary=kept_families(problem.auxiliary, ~fixed, sum(f.size for f in variables)),
         lower=problem.lower[~fixed],
         upper=problem.upper[~fixed],
         integer=problem.integer[~fixed],
@@ -62,16 +62,3 @@ def _term(term: Term, fixed: Flags, value: Floats, names: Int32s) -> Term:
     out = fixed[term.columns]
     constant = term.constant + float(term.coefficients[out] @ value[term.columns[out]])
     return replace(term, columns=names[term.columns[~out]], coefficients=term.coefficients[~out], constant=constant)
-
-
-def _families(families: tuple[Family, ...], fixed: Flags, first: int) -> tuple[Family, ...]:
-    kept: list[Family] = []
-    for family in families:
-        inside = np.flatnonzero(~fixed[family.slice])
-        if len(inside) == family.size:
-            kept.append(replace(family, first=first))
-        elif len(inside):
-            codes = tuple(c[inside] for c in family.domain.columns())
-            kept.append(replace(family, first=first, domain=Tuples(family.domain.components, codes)))
-        first += len(inside)
-    return tuple(kept)

@@ -10,6 +10,7 @@ from gpusched_dsl.compiling.monotone import Flags
 from gpusched_dsl.compiling.passes.growth import Growth
 from gpusched_dsl.ir.definitions import Conditions
 from gpusched_dsl.ir.domains import Codes, Domain, Scalars, Tuples
+from gpusched_dsl.ir.families import kept_families
 from gpusched_dsl.ir.matrix import Floats, Matrix
 from gpusched_dsl.ir.problem import Family, Problem
 
@@ -36,20 +37,11 @@ def without_rows(problem: Problem, gone: Flags) -> tuple[Problem, Codes]:
     kept = np.flatnonzero(~gone)
     numbers = np.full(problem.rows, -1, dtype=np.int64)
     numbers[kept] = np.arange(len(kept))
-    families: list[Family] = []
-    first = 0
-    for family in problem.constraints:
-        inside = np.flatnonzero(~gone[family.slice])
-        if len(inside) == family.size:
-            families.append(replace(family, first=first))
-        elif len(inside):
-            families.append(replace(family, first=first, domain=_some(family.domain, inside)))
-        first += len(inside)
     conditions = problem.conditions
     at = np.flatnonzero(~gone[conditions.rows])
     smaller = replace(
         problem,
-        constraints=tuple(families),
+        constraints=kept_families(problem.constraints, ~gone),
         matrix=_without(problem.matrix, gone),
         row_lower=problem.row_lower[kept],
         row_upper=problem.row_upper[kept],
@@ -88,7 +80,3 @@ def _without(matrix: Matrix, gone: Flags) -> Matrix:
     kept = np.repeat(~gone, counts)
     starts = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(counts[~gone])))
     return Matrix(starts, matrix.columns[kept], matrix.values[kept])
-
-
-def _some(domain: Domain, positions: Codes) -> Domain:
-    return Tuples(domain.components, tuple(c[positions] for c in domain.columns()))

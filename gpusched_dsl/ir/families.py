@@ -1,0 +1,27 @@
+"""Families of which some columns or rows are left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpusched_dsl.ir.domains import Domain, Scalars, Tuples
+from gpusched_dsl.ir.problem import Family
+
+
+def kept_families(families: Iterable[Family], kept: NDArray[np.bool_], first: int = 0) -> tuple[Family, ...]:
+    """The families with those columns (rows) whose numbers are `kept`, numbered anew from `first`; emptied ones go."""
+    found: list[Family] = []
+    for family in families:
+        inside = np.flatnonzero(kept[family.slice])
+        if len(inside) == family.size:
+            found.append(replace(family, first=first))
+        elif len(inside):
+            codes = tuple(c[inside] for c in family.domain.columns())
+            domain: Domain = Tuples(family.domain.components, codes) if codes else Scalars()
+            found.append(replace(family, first=first, domain=domain))
+        first += len(inside)
+    return tuple(found)
