@@ -41,9 +41,11 @@ from gpusched_dsl.ir.matrix import Floats
 # More patterns than these are kept in a pool, from which those that matter are taken while solving.
 MOST_AT_ONCE = 2_000
 JOINING = 200  # patterns that join at a time
-# A pool of more patterns for every column that they replace costs more than it saves: 20 nodes that share GPUs and 60
-# jobs have 5 (28 s instead of no plan worth having), 10 nodes and 20 jobs 15 (as long as with named nodes).
-MOST_A_COLUMN = 8
+# A pool of more patterns for every column that they replace, or for fewer columns, costs more than it saves: 20 nodes
+# that share GPUs have 5 a column with 60 jobs (28 s instead of no plan worth having), 10 nodes and 20 jobs 15 (no longer
+# than with named nodes); with 3 jobs, 1,500 columns of 8 nodes, the pool takes five times as long as naming them.
+MOST_A_COLUMN = 16
+LEAST_NAMED = 2_000
 
 
 def by_patterns(quotient: Quotient, component: Component) -> Part:
@@ -63,9 +65,9 @@ def _counted(uses: Uses) -> Part:
     if len(found.hubs) <= MOST_AT_ONCE:
         return _Counting(uses, found).part()
     named = len(uses.elements) * len(uses.component.columns)
-    if len(found.hubs) > MOST_A_COLUMN * named:
+    if len(found.hubs) > MOST_A_COLUMN * named or named < LEAST_NAMED:
         what = f"one element of `{uses.quotient.root}` has {len(found.hubs):,} ways to be used"
-        raise Obstacle(f"{what}, too many beside {named:,} columns of all elements")
+        raise Obstacle(f"{what}, too many to be worth it for {named:,} columns of {len(uses.elements):,} elements")
     if len(uses.quotient.problem.objectives) != 1:
         raise Obstacle(f"one element of `{uses.quotient.root}` has too many ways to be used for several objectives")
     few = np.flatnonzero(found.counts.sum(axis=1) <= 1)

@@ -26,6 +26,7 @@ MODELS = ("printed", "capacity", "zoned", "sharing")
 def few_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(patterns, "MOST_AT_ONCE", 0)
     monkeypatch.setattr(patterns, "JOINING", 2)
+    monkeypatch.setattr(patterns, "LEAST_NAMED", 0)
 
 
 def check_seeds(folder: Path, model: str, seeds: range) -> Tally:
