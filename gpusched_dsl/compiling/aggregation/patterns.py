@@ -42,8 +42,8 @@ from gpusched_dsl.ir.matrix import Floats
 MOST_AT_ONCE = 2_000
 JOINING = 200  # patterns that join at a time
 # A pool of more patterns for every column that they replace, or for fewer columns, costs more than it saves: 20 nodes
-# that share GPUs have 5 a column with 60 jobs (28 s instead of no plan worth having), 10 nodes and 20 jobs 15 (no longer
-# than with named nodes); with 3 jobs, 1,500 columns of 8 nodes, the pool takes five times as long as naming them.
+# that share GPUs have 5 a column with 60 jobs (28 s instead of no plan worth having), 10 nodes and 20 jobs 15 (as fast
+# as with named nodes); with 3 jobs, 1,500 columns of 8 nodes, the pool takes five times as long as naming them.
 MOST_A_COLUMN = 16
 LEAST_NAMED = 2_000
 
