@@ -56,6 +56,8 @@ def solve_built(
         return solve_problem(built.problem, backend, asked, point, monitor), tuple(told)
     folded = built.folded
     point, told = (None, []) if start is None else _folded_start(folded, start)
+    if before is not None and (before.folded is None or is_pooled(folded)):
+        before.close()  # its session holds another form of the problem
     if is_pooled(folded):
         folded, inner = solve_pooled(folded, backend, asked, point, monitor)
     elif before is not None and before.folded is not None:
