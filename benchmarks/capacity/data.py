@@ -4,31 +4,19 @@ The jobs come from the generator that also made the instances under models/data/
 nine VM types of the papers.
 """
 
-import importlib.util
 import shutil
 import sys
 from pathlib import Path
-from types import ModuleType
+
+from benchmarks.data_scripts import script
 
 HERE = Path(__file__).resolve().parent
-GENERATOR = HERE.parents[1] / "models" / "data" / "synthetic" / "generate_instances.py"
-
-
-def generator() -> ModuleType:
-    """The generator of the shipped instances, a script beside its data."""
-    spec = importlib.util.spec_from_file_location(GENERATOR.stem, GENERATOR)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[GENERATOR.stem] = module  # where dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
 
 
 def write(folder: Path, nodes: int = 40, seed: int = 1) -> None:
     """nodes.csv, types.csv, instance_jobs.csv and instance_times.csv, and the scenario that reads them."""
     folder.mkdir(parents=True, exist_ok=True)
-    made = generator()
+    made = script("synthetic/generate_instances.py")
     made.write(made.generate(seed, nodes, 10 * nodes, 30, made.read_catalogue("full9")), folder / "instance")
     shutil.copy(made.CATALOGUES / "full9.csv", folder / "types.csv")
     names = "".join(f"n{i}\n" for i in range(1, nodes + 1))

@@ -7,12 +7,11 @@ ten nodes four have K80, three M60 and three A100, as there. Each seed has a fol
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from pathlib import Path
-from types import ModuleType
 
-GENERATOR = Path(__file__).resolve().parents[2] / "models" / "data" / "sharing" / "generate_sharing.py"
+from benchmarks.data_scripts import script
+
 PER_TEN = {"K80": 4, "M60": 3, "A100": 3}
 
 SCENARIO = """\
@@ -46,17 +45,6 @@ scenario Sharing for GpuSharing {
 """
 
 
-def generator() -> ModuleType:
-    """The generator of the shipped instances, a script beside its data."""
-    spec = importlib.util.spec_from_file_location(GENERATOR.stem, GENERATOR)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[GENERATOR.stem] = module  # where dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
-
-
 def node_types(nodes: int) -> list[str]:
     """The model of GPU of each node; raises ValueError where `nodes` is no multiple of ten."""
     if nodes % 10:
@@ -67,7 +55,7 @@ def node_types(nodes: int) -> list[str]:
 def write(folder: Path, nodes: int = 20, jobs: int = 60, seed: int = 1) -> Path:
     """The CSV files and `sharing.gsm`, whose path is returned."""
     folder.mkdir(parents=True, exist_ok=True)
-    made = generator()
+    made = script("sharing/generate_sharing.py")
     made.write(*made.generate(seed, nodes, jobs), folder / "instance")
     made.write_cluster(folder)
     rows = "".join(f"n{number},{gpu}\n" for number, gpu in enumerate(node_types(nodes), start=1))

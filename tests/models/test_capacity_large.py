@@ -4,9 +4,9 @@ import shutil
 from pathlib import Path
 
 import pytest
-from data_scripts import DATA, script
 
 import gpusched_dsl as gs
+from benchmarks.data_scripts import DATA, script
 from gpusched_dsl.reporting.result import Result
 
 # by catalogue: the optimum under `paper` and under `at_most`, seeds 1 to 5; `force` gives the same as `paper`

@@ -5,7 +5,8 @@ import json
 from pathlib import Path
 
 import pytest
-from data_scripts import DATA, script
+
+from benchmarks.data_scripts import DATA, script
 
 
 def rows(path: Path) -> list[dict[str, str]]:
@@ -26,7 +27,10 @@ def test_generator_gives_its_check_values() -> None:
     generator = script("synthetic/generate_instances.py")
     jobs = generator.generate(1, 2, 20, 30, generator.read_catalogue("full9"))
     assert [(job.application, job.framework) for job in jobs[:4]] == [
-        ("DeepSpeech", "TensorFlow"), ("ResNet50", "TensorFlow"), ("AlexNet", "TensorFlow"), ("ResNet50", "PyTorch"),
+        ("DeepSpeech", "TensorFlow"),
+        ("ResNet50", "TensorFlow"),
+        ("AlexNet", "TensorFlow"),
+        ("ResNet50", "PyTorch"),
     ]
     assert [job.arrival for job in jobs[:4]] == pytest.approx([0, 0.040645, 0.042700, 0.048749], abs=1e-6)
     assert [job.deadline for job in jobs[:4]] == pytest.approx([19.595112, 1.385482, 9.647458, 7.499252], abs=1e-6)
@@ -71,8 +75,12 @@ def test_gavel_files_agree_with_each_other_and_with_their_rules() -> None:
 
 
 def test_gavel_script_reads_the_public_formats(tmp_path: Path) -> None:
-    rates = {"('LM (batch size 5)', 1)": {"null": 10.0}, "('LM (batch size 5)', 2)": {"null": 16.0},
-             "('A3C', 1)": {"null": 2.0}, "('LM (batch size 5)', 4)": {"null": 0.0, "('A3C', 1)": [1.0, 1.0]}}
+    rates = {
+        "('LM (batch size 5)', 1)": {"null": 10.0},
+        "('LM (batch size 5)', 2)": {"null": 16.0},
+        "('A3C', 1)": {"null": 2.0},
+        "('LM (batch size 5)', 4)": {"null": 0.0, "('A3C', 1)": [1.0, 1.0]},
+    }
     (tmp_path / "rates.json").write_text(json.dumps({"k80": rates, "p100": {}, "v100": {}, "k80_unconsolidated": {}}))
     lines = [
         "LM (batch size 5)\tpython train.py\t-n\t1\t72000\t60.000000\t4",
@@ -91,6 +99,9 @@ def test_gavel_script_reads_the_public_formats(tmp_path: Path) -> None:
     assert (out / "vm_types.csv").read_text().splitlines()[1:] == ["NC6,k80,1,0.9", "NC24,k80,4,3.6"]
     assert [row["job"] for row in rows(out / "jobs.csv")] == ["LM-1", "A3C-2"]  # the third takes 36 s: too short
     assert [(row["job"], row["vm_type"], row["gpus"], row["hours"]) for row in rows(out / "times.csv")] == [
-        ("LM-1", "NC6", "1", "2"), ("LM-1", "NC24", "1", "2"), ("LM-1", "NC24", "2", "1.25"),
-        ("A3C-2", "NC6", "1", "1"), ("A3C-2", "NC24", "1", "1"),
+        ("LM-1", "NC6", "1", "2"),
+        ("LM-1", "NC24", "1", "2"),
+        ("LM-1", "NC24", "2", "1.25"),
+        ("A3C-2", "NC6", "1", "1"),
+        ("A3C-2", "NC24", "1", "1"),
     ]

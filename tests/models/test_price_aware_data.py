@@ -6,7 +6,8 @@ import csv
 from pathlib import Path
 
 import pytest
-from data_scripts import DATA, script
+
+from benchmarks.data_scripts import DATA, script
 
 FOLDER = DATA / "price_aware"
 

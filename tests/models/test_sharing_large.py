@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
-from data_scripts import DATA, script
 
 import gpusched_dsl as gs
+from benchmarks.data_scripts import DATA, script
 
 FILE = DATA.parent / "gpu_sharing_10x20.gsm"
 

@@ -18,7 +18,7 @@ from gpusched_dsl.compiling.aggregation.parts import Component
 from gpusched_dsl.compiling.aggregation.whole_by_rows import whole_by_rows
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
 from gpusched_dsl.compiling.symmetry.quotient import Quotient, place_of
-from gpusched_dsl.ir.domains import Codes, Domain, Universe
+from gpusched_dsl.ir.domains import Codes, Universe
 from gpusched_dsl.ir.matrix import Floats
 from gpusched_dsl.ir.problem import Family
 
@@ -294,11 +294,3 @@ def _exclusive(quotient: Quotient, table: Codes) -> NDArray[np.bool_]:
     covered = np.zeros(problem.columns, dtype=np.bool_)
     covered[column[best[member[column]] == row]] = True
     return np.asarray(np.where(used, covered[np.maximum(table, 0)], True).all(axis=0))
-
-
-def member_domain(family: Family, numbers: Codes) -> Domain:
-    """The index tuples of some columns of a family."""
-    from gpusched_dsl.ir.domains import Tuples
-
-    positions = numbers - family.first
-    return Tuples(family.domain.components, tuple(c[positions] for c in family.domain.columns()))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -131,8 +130,3 @@ def _distinct_rows(rows: np.ndarray) -> tuple[Codes, Codes]:
     whole = plain.view(np.dtype((np.void, plain.dtype.itemsize * plain.shape[1]))).reshape(-1)
     _, first, which = np.unique(whole, return_index=True, return_inverse=True)
     return first.astype(np.int64), which.reshape(-1).astype(np.int64)
-
-
-def joined(classes: Sequence[Codes]) -> Codes:
-    """The coarsest partition that is finer than all of these."""
-    return _in_order(np.stack(tuple(classes), axis=1))

@@ -5,11 +5,10 @@ from __future__ import annotations
 from itertools import product
 from random import Random
 
-import numpy as np
 import pytest
 from rented import line_of, read, rented
 
-from gpusched_dsl.compiling.symmetry.classes import Classes, classes_by_data, joined
+from gpusched_dsl.compiling.symmetry.classes import Classes, classes_by_data
 from gpusched_dsl.compiling.symmetry.generic import Obstacle, read_by_decisions
 
 DECLARED = """set Hours ordered;
@@ -152,14 +151,3 @@ def test_data_that_relate_elements(why: str) -> None:
         classes_of_text(text)
     assert refused.value.span is not None
     assert refused.value.span.line == line_of(text, "constraint c")
-
-
-def test_joined_is_the_coarsest_that_is_finer_than_all() -> None:
-    random = np.random.default_rng(0)
-    for _ in range(50):
-        count = int(random.integers(1, 9))
-        parts = [random.integers(0, 3, count) for _ in range(3)]
-        found = joined(parts)
-        for one, other in product(range(count), repeat=2):
-            assert (found[one] == found[other]) == all(p[one] == p[other] for p in parts)
-        assert [k for n, k in enumerate(found) if k not in found[:n]] == sorted(set(found.tolist()))

@@ -1,15 +1,15 @@
-"""The scripts beside the data files, as modules."""
+"""The scripts beside the shipped data, loaded as modules: they are in no package."""
 
 import importlib.util
 import sys
 from pathlib import Path
 from types import ModuleType
 
-DATA = Path(__file__).resolve().parents[2] / "models" / "data"
+DATA = Path(__file__).resolve().parents[1] / "models" / "data"
 
 
 def script(path: str) -> ModuleType:
-    """The script at this path under models/data."""
+    """The script at a path below models/data."""
     file = DATA / path
     spec = importlib.util.spec_from_file_location(file.stem, file)
     assert spec is not None
