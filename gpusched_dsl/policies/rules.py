@@ -1,0 +1,31 @@
+"""The rules and moves that a policy may name, with what they do in words; other packages may add to them.
+
+An entry point of the group `gpusched_dsl.rules` names a `PlaceRule`, `FinishRule` or `Move` (see `policies/added.py`).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+PLACE_CODES: Final = {
+    "best_fit": 0,
+    "first_fit": 1,
+    "new_node": 2,
+    "new_node exclusive": 3,
+    "best_suboptimal": 4,
+    "first_suboptimal": 5,
+    "next_choice": 6,
+    "wait": 7,
+    "postpone": 8,
+}
+FINISH_CODES: Final = {"smaller_type": 0, "grow by speedup": 1, "grow_by_one by speedup": 2, "expand_parts": 3}
+NODE_ODDS: Final = {"": 0, "inverse idle": 1, "idle": 2}
+MOVE_NAMES: Final = (
+    "swap_tardy_costly",
+    "swap_tardy_any",
+    "swap_postponed_running",
+    "faster_type",
+    "double_gpus",
+    "halve_gpus",
+    "regroup_gpus",
+)
