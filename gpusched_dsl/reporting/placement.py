@@ -28,13 +28,15 @@ from gpusched_dsl.language.units import DIMENSIONLESS, Unit, convertible, factor
 from gpusched_dsl.reporting.tables import labelled
 
 CHOSEN = 0.5  # a binary above this is 1
+# Roles for policies and the loop; of these, tables show what follows: how late each job ends.
+NOT_SHOWN = ("family", "stock", "node_price", "due", "weight", "postponed", "idle")
 
 
 @dataclass(frozen=True, eq=False)
 class Placement:
     """`table` has a row per chosen element and a column per role (`job`, `node`, `uses`, `of`, `lasts`, `costs`, ...).
 
-    `cost` is what the row costs altogether: `costs` itself, or `costs * lasts` where `costs` is money per time.
+    `late` is by how much a job ends after it is `due`, where the placement tells. `cost` is what the row costs altogether: `costs` itself, or `costs * lasts` where `costs` is money per time.
     `units` gives the unit of the columns that have one, `codes` the sort keys of label columns by the order of sets.
     """
 
@@ -61,15 +63,19 @@ def placement_of(model: CheckedModel, store: Store, point: Floats, limits: Limit
     reader = _Reader(evaluator, frame, store)
     for name, item, core in _columns(declared):
         reader.read(name, core, item.unit if core is item.value else None)
+    due = next((i for i in declared.items if i.role == "due"), None)
+    if due is not None:
+        reader.lateness(due.value)
     reader.total_cost()
     return Placement(pl.DataFrame(reader.series), reader.units, reader.codes)
 
 
 def _columns(declared: CheckedPlacement) -> Iterator[tuple[str, CheckedPlacementItem, Core]]:
     """Column names with their expressions: a role's own name, and of several `uses` each with its capacity's."""
-    roles = [item.role for item in declared.items]
+    shown = [item for item in declared.items if item.role not in NOT_SHOWN]
+    roles = [item.role for item in shown]
     taken: set[str] = set()
-    for item in declared.items:
+    for item in shown:
         several = roles.count(item.role) > 1
         ending = f"_{_capacity_name(item)}" if several else ""
         name = _free(item.role + ending, taken)
@@ -124,6 +130,19 @@ class _Reader:
         self._numbers[name] = (values, own)
         if own != DIMENSIONLESS:
             self.units[name] = own.text
+
+    def lateness(self, due: Core) -> None:
+        """The column `late`: by how much `lasts` goes beyond what is left until the job is due, in its unit."""
+        own = due.type.unit if isinstance(due.type, Numeric) else DIMENSIONLESS
+        if "lasts" not in self._numbers or any(s.name == "late" for s in self.series):
+            return
+        lasts, unit = self._numbers["lasts"]
+        if not convertible(own, unit):
+            return
+        left = np.broadcast_to(self.evaluator.numbers(due, self.frame), (self.frame.size,)) * float(factor(own, unit))
+        self.series.append(pl.Series("late", np.maximum(lasts - left, 0.0)))
+        if unit != DIMENSIONLESS:
+            self.units["late"] = unit.text
 
     def total_cost(self) -> None:
         """The column `cost`, where `costs` is money, or money per time and `lasts` says for how long."""

@@ -23,7 +23,13 @@ from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.units import Unit, has_dimension, unit_of
 
 PLACES = ("job", "node", "node_type", "slot", "mode")
-ROLES = (*PLACES, "uses", "lasts", "costs")
+MONEY, PRICE, TIME = ("money", "money per time", "a time")
+# What a quantity of a placement is; policies read the second line, tables the first.
+QUANTITIES = {
+    "uses": "", "lasts": TIME, "costs": f"{MONEY}, or {PRICE}",
+    "due": TIME, "weight": PRICE, "postponed": MONEY, "idle": MONEY, "node_price": PRICE, "stock": "",
+}  # fmt: skip
+ROLES = (*PLACES, "family", *QUANTITIES)
 
 
 def check_placement(checker: ExpressionChecker, decl: tree.PlacementDecl) -> CheckedPlacement | None:
@@ -145,7 +151,7 @@ def _check_item(
         return None
     if of is not None and not checker.data_only(of, f"`{role}` of a placement"):
         return None
-    if role in PLACES:
+    if role in PLACES or role == "family":
         return CheckedPlacementItem(role, item.role.span, value) if _is_index(checker, role, value) else None
     return _quantity(checker, item, value, of, unit)
 
@@ -155,7 +161,7 @@ def _clauses_fit(checker: ExpressionChecker, item: tree.PlacementItem) -> bool:
     if item.of is not None and role != "uses":
         checker.error("GSM1413", f"`{role}` has no `of`", item.of.span, "only `uses` has one")
         return False
-    if item.unit is not None and role not in ("lasts", "costs", "uses"):
+    if item.unit is not None and role not in QUANTITIES:
         checker.error("GSM1413", f"`{role}` has no unit", item.unit.span, "a unit")
         return False
     return True
@@ -192,12 +198,15 @@ def _quantity(
             return None
         value = fitted
     found = unit_in(value)
-    wanted = {
-        "lasts": ("a time", has_dimension(found, time=1)),
-        "costs": ("money, or money per time", has_dimension(found, money=1) or has_dimension(found, money=1, time=-1)),
+    fits = {
+        "": True,
+        TIME: has_dimension(found, time=1),
+        MONEY: has_dimension(found, money=1),
+        PRICE: has_dimension(found, money=1, time=-1),
+        f"{MONEY}, or {PRICE}": has_dimension(found, money=1) or has_dimension(found, money=1, time=-1),
     }
-    what, fits = wanted.get(role, ("", True))
-    if not fits and found.dimension:
+    what = QUANTITIES[role]
+    if not fits[what] and found.dimension:
         checker.error(
             "GSM1413",
             f"`{role}` is {what}, this is in {say(found)}",

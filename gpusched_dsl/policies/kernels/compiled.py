@@ -39,7 +39,7 @@ def _compiler() -> Callable[[Any], Any] | None:
         folder = cache_folder()
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            numba.config.CACHE_DIR = str(folder)
+            setattr(numba.config, "CACHE_DIR", str(folder))  # noqa: B010 (unknown to its types)
         except OSError:  # a read-only installation without a home
             cached = False
 
