@@ -517,7 +517,7 @@ class Test(Block):
     doc: str | None = None
 
 
-# --- policies and online: parsed and name-checked; run by later stages ------------------------------------------------
+# --- policies and online ----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -539,10 +539,11 @@ class Rule(Node):
 class PolicyRule(Statement):
     """One line of a policy.
 
-    `verb` is `order`, `choose`, `otherwise`, `place`, `finish`, `keep`, `randomise`, `repeat` or `improve`.
+    `verb` is `order`, `choose`, `otherwise`, `place`, `finish`, `keep`, `randomise`, `repeat`, `improve` or `split`.
     order/choose/otherwise fill `indexing` and `keys`; place/finish/keep/improve fill `rules`;
     randomise has `target` (`order`, `choose`, `place`), `count` (`from 3`) or `probability`, and `by` words;
-    repeat has `count` and `rules` (what is kept); improve has `count` and `rules`.
+    repeat has `count` and `rules` (what is kept); improve has `count`, `rules` and `rounds`, or `all_rounds` for
+    `rounds all`; split has `count`.
     """
 
     verb: str
@@ -553,6 +554,8 @@ class PolicyRule(Statement):
     count: Expr | None = None
     probability: Expr | None = None
     by: tuple[Identifier, ...] = ()
+    rounds: Expr | None = None
+    all_rounds: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

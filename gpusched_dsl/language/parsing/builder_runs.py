@@ -28,6 +28,7 @@ class RunBuilder(DeclarationBuilder):
             "randomise": self._randomise,
             "repeat": self._repeat,
             "improve": self._improve,
+            "split": self._split,
             "window": self._window,
             "arrive": self._arrive,
             "replan": self._replan,
@@ -219,8 +220,20 @@ class RunBuilder(DeclarationBuilder):
         return tree.PolicyRule(span=span, verb="repeat", count=self.expr(count), rules=self._rules(rules))
 
     def _improve(self, children: Children, span: Span) -> tree.PolicyRule:
-        count, rules = children
-        return tree.PolicyRule(span=span, verb="improve", count=self.expr(count), rules=self._rules(rules))
+        count, rounds, rules = children
+        given = rounds.children[0] if isinstance(rounds, Tree) else None
+        everything = isinstance(given, Token)
+        return tree.PolicyRule(
+            span=span,
+            verb="improve",
+            count=self.expr(count),
+            rules=self._rules(rules),
+            rounds=None if everything else self.optional(given),
+            all_rounds=everything,
+        )
+
+    def _split(self, children: Children, span: Span) -> tree.PolicyRule:
+        return tree.PolicyRule(span=span, verb="split", count=self.expr(children[0]))
 
     # --- online -----------------------------------------------------------------------------------------------------
 
