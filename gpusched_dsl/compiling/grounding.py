@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from gpusched_dsl.compiling.affine import assemble
 from gpusched_dsl.compiling.asserting import Assertion, Assertions, Condition
 from gpusched_dsl.compiling.evaluate import Evaluator
+from gpusched_dsl.compiling.fixing import Fixed, domain_given, values_at
 from gpusched_dsl.compiling.frames import EMPTY_FRAME, Frame
 from gpusched_dsl.compiling.limits import Limits
 from gpusched_dsl.compiling.linear import Linearizer
@@ -42,14 +43,15 @@ from gpusched_dsl.language.source import Span
 INFINITY = float("inf")
 
 
-def ground(model: CheckedModel, store: Store, limits: Limits | None = None) -> Problem:
+def ground(model: CheckedModel, store: Store, limits: Limits | None = None, fixed: Fixed | None = None) -> Problem:
     """The problem of a model and its data. `store` holds every set and parameter and gets the variables' places.
 
+    Variables named in `fixed` have the values given there; of binaries, those that are 0 are left out, and read as 0.
     Raises DiagnosticError with everything found: subscripts outside their sets, terms that are not linear, numbers
     that are not finite (GSM30xx), families too large for `limits` (GSM3001).
     """
     with np.errstate(all="ignore"):  # what is not finite is reported with its place
-        return _Grounding(model, store, limits or Limits()).run()
+        return _Grounding(model, store, limits or Limits(), fixed or {}).run()
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,9 +75,10 @@ class _Bounds:
 
 
 class _Grounding:
-    def __init__(self, model: CheckedModel, store: Store, limits: Limits) -> None:
+    def __init__(self, model: CheckedModel, store: Store, limits: Limits, fixed: Fixed) -> None:
         self.model = model
         self.store = store
+        self.fixed = fixed
         self.ev = Evaluator(model, store, limits)
         self.found = Diagnostics()
         self.next_row = 0
@@ -160,9 +163,8 @@ class _Grounding:
         first = 0
         for variable in self.model.variables.values():
             with self._collecting():
-                domain = self._domain(variable)
-                indexed = domain
-                if variable.indexing.conditions:
+                domain = indexed = self._variable_domain(variable)
+                if variable.indexing.conditions or self._is_cut(variable):
                     indexed = self.ev.index_domain(variable.indexing, variable.span, conditions=False)
                 self.store.variables[variable.name] = Columns(domain, first, indexed)
                 families.append(
@@ -170,6 +172,15 @@ class _Grounding:
                 )
                 first += domain.size
         return tuple(families)
+
+    def _is_cut(self, variable: CheckedVariable) -> bool:
+        """Whether only those elements of a family are made that are given and not 0."""
+        return variable.name in self.fixed and variable.kind == "binary" and bool(variable.indexing.iterators)
+
+    def _variable_domain(self, variable: CheckedVariable) -> Domain:
+        if self._is_cut(variable):
+            return domain_given(self.ev, variable, self.fixed[variable.name])
+        return self._domain(variable)
 
     def _bounds(self, variable: CheckedVariable) -> _Bounds:
         domain = self.store.variables[variable.name].domain
@@ -185,6 +196,9 @@ class _Grounding:
                 lower = np.maximum(lower, value)
             if bound.op in ("<=", "=="):
                 upper = np.minimum(upper, value)
+        if variable.name in self.fixed:
+            value = values_at(domain, self.fixed[variable.name])
+            lower, upper = np.maximum(lower, value), np.minimum(upper, value)
         return _Bounds(lower, upper, np.full(domain.size, whole))
 
     # --- constraints -------------------------------------------------------------------------------------------------

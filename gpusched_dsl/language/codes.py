@@ -165,6 +165,7 @@ CODES: dict[str, str] = {
     "GSM3009": "elements used as numbers that are not whole numbers",
     "GSM3010": "term that no solver takes",
     "GSM3013": "data that tell identical elements apart",
+    "GSM3016": "placement that policies cannot read",
     # 31xx random quantities
     "GSM3101": "argument that no distribution has",
     "GSM3102": "random quantity without a sample",

@@ -1,0 +1,161 @@
+"""A policy's lines as arrays: keys, conditions and odds, evaluated over all jobs and ways at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gpusched_dsl.compiling.evaluate import Evaluator
+from gpusched_dsl.compiling.frames import Frame, ranges
+from gpusched_dsl.compiling.limits import Limits
+from gpusched_dsl.compiling.store import Store
+from gpusched_dsl.ir.domains import Codes, Tuples
+from gpusched_dsl.language.checked import Core, IndexVar
+from gpusched_dsl.language.checked_policy import CheckedPolicy, CheckedRanking
+from gpusched_dsl.policies.cluster import Cluster
+from gpusched_dsl.policies.kernels.ranking import order_of, rank_ways, ranked_ways
+from gpusched_dsl.policies.rules import FINISH_CODES, NODE_ODDS, PLACE_CODES
+from gpusched_dsl.policies.workload import Floats, Instructions, Ints
+
+SMALL = 1e-9  # odds are inverse to at least this cost
+
+
+@dataclass(frozen=True, eq=False)
+class Read:
+    """Instructions, and the first key of the queue for every job (NaN where it does not queue): its pressure."""
+
+    instructions: Instructions
+    pressure: Floats
+
+
+def binds_nodes(policy: CheckedPolicy) -> bool:
+    """Whether a policy chooses nodes by name, so that every node is a kind of its own."""
+    placement = policy.model.placement
+    assert placement is not None
+    names = {v.name for r in (policy.choose, policy.otherwise) if r is not None for v in r.indexing.variables}
+    node = next(i.value.span.text for i in placement.items if i.role == "node")
+    return node in names
+
+
+def instructions_of(policy: CheckedPolicy, cluster: Cluster, store: Store, limits: Limits) -> Read:
+    """The policy's lines for one decision. Raises DiagnosticError as evaluation does."""
+    return _Lines(policy, cluster, store, limits).run()
+
+
+class _Lines:
+    def __init__(self, policy: CheckedPolicy, cluster: Cluster, store: Store, limits: Limits) -> None:
+        self.policy, self.cluster, self.work = policy, cluster, cluster.work
+        self.ev = Evaluator(policy.model, store, limits)
+        self.job = policy.order.indexing.variables[0]
+
+    def run(self) -> Read:
+        policy, work = self.policy, self.work
+        domain = self.ev.index_domain(policy.order.indexing, policy.order.span)
+        queued = np.searchsorted(self.cluster.jobs, domain.columns()[0])
+        frame = Frame(len(queued), {self.job: self.cluster.jobs[queued]})
+        keys = self._keys(policy.order, frame)
+        pressure = np.full(len(self.cluster.jobs), np.nan)
+        if keys.shape[1]:
+            pressure[queued] = -keys[:, 0]
+        choose = self._ranks(policy.choose, frame)
+        otherwise = self._ranks(policy.otherwise, frame)
+        if policy.choose is None:
+            choose, otherwise = otherwise, choose
+        ranked, preferred = ranked_ways(choose, otherwise, work.first_way)
+        place_draw = policy.draws.get("place")
+        found = Instructions(
+            order=queued[order_of(keys)],
+            choose_rank=choose,
+            otherwise_rank=otherwise,
+            ranked=ranked,
+            preferred=preferred,
+            place=np.array([PLACE_CODES[r.text] for r in policy.place], dtype=np.int64),
+            finish=np.array([FINISH_CODES[r.text] for r in policy.finish], dtype=np.int64),
+            swap_chance=self._swap_chance(frame, queued),
+            way_list=self._way_list(frame, queued),
+            way_odds=self._way_odds(),
+            node_list=1 if place_draw is None else self._count(place_draw.count),
+            node_odds=NODE_ODDS["" if place_draw is None else place_draw.odds],
+        )
+        return Read(found, pressure)
+
+    def _keys(self, ranking: CheckedRanking, frame: Frame) -> Floats:
+        """A column for each key, smaller is better."""
+        columns = [self._numbers(k.value, frame) * (-1.0 if k.descending else 1.0) for k in ranking.keys]
+        return np.stack(columns, axis=1) if columns else np.zeros((frame.size, 0))
+
+    def _numbers(self, core: Core, frame: Frame) -> Floats:
+        return np.array(np.broadcast_to(self.ev.numbers(core, frame), (frame.size,)), dtype=np.float64)
+
+    def _ranks(self, ranking: CheckedRanking | None, jobs: Frame) -> Ints:
+        """The rank of each way among those of its job, NEVER where the line does not list it."""
+        ways = len(self.work.job)
+        listed = np.zeros(ways, dtype=np.bool_)
+        if ranking is None:
+            return rank_ways(np.zeros((ways, 0)), listed, self.work.first_way)
+        frame = self.ev.expand(jobs, ranking.indexing, ranking.span).frame
+        row, way = self._ways_of(ranking, frame)
+        keys = self._keys(ranking, frame)
+        table = np.zeros((ways, keys.shape[1]))
+        table[way], listed[way] = keys[row], True
+        return rank_ways(table, listed, self.work.first_way)
+
+    def _ways_of(self, ranking: CheckedRanking, frame: Frame) -> tuple[Codes, Codes]:
+        """Rows of the frame and the ways that each names: one, or one for each kind that it leaves open."""
+        cluster = self.cluster
+        bound: dict[str, IndexVar] = {v.name: v for v in ranking.indexing.variables}
+        own = [v.name for v in cluster.placement.indices]
+        skipped = {cluster.job_at, cluster.node_at, cluster.type_at}
+        rest = [at for at in range(len(own)) if at not in skipped]
+        named = own[cluster.type_at] if cluster.type_at is not None else own[cluster.node_at]
+        extra = [name for name in bound if name not in own]
+        kind = bound.get(extra[0] if extra else named)
+
+        def column(variable: IndexVar) -> Codes:
+            return np.broadcast_to(frame.columns[variable], (frame.size,))
+
+        if kind is None:
+            row = np.repeat(np.arange(frame.size), len(cluster.kinds))
+            number = np.tile(np.arange(len(cluster.kinds)), frame.size)
+        else:
+            by_label = np.argsort(cluster.kinds, kind="stable")
+            labels = cluster.kinds[by_label]
+            first = np.searchsorted(labels, column(kind))
+            counts = np.searchsorted(labels, column(kind), side="right") - first
+            row = np.repeat(np.arange(frame.size), counts)
+            number = by_label[np.repeat(first, counts) + ranges(counts)]
+        known = Tuples((None,) * (2 + len(rest)), (self.work.job, self.work.kind, *(cluster.ways[at] for at in rest)))
+        job = np.searchsorted(cluster.jobs, column(self.job))
+        way = known.locate((job[row], number, *(column(bound[own[at]])[row] for at in rest)))
+        kept = way >= 0
+        return row[kept], way[kept]
+
+    # --- draws -----------------------------------------------------------------------------------------------------
+
+    def _count(self, core: Core | None) -> int:
+        return 1 if core is None else max(1, int(self.ev.number(core)))
+
+    def _swap_chance(self, frame: Frame, queued: Codes) -> Floats:
+        found = np.zeros(len(self.cluster.jobs))
+        draw = self.policy.draws.get("order")
+        if draw is not None and draw.probability is not None:
+            found[queued] = np.clip(self._numbers(draw.probability, frame), 0.0, 1.0)
+        return found
+
+    def _way_list(self, frame: Frame, queued: Codes) -> Ints:
+        found = np.ones(len(self.cluster.jobs), dtype=np.int64)
+        draw = self.policy.draws.get("choose")
+        if draw is not None and draw.count is not None:
+            found[queued] = np.maximum(1, np.floor(self._numbers(draw.count, frame) + SMALL)).astype(np.int64)
+        return found
+
+    def _way_odds(self) -> Floats:
+        draw = self.policy.draws.get("choose")
+        cost = self.work.rate * self.work.time
+        match "" if draw is None else draw.odds:
+            case "inverse cost":
+                return 1.0 / np.maximum(cost, SMALL)
+            case "cost":
+                return np.maximum(cost, SMALL)
+        return np.ones(len(cost))
