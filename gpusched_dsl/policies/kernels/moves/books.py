@@ -1,0 +1,159 @@
+"""What candidates are priced from: sums, first ends and lists that stay the same until a change is carried out.
+
+A schedule is searched far more often than it is changed, so the books are written anew after every change, in
+O(J log J + N), and stay free of rounding.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gpusched_dsl.policies.kernels.compiled import compiled
+from gpusched_dsl.policies.kernels.pricing import price
+from gpusched_dsl.policies.workload import NONE, Floats, Ints, Schedule, Workload
+
+EPSILON = 1e-9  # times and prices that differ relatively by less are equal
+
+
+class Books(NamedTuple):
+    """One schedule under one price. Arrays are overwritten in place."""
+
+    price_kind: int  # code of `pricing.PRICES`
+    pressure: Floats  # (J,) higher is more urgent
+    queue: Ints  # (J,) jobs, the most urgent first, then by number
+    sums: Floats  # (2,) the price; the rates of all nodes in use
+    member_from: Ints  # (N + 1,) jobs of node n: `member[member_from[n]:member_from[n + 1]]`, by number
+    member: Ints  # (J,)
+    end: Floats  # (N,) first end on a node, infinite without jobs
+    ender: Ints  # (N,) the job that ends first
+    second_end: Floats  # (N,) first end on a node without that job
+    rate: Floats  # (N,) money per time of a node
+    enders: Ints  # (3,) the jobs that end first of all, NONE where fewer run
+    ends: Floats  # (2,) first end of all; first end of all on other nodes than that job's
+    busy: Ints  # (K,) nodes in use of a kind
+    late: Ints  # (J,) jobs that run and are late, the latest first; `counts[0]` of them
+    costly: Ints  # (J,) jobs that run and are on time, the dearest first; `counts[1]` of them
+    counts: Ints  # (2,)
+
+
+def empty_books(work: Workload, price_kind: int, pressure: Floats) -> Books:
+    """Books for schedules of a workload; `pressure` (J,) is higher for jobs that are more urgent."""
+    jobs, nodes = len(work.due), len(work.node_kind)
+
+    def ints(length: int) -> Ints:
+        return np.zeros(length, dtype=np.int64)
+
+    return Books(
+        price_kind=price_kind,
+        pressure=pressure,
+        queue=np.argsort(-pressure, kind="stable").astype(np.int64),
+        sums=np.zeros(2),
+        member_from=ints(nodes + 1),
+        member=ints(jobs),
+        end=np.zeros(nodes),
+        ender=ints(nodes),
+        second_end=np.zeros(nodes),
+        rate=np.zeros(nodes),
+        enders=ints(3),
+        ends=np.zeros(2),
+        busy=ints(len(work.units)),
+        late=ints(jobs),
+        costly=ints(jobs),
+        counts=ints(2),
+    )
+
+
+@compiled
+def tolerance(value: float) -> float:
+    """What counts as rounding beside a value."""
+    return EPSILON * max(1.0, abs(value))
+
+
+@compiled
+def keep_books(work: Workload, plan: Schedule, books: Books) -> None:
+    """Write the books of a schedule."""
+    books.sums[0] = price(work, plan, books.price_kind)
+    _list_members(plan, books)
+    _list_ends(work, plan, books)
+    _list_late(work, plan, books)
+
+
+@compiled
+def _list_members(plan: Schedule, books: Books) -> None:
+    nodes = len(plan.kind)
+    at = np.zeros(nodes, dtype=np.int64)
+    for n in range(nodes):
+        at[n] = books.member_from[n]
+        books.member_from[n + 1] = books.member_from[n] + plan.jobs[n]
+    for j in range(len(plan.node)):
+        n = plan.node[j]
+        if n >= 0:
+            books.member[at[n]] = j
+            at[n] += 1
+
+
+@compiled
+def _list_ends(work: Workload, plan: Schedule, books: Books) -> None:
+    by_node = work.node_rate.shape[1] > 0
+    books.sums[1] = 0.0
+    books.busy[:] = 0
+    books.enders[:] = NONE
+    first = np.full(3, np.inf)
+    for n in range(len(plan.kind)):
+        books.end[n] = np.inf
+        books.second_end[n] = np.inf
+        books.ender[n] = NONE
+        books.rate[n] = 0.0
+        for i in range(books.member_from[n], books.member_from[n + 1]):
+            j = books.member[i]
+            time = work.time[plan.way[j]]
+            books.rate[n] += work.rate[plan.way[j]]
+            if time < books.end[n]:
+                books.second_end[n] = books.end[n]
+                books.end[n] = time
+                books.ender[n] = j
+            elif time < books.second_end[n]:
+                books.second_end[n] = time
+            for place in range(3):
+                if time < first[place]:
+                    for later in range(2, place, -1):
+                        first[later] = first[later - 1]
+                        books.enders[later] = books.enders[later - 1]
+                    first[place] = time
+                    books.enders[place] = j
+                    break
+        if plan.jobs[n] > 0:
+            books.busy[plan.kind[n]] += 1
+            if by_node:
+                books.rate[n] = work.node_rate[plan.kind[n], plan.used[n] // work.parts]
+        books.sums[1] += books.rate[n]
+    books.ends[0] = first[0]
+    books.ends[1] = np.inf
+    for n in range(len(plan.kind)):
+        if books.enders[0] >= 0 and n != plan.node[books.enders[0]]:
+            books.ends[1] = min(books.ends[1], books.end[n])
+
+
+@compiled
+def _list_late(work: Workload, plan: Schedule, books: Books) -> None:
+    """Late jobs by lateness, the others by what they cost to their end; equal ones by number."""
+    jobs = len(plan.way)
+    key = np.zeros(jobs)
+    late, costly = 0, 0
+    for j in range(jobs):
+        w = plan.way[j]
+        if w >= 0:
+            if work.time[w] > work.due[j] + tolerance(work.due[j]):
+                key[j] = work.due[j] - work.time[w]
+                books.late[late] = j
+                late += 1
+            else:
+                key[j] = -work.rate[w] * work.time[w]
+                books.costly[costly] = j
+                costly += 1
+    books.late[:late] = books.late[:late][np.argsort(key[books.late[:late]], kind="mergesort")]
+    books.costly[:costly] = books.costly[:costly][np.argsort(key[books.costly[:costly]], kind="mergesort")]
+    books.counts[0] = late
+    books.counts[1] = costly

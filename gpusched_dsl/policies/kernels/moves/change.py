@@ -1,0 +1,133 @@
+"""A change of a schedule: which jobs go where, and which node becomes what; and carrying it out.
+
+A job keeps what the change does not name. Units of shared GPUs are given back before any are taken, so that two jobs
+may exchange parts of full GPUs.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gpusched_dsl.policies.kernels.compiled import compiled
+from gpusched_dsl.policies.workload import NONE, Ints, Schedule, Workload
+
+
+class Change(NamedTuple):
+    """Arrays are overwritten in place: one buffer serves all candidates.
+
+    `shape` is the number of jobs named, the node that changes its kind (NONE: none does), and its new kind.
+    """
+
+    shape: Ints  # (3,)
+    job: Ints  # (J,) the first `shape[0]` count
+    way: Ints  # (J,) NONE: postponed
+    node: Ints  # (J,) NONE: postponed
+    gpu: Ints  # (J,) which shared GPU, for a way that is a part of one, else NONE
+
+
+def empty_change(work: Workload) -> Change:
+    """A buffer that names nothing."""
+    jobs = len(work.due)
+    shape = np.array([0, NONE, NONE], dtype=np.int64)
+    return Change(shape, *(np.full(jobs, NONE, dtype=np.int64) for _ in range(4)))
+
+
+@compiled
+def clear(change: Change) -> None:
+    """Name nothing."""
+    change.shape[0] = 0
+    change.shape[1] = NONE
+    change.shape[2] = NONE
+
+
+@compiled
+def name_job(change: Change, j: int, way: int, node: int, gpu: int) -> None:
+    """Send a job to a node, a way of NONE to the queue."""
+    i = change.shape[0]
+    change.job[i] = j
+    change.way[i] = way
+    change.node[i] = node
+    change.gpu[i] = gpu
+    change.shape[0] = i + 1
+
+
+@compiled
+def copy_change(into: Change, change: Change) -> None:
+    """Overwrite one buffer by another."""
+    into.shape[:] = change.shape
+    for i in range(change.shape[0]):
+        into.job[i] = change.job[i]
+        into.way[i] = change.way[i]
+        into.node[i] = change.node[i]
+        into.gpu[i] = change.gpu[i]
+
+
+@compiled
+def apply(work: Workload, plan: Schedule, change: Change) -> None:
+    """Carry a change out, in place."""
+    for i in range(change.shape[0]):
+        _take_out(work, plan, change.job[i])
+    n = change.shape[1]
+    if n >= 0:
+        before, after = plan.kind[n], change.shape[2]
+        for r in range(work.room.shape[1]):
+            taken = work.room[before, r] - plan.left[n, r] if before >= 0 else 0.0
+            plan.left[n, r] = work.room[after, r] - taken
+        plan.kind[n] = after
+    for i in range(change.shape[0]):
+        if change.way[i] >= 0:
+            _put_in(work, plan, change.job[i], change.way[i], change.node[i], change.gpu[i])
+    for n in range(len(plan.kind)):
+        if plan.jobs[n] == 0:
+            _close(work, plan, n)
+
+
+@compiled
+def _close(work: Workload, plan: Schedule, n: int) -> None:
+    """A node without jobs: its place in the order of opening is free, and its kind if it was rented."""
+    plan.opened[n] = NONE
+    if work.node_kind[n] < 0:
+        plan.kind[n] = NONE
+    for r in range(work.room.shape[1]):  # exactly, without what rounding left
+        plan.left[n, r] = work.room[plan.kind[n], r] if plan.kind[n] >= 0 else np.inf
+
+
+@compiled
+def _take_out(work: Workload, plan: Schedule, j: int) -> None:
+    w, n, g = plan.way[j], plan.node[j], plan.gpu[j]
+    if w < 0:
+        return
+    plan.jobs[n] -= 1
+    if g >= 0:
+        plan.spare[n, g] += work.size[w]
+        if plan.spare[n, g] == work.parts:
+            plan.spare[n, g] = NONE
+            plan.used[n] -= work.parts
+    else:
+        plan.used[n] -= work.size[w]
+    for r in range(work.room.shape[1]):
+        plan.left[n, r] += work.needs[w, r]
+    plan.way[j] = NONE
+    plan.node[j] = NONE
+    plan.gpu[j] = NONE
+
+
+@compiled
+def _put_in(work: Workload, plan: Schedule, j: int, w: int, n: int, g: int) -> None:
+    if plan.opened[n] == NONE:
+        plan.opened[n] = plan.opened.max() + 1
+    plan.jobs[n] += 1
+    if g >= 0:
+        if plan.spare[n, g] == NONE:
+            plan.spare[n, g] = work.parts
+            plan.used[n] += work.parts
+        plan.spare[n, g] -= work.size[w]
+    else:
+        plan.used[n] += work.size[w]
+    for r in range(work.room.shape[1]):
+        plan.left[n, r] -= work.needs[w, r]
+    plan.way[j] = w
+    plan.node[j] = n
+    plan.gpu[j] = g

@@ -1,0 +1,164 @@
+"""What a change gains or costs, from the books alone: O(jobs of the change), and as exact as the full price.
+
+With `TOTAL` every job is paid to its end, so a change moves the price by its own jobs. With `FIRST_END` the price of
+running is theta R, theta the first end and R the rates of all nodes. A change moves R by its own nodes, and theta is
+the first end of its own jobs or of those that it leaves alone, which the books tell for any two jobs (the first three
+ends) and for any one node. `NODE_FIRST_END` does the same within each node.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gpusched_dsl.policies.kernels.compiled import compiled
+from gpusched_dsl.policies.kernels.moves.books import EPSILON, Books
+from gpusched_dsl.policies.kernels.pricing import FIRST_END, NODE_FIRST_END, TOTAL
+from gpusched_dsl.policies.workload import NONE, Ints, Schedule, Workload
+
+
+@compiled
+def exchange_gain(work: Workload, plan: Schedule, books: Books, a: int, b: int) -> float:
+    """The price after job a has taken the place of job b, and b that of a, or its place in the queue, minus the price
+    before. Infinite if one of them has no such way or finds no room.
+
+    A place is a node, a number of units and, for a part, a GPU: nothing is packed anew. Job b runs, on another node.
+    """
+    old_b, n = plan.way[b], plan.node[b]
+    old_a, m = plan.way[a], plan.node[a]
+    new_a = work.way_at[a, plan.kind[n], work.size[old_b]]
+    new_b = NONE
+    if new_a < 0 or n == m or not _swaps_fit(work, plan, n, old_b, new_a):
+        return np.inf
+    if m >= 0:
+        new_b = work.way_at[b, plan.kind[m], work.size[old_a]]
+        if new_b < 0 or not _swaps_fit(work, plan, m, old_a, new_b):
+            return np.inf
+    gain = _alone(work, books, a, new_a) + _alone(work, books, b, new_b)
+    gain -= _alone(work, books, a, old_a) + _alone(work, books, b, old_b)
+    if books.price_kind == TOTAL:
+        return float(gain)
+    more_n, more_m = 0.0, 0.0
+    if work.node_rate.shape[1] == 0:  # else rates go by kinds and used GPUs, which stay
+        more_n = work.rate[new_a] - work.rate[old_b]
+        if m >= 0:
+            more_m = work.rate[new_b] - work.rate[old_a]
+    if books.price_kind == FIRST_END:
+        end = work.time[new_a]
+        if new_b >= 0:
+            end = min(end, work.time[new_b])
+        end = min(end, _end_without(work, plan, books, a, b))
+        return float(gain + (books.sums[1] + more_n + more_m) * end - books.sums[1] * books.ends[0])
+    end = min(work.time[new_a], books.second_end[n] if books.ender[n] == b else books.end[n])
+    gain += (books.rate[n] + more_n) * end - books.rate[n] * books.end[n]
+    if m >= 0:
+        end = min(work.time[new_b], books.second_end[m] if books.ender[m] == a else books.end[m])
+        gain += (books.rate[m] + more_m) * end - books.rate[m] * books.end[m]
+    return float(gain)
+
+
+@compiled
+def reshape_gain(work: Workload, plan: Schedule, books: Books, n: int, kind: int, ways: Ints) -> float:
+    """The price after node n has become of a kind and its i-th job takes `ways[i]`, minus the price before.
+
+    Infinite if a way is missing, or if GPUs, rooms or nodes of the kind do not suffice. Parts of GPUs keep their size.
+    """
+    old_kind = plan.kind[n]
+    if kind != old_kind and books.busy[kind] + 1 > work.stock[kind]:
+        return np.inf
+    first = books.member_from[n]
+    used, gain, rate, end = plan.used[n], 0.0, 0.0, np.inf
+    for i in range(plan.jobs[n]):
+        j, w = books.member[first + i], ways[i]
+        if w < 0:
+            return np.inf
+        old = plan.way[j]
+        used += work.size[w] - work.size[old]
+        gain += _alone(work, books, j, w) - _alone(work, books, j, old)
+        rate += work.rate[w]
+        end = min(end, work.time[w])
+    if used > work.units[kind]:
+        return np.inf
+    for r in range(work.room.shape[1]):
+        needs = 0.0
+        for i in range(plan.jobs[n]):
+            needs += work.needs[ways[i], r]
+        if needs > work.room[kind, r] * (1.0 + EPSILON):
+            return np.inf
+    gain += work.idle[kind] * (work.units[kind] - used) / work.parts
+    gain -= work.idle[old_kind] * (work.units[old_kind] - plan.used[n]) / work.parts
+    if books.price_kind == TOTAL:
+        return float(gain)
+    if work.node_rate.shape[1] > 0:
+        rate = work.node_rate[kind, used // work.parts]
+    if books.price_kind == NODE_FIRST_END:
+        return float(gain + rate * end - books.rate[n] * books.end[n])
+    end = min(end, books.ends[1] if plan.node[books.enders[0]] == n else books.ends[0])
+    return float(gain + (books.sums[1] - books.rate[n] + rate) * end - books.sums[1] * books.ends[0])
+
+
+@compiled
+def shift_gain(work: Workload, plan: Schedule, books: Books, j: int, m: int, way: int) -> float:
+    """The price after job j, of whole GPUs, has gone to node m, a node that is there, minus the price before.
+
+    Infinite if it finds no room.
+    """
+    old, n, kind = plan.way[j], plan.node[j], plan.kind[m]
+    if plan.used[m] + work.size[way] > work.units[kind]:
+        return np.inf
+    for r in range(work.room.shape[1]):
+        if work.needs[way, r] > plan.left[m, r] + EPSILON * work.room[kind, r]:
+            return np.inf
+    gain = _alone(work, books, j, way) - _alone(work, books, j, old)
+    from_idle, to_idle = work.idle[plan.kind[n]] / work.parts, work.idle[kind] / work.parts
+    last, first = plan.jobs[n] == 1, plan.jobs[m] == 0
+    gain += -from_idle * (work.units[plan.kind[n]] - plan.used[n]) if last else from_idle * work.size[old]
+    gain += to_idle * (work.units[kind] - work.size[way]) if first else -to_idle * work.size[way]
+    if books.price_kind == TOTAL:
+        return float(gain)
+    rate_n, rate_m = books.rate[n] - work.rate[old], books.rate[m] + work.rate[way]
+    if work.node_rate.shape[1] > 0:
+        rate_n = work.node_rate[plan.kind[n], (plan.used[n] - work.size[old]) // work.parts]
+        rate_m = work.node_rate[kind, (plan.used[m] + work.size[way]) // work.parts]
+    if last:
+        rate_n = 0.0
+    if books.price_kind == FIRST_END:
+        end = min(work.time[way], _end_without(work, plan, books, j, j))
+        rates = books.sums[1] - books.rate[n] - books.rate[m] + rate_n + rate_m
+        return float(gain + rates * end - books.sums[1] * books.ends[0])
+    if not last:
+        gain += rate_n * (books.second_end[n] if books.ender[n] == j else books.end[n])
+    gain -= books.rate[n] * books.end[n]
+    gain += rate_m * min(work.time[way], books.end[m])
+    if not first:
+        gain -= books.rate[m] * books.end[m]
+    return float(gain)
+
+
+@compiled
+def _alone(work: Workload, books: Books, j: int, w: int) -> float:
+    """What a job costs whatever the others do."""
+    if w < 0:
+        return float(work.postponed[j])
+    if books.price_kind == TOTAL:
+        return float(work.late[w] + work.rate[w] * work.time[w])
+    return float(work.late[w])
+
+
+@compiled
+def _end_without(work: Workload, plan: Schedule, books: Books, a: int, b: int) -> float:
+    """The first end of all jobs but two."""
+    for place in range(3):
+        j = books.enders[place]
+        if j >= 0 and j != a and j != b:
+            return float(work.time[plan.way[j]])
+    return np.inf
+
+
+@compiled
+def _swaps_fit(work: Workload, plan: Schedule, n: int, old: int, new: int) -> bool:
+    """Whether the further capacities of a node suffice once one way gives place to another."""
+    for r in range(work.room.shape[1]):
+        over = work.needs[new, r] - work.needs[old, r] - plan.left[n, r]
+        if over > EPSILON * work.room[plan.kind[n], r]:
+            return False
+    return True

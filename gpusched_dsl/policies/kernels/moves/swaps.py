@@ -1,0 +1,101 @@
+"""Two jobs exchange their places: a late one with a dear one, or with any; a postponed one with one that runs.
+
+All moves share one signature: `length` is how much of its lists a move looks at (0: all of them); the best candidate is
+written into `change`, its price minus the schedule's is returned, infinite if there is none. Of candidates equally good
+the first one counts.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gpusched_dsl.policies.kernels.compiled import compiled
+from gpusched_dsl.policies.kernels.moves.books import Books, tolerance
+from gpusched_dsl.policies.kernels.moves.change import Change, clear, name_job
+from gpusched_dsl.policies.kernels.moves.gains import exchange_gain
+from gpusched_dsl.policies.workload import NONE, Schedule, Workload
+
+
+@compiled
+def first_of(count: int, length: int) -> int:
+    """How many of a list a move looks at."""
+    return count if length <= 0 else min(count, length)
+
+
+@compiled
+def swap_tardy_costly(work: Workload, plan: Schedule, books: Books, length: int, change: Change) -> float:
+    """N1: one of the latest jobs and one of the dearest that are on time, on another node."""
+    best, best_a, best_b = np.inf, NONE, NONE
+    margin = tolerance(books.sums[0])
+    for i in range(first_of(books.counts[0], length)):
+        for k in range(first_of(books.counts[1], length)):
+            gain = exchange_gain(work, plan, books, books.late[i], books.costly[k])
+            if gain < best - margin:
+                best, best_a, best_b = gain, books.late[i], books.costly[k]
+    _write(work, plan, change, best_a, best_b)
+    return best
+
+
+@compiled
+def swap_tardy_any(work: Workload, plan: Schedule, books: Books, length: int, change: Change) -> float:
+    """N2: one of the latest jobs and any that runs on another node, the most urgent first."""
+    best, best_a, best_b = np.inf, NONE, NONE
+    margin = tolerance(books.sums[0])
+    for i in range(first_of(books.counts[0], length)):
+        a = books.late[i]
+        for b in books.queue:
+            if plan.way[b] >= 0 and b != a:
+                gain = exchange_gain(work, plan, books, a, b)
+                if gain < best - margin:
+                    best, best_a, best_b = gain, a, b
+    _write(work, plan, change, best_a, best_b)
+    return best
+
+
+@compiled
+def swap_postponed_running(work: Workload, plan: Schedule, books: Books, length: int, change: Change) -> float:
+    """N3: a postponed job, the most urgent first, takes the place of a less urgent one, which goes to the queue."""
+    best, best_a, best_b = np.inf, NONE, NONE
+    margin = tolerance(books.sums[0])
+    queue = books.queue
+    running = np.empty(len(queue), dtype=np.int64)  # the least urgent first
+    count, equals = 0, len(queue)
+    while equals > 0:  # equally urgent jobs stand by number
+        start = equals - 1
+        while start > 0 and books.pressure[queue[start - 1]] == books.pressure[queue[start]]:
+            start -= 1
+        for i in range(start, equals):
+            if plan.way[queue[i]] >= 0:
+                running[count] = queue[i]
+                count += 1
+        equals = start
+    seen = 0
+    for a in queue:
+        if plan.way[a] >= 0:
+            continue
+        if length > 0 and seen == length:
+            break
+        seen += 1
+        for i in range(count):
+            b = running[i]
+            if not books.pressure[b] < books.pressure[a]:
+                break
+            gain = exchange_gain(work, plan, books, a, b)
+            if gain < best - margin:
+                best, best_a, best_b = gain, a, b
+    _write(work, plan, change, best_a, best_b)
+    return best
+
+
+@compiled
+def _write(work: Workload, plan: Schedule, change: Change, a: int, b: int) -> None:
+    """Name the exchange of two places, if there is one."""
+    clear(change)
+    if a < 0:
+        return
+    n, m = plan.node[b], plan.node[a]
+    name_job(change, a, work.way_at[a, plan.kind[n], work.size[plan.way[b]]], n, plan.gpu[b])
+    if m < 0:
+        name_job(change, b, NONE, NONE, NONE)
+    else:
+        name_job(change, b, work.way_at[b, plan.kind[m], work.size[plan.way[a]]], m, plan.gpu[a])
