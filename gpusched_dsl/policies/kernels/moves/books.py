@@ -32,7 +32,7 @@ class Books(NamedTuple):
     rate: Floats  # (N,) money per time of a node
     enders: Ints  # (3,) the jobs that end first of all, NONE where fewer run
     ends: Floats  # (2,) first end of all; first end of all on other nodes than that job's
-    busy: Ints  # (K,) nodes in use of a kind
+    of_kind: Ints  # (K,) nodes of a kind
     late: Ints  # (J,) jobs that run and are late, the latest first; `counts[0]` of them
     costly: Ints  # (J,) jobs that run and are on time, the dearest first; `counts[1]` of them
     counts: Ints  # (2,)
@@ -58,7 +58,7 @@ def empty_books(work: Workload, price_kind: int, pressure: Floats) -> Books:
         rate=np.zeros(nodes),
         enders=ints(3),
         ends=np.zeros(2),
-        busy=ints(len(work.units)),
+        of_kind=ints(len(work.units)),
         late=ints(jobs),
         costly=ints(jobs),
         counts=ints(2),
@@ -98,7 +98,7 @@ def _list_members(plan: Schedule, books: Books) -> None:
 def _list_ends(work: Workload, plan: Schedule, books: Books) -> None:
     by_node = work.node_rate.shape[1] > 0
     books.sums[1] = 0.0
-    books.busy[:] = 0
+    books.of_kind[:] = 0
     books.enders[:] = NONE
     first = np.full(3, np.inf)
     for n in range(len(plan.kind)):
@@ -124,10 +124,10 @@ def _list_ends(work: Workload, plan: Schedule, books: Books) -> None:
                     first[place] = time
                     books.enders[place] = j
                     break
-        if plan.jobs[n] > 0:
-            books.busy[plan.kind[n]] += 1
-            if by_node:
-                books.rate[n] = work.node_rate[plan.kind[n], plan.used[n] // work.parts]
+        if plan.kind[n] >= 0:
+            books.of_kind[plan.kind[n]] += 1
+        if by_node and plan.jobs[n] > 0:
+            books.rate[n] = work.node_rate[plan.kind[n], plan.used[n] // work.parts]
         books.sums[1] += books.rate[n]
     books.ends[0] = first[0]
     books.ends[1] = np.inf

@@ -63,7 +63,7 @@ def reshape_gain(work: Workload, plan: Schedule, books: Books, n: int, kind: int
     Infinite if a way is missing, or if GPUs, rooms or nodes of the kind do not suffice. Parts of GPUs keep their size.
     """
     old_kind = plan.kind[n]
-    if kind != old_kind and books.busy[kind] + 1 > work.stock[kind]:
+    if kind != old_kind and books.of_kind[kind] >= work.stock[kind]:
         return np.inf
     first = books.member_from[n]
     used, gain, rate, end = plan.used[n], 0.0, 0.0, np.inf

@@ -1,0 +1,86 @@
+"""Each neighbourhood's best candidate against its candidate set, and its price against the full price."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from clusters import random_schedule, random_workload, read, written
+from neighbours import candidates
+
+from gpusched_dsl.policies.improving import UNLIMITED, copied, improve, shortest_minus_due
+from gpusched_dsl.policies.kernels.moves.books import empty_books, keep_books
+from gpusched_dsl.policies.kernels.moves.change import apply, empty_change
+from gpusched_dsl.policies.kernels.moves.climb import best_change
+from gpusched_dsl.policies.kernels.pricing import PRICES, price
+from gpusched_dsl.policies.rules import MOVE_NAMES
+
+
+def _hold_against_enumeration(seeds: range) -> np.ndarray:
+    found = np.zeros((len(MOVE_NAMES), 2), dtype=int)
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        work = random_workload(rng)
+        pressure = shortest_minus_due(work)
+        if rng.random() < 0.3:
+            pressure = rng.integers(0, 3, len(pressure)).astype(float)  # with ties
+        change = empty_change(work)
+        for plan in (random_schedule(rng, work) for _ in range(3)):
+            for kind_of_price in PRICES.values():
+                books = empty_books(work, kind_of_price, pressure)
+                keep_books(work, plan, books)
+                assert books.sums[0] == price(work, plan, kind_of_price)
+                for move in range(len(MOVE_NAMES)):
+                    length = int(rng.choice([0, 1, 3]))
+                    gain = best_change(work, plan, books, move, length, change)
+                    all_prices = [price(work, p, kind_of_price) for p in candidates(work, plan, move, length, pressure)]
+                    if not all_prices:
+                        assert gain == np.inf
+                        continue
+                    after = copied(plan)
+                    apply(work, after, change)
+                    _check_books_of(work, after)
+                    full = price(work, after, kind_of_price)
+                    assert books.sums[0] + gain == pytest.approx(full, rel=1e-9, abs=1e-9)
+                    assert full == pytest.approx(min(all_prices), rel=1e-8, abs=1e-8)
+                    found[move, int(work.node_kind[0] >= 0)] += 1
+    return found
+
+
+def _check_books_of(work, plan):
+    """What a schedule says of its nodes agrees with where its jobs are, and everything fits."""
+    again = written(work, *read(plan))
+    assert again is not None
+    for name in ("node", "way", "gpu", "kind", "used", "jobs", "spare"):
+        assert (getattr(plan, name) == getattr(again, name)).all(), name
+    assert plan.left == pytest.approx(again.left)
+    assert ((plan.opened >= 0) == (plan.jobs > 0)).all()
+    assert len(set(plan.opened[plan.opened >= 0].tolist())) == (plan.jobs > 0).sum()
+
+
+def test_best_candidates_are_those_of_the_text() -> None:
+    found = _hold_against_enumeration(range(150))
+    assert (found >= 8).all(), found  # of each move, on nodes to be rented and on nodes that are there
+
+
+@pytest.mark.slow
+def test_best_candidates_are_those_of_the_text_many() -> None:
+    _hold_against_enumeration(range(1000, 4000))
+
+
+def test_search_never_makes_worse_and_ends_where_no_move_helps() -> None:
+    everything = [(name, 0) for name in MOVE_NAMES]
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        work = random_workload(rng)
+        plans = [random_schedule(rng, work) for _ in range(3)]
+        for name, kind_of_price in PRICES.items():
+            before = [price(work, plan, kind_of_price) for plan in plans]
+            one = improve(work, plans, everything, 1, name)
+            end = improve(work, plans, everything, UNLIMITED, name)
+            _check_books_of(work, end)
+            assert price(work, one, kind_of_price) <= min(before) + 1e-9
+            assert price(work, end, kind_of_price) <= min(before) + 1e-9
+            pressure = shortest_minus_due(work)
+            for move in range(len(MOVE_NAMES)):
+                for other in candidates(work, end, move, 0, pressure):
+                    assert price(work, other, kind_of_price) >= price(work, end, kind_of_price) - 1e-7
