@@ -152,12 +152,14 @@ def build(
     reader: FileReader | None = None,
     fold: bool = False,
     earlier: Instance | None = None,
+    whole: bool = True,
 ) -> Built:
     """Read the data of a checked scenario and ground it; `replaced` stands for what the scenario gives.
 
     `reader` is that of an earlier build of the scenario: files that it has read are not read again; `earlier` is its
     instance: values whose inputs are the same are taken over. With `fold`,
-    interchangeable elements are aggregated where that is exact, and the whole problem is not grounded then.
+    interchangeable elements are aggregated where that is exact, and the whole problem is not grounded then; nor without
+    `whole`, before it is asked for.
 
     Raises DiagnosticError with everything found wrong with the data, its checks and the grounding.
     """
@@ -182,7 +184,7 @@ def build(
         sha256=workspace.sha256,
         settings=dict(settings or {}),
     )
-    if built.folded is None:
+    if whole and built.folded is None:
         _ = built.problem  # errors are found here, not later
     return replace(built, seconds=time.perf_counter() - began)
 

@@ -54,7 +54,7 @@ def exit_code(result: Result) -> int:
     if result.has_point:
         return exits.OK
     match result.status:
-        case Status.INFEASIBLE | Status.INFEASIBLE_OR_UNBOUNDED:
+        case Status.INFEASIBLE | Status.INFEASIBLE_OR_UNBOUNDED | Status.BROKEN:
             return exits.INFEASIBLE
         case Status.UNBOUNDED:
             return exits.UNBOUNDED

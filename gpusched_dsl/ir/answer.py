@@ -13,6 +13,8 @@ class Status(StrEnum):
     INFEASIBLE = "infeasible"
     UNBOUNDED = "unbounded"
     INFEASIBLE_OR_UNBOUNDED = "infeasible_or_unbounded"
+    FEASIBLE = "feasible"  # the plan of a policy: checked, nothing proved
+    BROKEN = "broken"  # the plan of a policy breaks rows of the model
     LIMIT = "limit"  # stopped before a proof, with or without an incumbent; `reason` says by what
 
 

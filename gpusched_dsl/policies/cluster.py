@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -56,12 +57,44 @@ class Cluster:
     type_at: int | None
     placement: CheckedPlacement
 
+    @cached_property
+    def rest_at(self) -> tuple[int, ...]:
+        """The positions of the indices that tell ways of one job on one kind apart."""
+        known = {self.job_at, self.node_at, self.type_at}
+        return tuple(at for at in range(len(self.ways)) if at not in known)
+
+    @cached_property
+    def _by_way(self) -> Tuples:
+        columns = (self.work.job, self.work.kind, *(self.ways[at] for at in self.rest_at))
+        return Tuples((None,) * len(columns), columns)
+
+    def way_of(self, job: Ints, kind: Ints, rest: Sequence[Codes]) -> Ints:
+        """The way of a job (its number) on a kind with the other indices, NONE where there is none."""
+        return self._by_way.locate((job, kind, *rest))
+
+    def running(self, codes: Sequence[Codes]) -> tuple[Ints, Ints, Ints]:
+        """Jobs, nodes and ways of elements of the family; those of jobs and nodes that are not here are left out."""
+        job, node = numbers(self.jobs, codes[self.job_at]), numbers(self.nodes, codes[self.node_at])
+        if self.type_at is None:
+            kind = np.where(node >= 0, self.work.node_kind[np.maximum(node, 0)], NONE)
+        else:
+            kind = numbers(self.kinds, codes[self.type_at])
+        way = self.way_of(job, kind, [codes[at] for at in self.rest_at])
+        here = np.flatnonzero((job >= 0) & (node >= 0) & (way >= 0))
+        return job[here], node[here], way[here]
+
     def entries(self, node: Ints, way: Ints) -> tuple[Codes, ...]:
         """The index codes of the family's elements that are 1, for nodes and ways of jobs (NONE: does not run)."""
         runs = np.flatnonzero(node >= 0)
         codes = [column[way[runs]] for column in self.ways]
         codes[self.node_at] = self.nodes[node[runs]]
         return tuple(codes)
+
+
+def numbers(elements: Codes, codes: Codes) -> Ints:
+    """The places of codes among sorted elements, NONE for those that are not there."""
+    place = np.minimum(np.searchsorted(elements, codes), max(len(elements) - 1, 0))
+    return np.where(elements[place] == codes, place, NONE) if len(elements) else np.full(len(codes), NONE)
 
 
 def cluster_of(model: CheckedModel, store: Store, limits: Limits, *, nodes_differ: bool = False) -> Cluster:

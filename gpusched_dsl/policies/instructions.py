@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from gpusched_dsl.compiling.evaluate import Evaluator
 from gpusched_dsl.compiling.frames import Frame, ranges
 from gpusched_dsl.compiling.limits import Limits
 from gpusched_dsl.compiling.store import Store
-from gpusched_dsl.ir.domains import Codes, Tuples
+from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.language.checked import Core, IndexVar
 from gpusched_dsl.language.checked_policy import CheckedPolicy, CheckedRanking
 from gpusched_dsl.policies.cluster import Cluster
-from gpusched_dsl.policies.kernels.ranking import order_of, rank_ways, ranked_ways
+from gpusched_dsl.policies.kernels.ranking import list_ways, order_rows, rank_ways
 from gpusched_dsl.policies.rules import FINISH_CODES, NODE_ODDS, PLACE_CODES
 from gpusched_dsl.policies.workload import Floats, Instructions, Ints
 
 SMALL = 1e-9  # odds are inverse to at least this cost
-
-
-@dataclass(frozen=True, eq=False)
-class Read:
-    """Instructions, and the first key of the queue for every job (NaN where it does not queue): its pressure."""
-
-    instructions: Instructions
-    pressure: Floats
 
 
 def binds_nodes(policy: CheckedPolicy) -> bool:
@@ -38,7 +28,7 @@ def binds_nodes(policy: CheckedPolicy) -> bool:
     return node in names
 
 
-def instructions_of(policy: CheckedPolicy, cluster: Cluster, store: Store, limits: Limits) -> Read:
+def instructions_of(policy: CheckedPolicy, cluster: Cluster, store: Store, limits: Limits) -> Instructions:
     """The policy's lines for one decision. Raises DiagnosticError as evaluation does."""
     return _Lines(policy, cluster, store, limits).run()
 
@@ -49,23 +39,20 @@ class _Lines:
         self.ev = Evaluator(policy.model, store, limits)
         self.job = policy.order.indexing.variables[0]
 
-    def run(self) -> Read:
+    def run(self) -> Instructions:
         policy, work = self.policy, self.work
         domain = self.ev.index_domain(policy.order.indexing, policy.order.span)
         queued = np.searchsorted(self.cluster.jobs, domain.columns()[0])
         frame = Frame(len(queued), {self.job: self.cluster.jobs[queued]})
         keys = self._keys(policy.order, frame)
-        pressure = np.full(len(self.cluster.jobs), np.nan)
-        if keys.shape[1]:
-            pressure[queued] = -keys[:, 0]
         choose = self._ranks(policy.choose, frame)
         otherwise = self._ranks(policy.otherwise, frame)
         if policy.choose is None:
             choose, otherwise = otherwise, choose
-        ranked, preferred = ranked_ways(choose, otherwise, work.first_way)
+        ranked, preferred = list_ways(work.first_way, choose, otherwise)
         place_draw = policy.draws.get("place")
-        found = Instructions(
-            order=queued[order_of(keys)],
+        return Instructions(
+            order=queued[order_rows(keys, np.ones(len(keys), dtype=np.int64))],
             choose_rank=choose,
             otherwise_rank=otherwise,
             ranked=ranked,
@@ -78,7 +65,6 @@ class _Lines:
             node_list=1 if place_draw is None else self._count(place_draw.count),
             node_odds=NODE_ODDS["" if place_draw is None else place_draw.odds],
         )
-        return Read(found, pressure)
 
     def _keys(self, ranking: CheckedRanking, frame: Frame) -> Floats:
         """A column for each key, smaller is better."""
@@ -91,23 +77,21 @@ class _Lines:
     def _ranks(self, ranking: CheckedRanking | None, jobs: Frame) -> Ints:
         """The rank of each way among those of its job, NEVER where the line does not list it."""
         ways = len(self.work.job)
-        listed = np.zeros(ways, dtype=np.bool_)
+        listed = np.zeros(ways, dtype=np.int64)
         if ranking is None:
-            return rank_ways(np.zeros((ways, 0)), listed, self.work.first_way)
+            return rank_ways(self.work.first_way, np.zeros((ways, 0)), listed)
         frame = self.ev.expand(jobs, ranking.indexing, ranking.span).frame
         row, way = self._ways_of(ranking, frame)
         keys = self._keys(ranking, frame)
         table = np.zeros((ways, keys.shape[1]))
-        table[way], listed[way] = keys[row], True
-        return rank_ways(table, listed, self.work.first_way)
+        table[way], listed[way] = keys[row], 1
+        return rank_ways(self.work.first_way, table, listed)
 
     def _ways_of(self, ranking: CheckedRanking, frame: Frame) -> tuple[Codes, Codes]:
         """Rows of the frame and the ways that each names: one, or one for each kind that it leaves open."""
         cluster = self.cluster
         bound: dict[str, IndexVar] = {v.name: v for v in ranking.indexing.variables}
         own = [v.name for v in cluster.placement.indices]
-        skipped = {cluster.job_at, cluster.node_at, cluster.type_at}
-        rest = [at for at in range(len(own)) if at not in skipped]
         named = own[cluster.type_at] if cluster.type_at is not None else own[cluster.node_at]
         extra = [name for name in bound if name not in own]
         kind = bound.get(extra[0] if extra else named)
@@ -125,9 +109,9 @@ class _Lines:
             counts = np.searchsorted(labels, column(kind), side="right") - first
             row = np.repeat(np.arange(frame.size), counts)
             number = by_label[np.repeat(first, counts) + ranges(counts)]
-        known = Tuples((None,) * (2 + len(rest)), (self.work.job, self.work.kind, *(cluster.ways[at] for at in rest)))
         job = np.searchsorted(cluster.jobs, column(self.job))
-        way = known.locate((job[row], number, *(column(bound[own[at]])[row] for at in rest)))
+        rest = [column(bound[own[at]])[row] for at in cluster.rest_at]
+        way = cluster.way_of(job[row], number, rest)
         kept = way >= 0
         return row[kept], way[kept]
 

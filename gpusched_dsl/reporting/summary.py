@@ -39,17 +39,21 @@ def size_text(of: Problem | Size) -> str:
 
 def status_text(status: Status, reason: str, has_point: bool) -> str:
     """The status with what it means where the word alone does not say."""
+    what = f"stopped by {LIMITS.get(reason, reason or 'a limit')}"
     match status:
         case Status.OPTIMAL:
             return "optimal"
+        case Status.FEASIBLE:
+            return "feasible: the plan of a policy, checked by the model" + (f"; {what}" if reason else "")
+        case Status.BROKEN:
+            return "broken: the plan of the policy breaks constraints of the model"
         case Status.INFEASIBLE:
             return "infeasible: no values satisfy all constraints"
         case Status.UNBOUNDED:
             return "unbounded: the objective can be improved without end"
         case Status.INFEASIBLE_OR_UNBOUNDED:
             return "infeasible or unbounded: the solver could not tell which"
-    what = LIMITS.get(reason, reason or "a limit")
-    return f"limit: stopped by {what}" + ("; the best solution found is shown" if has_point else " before any solution")
+    return f"limit: {what}" + ("; the best solution found is shown" if has_point else " before any solution")
 
 
 def advice(status: Status, reason: str, has_point: bool) -> list[str]:

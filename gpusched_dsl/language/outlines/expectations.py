@@ -16,7 +16,7 @@ from gpusched_dsl.language.scenarios.scenario import CheckedScenario, HasScenari
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.units import DIMENSIONLESS, UNITS, Unit, convertible, factor, unit_of
 
-STATUSES = ("optimal", "infeasible", "unbounded", "infeasible_or_unbounded", "limit")
+STATUSES = ("optimal", "feasible", "broken", "infeasible", "unbounded", "infeasible_or_unbounded", "limit")
 
 
 @dataclass(frozen=True, slots=True)

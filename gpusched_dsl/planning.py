@@ -1,0 +1,163 @@
+"""Policies as a backend: the plan is fixed in the model, a solver finds what it leaves open, the model's rows judge it.
+
+The result is that of a solve, but for its status: `feasible` (checked, nothing proved), or `broken` where the plan
+breaks rows of the model; the rows that would have to give way are told then.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import numpy as np
+
+from gpusched_dsl.backends.driver import solve_problem
+from gpusched_dsl.backends.protocol import Backend, Capabilities, Monitor, Session, SolveOptions
+from gpusched_dsl.backends.solved import Solved
+from gpusched_dsl.building import Built
+from gpusched_dsl.compiling.fixing import Given
+from gpusched_dsl.compiling.grounding import ground
+from gpusched_dsl.compiling.symmetry.full_size import full_size
+from gpusched_dsl.explaining.clock import Clock
+from gpusched_dsl.explaining.findings import relaxation_text
+from gpusched_dsl.explaining.relaxation import relaxations
+from gpusched_dsl.folding import Entries, solve_built
+from gpusched_dsl.ir.answer import Status
+from gpusched_dsl.ir.domains import Tuples
+from gpusched_dsl.ir.problem import Floats, Problem
+from gpusched_dsl.language.checked_policy import CheckedPolicy
+from gpusched_dsl.language.diagnostics import Diagnostic, Severity
+from gpusched_dsl.policies.deciding import Decision, decide
+from gpusched_dsl.reporting.points import OUTSIDE, codes_of, entries_of_point
+
+WHY_SECONDS = 10.0  # for finding out which rows a plan breaks
+
+
+class PolicyBackend:
+    """Stands in results for the policy that made the plan; it solves nothing by itself."""
+
+    capabilities = Capabilities(duals=False)
+
+    def __init__(self, name: str, judge: Backend) -> None:
+        self.name, self.judge = name, judge
+
+    def versions(self) -> dict[str, str]:
+        from importlib.metadata import version
+
+        return {**self.judge.versions(), "numba": version("numba"), "numpy": np.__version__}
+
+    def open(self, problem: Problem) -> Session:
+        raise TypeError(f"`{self.name}` is a policy: it makes plans for models, not for problems")
+
+
+def solve_by_policy(
+    built: Built,
+    policy: CheckedPolicy,
+    backend: Backend | str = "highs",
+    options: SolveOptions | None = None,
+    start: Entries | None = None,
+    monitor: Monitor | None = None,
+) -> tuple[Solved, tuple[Diagnostic, ...]]:
+    """The plan of a policy, completed by `backend` and checked and priced by the model; and warnings.
+
+    `start` is the plan before, for policies that `keep running`. `options.seed` seeds every draw; the time limit is for
+    the policy and for completing its plan each. Raises DiagnosticError as `decide` and `solve_problem` do.
+    """
+    began = time.perf_counter()
+    asked = options or SolveOptions()
+    limit = None if asked.time_limit is None else began + asked.time_limit
+
+    def stop() -> bool:
+        over = limit is not None and time.perf_counter() > limit
+        return over or (monitor is not None and monitor.stop_requested)
+
+    store, limits = built.instance.store, built.permissions.limits()
+    running = None if start is None else _given(built, policy, start)
+    decision = decide(policy, store, limits, asked.seed, running, stop)
+    problem = ground(built.scenario.model, store, limits, decision.values)
+    solved = solve_problem(problem, backend, replace(asked, gap=0.0), None, monitor)
+    solved.close()
+    told: tuple[Diagnostic, ...] = ()
+    if solved.status is Status.INFEASIBLE:
+        told = (_broken(policy, problem, solved.backend),)
+    return _as_plan(built, policy, solved, decision, asked), told
+
+
+def with_bound(
+    built: Built,
+    solved: Solved,
+    backend: Backend | str = "highs",
+    options: SolveOptions | None = None,
+    monitor: Monitor | None = None,
+) -> Solved:
+    """The same result with the bound that a solver proves for the whole problem, starting from the plan.
+
+    Raises DiagnosticError as `solve_built` does.
+    """
+    start = None if solved.point is None else entries_of_point(solved.problem, solved.point)
+    proved, _ = solve_built(built, backend, options, start, monitor)
+    proved.close()
+    objectives = tuple(
+        replace(own, bound=other.bound) for own, other in zip(solved.objectives, proved.objectives, strict=True)
+    )
+    statistics = {**solved.statistics, "bound_seconds": proved.load_seconds + proved.solve_seconds}
+    return replace(solved, objectives=objectives, statistics=statistics)
+
+
+def _as_plan(built: Built, policy: CheckedPolicy, solved: Solved, decision: Decision, options: SolveOptions) -> Solved:
+    """What was proved of the plan's problem is nothing about the model: no bound, and another status."""
+    status, reason = solved.status, solved.reason
+    if solved.point is not None:
+        status, reason = Status.FEASIBLE, "interrupt" if decision.stopped else ""
+    elif status is Status.INFEASIBLE:
+        status = Status.BROKEN
+    objectives = tuple(replace(o, bound=None, status=None if o.status is None else status) for o in solved.objectives)
+    folded = built.folded
+    return replace(
+        solved,
+        backend=PolicyBackend(policy.name, solved.backend),
+        options=options,
+        status=status,
+        reason=reason,
+        objectives=objectives,
+        row_duals=None,
+        reduced_costs=None,
+        solve_seconds=decision.seconds,
+        load_seconds=solved.load_seconds + solved.solve_seconds,
+        statistics={**decision.statistics, "price": decision.price, "judge_seconds": solved.solve_seconds},
+        session=None,
+        size=full_size(folded.quotient) if folded is not None else None,
+    )
+
+
+def _broken(policy: CheckedPolicy, problem: Problem, backend: Backend) -> Diagnostic:
+    """Which rows the plan breaks: the least that would have to give way."""
+    everything = np.ones(problem.rows, dtype=np.bool_)
+    found = relaxations(problem, everything, everything, backend, Clock(WHY_SECONDS))
+    notes = (f"the least that would have to give way: {relaxation_text(problem, found[0])}",) if found else ()
+    return Diagnostic(
+        "GSM4015",
+        f"the plan of `{policy.name}` breaks constraints of the model",
+        policy.span,
+        "this policy",
+        notes=notes,
+        help="choose options of the model that the policy keeps to, or another policy",
+        severity=Severity.WARNING,
+    )
+
+
+def _given(built: Built, policy: CheckedPolicy, start: Entries) -> dict[str, Given]:
+    """Labelled values as codes; labels that are no elements (jobs that have left) are left out."""
+    model, store = built.scenario.model, built.instance.store
+    found: dict[str, Given] = {}
+    for name, entries in start.items():
+        variable = model.variables.get(name)
+        if variable is None or not entries:
+            continue
+        components = tuple(store.component(v.type) for v in variable.indexing.variables)
+        domain = Tuples(components, (np.zeros(0, dtype=np.int64),) * len(components))
+        codes = codes_of(domain, [labels for labels, _ in entries])
+        values: Floats = np.array([value for _, value in entries], dtype=np.float64)
+        known = np.logical_and.reduce([c != OUTSIDE for c in codes]) if codes else np.ones(len(values), dtype=np.bool_)
+        found[name] = Given(tuple(c[known] for c in codes), values[known])
+    return found

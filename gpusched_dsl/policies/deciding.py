@@ -1,0 +1,101 @@
+"""What a policy decides on a built instance: values of the variables that its plan is made of."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from gpusched_dsl.compiling.evaluate import Evaluator
+from gpusched_dsl.compiling.fixing import Given
+from gpusched_dsl.compiling.limits import Limits
+from gpusched_dsl.compiling.store import Store
+from gpusched_dsl.language.checked import Core
+from gpusched_dsl.language.checked_policy import CheckedPolicy
+from gpusched_dsl.policies.cluster import Cluster, cluster_of
+from gpusched_dsl.policies.engine import Settings, never, run
+from gpusched_dsl.policies.improving import UNLIMITED
+from gpusched_dsl.policies.instructions import binds_nodes, instructions_of
+from gpusched_dsl.policies.kernels.pinning import pin
+from gpusched_dsl.policies.kernels.pricing import PRICES
+from gpusched_dsl.policies.workload import Schedule, empty_schedule
+
+Stop = Callable[[], bool]
+CHOSEN = 0.5  # a binary above this is 1
+LISTED = 10  # jobs that a move looks at where its length is not stated
+
+
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """The plan of a policy as values of variables, and how it came about.
+
+    `price` is what the engine took the plan to cost, NaN where it does not price; the model prices it again.
+    `statistics` are counts and seconds, such as `iterations` and `compile_seconds`.
+    """
+
+    values: Mapping[str, Given]
+    seconds: float
+    price: float = float("nan")
+    statistics: Mapping[str, float] = field(default_factory=dict)
+    stopped: bool = False
+
+
+def decide(
+    policy: CheckedPolicy,
+    store: Store,
+    limits: Limits,
+    seed: int = 0,
+    running: Mapping[str, Given] | None = None,
+    stop: Stop | None = None,
+) -> Decision:
+    """The plan of a policy. `running` is the plan before, whose jobs stay where the policy says `keep running`.
+
+    Raises DiagnosticError as evaluation does, and where the placement does not say what is needed (GSM3016).
+    """
+    began = time.perf_counter()
+    cluster = cluster_of(policy.model, store, limits, nodes_differ=binds_nodes(policy))
+    instructions = instructions_of(policy, cluster, store, limits)
+    settings = settings_of(policy, store, limits)
+    initial = None
+    if running is not None and any(rule.name == "running" for rule in policy.keep):
+        initial = schedule_from(cluster, running)
+    outcome = run(cluster.work, instructions, settings, seed, initial, stop or never)
+    codes = cluster.entries(outcome.schedule.node, outcome.schedule.way)
+    values = {cluster.placement.variable: Given(codes, np.ones(len(codes[0])))}
+    return Decision(
+        values,
+        time.perf_counter() - began,
+        outcome.price,
+        {"iterations": float(outcome.iterations), "compile_seconds": outcome.compile_seconds},
+        outcome.stopped,
+    )
+
+
+def settings_of(policy: CheckedPolicy, store: Store, limits: Limits) -> Settings:
+    """How often, how many and by which price: the numbers in a policy's last lines."""
+    ev = Evaluator(policy.model, store, limits)
+
+    def whole(core: Core | None, otherwise: int) -> int:
+        return otherwise if core is None else max(0, round(ev.number(core)))
+
+    return Settings(
+        iterations=whole(policy.repeat, 0),
+        keep=max(1, whole(policy.improve, 1)),
+        improve=max(1, whole(policy.improve, 1)),
+        price=policy.kept if policy.kept in PRICES else "total",
+        moves=tuple((m.text, whole(m.arguments[0] if m.arguments else None, LISTED)) for m in policy.moves),
+        rounds=UNLIMITED if policy.all_rounds else whole(policy.rounds, 1),
+        controllers=max(1, whole(policy.split, 1)),
+    )
+
+
+def schedule_from(cluster: Cluster, plan: Mapping[str, Given]) -> Schedule:
+    """The schedule of a plan that was made before; what it says of jobs and nodes that are not here is left out."""
+    schedule = empty_schedule(cluster.work)
+    given = plan.get(cluster.placement.variable)
+    if given is not None:
+        chosen = given.values > CHOSEN
+        pin(cluster.work, schedule, *cluster.running([c[chosen] for c in given.codes]))
+    return schedule

@@ -1,0 +1,103 @@
+"""Policies by name: those of a text and its imports, and those of the standard library for the same model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from gpusched_dsl.language import tree
+from gpusched_dsl.language.checked import CheckedModel
+from gpusched_dsl.language.checked_policy import CheckedPolicy
+from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, Diagnostics, did_you_mean
+from gpusched_dsl.language.outlines.policies import check_policy
+from gpusched_dsl.language.workspace import Workspace, load_workspace
+
+_DECLARED = re.compile(r"^policy\s+(\w+)", re.MULTILINE)
+
+
+def library_folder() -> Path:
+    """The folder of the policies that come with the package."""
+    import gpusched_dsl.models
+
+    return Path(gpusched_dsl.models.__path__[0]) / "policies"
+
+
+@cache
+def _library_files() -> dict[Path, frozenset[str]]:
+    """The files of the library with the names of their policies."""
+    files = sorted(library_folder().glob("*.gsm"))
+    return {path: frozenset(_DECLARED.findall(path.read_text(encoding="utf-8"))) for path in files}
+
+
+@cache
+def library(path: Path) -> Workspace:
+    """One file of the library with what it imports; raises DiagnosticError if it was damaged."""
+    found = Diagnostics()
+    workspace = load_workspace(path, found)
+    found.raise_if_errors()
+    return workspace
+
+
+def model_chain(workspace: Workspace, name: str) -> list[str]:
+    """A model and all that it extends, the newest first."""
+    chain = [name]
+    while (block := workspace.models.get(chain[-1])) is not None and block.extends is not None:
+        if block.extends.text in chain:
+            break
+        chain.append(block.extends.text)
+    return chain
+
+
+def policies_for(workspace: Workspace, model: str) -> Iterator[tuple[Workspace, tree.Policy]]:
+    """The policies for a model: those of the text first, then those of the library that no name of the text hides."""
+    chain = model_chain(workspace, model)
+    seen: set[str] = set()
+    for place in (workspace, *_libraries()):
+        for name, policy in place.policies.items():
+            if name not in seen and policy_model(place, policy) in chain:
+                seen.add(name)
+                yield place, policy
+
+
+def policy_model(workspace: Workspace, policy: tree.Policy) -> str | None:
+    """The name of the model that a policy, or the nearest one that it extends, is for."""
+    seen: set[str] = set()
+    at: tree.Policy | None = policy
+    while at is not None and at.name.text not in seen:
+        if at.model is not None:
+            return at.model.text
+        seen.add(at.name.text)
+        at = None if at.extends is None else workspace.policies.get(at.extends.text)
+    return None
+
+
+def _libraries() -> Iterator[Workspace]:
+    for path in _library_files():
+        yield library(path)
+
+
+def is_policy(workspace: Workspace, name: str) -> bool:
+    """Whether a name is that of a policy, of the text or of the library, whichever model it is for."""
+    return name in workspace.policies or any(name in names for names in _library_files().values())
+
+
+def policy_named(workspace: Workspace, name: str, model: CheckedModel) -> CheckedPolicy:
+    """The policy of that name, checked against a model with its options.
+
+    Raises DiagnosticError: GSM4016 there is none for this model, else with all that is wrong in its text.
+    """
+    known = {policy.name.text: (place, policy) for place, policy in policies_for(workspace, model.name)}
+    if name not in known:
+        elsewhere = is_policy(workspace, name)
+        message = f"there is no policy `{name}` for the model `{model.name}`"
+        notes = (f"`{name}` is a policy for another model",) if elsewhere else ()
+        listed = f"its policies are {', '.join(f'`{n}`' for n in known)}" if known else "the model has no policies"
+        raise DiagnosticError([Diagnostic("GSM4016", message, notes=notes, help=did_you_mean(name, known) or listed)])
+    place, policy = known[name]
+    found = Diagnostics()
+    checked = check_policy(place, policy, found, model)
+    found.raise_if_errors()
+    assert isinstance(checked, CheckedPolicy)
+    return checked
