@@ -1,12 +1,19 @@
-"""A policy with its inheritance resolved and its expressions checked against a model."""
+"""A policy with its inheritance resolved and its expressions checked against a model.
+
+Two names belong to the time of the decision: `now`, and `remaining[j]`, the fraction of a job's work that is left.
+They are `let`s of `CheckedPolicy.model` with the constants 0 and 1, unless model or policy declare them, so the
+ordinary evaluator knows them; `at` gives the same policy at another time.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from gpusched_dsl.language.checked import CheckedLet, CheckedModel, Core, IndexingCore
+from gpusched_dsl.language.checked import CheckedLet, CheckedModel, Constant, Core, IndexingCore, IndexVar
 from gpusched_dsl.language.source import Span
+
+NOW, REMAINING = "now", "remaining"
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,12 +26,14 @@ class CheckedKey:
 class CheckedRanking:
     """`order`, `choose`, `otherwise`: what is listed, with its condition, and by which keys, the first one first.
 
-    `names` are those of the indices in the order in which the indexing binds them.
+    The indices that the indexing binds have the names and types of the placement's, except for `node_type`: an index
+    beside those, which is the type of node that a way is for.
     """
 
     span: Span
     indexing: IndexingCore
     keys: tuple[CheckedKey, ...]
+    node_type: IndexVar | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +55,10 @@ class CheckedRule:
 
 @dataclass(frozen=True, slots=True)
 class CheckedDraw:
-    """`randomise order|choose|place`: `probability` of a swap, or `count` of the list drawn from and its `odds`."""
+    """`randomise order|choose|place`: `probability` of a swap, or `count` of the list drawn from and its `odds`.
+
+    `probability` and the `count` of `choose` are for one job, bound as by `order`; that of `place` is one number.
+    """
 
     target: str
     span: Span
@@ -56,10 +68,19 @@ class CheckedDraw:
 
 
 @dataclass(frozen=True, slots=True)
+class PolicyLine:
+    """Where a line of a policy is written: its text, and the name of the policy that has it, be it an inherited one."""
+
+    span: Span
+    policy: str
+
+
+@dataclass(frozen=True, slots=True)
 class CheckedPolicy:
     """The lines of a policy after inheritance. `model` has the policy's own `let`s beside its own.
 
     Jobs are bound by `order` (the name of the placement's job index); `choose` and `otherwise` see it.
+    `lines` tells of each line where it comes from, by its words: `order`, `randomise place`, `let pressure`.
     """
 
     name: str
@@ -75,6 +96,19 @@ class CheckedPolicy:
     keep: tuple[CheckedRule, ...] = ()
     draws: Mapping[str, CheckedDraw] = field(default_factory=dict)
     repeat: Core | None = None
-    kept: str = ""  # `keep best KEPT`: an objective of the model or a price of the engine
+    kept: str = ""  # `keep best KEPT`: an objective or term of the model, else a price of the engine
     improve: Core | None = None  # how many of the best schedules
+    rounds: Core | None = None  # how often moves are tried on each; None: once, or `all_rounds`
+    all_rounds: bool = False  # until no move improves
     moves: tuple[CheckedRule, ...] = ()
+    split: Core | None = None  # how many controllers share jobs and nodes, dealt round robin
+    lines: Mapping[str, PolicyLine] = field(default_factory=dict)
+
+
+def at(policy: CheckedPolicy, now: float) -> CheckedPolicy:
+    """The policy at another time than 0, in the unit of its `now`; the same where the model has a `now` of its own."""
+    clock = policy.model.lets.get(NOW)
+    if clock is None or clock.span != policy.span or not isinstance(clock.value, Constant):
+        return policy
+    lets = {**policy.model.lets, NOW: replace(clock, value=replace(clock.value, value=float(now)))}
+    return replace(policy, model=replace(policy.model, lets=lets))

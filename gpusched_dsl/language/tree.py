@@ -624,10 +624,12 @@ class File:
     """One parsed text.
 
     `lost` are the names of blocks and declarations that a syntax error keeps out of `blocks`: a reference to one of
-    them needs no complaint of its own. `unread` is true when nothing of the text could be read.
+    them needs no complaint of its own. `damaged` are the blocks that lack a statement for the same reason: that they
+    lack something needs none either. `unread` is true when nothing of the text could be read.
     """
 
     source: Source
     blocks: tuple[Block, ...]
     lost: tuple[Identifier, ...] = ()
+    damaged: tuple[Identifier, ...] = ()
     unread: bool = False

@@ -57,6 +57,11 @@ class Workspace:
         """The names of blocks and declarations that could not be read for syntax errors."""
         return {name.text: name.span for file in self.files for name in file.lost}
 
+    @property
+    def damaged(self) -> frozenset[str]:
+        """The names of blocks of which a statement could not be read."""
+        return frozenset(name.text for file in self.files for name in file.damaged)
+
     def may_hold(self, name: str) -> bool:
         """Whether a block of this name may stand in what could not be read (which has been reported)."""
         return self.incomplete or name in self.lost

@@ -1,4 +1,4 @@
-"""Tests, policies and online blocks: what is understood of them, and every name that does not fit."""
+"""Tests and online blocks: what is understood of them, and every name that does not fit."""
 
 from __future__ import annotations
 
@@ -36,6 +36,7 @@ model M {
   }
   constraint some: sum[j in Jobs, (v, g) in Configs] run[j, v, g] >= 1;
   constraint lit: sum[v in Types, h in Slots] on[v, h] >= 0;
+  placement run[j, v, g] { job j; node_type v; uses g of gpus[v]; lasts time[j, v, g]; }
 }
 scenario S for M {
   Jobs = { j1 }; Types = { v1 }; Slots = 1..3;
@@ -43,7 +44,7 @@ scenario S for M {
 }
 model Plain { param limit default 1; var gap >= 0; minimize gap + limit; }
 scenario P for Plain { }
-policy Base for M { order j in Jobs by deadline[j]; }
+policy Base for M { order j in Jobs by deadline[j]; choose (v, g) in Configs by time[j, v, g]; place best_fit; }
 """
 METHODS = ("highs", "scip")
 
@@ -223,89 +224,6 @@ def test_any_method_may_stand_when_none_is_known() -> None:
     found = Diagnostics()
     assert check_test(workspace, workspace.tests["T"], found) is not None
     assert list(found) == []
-
-
-# --- policies --------------------------------------------------------------------------------------------------------
-
-GREEDY = """
-policy Greedy for M {
-  let pressure[j in Jobs] in h = min[(v, g) in Configs] time[j, v, g] - deadline[j];
-  order     j in Jobs by pressure[j] descending, weight[j];
-  choose    (v, g) in Configs where time[j, v, g] < deadline[j] by g * price[v] * time[j, v, g];
-  otherwise (v, g) in Configs by time[j, v, g];
-  place     best_fit, new_node exclusive, best_suboptimal;
-  finish    smaller_type, grow by speedup;
-  keep      running;
-}
-policy Random extends Greedy {
-  let pressure[j in Jobs] in h = -deadline[j];
-  randomise order  swapping with probability 1 / (1 + weight[j] / 1[$/h]);
-  randomise choose from 3 by inverse cost;
-  randomise place  from 2 by idle;
-  repeat 1000 keep best total;
-  improve 10 best with swap_tardy_costly(5), regroup_gpus;
-}
-"""
-
-
-def test_sound_policies() -> None:
-    assert findings(GREEDY) == []
-
-
-@pytest.mark.parametrize(
-    ("rule", "code", "at"),
-    [
-        ("order j in Job by deadline[j];", "GSM1101", "Job"),
-        ("order j in Jobs by dedline[j];", "GSM1101", "dedline"),
-        ('order j in Jobs by "x";', "GSM1204", '"x"'),
-        ("order j in Jobs by delay;", "GSM1211", "delay"),
-        ("order j in Jobs by deadline[j] + weight[j];", "GSM1302", "weight[j]"),
-        ("choose (v, g) in Configs by time[k, v, g];", "GSM1101", "k"),
-        ("order j in Jobs by 1; order j in Jobs by 2;", "GSM1613", "order j in Jobs by 2;"),
-        ("place best_fitt;", "GSM1614", "best_fitt"),
-        ("place smaller_type;", "GSM1614", "smaller_type"),
-        ("place best_fit exclusive;", "GSM1614", "exclusive"),
-        ("place best_fit(3);", "GSM1614", "3"),
-        ("finish grow by cost;", "GSM1614", "cost"),
-        ("keep waiting;", "GSM1614", "waiting"),
-        ("improve 10 best with swap_all(5);", "GSM1614", "swap_all"),
-        ("improve 10 best with faster_type(5, 6);", "GSM1614", "6"),
-        ("improve 10[h] best with faster_type;", "GSM1302", "10[h]"),
-        ("repeat 10 keep worst total;", "GSM1614", "worst total"),
-        ("repeat 10 keep best totl;", "GSM1101", "totl"),
-        ("repeat 10 keep best delay;", "GSM1101", "delay"),
-        ("randomise choose from 3 by inverse price;", "GSM1615", "price"),
-        ("randomise choose from 3 by inverse;", "GSM1615", "inverse"),
-        ("randomise choose from 3[h] by cost;", "GSM1302", "3[h]"),
-        ("let price = 3;", "GSM1103", "price"),
-        ("let a = delay;", "GSM1211", "delay"),
-    ],
-)
-def test_wrong_policies(rule: str, code: str, at: str) -> None:
-    wrong(f"policy Bad for M {{ {rule} }}", code, at)
-
-
-def test_rules_see_the_index_of_an_inherited_order() -> None:
-    assert findings("policy Q extends Base { choose (v, g) in Configs by time[j, v, g]; }") == []
-
-
-def test_policies_may_use_what_the_loop_knows() -> None:
-    assert (
-        findings("policy Q for M { order j in Jobs by deadline[j] - now; otherwise v in Types by remaining[v]; }") == []
-    )
-
-
-@pytest.mark.parametrize(
-    ("text", "code", "at"),
-    [
-        ("policy A extends Bas { }", "GSM1610", "Bas"),
-        ("policy A extends A { }", "GSM1611", "A"),
-        ("policy A { }", "GSM1612", "A"),
-        ("policy A for Mm { }", "GSM1107", "Mm"),
-    ],
-)
-def test_wrong_policy_heads(text: str, code: str, at: str) -> None:
-    wrong(text, code, at)
 
 
 # --- online ----------------------------------------------------------------------------------------------------------

@@ -16,12 +16,17 @@ from gpusched_dsl.language.source import Source
 
 
 def build_file(
-    source: Source, blocks: Iterable[ParseTree], diagnostics: Diagnostics, lost: Iterable[Token] = ()
+    source: Source,
+    blocks: Iterable[ParseTree],
+    diagnostics: Diagnostics,
+    lost: Iterable[Token] = (),
+    damaged: Iterable[Token] = (),
 ) -> tree.File:
     """The syntax tree of a text from the parse trees of its blocks."""
     builder = BlockBuilder(source, diagnostics)
     built = tuple(b for block in blocks if (b := builder.block(block)) is not None)
-    return tree.File(source, built, tuple(builder.identifier(name) for name in (*lost, *builder.too_deep)))
+    names = tuple(builder.identifier(name) for name in (*lost, *builder.too_deep))
+    return tree.File(source, built, names, tuple(builder.identifier(name) for name in damaged))
 
 
 def _deepest(block: ParseTree) -> tuple[int, ParseTree]:

@@ -25,7 +25,7 @@ def parse(source: Source, diagnostics: Diagnostics) -> tree.File:
         if lexed is None:
             return tree.File(source, (), unread=True)
         reading = read_blocks(source, lexed.tokens, diagnostics)
-        return build_file(source, reading.blocks, diagnostics, reading.lost)
+        return build_file(source, reading.blocks, diagnostics, reading.lost, reading.damaged)
 
 
 @contextmanager

@@ -28,7 +28,7 @@ class Reading:
 
     `blocks` are the parse trees; `tokens` those that were read, as the words and signs they are at their place;
     `starts` and `braces` the numbers of the tokens that begin statements and of the braces around statements; `lost`
-    the names whose declarations are left out.
+    the names whose declarations are left out, `damaged` those of blocks of which a statement is left out.
     """
 
     blocks: list[Tree[Token]]
@@ -36,6 +36,7 @@ class Reading:
     starts: set[int]
     braces: set[int]
     lost: list[Token]
+    damaged: list[Token]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,7 @@ class Reader:
         self.open: list[Opened] = []
         self.errors = 0
         self.lost: list[Token] = []
+        self.damaged: list[Token] = []
         self.taken: list[Token] = []
         self.starts: set[int] = set()
         self.braces: set[int] = set()
@@ -85,7 +87,7 @@ class Reader:
                 "GSM1019", f"more than {MAX_ERRORS} syntax errors: the rest is not read", self.span_at(self.at)
             )
             self.abandon()
-        return Reading(self._finish(), self.taken, self.starts, self.braces, self.lost)
+        return Reading(self._finish(), self.taken, self.starts, self.braces, self.lost, self.damaged)
 
     def take(self, token: Token) -> None:
         """Give the next token to the parser."""
@@ -199,10 +201,18 @@ class Reader:
             words = [t for t in self.tokens[self.first : self.first + 3] if t.type != "OVERRIDE"]
             if len(words) > 1 and words[0].type in _NAMING and words[1].type == "NAME":
                 self.lost.append(words[1])
+            self._remember_damage()
             self.driver.cut(self.base)
             while self.open and self.open[-1].index >= self.first:
                 self.open.pop()
             self.between = True
+
+    def _remember_damage(self) -> None:
+        """The block around the statement that is left out lacks it: what it then seems to lack is no other mistake."""
+        around = next((o.index for o in self.open if o.block and o.index < self.first), 0)
+        head = next((i for i in range(around, 0, -1) if self.tokens[i - 1].type in _BLOCKS), None)
+        if head is not None and head < around and self.tokens[head].type == "NAME":
+            self.damaged.append(self.tokens[head])
 
     def skip_statement(self) -> None:
         """Leave out the present statement: up to and with its `;` or block, never the end of the one around it."""
