@@ -559,8 +559,29 @@ class PolicyRule(Statement):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StagePart(Node):
+    """`speed speed[j, t, g];`, `queue submitted[j], weight[j] descending;`, `uses g of gpus[t];`."""
+
+    role: Identifier
+    keys: tuple[Key, ...]
+    of: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyStage(Statement):
+    """`profile plan[j in Jobs, t in Types] over (g, u) in Rungs { ... }`; `verb` is `profile` or `admit`."""
+
+    verb: str
+    name: Identifier
+    indexing: Indexing
+    over: Indexing
+    parts: tuple[StagePart, ...]
+    doc: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Policy(Block):
-    """Statements are `LetDecl` and `PolicyRule`."""
+    """Statements are `LetDecl`, `PolicyStage` and `PolicyRule`."""
 
     name: Identifier
     statements: tuple[Statement, ...]

@@ -23,6 +23,7 @@ class RunBuilder(DeclarationBuilder):
             "data": self._data,
             "solve": self._solve,
             "expect": self._expect,
+            "stage": self._stage,
             "by_keys": self._by_keys,
             "by_rules": self._by_rules,
             "randomise": self._randomise,
@@ -167,17 +168,36 @@ class RunBuilder(DeclarationBuilder):
 
     # --- policies ---------------------------------------------------------------------------------------------------
 
-    def _by_keys(self, children: Children, span: Span) -> tree.PolicyRule:
-        verb, indexing, *keys = children
-        return tree.PolicyRule(
+    def _stage(self, children: Children, span: Span) -> tree.PolicyStage:
+        verb, name, indexing, doc, over, *parts = children
+        index_list, choices = self.indexing(indexing), self.indexing(over)
+        assert index_list is not None
+        assert choices is not None
+        return tree.PolicyStage(
             span=span,
             verb=str(verb),
-            indexing=self.indexing(indexing),
-            keys=tuple(
-                tree.Key(span=self.span(k), value=self.expr(k.children[0]), descending=k.children[1] is not None)
-                for k in keys
-                if isinstance(k, Tree)
-            ),
+            name=self.identifier(name),
+            indexing=index_list,
+            over=choices,
+            parts=tuple(self._stage_part(p) for p in parts if isinstance(p, Tree)),
+            doc=self.doc(doc),
+        )
+
+    def _stage_part(self, part: ParseTree) -> tree.StagePart:
+        role, *keys, of = part.children
+        return tree.StagePart(
+            span=self.span(part), role=self.identifier(role), keys=self._keys(keys), of=self.optional(of)
+        )
+
+    def _by_keys(self, children: Children, span: Span) -> tree.PolicyRule:
+        verb, indexing, *keys = children
+        return tree.PolicyRule(span=span, verb=str(verb), indexing=self.indexing(indexing), keys=self._keys(keys))
+
+    def _keys(self, keys: Children) -> tuple[tree.Key, ...]:
+        return tuple(
+            tree.Key(span=self.span(k), value=self.expr(k.children[0]), descending=k.children[1] is not None)
+            for k in keys
+            if isinstance(k, Tree)
         )
 
     def _by_rules(self, children: Children, span: Span) -> tree.PolicyRule:
