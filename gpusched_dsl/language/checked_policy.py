@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from gpusched_dsl.language.checked import CheckedLet, CheckedModel, Constant, Core, IndexingCore, IndexVar
+from gpusched_dsl.language.checked_stage import CheckedStage
 from gpusched_dsl.language.source import Span
 
 NOW, REMAINING = "now", "remaining"
@@ -89,6 +90,7 @@ class CheckedPolicy:
     order: CheckedRanking
     doc: str | None = None
     lets: Mapping[str, CheckedLet] = field(default_factory=dict)
+    stages: tuple[CheckedStage, ...] = ()  # in the order in which they are solved; `model.params` has their results
     choose: CheckedRanking | None = None
     otherwise: CheckedRanking | None = None
     place: tuple[CheckedRule, ...] = ()

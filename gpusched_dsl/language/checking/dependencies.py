@@ -10,7 +10,7 @@ from gpusched_dsl.language import tree
 from gpusched_dsl.language.diagnostics import Diagnostics, Label
 from gpusched_dsl.language.source import Span
 
-Ordered: TypeAlias = tree.SetDecl | tree.ParamDecl | tree.LetDecl | tree.VarDecl | tree.RandomDecl
+Ordered: TypeAlias = tree.SetDecl | tree.ParamDecl | tree.LetDecl | tree.VarDecl | tree.RandomDecl | tree.PolicyStage
 Needs: TypeAlias = Mapping[str, Mapping[str, Span]]
 
 
@@ -22,16 +22,19 @@ class Order:
     circular: Mapping[str, Span]
 
 
-def order(declarations: list[Ordered], diagnostics: Diagnostics) -> Order:
+def order(declarations: list[Ordered], diagnostics: Diagnostics, also: Mapping[str, str] | None = None) -> Order:
     """Sort declarations by what they need, keeping the order of the text where that is possible.
 
-    The bounds of a variable are left out: they are read when everything else is known.
+    The bounds of a variable are left out: they are read when everything else is known. `also` are further names that
+    declarations give, with the name of the declaration that gives them.
     """
+    given_by = also or {}
     by_name = {d.name.text: d for d in declarations}
     needs: dict[str, dict[str, Span]] = {}
     for name, declaration in by_name.items():
         needs[name] = {}
-        for used, span in _names_in(_definition(declaration), frozenset()):
+        for word, span in _names_in(_definition(declaration), frozenset()):
+            used = given_by.get(word, word)
             if used in by_name:
                 needs[name].setdefault(used, span)
     if _already_ordered(needs):
@@ -133,6 +136,8 @@ def _definition(declaration: Ordered) -> list[object]:
             return [indexing]
         case tree.RandomDecl(indexing=indexing, distribution=distribution):
             return [indexing, distribution]
+        case tree.PolicyStage(indexing=indexing, over=over, parts=parts):
+            return [indexing, over, parts]
 
 
 def _names_in(part: object, bound: frozenset[str]) -> Iterator[tuple[str, Span]]:

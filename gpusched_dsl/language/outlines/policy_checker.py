@@ -10,6 +10,7 @@ from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import (
     CheckedLet,
     CheckedModel,
+    CheckedParam,
     Constant,
     Core,
     IndexingCore,
@@ -26,6 +27,7 @@ from gpusched_dsl.language.checked_policy import (
     CheckedRanking,
     CheckedRule,
 )
+from gpusched_dsl.language.checked_stage import CheckedStage
 from gpusched_dsl.language.checking import EMPTY, Binding, ExpressionChecker, Scope, Symbols
 from gpusched_dsl.language.checking.conversion import unit_in
 from gpusched_dsl.language.checking.declarations import check_let
@@ -34,6 +36,7 @@ from gpusched_dsl.language.checking.symbols import Slot, slots_of
 from gpusched_dsl.language.diagnostics import Diagnostics, Label, did_you_mean
 from gpusched_dsl.language.outlines.policy_lines import Lines
 from gpusched_dsl.language.outlines.policy_names import decisions_of, extra_name, fits_order, fits_ways
+from gpusched_dsl.language.outlines.policy_stages import check_stage, result_names
 from gpusched_dsl.language.outlines.rules import ADDED_AFTER, PRICES, RULES, WEIGHTS, RuleShape, known_rules
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.units import DIMENSIONLESS, UNITS
@@ -55,6 +58,7 @@ class PolicyChecker:
         self.checker = ExpressionChecker(self.symbols, diagnostics)
         self.decisions = decisions_of(model)
         self.queue = self._queue()  # the job, known to all lines after `order`
+        self.stages: list[CheckedStage] = []
         self.found: dict[str, Any] = {"draws": {}}
         self.verbs: dict[str, Callable[[tree.PolicyRule], None]] = {
             "order": self._order,
@@ -81,9 +85,14 @@ class PolicyChecker:
         return CheckedPolicy(
             name=policy.name.text,
             span=policy.name.span,
-            model=replace(self.model, lets={n: v for n, v in self.symbols.values.items() if isinstance(v, CheckedLet)}),
+            model=replace(
+                self.model,
+                lets={n: v for n, v in self.symbols.values.items() if isinstance(v, CheckedLet)},
+                params={n: v for n, v in self.symbols.values.items() if isinstance(v, CheckedParam)},
+            ),
             doc=policy.doc,
             lets=lets,
+            stages=tuple(self.stages),
             lines=lines.written,
             **self.found,
         )
@@ -160,34 +169,55 @@ class PolicyChecker:
                 self.symbols.values[name] = let
 
     def _lets(self, span: Span, lines: Lines) -> dict[str, CheckedLet]:
-        declared: list[tree.LetDecl] = []
-        for let in lines.lets.values():
-            taken = self.symbols.span_of(let.name.text)
-            if taken is None:
-                declared.append(let)
-                continue
-            self.diagnostics.error(
-                "GSM1103",
-                f"`{let.name.text}` is declared twice",
-                let.name.span,
-                "again",
-                secondary=[Label(taken, "first here")],
-                help="give one of them another name",
-            )
-        self._clock(span, [let.name.text for let in declared])
-        ordered = order([*declared], self.diagnostics)
+        """`let`s, and stages, whose results are parameters, each after all that it needs."""
+        declared: list[tree.LetDecl | tree.PolicyStage] = []
+        results: dict[str, str] = {}
+        names: dict[str, Span] = {}
+        written: list[tree.LetDecl | tree.PolicyStage] = [*lines.lets.values(), *lines.stages.values()]
+        for declaration in written:
+            name = declaration.name
+            own = [] if isinstance(declaration, tree.LetDecl) else result_names(declaration)
+            taken = {n: at for n in (name.text, *own) if (at := self.symbols.span_of(n) or names.get(n)) is not None}
+            for word, first in taken.items():
+                self.diagnostics.error(
+                    "GSM1103",
+                    f"`{word}` is declared twice",
+                    name.span,
+                    "again" if word == name.text else f"`{name.text}` gives it, too",
+                    secondary=[Label(first, "first here")],
+                    help="give one of them another name",
+                )
+            if not taken:
+                declared.append(declaration)
+                results.update(dict.fromkeys(own, name.text))
+                names.update(dict.fromkeys((name.text, *own), name.span))
+        self._clock(span, names)
+        ordered = order([*declared], self.diagnostics, results)
         self.symbols.poisoned.update(ordered.circular)
-        self.symbols.upcoming.update({d.name.text: d.name.span for d in declared})
+        self.symbols.poisoned.update({r: names[r] for r, stage in results.items() if stage in ordered.circular})
+        self.symbols.upcoming.update(names)
         checked: dict[str, CheckedLet] = {}
-        for declaration in ordered.declarations:
-            assert isinstance(declaration, tree.LetDecl)
-            name = declaration.name.text
-            let_core = check_let(self.checker, declaration)
-            if let_core is None or not self.checker.data_only(let_core.value, f"`{name}` of a policy"):
-                self.symbols.poisoned[name] = declaration.name.span
+        for declared_one in ordered.declarations:
+            name = declared_one.name
+            if isinstance(declared_one, tree.PolicyStage):
+                self._stage(declared_one)
+                continue
+            assert isinstance(declared_one, tree.LetDecl)
+            let_core = check_let(self.checker, declared_one)
+            if let_core is None or not self.checker.data_only(let_core.value, f"`{name.text}` of a policy"):
+                self.symbols.poisoned[name.text] = name.span
             else:
-                self.symbols.values[name] = checked[name] = let_core
+                self.symbols.values[name.text] = checked[name.text] = let_core
         return checked
+
+    def _stage(self, node: tree.PolicyStage) -> None:
+        """A problem that is solved before the queue is made; what it tells can be read from here on."""
+        stage = check_stage(self.checker, node)
+        if stage is None:
+            self.symbols.poisoned.update(dict.fromkeys(result_names(node), node.name.span))
+            return
+        self.stages.append(stage)
+        self.symbols.values.update({param.name: param for param in stage.results.values()})
 
     # --- numbers -----------------------------------------------------------------------------------------------------
 

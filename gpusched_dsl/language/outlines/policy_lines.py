@@ -26,9 +26,10 @@ class HasPolicies(HasModels, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """`lets` by name, `rules` by their words (`order`, `randomise place`), `written` by theirs (`let a` for a let)."""
+    """`lets` and `stages` by name, `rules` by their words (`order`, `randomise place`), `written` as `let a`."""
 
     lets: dict[str, tree.LetDecl] = field(default_factory=dict)
+    stages: dict[str, tree.PolicyStage] = field(default_factory=dict)
     rules: dict[str, tree.PolicyRule] = field(default_factory=dict)
     written: dict[str, PolicyLine] = field(default_factory=dict)
 
@@ -62,14 +63,18 @@ def merged(chain: Sequence[tree.Policy], diagnostics: Diagnostics) -> Lines:
     for policy in chain:
         seen: dict[str, Span] = {}
         for statement in policy.statements:
-            if isinstance(statement, tree.LetDecl):
-                words, name = f"let {statement.name.text}", statement.name
+            if isinstance(statement, tree.LetDecl | tree.PolicyStage):
+                verb = "let" if isinstance(statement, tree.LetDecl) else statement.verb
+                words, name = f"{verb} {statement.name.text}", statement.name
                 if words in seen:
                     again = f"`{name.text}` is declared twice"
                     _report(diagnostics, "GSM1103", again, name.span, seen[words], "give one of them another name")
                     continue
                 seen[words] = name.span
-                lines.lets[name.text] = statement
+                if isinstance(statement, tree.LetDecl):
+                    lines.lets[name.text] = statement
+                else:
+                    lines.stages[name.text] = statement
             elif isinstance(statement, tree.PolicyRule):
                 words = words_of(statement)
                 if words in seen:
