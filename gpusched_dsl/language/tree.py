@@ -528,11 +528,15 @@ class Key(Node):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule(Node):
-    """A rule by name with its modifiers: `best_fit`, `new_node exclusive`, `swap_tardy(5)`, `grow by speedup`."""
+    """A rule by name with its modifiers: `best_fit`, `new_node exclusive`, `swap_tardy(5)`, `grow by speedup`.
+
+    `by` is a word, `key` an expression: `sort by time[j, g] descending`. At most one of them is there.
+    """
 
     words: tuple[Identifier, ...]
     arguments: tuple[Expr, ...] = ()
     by: Identifier | None = None
+    key: Key | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -217,11 +217,14 @@ class RunBuilder(DeclarationBuilder):
                 if argument.data in ("setting", "given"):
                     self.diagnostics.error("GSM1025", "the arguments of a rule have no names", self.span(argument))
             given = self.exprs(a for a in plain if a.data not in ("setting", "given"))
+        key = next(iter(self._keys([by])), None)
+        word = key.value if key is not None and not key.descending and isinstance(key.value, tree.Name) else None
         return tree.Rule(
             span=self.span(rule),
             words=self.names(words),
             arguments=given,
-            by=None if by is None else self.identifier(by),
+            by=None if word is None else tree.Identifier(span=word.span, text=word.text),
+            key=key if word is None else None,
         )
 
     def _randomise(self, children: Children, span: Span) -> tree.PolicyRule:
