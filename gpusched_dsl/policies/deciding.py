@@ -20,6 +20,8 @@ from gpusched_dsl.policies.improving import UNLIMITED
 from gpusched_dsl.policies.instructions import binds_nodes, instructions_of
 from gpusched_dsl.policies.kernels.pinning import pin
 from gpusched_dsl.policies.kernels.pricing import PRICES
+from gpusched_dsl.policies.stages import with_stages
+from gpusched_dsl.policies.staying import stay
 from gpusched_dsl.policies.workload import Schedule, empty_schedule
 
 Stop = Callable[[], bool]
@@ -55,6 +57,7 @@ def decide(
     Raises DiagnosticError as evaluation does, and where the placement does not say what is needed (GSM3016).
     """
     began = time.perf_counter()
+    store = with_stages(policy, store, limits)
     cluster = cluster_of(policy.model, store, limits, nodes_differ=binds_nodes(policy))
     instructions = instructions_of(policy, cluster, store, limits)
     settings = settings_of(policy, store, limits)
@@ -62,6 +65,8 @@ def decide(
     if running is not None and any(rule.name == "running" for rule in policy.keep):
         initial = schedule_from(cluster, running)
     outcome = run(cluster.work, instructions, settings, seed, initial, stop or never)
+    if running is not None and any(rule.name == "nodes" for rule in policy.keep):
+        stay(cluster.work, outcome.schedule, schedule_from(cluster, running))
     codes = cluster.entries(outcome.schedule.node, outcome.schedule.way)
     values = {cluster.placement.variable: Given(codes, np.ones(len(codes[0])))}
     return Decision(

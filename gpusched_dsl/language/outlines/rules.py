@@ -47,7 +47,10 @@ FINISH = {
     "grow_by_one by speedup": RuleShape("idle GPUs go, one at a time, to the job of the node that gains most speed"),
     "expand_parts": RuleShape("jobs with a part of a GPU share out what is left of it"),
 }
-KEEP = {"running": RuleShape("jobs that run keep their node and their GPUs until they end")}
+KEEP = {
+    "running": RuleShape("jobs that run keep their node and their GPUs until they end"),
+    "nodes": RuleShape("equal nodes trade places in the plan, so that as many jobs as can be stay on their node"),
+}
 
 _LENGTH = (Parameter("length", "how many jobs of its list a move looks at, the worst first", "all of them"),)
 IMPROVE = {

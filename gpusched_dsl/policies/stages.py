@@ -1,0 +1,151 @@
+"""The problems that a policy solves before its queue is made: `profile` and `admit`, evaluated on a built instance.
+
+Their results become parameters, so that the policy's other lines read them as they read data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from gpusched_dsl.compiling.evaluate import Evaluator
+from gpusched_dsl.compiling.frames import Frame, Mask
+from gpusched_dsl.compiling.limits import Limits
+from gpusched_dsl.compiling.store import Param, Store
+from gpusched_dsl.ir.domains import Codes, Domain
+from gpusched_dsl.ir.matrix import Floats
+from gpusched_dsl.language.checked import Core, IndexVar, RandomRef
+from gpusched_dsl.language.checked_policy import CheckedPolicy
+from gpusched_dsl.language.checked_stage import CheckedStage
+from gpusched_dsl.policies.dynamic_program import admitted
+from gpusched_dsl.policies.kernels.ranking import order_rows
+from gpusched_dsl.policies.laws import Laws
+from gpusched_dsl.policies.profile_stage import NO_RUNG, profile_stage
+
+# What a result reads where its problem or its choice is left out by a condition.
+_ABSENT = {
+    "status": float(NO_RUNG), "cost": np.inf, "time": np.inf, "late": np.inf, "price": 0.0, "switch": np.inf,
+    "first": 0.0, "leaves": np.inf, "runs": 0.0, "amount": 0.0, "taken": 0.0,
+}  # fmt: skip
+_WHOLE = 1e-9
+
+
+def with_stages(policy: CheckedPolicy, store: Store, limits: Limits) -> Store:
+    """The store with the results of all stages of a policy; the same one where it has none.
+
+    Raises DiagnosticError as evaluation does, GSM3017 where the numbers of a stage cannot be.
+    """
+    if not policy.stages:
+        return store
+    found = replace(store, params=dict(store.params))
+    for stage in policy.stages:
+        results = _SOLVE[stage.verb](stage, Evaluator(policy.model, found, limits))
+        found.params.update(results)
+    return found
+
+
+class _Stage:
+    """The frames of a stage: one row for each pair of job and kind of node, one for each choice of a pair."""
+
+    def __init__(self, stage: CheckedStage, ev: Evaluator) -> None:
+        self.stage, self.ev = stage, ev
+        domain = ev.index_domain(stage.indexing, stage.span)
+        self.pairs = ev.domain_frame(stage.indexing, domain)
+        grown = ev.expand(self.pairs, stage.over, stage.span)
+        self.choices, self.pair_of = grown.frame, grown.parents()
+
+    def numbers(self, role: str, frame: Frame, otherwise: float = 0.0) -> Floats:
+        core = self.stage.parts.get(role)
+        return np.full(frame.size, otherwise) if core is None else self._numbers(core, frame)
+
+    def _numbers(self, core: Core, frame: Frame) -> Floats:
+        values = np.array(np.broadcast_to(self.ev.numbers(core, frame), (frame.size,)), dtype=np.float64)
+        self.ev.refuse_where(~np.isfinite(values), "GSM3017", "no finite value", core, frame, "not finite")
+        return values
+
+    def held(self, role: str, frame: Frame, wrong: Callable[[Floats], Mask], what: str) -> Floats:
+        """Numbers of a part, refused where they cannot be."""
+        values = self.numbers(role, frame)
+        core = self.stage.parts.get(role)
+        if core is not None:
+            self.ev.refuse_where(wrong(values), "GSM3017", f"`{role}` {what}", core, frame, what)
+        return values
+
+    def order(self, role: str, variable: IndexVar, elements: Codes) -> Codes:
+        """The places of some elements in the order of the keys of a part, as they stand where it has none."""
+        keys = self.stage.keys.get(role, ())
+        frame = Frame(len(elements), {variable: elements})
+        columns = [self._numbers(key.value, frame) * (-1.0 if key.descending else 1.0) for key in keys]
+        table = np.stack(columns, axis=1) if columns else np.zeros((len(elements), 0))
+        return order_rows(table, np.ones(len(elements), dtype=np.int64))
+
+    def result(self, word: str, frame: Frame, values: Floats) -> tuple[str, Param]:
+        """A parameter that has `values` in the rows of a frame."""
+        declared = self.stage.results[word]
+        domain: Domain = self.ev.index_domain(declared.indexing, declared.span)
+        whole = np.full(domain.size, _ABSENT[word])
+        columns = tuple(np.broadcast_to(frame.columns[v], (frame.size,)) for v in declared.indexing.variables)
+        if frame.size:
+            whole[domain.locate(columns)] = values
+        return declared.name, Param(domain, whole)
+
+
+def _profile(stage: CheckedStage, ev: Evaluator) -> Mapping[str, Param]:
+    at = _Stage(stage, ev)
+    pairs, choices = at.pairs, at.choices
+    length = stage.parts["work"]
+    assert isinstance(length, RandomRef)
+    speed = at.held("speed", choices, lambda v: ~(v > 0), "must be positive")
+    rate = at.held("rate", choices, lambda v: ~(v >= 0), "may not be negative")
+    done = at.held("done", pairs, lambda v: ~(v >= 0), "may not be negative")
+    laws = ev.store.randoms[length.name]
+    law = laws.which[ev.random_position(length, pairs)]
+    found = profile_stage(
+        pairs.size, at.pair_of, speed, rate, Laws.of(laws.laws).take(law), at.numbers("limit", pairs), done,
+        at.numbers("time_left", pairs), at.numbers("shortest", pairs),
+    )  # fmt: skip
+    told = {word: at.result(word, pairs, getattr(found, word)) for word in ("status", "cost", "time", "late")}
+    told |= {word: at.result(word, pairs, getattr(found, word)) for word in ("price", "switch")}
+    told |= {word: at.result(word, choices, getattr(found, word)) for word in ("first", "leaves")}
+    return dict(told.values())
+
+
+def _admit(stage: CheckedStage, ev: Evaluator) -> Mapping[str, Param]:
+    at = _Stage(stage, ev)
+    job, kind = stage.indexing.variables
+    jobs, kinds = (ev.domain(iterator.domain).columns()[0] for iterator in stage.indexing.iterators)
+    of_jobs, of_kinds = Frame(len(jobs), {job: jobs}), Frame(len(kinds), {kind: kinds})
+    amount = at.held("uses", at.choices, _not_whole, "must be a whole number, at least 1")
+    capacity = np.floor(at.numbers("capacity", of_kinds) + _WHOLE).astype(np.int64)
+    wait = at.numbers("wait", of_jobs)
+    job_of, kind_of = _places(jobs, at.choices, job), _places(kinds, at.choices, kind)
+    chosen = admitted(
+        job_of, kind_of, np.rint(amount).astype(np.int64), at.numbers("run", at.choices), wait, capacity,
+        at.order("queue", job, jobs), at.order("kinds", kind, kinds),
+    )  # fmt: skip
+    taken = np.zeros(at.choices.size)
+    taken[chosen[chosen >= 0]] = 1.0
+    given = np.bincount(at.pair_of, weights=taken * amount, minlength=at.pairs.size)
+    return dict(
+        (
+            at.result("runs", of_jobs, (chosen >= 0).astype(np.float64)),
+            at.result("amount", at.pairs, given.astype(np.float64)),
+            at.result("taken", at.choices, taken),
+        )
+    )
+
+
+def _not_whole(values: Floats) -> Mask:
+    return (values < 1 - _WHOLE) | (np.abs(values - np.rint(values)) > _WHOLE)
+
+
+def _places(elements: Codes, frame: Frame, variable: IndexVar) -> Codes:
+    """Where the elements of a frame's column stand in a list of them."""
+    order = np.argsort(elements, kind="stable")
+    column = np.broadcast_to(frame.columns[variable], (frame.size,))
+    return order[np.searchsorted(elements[order], column)]
+
+
+_SOLVE = {"profile": _profile, "admit": _admit}
