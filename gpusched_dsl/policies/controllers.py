@@ -1,0 +1,114 @@
+"""Splits a workload among controllers that know nothing of each other, and puts their schedules together again.
+
+The i-th job and the i-th node belong to controller i mod K, once for all (capacity planning, hierarchical method). A
+job that runs already belongs to the controller of its node. Stocks of kinds are dealt out in the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gpusched_dsl.policies.workload import NEVER, NONE, Instructions, Ints, Schedule, Workload, empty_schedule
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """One controller's part. `jobs`, `nodes`, `ways`: the numbers that its own stand for in the whole."""
+
+    work: Workload
+    instructions: Instructions
+    start: Schedule
+    jobs: Ints
+    nodes: Ints
+    ways: Ints
+
+
+def split(work: Workload, instructions: Instructions, start: Schedule, controllers: int) -> list[Group]:
+    """At most as many groups as there are nodes, so that each has one."""
+    count = max(1, min(controllers, len(work.node_kind)))
+    owner = np.arange(len(work.due)) % count
+    owner[start.node != NONE] = start.node[start.node != NONE] % count
+    return [_group(work, instructions, start, np.flatnonzero(owner == at), at, count) for at in range(count)]
+
+
+def _group(work: Workload, instructions: Instructions, start: Schedule, jobs: Ints, at: int, count: int) -> Group:
+    nodes = np.arange(at, len(work.node_kind), count)
+    job_number = _numbers(jobs, len(work.due))
+    node_number = _numbers(nodes, len(work.node_kind))
+    counts = work.first_way[jobs + 1] - work.first_way[jobs]
+    first_way = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
+    ways = np.arange(first_way[-1]) + np.repeat(work.first_way[jobs] - first_way[:-1], counts)
+    way_number = _numbers(ways, len(work.job))
+    stock = np.where(work.stock == NEVER, NEVER, work.stock // count + (at < work.stock % count))
+    part = work._replace(
+        node_kind=work.node_kind[nodes],
+        stock=stock,
+        due=work.due[jobs],
+        weight=work.weight[jobs],
+        postponed=work.postponed[jobs],
+        first_way=first_way,
+        job=job_number[work.job[ways]],
+        kind=work.kind[ways],
+        size=work.size[ways],
+        time=work.time[ways],
+        rate=work.rate[ways],
+        late=work.late[ways],
+        needs=work.needs[ways],
+        way_at=_translated(work.way_at[jobs], way_number),
+    )
+    order = job_number[instructions.order]
+    lines = instructions._replace(
+        order=order[order != NONE],
+        choose_rank=instructions.choose_rank[ways],
+        otherwise_rank=instructions.otherwise_rank[ways],
+        ranked=_translated(instructions.ranked[ways], way_number),
+        preferred=instructions.preferred[jobs],
+        swap_chance=instructions.swap_chance[jobs],
+        way_list=instructions.way_list[jobs],
+        way_odds=instructions.way_odds[ways],
+    )
+    own = Schedule(
+        node=_translated(start.node[jobs], node_number),
+        way=_translated(start.way[jobs], way_number),
+        gpu=start.gpu[jobs],
+        kind=start.kind[nodes],
+        used=start.used[nodes],
+        jobs=start.jobs[nodes],
+        opened=start.opened[nodes],
+        left=start.left[nodes],
+        spare=start.spare[nodes],
+    )
+    return Group(part, lines, own, jobs, nodes, ways)
+
+
+def merged(work: Workload, groups: Sequence[Group], plans: Sequence[Schedule]) -> Schedule:
+    """The schedules of all groups as one; nodes count as opened in turns, one of each group."""
+    whole = empty_schedule(work)
+    for group, plan in zip(groups, plans, strict=True):
+        whole.node[group.jobs] = _translated(plan.node, group.nodes)
+        whole.way[group.jobs] = _translated(plan.way, group.ways)
+        whole.gpu[group.jobs] = plan.gpu
+        for name in ("kind", "used", "jobs", "opened", "left", "spare"):
+            getattr(whole, name)[group.nodes] = getattr(plan, name)
+    owner = np.empty(len(work.node_kind), np.int64)
+    for at, group in enumerate(groups):
+        owner[group.nodes] = at
+    used = np.flatnonzero(whole.opened != NONE)
+    turns = used[np.lexsort((owner[used], whole.opened[used]))]
+    whole.opened[turns] = np.arange(len(turns))
+    return whole
+
+
+def _numbers(chosen: Ints, total: int) -> Ints:
+    """The new numbers of what is chosen, NONE for the rest."""
+    numbers = np.full(total, NONE)
+    numbers[chosen] = np.arange(len(chosen))
+    return numbers
+
+
+def _translated(numbers: Ints, table: Ints) -> Ints:
+    """Numbers looked up in a table; NONE stays."""
+    return np.where(numbers == NONE, NONE, table[numbers]) if len(table) else np.full(numbers.shape, NONE)

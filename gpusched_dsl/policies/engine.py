@@ -1,0 +1,180 @@
+"""Runs a policy's instructions on a workload: passes, the pool of the best schedules, controllers, moves.
+
+The kernels run in short calls, so that Ctrl-C, a time limit or whoever watches can stop them; how long the calls are
+has no influence on the result. `stop` is asked between calls; the best schedule so far is what a stopped run gives.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from gpusched_dsl.policies.controllers import Group, merged, split
+from gpusched_dsl.policies.kernels.construct import look_up, make_scratch
+from gpusched_dsl.policies.kernels.drawing import make_pool, pooled, randomised
+from gpusched_dsl.policies.kernels.pricing import PRICES, price_by_term
+from gpusched_dsl.policies.verifying import verify
+from gpusched_dsl.policies.workload import Floats, Instructions, Schedule, Workload, empty_schedule
+
+_CALL_SECONDS = 0.05  # about how long one call of the kernels takes
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How much is tried. `keep`: length of the pool; `improve`: of how many of its schedules `moves` start.
+
+    A move is a name of `rules.MOVE_NAMES` and the length of the list of jobs that it looks at (0: all of them).
+    `controllers`: groups of jobs and nodes that are planned apart, on at most `threads` threads.
+    """
+
+    iterations: int = 0
+    keep: int = 1
+    price: str = "total"
+    moves: tuple[tuple[str, int], ...] = ()
+    rounds: int = 1
+    improve: int = 1
+    controllers: int = 1
+    threads: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The best schedule with its price: lateness, postponement, idle GPUs, running costs, in money.
+
+    `iterations`: drawn passes done, in the group that did the fewest. `seconds` are those of the run without those that
+    the compiler took. `elite`: the pool after the moves, cheapest first. `stopped`: it was asked to end early.
+    """
+
+    schedule: Schedule
+    price: float
+    terms: Floats
+    iterations: int
+    seconds: float
+    compile_seconds: float
+    elite: tuple[Schedule, ...] = field(default=())
+    elite_prices: tuple[float, ...] = ()
+    stopped: bool = False
+
+
+def never() -> bool:
+    """A run that nobody stops."""
+    return False
+
+
+def run(
+    work: Workload,
+    instructions: Instructions,
+    settings: Settings,
+    seed: int | Sequence[int] | np.random.SeedSequence = 0,
+    initial: Schedule | None = None,
+    stop: Callable[[], bool] = never,
+) -> Outcome:
+    """The best schedule found. Jobs that `initial` runs stay where they are; with a seed the result is always the same.
+
+    Raises BrokenSchedule if a kernel makes a schedule that is none, ValueError for a price or move that there is not.
+    """
+    if settings.price not in PRICES:
+        raise ValueError(f"no price `{settings.price}`; there are: {', '.join(PRICES)}")
+    start = empty_schedule(work) if initial is None else initial
+    root = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
+    began = time.perf_counter()
+    compile_seconds = _warm(work, instructions, settings, start)
+    if settings.controllers <= 1:
+        done = [_search(work, instructions, settings, np.random.default_rng(root), start, stop)]
+        elite = done[0].elite
+    else:
+        groups = split(work, instructions, start, settings.controllers)
+        streams = root.spawn(len(groups))
+
+        def one(group: Group, stream: np.random.SeedSequence) -> _Found:
+            return _search(group.work, group.instructions, settings, np.random.default_rng(stream), group.start, stop)
+
+        with ThreadPoolExecutor(settings.threads) as threads:
+            done = list(threads.map(one, groups, streams))
+        elite = [merged(work, groups, [found.elite[0] for found in done])]
+    terms = [price_by_term(work, plan, PRICES[settings.price]) for plan in elite]
+    for plan in elite:
+        verify(work, plan)
+    return Outcome(
+        schedule=elite[0],
+        price=float(terms[0].sum()),
+        terms=terms[0],
+        iterations=min((found.iterations for found in done), default=0),
+        seconds=time.perf_counter() - began - compile_seconds,
+        compile_seconds=compile_seconds,
+        elite=tuple(elite),
+        elite_prices=tuple(float(one.sum()) for one in terms),
+        stopped=any(found.stopped for found in done),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    elite: list[Schedule]
+    iterations: int
+    stopped: bool
+
+
+def _search(
+    work: Workload,
+    instructions: Instructions,
+    settings: Settings,
+    rng: np.random.Generator,
+    start: Schedule,
+    stop: Callable[[], bool],
+) -> _Found:
+    """Passes and moves for one controller; pass 0 is done even if the run is to stop at once."""
+    kind_of_price = PRICES[settings.price]
+    plan = _copied(start)
+    pool = make_pool(plan, max(settings.keep, 1))
+    look, scratch = look_up(work), make_scratch(work, instructions.node_list)
+    done, length, stopped = 0, 1, False
+    while done <= settings.iterations and not (stopped := done > 0 and stop()):
+        until = min(done + length, settings.iterations + 1)
+        before = time.perf_counter()
+        randomised(work, look, instructions, scratch, start, plan, pool, done, until, kind_of_price, rng)
+        taken = time.perf_counter() - before
+        length = max(1, min(2 * length, int(length * _CALL_SECONDS / max(taken, 1e-9))))
+        done = until
+    elite = [_copied(pooled(pool, at)) for at in range(int(pool.held[0]))]
+    if settings.moves and not stopped:
+        elite, stopped = _improved(work, elite, settings, stop)
+    return _Found(elite, done - 1, stopped)
+
+
+def _improved(
+    work: Workload, elite: list[Schedule], settings: Settings, stop: Callable[[], bool]
+) -> tuple[list[Schedule], bool]:
+    """The first schedules of the pool after the moves, put in order with the rest."""
+    from gpusched_dsl.policies.improving import improve
+
+    stopped = False
+    found = []
+    for plan in elite[: settings.improve]:
+        if stopped := stop():
+            break
+        found.append(improve(work, [plan], settings.moves, settings.rounds, settings.price))
+    found += elite[len(found) :]
+    costs = [float(price_by_term(work, plan, PRICES[settings.price]).sum()) for plan in found]
+    return [found[at] for at in np.argsort(costs, kind="stable")], stopped
+
+
+def _warm(work: Workload, instructions: Instructions, settings: Settings, start: Schedule) -> float:
+    """Have the kernels compiled or read from their cache, if they are not yet; the seconds that this took."""
+    before = time.perf_counter()
+    plan = _copied(start)
+    pool = make_pool(plan, 1)
+    look, scratch = look_up(work), make_scratch(work, instructions.node_list)
+    kind_of_price = PRICES[settings.price]
+    randomised(work, look, instructions, scratch, start, plan, pool, 0, 0, kind_of_price, np.random.default_rng(0))
+    pooled(pool, 0)
+    price_by_term(work, start, kind_of_price)
+    return time.perf_counter() - before
+
+
+def _copied(plan: Schedule) -> Schedule:
+    return Schedule(*(array.copy() for array in plan))  # type: ignore[arg-type]

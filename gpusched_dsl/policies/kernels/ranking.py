@@ -1,0 +1,153 @@
+"""Orders by several keys: the ways of each job, and the queue of jobs.
+
+Two values of a key are the same if they differ by at most 1e-9 of the larger one; then the next key decides, and at
+last the place of the way or job. So that this is an order whatever the values, a key is sorted first and then cut into
+groups, from the smallest value on: a group holds what is the same as its first value.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gpusched_dsl.policies.kernels.compiled import compiled
+from gpusched_dsl.policies.workload import NEVER, NONE, Floats, Ints
+
+TOLERANCE = 1e-9
+_RUN = 16  # shorter stretches are sorted by insertion
+
+
+@compiled
+def same(a: float, b: float) -> bool:
+    """Whether two values of a key count as equal; infinite ones only if they are identical."""
+    if a == b:
+        return True
+    difference = abs(a - b)
+    return bool(difference <= TOLERANCE * max(abs(a), abs(b)) and difference < np.inf)
+
+
+@compiled
+def rank_ways(first_way: Ints, keys: Floats, mask: Ints) -> Ints:
+    """The ranks of the ways of every job, by the columns of `keys` (W, C) in ascending order.
+
+    A rank is the number of ways of the job that come before, so that ways which are the same in all keys share one.
+    Ways that `mask` leaves out have the rank NEVER.
+    """
+    ranks = np.full(len(keys), NEVER)
+    order = np.empty(len(keys), np.int64)
+    spare = np.empty(len(keys), np.int64)
+    last = np.zeros(len(keys), np.int64)
+    for j in range(len(first_way) - 1):
+        start = stop = first_way[j]
+        for w in range(first_way[j], first_way[j + 1]):
+            if mask[w]:
+                order[stop] = w
+                stop += 1
+        arrange(keys, order, start, stop, spare, last)
+        rank = 0
+        for place in range(start, stop):
+            ranks[order[place]] = rank
+            if last[place]:
+                rank = place + 1 - start
+    return ranks
+
+
+@compiled
+def list_ways(first_way: Ints, choose_rank: Ints, otherwise_rank: Ints) -> tuple[Ints, Ints]:
+    """`ranked` and `preferred` of `Instructions`; NONE stands where both leave ways out."""
+    ranked = np.full(len(choose_rank), NONE)
+    preferred = np.zeros(len(first_way) - 1, np.int64)
+    places = np.full(len(choose_rank), NONE)
+    for j in range(len(first_way) - 1):
+        start, stop = first_way[j], first_way[j + 1]
+        for w in range(start, stop):
+            if choose_rank[w] != NEVER:
+                place = start + choose_rank[w]
+                while ranked[place] != NONE:
+                    place += 1
+                ranked[place] = w
+                preferred[j] += 1
+            if otherwise_rank[w] != NEVER:
+                place = start + otherwise_rank[w]
+                while places[place] != NONE:
+                    place += 1
+                places[place] = w
+        end = start + preferred[j]
+        for place in range(start, stop):
+            w = places[place]
+            if w != NONE and choose_rank[w] == NEVER:
+                ranked[end] = w
+                end += 1
+    return ranked, preferred
+
+
+@compiled
+def order_rows(keys: Floats, mask: Ints) -> Ints:
+    """The rows of `keys` (J, C) that `mask` lets in, in ascending order: the queue."""
+    order = np.empty(len(keys), np.int64)
+    stop = 0
+    for row in range(len(keys)):
+        if mask[row]:
+            order[stop] = row
+            stop += 1
+    arrange(keys, order, 0, stop, np.empty(len(keys), np.int64), np.zeros(len(keys), np.int64))
+    return order[:stop].copy()
+
+
+@compiled
+def arrange(keys: Floats, order: Ints, start: int, stop: int, spare: Ints, last: Ints) -> None:
+    """Sort `order[start:stop]`, rows of `keys`; `last` says which places end a group of rows with the same keys."""
+    if start == stop:
+        return
+    last[start:stop] = 0
+    last[stop - 1] = 1
+    for column in range(keys.shape[1]):
+        low = start
+        while low < stop:
+            high = low + 1
+            while last[high - 1] == 0:
+                high += 1
+            if high - low > 1:
+                _sort(keys, column, order, low, high, spare)
+                first = keys[order[low], column]
+                for place in range(low + 1, high):
+                    value = keys[order[place], column]
+                    if not same(first, value):
+                        last[place - 1] = 1
+                        first = value
+            low = high
+    low = start
+    for place in range(start, stop):  # the same in all keys: as they stand
+        row, at = order[place], place
+        while at > low and order[at - 1] > row:
+            order[at] = order[at - 1]
+            at -= 1
+        order[at] = row
+        if last[place]:
+            low = place + 1
+
+
+@compiled
+def _sort(keys: Floats, column: int, order: Ints, start: int, stop: int, spare: Ints) -> None:
+    """Sort `order[start:stop]` by one key, stable: runs by insertion, then merged pair by pair."""
+    for low in range(start, stop, _RUN):
+        for place in range(low + 1, min(low + _RUN, stop)):
+            row, at = order[place], place
+            value = keys[row, column]
+            while at > low and keys[order[at - 1], column] > value:
+                order[at] = order[at - 1]
+                at -= 1
+            order[at] = row
+    width = _RUN
+    while width < stop - start:
+        for low in range(start, stop, 2 * width):
+            middle, high = min(low + width, stop), min(low + 2 * width, stop)
+            left, right = low, middle
+            for place in range(low, high):
+                if left < middle and (right == high or keys[order[left], column] <= keys[order[right], column]):
+                    spare[place] = order[left]
+                    left += 1
+                else:
+                    spare[place] = order[right]
+                    right += 1
+            order[low:high] = spare[low:high]
+        width *= 2

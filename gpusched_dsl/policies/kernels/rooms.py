@@ -1,0 +1,142 @@
+"""Room on nodes: whether a node can take a way to run a job, and what it has left before and after.
+
+Whole GPUs come from those that are not given out in parts. A part comes from a shared GPU of the node with the least
+units left that suffice, the first such; else from a GPU that is shared from now on.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gpusched_dsl.policies.kernels.compiled import compiled
+from gpusched_dsl.policies.workload import NONE, Schedule, Workload
+
+_SLACK = 1e-9  # of a capacity: sums of needs are rounded
+
+
+@compiled
+def free_units(work: Workload, plan: Schedule, n: int) -> int:
+    """Units of an open node that no job has and that belong to no shared GPU."""
+    return int(work.units[plan.kind[n]] - plan.used[n])
+
+
+@compiled
+def is_full(work: Workload, plan: Schedule, n: int) -> bool:
+    """Whether an open node has no unit left, on shared GPUs neither."""
+    if free_units(work, plan, n) > 0:
+        return False
+    for gpu in range(plan.spare.shape[1]):  # noqa: SIM110 - a generator is slow where it is compiled
+        if plan.spare[n, gpu] > 0:
+            return False
+    return True
+
+
+@compiled
+def shared_gpu(plan: Schedule, n: int, size: int) -> int:
+    """The shared GPU of the node with the least units left that hold `size`, NONE if there is none."""
+    found, least = NONE, np.iinfo(np.int64).max
+    for gpu in range(plan.spare.shape[1]):
+        if size <= plan.spare[n, gpu] < least:
+            found, least = gpu, plan.spare[n, gpu]
+    return found
+
+
+@compiled
+def capacities_hold(work: Workload, plan: Schedule, n: int, w: int) -> bool:
+    """Whether a node that is open has enough of the further capacities."""
+    for r in range(work.needs.shape[1]):
+        if work.needs[w, r] > plan.left[n, r] + _SLACK * abs(work.room[plan.kind[n], r]):
+            return False
+    return True
+
+
+@compiled
+def fits_empty(work: Workload, k: int, w: int) -> bool:
+    """Whether a node of the kind has room for the way while nothing runs on it."""
+    if max(work.size[w], work.parts if work.size[w] < work.parts else 0) > work.units[k]:
+        return False
+    for r in range(work.needs.shape[1]):  # noqa: SIM110 - as above
+        if work.needs[w, r] > work.room[k, r] + _SLACK * abs(work.room[k, r]):
+            return False
+    return True
+
+
+@compiled
+def has_room(work: Workload, plan: Schedule, n: int, w: int) -> bool:
+    """Whether an open node, of the kind of the way, has room for it."""
+    free = free_units(work, plan, n)
+    if work.size[w] < work.parts:
+        if free < work.parts and shared_gpu(plan, n, work.size[w]) == NONE:
+            return False
+    elif free < work.size[w]:
+        return False
+    return capacities_hold(work, plan, n, w)
+
+
+@compiled
+def put(work: Workload, plan: Schedule, j: int, n: int, w: int, gpu: int, turn: int) -> None:
+    """Run a job on a node that has room for it, a part on the shared GPU `gpu`; NONE: on one more shared GPU.
+
+    A node without jobs is opened, with the kind of the way, as the `turn`-th.
+    """
+    size = work.size[w]
+    if plan.jobs[n] == 0:
+        if work.node_kind[n] == NONE:
+            plan.kind[n] = work.kind[w]
+            plan.left[n, :] = work.room[work.kind[w]]
+        plan.opened[n] = turn
+    plan.node[j], plan.way[j] = n, w
+    plan.jobs[n] += 1
+    for r in range(work.needs.shape[1]):
+        plan.left[n, r] -= work.needs[w, r]
+    if size >= work.parts:
+        plan.used[n] += size
+        return
+    if gpu == NONE:
+        gpu = 0
+        while plan.spare[n, gpu] != NONE:
+            gpu += 1
+        plan.spare[n, gpu] = work.parts
+        plan.used[n] += work.parts
+    plan.spare[n, gpu] -= size
+    plan.gpu[j] = gpu
+
+
+@compiled
+def take_off(work: Workload, plan: Schedule, j: int) -> None:
+    """Postpone a job that runs; a node that it leaves empty is closed."""
+    n, w = plan.node[j], plan.way[j]
+    size = work.size[w]
+    plan.jobs[n] -= 1
+    for r in range(work.needs.shape[1]):
+        plan.left[n, r] += work.needs[w, r]
+    if size >= work.parts:
+        plan.used[n] -= size
+    else:
+        gpu = plan.gpu[j]
+        plan.spare[n, gpu] += size
+        if plan.spare[n, gpu] == work.parts:
+            plan.spare[n, gpu] = NONE
+            plan.used[n] -= work.parts
+    plan.node[j], plan.way[j], plan.gpu[j] = NONE, NONE, NONE
+    if plan.jobs[n] == 0:
+        plan.opened[n] = NONE
+        plan.kind[n] = work.node_kind[n]
+        if work.node_kind[n] == NONE:
+            plan.left[n, :] = np.inf
+        else:
+            plan.left[n, :] = work.room[work.node_kind[n]]
+
+
+@compiled
+def copy_schedule(source: Schedule, target: Schedule) -> None:
+    """Make `target` the same as `source`."""
+    target.node[:] = source.node
+    target.way[:] = source.way
+    target.gpu[:] = source.gpu
+    target.kind[:] = source.kind
+    target.used[:] = source.used
+    target.jobs[:] = source.jobs
+    target.opened[:] = source.opened
+    target.left[:] = source.left
+    target.spare[:] = source.spare

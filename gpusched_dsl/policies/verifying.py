@@ -1,0 +1,85 @@
+"""Whether a schedule is one: plain array operations that share nothing with the kernels that made it."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpusched_dsl.policies.workload import NONE, Schedule, Workload
+
+_SLACK = 1e-6  # of a capacity: kernels add and take off needs one by one
+
+
+class BrokenSchedule(AssertionError):
+    """A kernel made a schedule that is none: an error of this package, never of a model or its data."""
+
+
+def violations(work: Workload, plan: Schedule) -> list[str]:
+    """What is wrong with a schedule, in words: nodes too full, ways of other jobs, accounts that do not add up."""
+    jobs, nodes = len(work.due), len(work.node_kind)
+    placed = plan.node != NONE
+    found = []
+
+    def hold(condition: NDArray[np.bool_] | np.bool_, what: str) -> None:
+        if not np.all(condition):
+            found.append(f"{what}: {np.flatnonzero(~np.atleast_1d(condition))[:5].tolist()}")
+
+    hold((plan.way != NONE) == placed, "jobs with a node and no way, or the other way round")
+    hold((plan.node >= NONE) & (plan.node < nodes), "jobs on no such node")
+    hold((plan.way >= NONE) & (plan.way < len(work.job)), "jobs in no such way")
+    if found:
+        return found
+    who = np.flatnonzero(placed)
+    node, way = plan.node[who], plan.way[who]
+    size = work.size[way]
+    hold(work.job[way] == who, "jobs in ways of other jobs (place among those that run)")
+    hold(plan.kind[node] == work.kind[way], "jobs in ways for other kinds (place among those that run)")
+    given = work.node_kind != NONE
+    hold(plan.kind[given] == work.node_kind[given], "nodes that changed their kind (place among those that are there)")
+    hold(plan.jobs == np.bincount(node, minlength=nodes), "nodes with a wrong number of jobs")
+    hold(
+        (plan.jobs > 0) == (plan.opened != NONE), "nodes in use without a place in the order of opening, or not in use"
+    )
+    opened = plan.opened[plan.opened != NONE]
+    hold(np.bincount(opened, minlength=1) <= 1, "turns of opening that several nodes share")
+    hold(given | ((plan.kind != NONE) == (plan.jobs > 0)), "rented nodes without jobs, or without a kind")
+    if found:
+        return found
+
+    part = size < work.parts
+    used = np.bincount(node[~part], weights=size[~part], minlength=nodes).astype(np.int64)
+    hold((plan.gpu[who] != NONE) == part, "jobs with a part and no GPU, or the other way round (among those that run)")
+    hold(plan.gpu[~placed] == NONE, "postponed jobs with a GPU")
+    width = plan.spare.shape[1]
+    hold(plan.gpu < width, "jobs on no such GPU")
+    if found:
+        return found
+    if width:
+        cell = node[part] * width + plan.gpu[who][part]
+        taken = np.bincount(cell, weights=size[part], minlength=nodes * width).astype(np.int64).reshape(nodes, width)
+        hold((taken <= work.parts).all(axis=1), "nodes with a GPU given out more than once")
+        hold((plan.spare == np.where(taken > 0, work.parts - taken, NONE)).all(axis=1), "nodes with wrong units left")
+        used += (taken > 0).sum(axis=1) * work.parts
+    hold(plan.used == used, "nodes with wrong units in use")
+    kind = np.maximum(plan.kind, 0)
+    hold(used <= np.where(plan.kind != NONE, work.units[kind], 0), "nodes too full")
+    # A stock bounds what is rented; nodes that are there are there.
+    open_kinds = np.bincount(plan.kind[plan.kind != NONE], minlength=len(work.units))
+    rented = np.bincount(plan.kind[~given & (plan.kind != NONE)], minlength=len(work.units))
+    hold((rented == 0) | (open_kinds <= work.stock), "kinds with more nodes than their stock")
+
+    for r in range(work.needs.shape[1]):
+        taken = np.bincount(node, weights=work.needs[way, r], minlength=nodes)
+        room = np.where(plan.kind != NONE, work.room[kind, r], np.inf)
+        hold(taken <= room + _SLACK * np.abs(room), f"nodes without enough of capacity {r}")
+        rest = np.where(np.isfinite(room), room - taken, plan.left[:, r])
+        hold(np.abs(plan.left[:, r] - rest) <= _SLACK * (1 + np.abs(rest)), f"nodes with wrong rest of capacity {r}")
+    assert len(plan.way) == jobs
+    return found
+
+
+def verify(work: Workload, plan: Schedule) -> None:
+    """Raise `BrokenSchedule` unless a schedule is one."""
+    found = violations(work, plan)
+    if found:
+        raise BrokenSchedule("a policy made a plan that is none: " + "; ".join(found))
