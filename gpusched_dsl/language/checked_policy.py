@@ -39,19 +39,21 @@ class CheckedRanking:
 
 @dataclass(frozen=True, slots=True)
 class CheckedRule:
-    """`new_node exclusive`, `grow by speedup`, `swap_tardy_any(5)`."""
+    """`new_node exclusive`, `grow by speedup`, `swap_tardy_any(5)`, or with an expression: `sort by time[j, g]`."""
 
     name: str
     span: Span
     modifiers: tuple[str, ...] = ()
     arguments: tuple[Core, ...] = ()
     by: str | None = None
+    key: CheckedKey | None = None
 
     @property
     def text(self) -> str:
         """Name, modifiers and `by`, as the tables of `policies/rules.py` list them."""
         words = " ".join((self.name, *self.modifiers))
-        return words if self.by is None else f"{words} by {self.by}"
+        by = "key" if self.key is not None else self.by
+        return words if by is None else f"{words} by {by}"
 
 
 @dataclass(frozen=True, slots=True)

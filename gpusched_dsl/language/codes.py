@@ -125,6 +125,7 @@ CODES: dict[str, str] = {
     "GSM1623": "name that cannot be carried",
     "GSM1630": "index of the placement that is left open",
     "GSM1631": "draw that does not fit",
+    "GSM1632": "line of a policy that does not go with queues",
     # 20xx data files and tables
     "GSM2001": "data file that does not exist",
     "GSM2002": "data file outside the folder",

@@ -22,7 +22,7 @@ from gpusched_dsl.language.diagnostics import Label, did_you_mean
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.units import Unit, has_dimension, unit_of
 
-PLACES = ("job", "node", "node_type", "slot", "mode")
+PLACES = ("job", "node", "node_type", "slot", "mode", "place_from_end")
 MONEY, PRICE, TIME = ("money", "money per time", "a time")
 # What a quantity of a placement is; policies read the second line, tables the first.
 QUANTITIES = {

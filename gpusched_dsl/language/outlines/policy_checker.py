@@ -36,6 +36,7 @@ from gpusched_dsl.language.checking.symbols import Slot, slots_of
 from gpusched_dsl.language.diagnostics import Diagnostics, Label, did_you_mean
 from gpusched_dsl.language.outlines.policy_lines import Lines
 from gpusched_dsl.language.outlines.policy_names import decisions_of, extra_name, fits_order, fits_ways
+from gpusched_dsl.language.outlines.policy_queues import check_queues
 from gpusched_dsl.language.outlines.policy_stages import check_stage, result_names
 from gpusched_dsl.language.outlines.rules import ADDED_AFTER, PRICES, RULES, WEIGHTS, RuleShape, known_rules
 from gpusched_dsl.language.source import Span
@@ -78,6 +79,8 @@ class PolicyChecker:
         self._has_decisions(policy)
         lets = self._lets(policy.name.span, lines)
         self._has_lines(policy, lines.rules)
+        if self.decisions is not None:
+            check_queues(self.decisions, lines.rules, self.diagnostics)
         for rule in sorted(lines.rules.values(), key=lambda r: r.verb != "order"):
             self.verbs[rule.verb](rule)
         if "order" not in self.found:
@@ -251,12 +254,22 @@ class PolicyChecker:
             self.found[rule.verb] = CheckedRanking(rule.span, core, keys, extra_name(self.decisions, core))
 
     def _keys(self, rule: tree.PolicyRule, scope: Scope) -> tuple[CheckedKey, ...]:
-        keys: list[CheckedKey] = []
-        for key in rule.keys:
-            core = self.checker.number(key.value, scope)
-            if core is not None and self.checker.data_only(core, f"a key of `{rule.verb}`"):
-                keys.append(CheckedKey(core, key.descending))
-        return tuple(keys)
+        checked = (self._key(key, scope, f"a key of `{rule.verb}`") for key in rule.keys)
+        return tuple(key for key in checked if key is not None)
+
+    def _key(self, key: tree.Key, scope: Scope, where: str) -> CheckedKey | None:
+        core = self.checker.number(key.value, scope)
+        if core is None or not self.checker.data_only(core, where):
+            return None
+        return CheckedKey(core, key.descending)
+
+    def _node_too(self) -> Scope:
+        """The job and its node, by the names of the placement."""
+        if self.decisions is None or self.decisions.node is None or self.decisions.node.name in self.queue.bindings:
+            return self.queue
+        placement, node = self.decisions.placement, self.decisions.node
+        slot = slots_of(self.model.variables[placement.variable])[placement.indices.index(node)]
+        return self.queue.bind(node.name, Binding(node, slot.domain, slot.component))
 
     # --- place, finish, keep, improve --------------------------------------------------------------------------------
 
@@ -277,6 +290,11 @@ class PolicyChecker:
         checked = CheckedRule(
             first.text, rule.span, tuple(w.text for w in modifiers), by=None if rule.by is None else rule.by.text
         )
+        if rule.key is not None:
+            key = self._key(rule.key, self._node_too(), f"a key of `{first.text}`")
+            if key is None:
+                return None
+            checked = replace(checked, key=key)
         shape = RULES[verb].get(checked.text)
         if shape is None and (verb not in ADDED_AFTER or checked.text not in known_rules(verb)):
             self._unknown_rule(rule, verb)

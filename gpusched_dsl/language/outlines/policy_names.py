@@ -26,7 +26,8 @@ class Decisions:
     """The indices of a placement by what they stand for.
 
     `chosen` must be bound where ways are listed, `open` may be there too. `node_type` is the type of node where it is
-    no index itself: one more name may be bound to such a type.
+    no index itself: one more name may be bound to such a type. Where jobs stand in queues (`place` is the index of their
+    place), policies choose nodes and find the place themselves.
     """
 
     placement: CheckedPlacement
@@ -35,6 +36,7 @@ class Decisions:
     chosen: tuple[IndexVar, ...]
     open: tuple[IndexVar, ...]
     node_type: Core | None
+    place: IndexVar | None = None
 
 
 def decisions_of(model: CheckedModel) -> Decisions | None:
@@ -51,10 +53,14 @@ def decisions_of(model: CheckedModel) -> Decisions | None:
     job, node, slot = index_of("job"), index_of("node"), index_of("slot")
     if job is None or job.name == IGNORED:
         return None
+    place = index_of("place_from_end")
+    if place is not None:
+        listed = tuple(i for i in placement.indices if i not in (job, slot, place) and i.name != IGNORED)
+        return Decisions(placement, job, node, listed, (), None, place)
     node_type = roles.get("node_type")
     chosen = tuple(i for i in placement.indices if i not in (job, node, slot) and i.name != IGNORED)
-    # Nodes are found by `place`. Where nothing tells their type, each is a kind of its own, and may be chosen.
-    open_ = tuple(i for i in (slot, node if node_type is None else None) if i is not None)
+    # Where `choose` lists nodes by name, each is a kind of its own; not where the type is chosen when one is opened.
+    open_ = tuple(i for i in (slot, None if isinstance(node_type, IndexRef) else node) if i is not None)
     return Decisions(placement, job, node, chosen, open_, None if isinstance(node_type, IndexRef) else node_type)
 
 

@@ -31,28 +31,33 @@ class RuleShape:
 
 # Each says where a job goes; the first rule that finds a place is taken.
 PLACE = {
-    "best_fit": RuleShape("on the open node of the chosen family that has room and the fewest GPUs left over"),
-    "first_fit": RuleShape("on the first opened node of the chosen family that has room"),
-    "new_node": RuleShape("on a new node of the largest kind of the chosen family"),
-    "new_node exclusive": RuleShape("alone on a new node of exactly the chosen kind"),
-    "best_suboptimal": RuleShape("in the best other way for which any open node has room"),
-    "first_suboptimal": RuleShape("in the best other way on the first opened node that has room for one"),
-    "next_choice": RuleShape("in the next way of the ranking, by all these rules again"),
-    "wait": RuleShape("nowhere: it waits for the next decision"),
-    "postpone": RuleShape("nowhere: it goes back to the queue, at the price of postponing it"),
+    "best_fit": RuleShape(
+        "on the node in use, of the family of the way, that has room and is left with the fewest GPUs"
+    ),
+    "first_fit": RuleShape("on the node in use, of the family of the way, that was opened first and has room"),
+    "new_node": RuleShape("on a node not in use, of the largest kind of the family"),
+    "new_node exclusive": RuleShape("alone on a node not in use, of exactly the kind of the way"),
+    "best_suboptimal": RuleShape("in the best of the ways for which a node in use has room"),
+    "first_suboptimal": RuleShape("in the best of the ways for which the node in use that was opened first has room"),
+    "next_choice": RuleShape("in the next way of the list for which a rule before this one finds room"),
+    "append": RuleShape("at the end of the queue of the chosen node"),
+    "append by earliest_finish": RuleShape("at the end of the queue in which it ends first, of all chosen nodes"),
+    "wait": RuleShape("it waits for the next decision, and so do all jobs behind it"),
+    "postpone": RuleShape("it is put off, at the price of postponing it"),
 }
 FINISH = {
     "smaller_type": RuleShape("each node becomes the smallest kind of its family that holds its jobs"),
     "grow by speedup": RuleShape("all GPUs that a node leaves idle go to the job that gains most speed by them"),
     "grow_by_one by speedup": RuleShape("idle GPUs go, one at a time, to the job of the node that gains most speed"),
-    "expand_parts": RuleShape("jobs with a part of a GPU share out what is left of it"),
+    "sort by key": RuleShape("each queue is put in the order of an expression, small values first"),
+    "expand_parts": RuleShape("what is left of a shared GPU goes to those of its jobs that gain most time by it"),
 }
 KEEP = {
     "running": RuleShape("jobs that run keep their node and their GPUs until they end"),
     "nodes": RuleShape("equal nodes trade places in the plan, so that as many jobs as can be stay on their node"),
 }
 
-_LENGTH = (Parameter("length", "how many jobs of its list a move looks at, the worst first", "all of them"),)
+_LENGTH = (Parameter("length", "how many jobs of its list a move looks at, the worst first", "10"),)
 IMPROVE = {
     "swap_tardy_costly": RuleShape("a late job swaps places with a costly job that is on time", _LENGTH),
     "swap_tardy_any": RuleShape("a late job swaps places with any other job", _LENGTH),
@@ -65,7 +70,7 @@ IMPROVE = {
 RULES = {"place": PLACE, "finish": FINISH, "keep": KEEP, "improve": IMPROVE}
 ADDED_AFTER = ("place", "finish", "improve")  # where rules and moves of other packages may stand
 
-# By what the best of several plans is told, besides the objectives and terms of the model, which come first.
+# By what the best of several plans is told, besides the objectives and terms of the model.
 PRICES = {
     "total": "all costs of the plan to the end of every job",
     "first_end": "costs of the plan until the first job ends",
