@@ -8,19 +8,32 @@ write their candidate into, as those of `kernels/moves/swaps.py`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Final
 
 import numpy as np
 
 from gpusched_dsl.policies.kernels.moves.books import Books, empty_books, keep_books, tolerance
 from gpusched_dsl.policies.kernels.moves.change import Change, apply, copy_change, empty_change
-from gpusched_dsl.policies.kernels.moves.climb import best_of_all, climb
+from gpusched_dsl.policies.kernels.moves.climb import climb
+from gpusched_dsl.policies.kernels.moves.regroup import regroup_gpus
+from gpusched_dsl.policies.kernels.moves.shapes import double_gpus, faster_type, halve_gpus
+from gpusched_dsl.policies.kernels.moves.swaps import swap_postponed_running, swap_tardy_any, swap_tardy_costly
 from gpusched_dsl.policies.kernels.pricing import PRICES, price
 from gpusched_dsl.policies.rules import MOVE_NAMES
 from gpusched_dsl.policies.workload import Floats, Schedule, Workload
 
 Move = Callable[[Workload, Schedule, Books, int, Change], float]
 
-UNLIMITED = np.iinfo(np.int64).max  # rounds: until no change is for the better
+BUILT_IN: Final[tuple[Move, ...]] = (  # in the order of `MOVE_NAMES`
+    swap_tardy_costly,
+    swap_tardy_any,
+    swap_postponed_running,
+    faster_type,
+    double_gpus,
+    halve_gpus,
+    regroup_gpus,
+)
+UNLIMITED: Final = np.iinfo(np.int64).max  # rounds: until no change is for the better
 
 
 def improve(
@@ -44,17 +57,17 @@ def improve(
     books = empty_books(work, PRICES[price_kind], shortest_minus_due(work) if pressure is None else pressure)
     numbers = {name: number for number, name in enumerate(MOVE_NAMES)}
     named = sorted((numbers[move], length) for move, length in moves if isinstance(move, str))
-    added = [(move, length) for move, length in moves if not isinstance(move, str)]
-    built_in = np.array([number for number, _ in named], dtype=np.int64)
-    lengths = np.array([length for _, length in named], dtype=np.int64)
+    places, lengths = np.array(named, dtype=np.int64).reshape(-1, 2).T.copy()
+    functions = [(BUILT_IN[number], length, True) for number, length in named]
+    functions += [(move, length, False) for move, length in moves if not isinstance(move, str)]
     change, trial = empty_change(work), empty_change(work)
     best, least = plans[0], np.inf
     for plan in plans:
         now = copied(plan)
-        if added:
-            _climb_with(work, now, books, (built_in, lengths), added, rounds, (change, trial))
+        if len(functions) > len(named):
+            _climb_with(work, now, books, functions, rounds, (change, trial))
         else:
-            climb(work, now, books, built_in, lengths, rounds, change, trial)
+            climb(work, now, books, places, lengths, rounds, change, trial)
         if books.sums[0] < least - tolerance(least if np.isfinite(least) else 0.0):
             best, least = now, float(books.sums[0])
         if stopped():
@@ -78,27 +91,25 @@ def _climb_with(
     work: Workload,
     plan: Schedule,
     books: Books,
-    built_in: tuple[np.ndarray, np.ndarray],
-    added: Sequence[tuple[Move, int]],
+    moves: Sequence[tuple[Move, int, bool]],
     rounds: int,
     buffers: tuple[Change, Change],
 ) -> None:
-    """`climb` with functions among the moves. What they say they gain is not believed: it is priced in full."""
+    """`climb` with functions among the moves: what those say they gain is not believed, but priced in full."""
     change, trial = buffers
     keep_books(work, plan, books)
     for _ in range(rounds):
-        best = best_of_all(work, plan, books, *built_in, change, trial)
-        margin = tolerance(books.sums[0])
-        for move, length in added:
-            if not np.isfinite(move(work, plan, books, length, trial)):
-                continue
-            after = copied(plan)
-            apply(work, after, trial)
-            gain = price(work, after, books.price_kind) - books.sums[0]
+        best, margin = 0.0, tolerance(books.sums[0])
+        for move, length, exact in moves:
+            gain = move(work, plan, books, length, trial)
+            if not exact and np.isfinite(gain):
+                after = copied(plan)
+                apply(work, after, trial)
+                gain = price(work, after, books.price_kind) - books.sums[0]
             if gain < best - margin:
                 best = gain
                 copy_change(change, trial)
-        if not best < -margin:
+        if best == 0.0:
             return
         apply(work, plan, change)
         keep_books(work, plan, books)

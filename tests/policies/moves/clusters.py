@@ -105,9 +105,7 @@ def written(work: Workload, kinds: Sequence[int], places: Places) -> Schedule | 
 def read(plan: Schedule) -> tuple[list[int], Places]:
     """The kinds of nodes and the places of the jobs that run."""
     running = np.flatnonzero(plan.node >= 0)
-    return plan.kind.tolist(), {
-        int(j): (int(plan.node[j]), int(plan.way[j]), int(plan.gpu[j])) for j in running
-    }
+    return plan.kind.tolist(), {int(j): (int(plan.node[j]), int(plan.way[j]), int(plan.gpu[j])) for j in running}
 
 
 def random_workload(rng: np.random.Generator) -> Workload:

@@ -40,10 +40,14 @@ def _moved(work: Workload, kinds: list[int], places: Places, j: int, of: int) ->
 def _exchanges(work, kinds, places, pairs):
     for a, b in pairs:
         if places[a][0] != places[b][0]:
-            yield kinds, places | {
-                a: _moved(work, kinds, places, a, b),
-                b: _moved(work, kinds, places, b, a),
-            }
+            yield (
+                kinds,
+                places
+                | {
+                    a: _moved(work, kinds, places, a, b),
+                    b: _moved(work, kinds, places, b, a),
+                },
+            )
 
 
 def _tardy_costly(work, kinds, places, length, pressure):

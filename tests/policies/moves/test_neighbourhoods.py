@@ -7,10 +7,9 @@ import pytest
 from clusters import random_schedule, random_workload, read, written
 from neighbours import candidates
 
-from gpusched_dsl.policies.improving import UNLIMITED, copied, improve, shortest_minus_due
+from gpusched_dsl.policies.improving import BUILT_IN, UNLIMITED, copied, improve, shortest_minus_due
 from gpusched_dsl.policies.kernels.moves.books import empty_books, keep_books
 from gpusched_dsl.policies.kernels.moves.change import apply, empty_change
-from gpusched_dsl.policies.kernels.moves.climb import best_change
 from gpusched_dsl.policies.kernels.pricing import PRICES, price
 from gpusched_dsl.policies.rules import MOVE_NAMES
 
@@ -31,7 +30,7 @@ def _hold_against_enumeration(seeds: range) -> np.ndarray:
                 assert books.sums[0] == price(work, plan, kind_of_price)
                 for move in range(len(MOVE_NAMES)):
                     length = int(rng.choice([0, 1, 3]))
-                    gain = best_change(work, plan, books, move, length, change)
+                    gain = BUILT_IN[move](work, plan, books, length, change)
                     all_prices = [price(work, p, kind_of_price) for p in candidates(work, plan, move, length, pressure)]
                     if not all_prices:
                         assert gain == np.inf

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpusched_dsl.policies.kernels.compiled import compiled
-from gpusched_dsl.policies.kernels.pricing import price
+from gpusched_dsl.policies.kernels.pricing import TOTAL, price
 from gpusched_dsl.policies.workload import NONE, Floats, Ints, Schedule, Workload
 
 EPSILON = 1e-9  # times and prices that differ relatively by less are equal
@@ -23,6 +23,7 @@ class Books(NamedTuple):
     price_kind: int  # code of `pricing.PRICES`
     pressure: Floats  # (J,) higher is more urgent
     queue: Ints  # (J,) jobs, the most urgent first, then by number
+    alone: Floats  # (W,) what a job costs whatever the others do, if it runs this way
     sums: Floats  # (2,) the price; the rates of all nodes in use
     member_from: Ints  # (N + 1,) jobs of node n: `member[member_from[n]:member_from[n + 1]]`, by number
     member: Ints  # (J,)
@@ -31,7 +32,7 @@ class Books(NamedTuple):
     second_end: Floats  # (N,) first end on a node without that job
     rate: Floats  # (N,) money per time of a node
     enders: Ints  # (3,) the jobs that end first of all, NONE where fewer run
-    ends: Floats  # (2,) first end of all; first end of all on other nodes than that job's
+    ends: Floats  # (4,) their ends, infinite where fewer run; the first end on other nodes than the first job's
     of_kind: Ints  # (K,) nodes of a kind
     late: Ints  # (J,) jobs that run and are late, the latest first; `counts[0]` of them
     costly: Ints  # (J,) jobs that run and are on time, the dearest first; `counts[1]` of them
@@ -49,6 +50,7 @@ def empty_books(work: Workload, price_kind: int, pressure: Floats) -> Books:
         price_kind=price_kind,
         pressure=pressure,
         queue=np.argsort(-pressure, kind="stable").astype(np.int64),
+        alone=work.late + (work.rate * work.time if price_kind == TOTAL else 0.0),
         sums=np.zeros(2),
         member_from=ints(nodes + 1),
         member=ints(jobs),
@@ -57,7 +59,7 @@ def empty_books(work: Workload, price_kind: int, pressure: Floats) -> Books:
         second_end=np.zeros(nodes),
         rate=np.zeros(nodes),
         enders=ints(3),
-        ends=np.zeros(2),
+        ends=np.zeros(4),
         of_kind=ints(len(work.units)),
         late=ints(jobs),
         costly=ints(jobs),
@@ -100,7 +102,7 @@ def _list_ends(work: Workload, plan: Schedule, books: Books) -> None:
     books.sums[1] = 0.0
     books.of_kind[:] = 0
     books.enders[:] = NONE
-    first = np.full(3, np.inf)
+    books.ends[:] = np.inf
     for n in range(len(plan.kind)):
         books.end[n] = np.inf
         books.second_end[n] = np.inf
@@ -117,11 +119,11 @@ def _list_ends(work: Workload, plan: Schedule, books: Books) -> None:
             elif time < books.second_end[n]:
                 books.second_end[n] = time
             for place in range(3):
-                if time < first[place]:
+                if time < books.ends[place]:
                     for later in range(2, place, -1):
-                        first[later] = first[later - 1]
+                        books.ends[later] = books.ends[later - 1]
                         books.enders[later] = books.enders[later - 1]
-                    first[place] = time
+                    books.ends[place] = time
                     books.enders[place] = j
                     break
         if plan.kind[n] >= 0:
@@ -129,11 +131,9 @@ def _list_ends(work: Workload, plan: Schedule, books: Books) -> None:
         if by_node and plan.jobs[n] > 0:
             books.rate[n] = work.node_rate[plan.kind[n], plan.used[n] // work.parts]
         books.sums[1] += books.rate[n]
-    books.ends[0] = first[0]
-    books.ends[1] = np.inf
     for n in range(len(plan.kind)):
         if books.enders[0] >= 0 and n != plan.node[books.enders[0]]:
-            books.ends[1] = min(books.ends[1], books.end[n])
+            books.ends[3] = min(books.ends[3], books.end[n])
 
 
 @compiled
@@ -153,7 +153,28 @@ def _list_late(work: Workload, plan: Schedule, books: Books) -> None:
                 key[j] = -work.rate[w] * work.time[w]
                 books.costly[costly] = j
                 costly += 1
-    books.late[:late] = books.late[:late][np.argsort(key[books.late[:late]], kind="mergesort")]
-    books.costly[:costly] = books.costly[:costly][np.argsort(key[books.costly[:costly]], kind="mergesort")]
+    spare = np.empty(jobs, dtype=np.int64)
+    sort_by(key, books.late, late, spare)
+    sort_by(key, books.costly, costly, spare)
     books.counts[0] = late
     books.counts[1] = costly
+
+
+@compiled
+def sort_by(key: Floats, items: Ints, count: int, spare: Ints) -> None:
+    """Sort the first `count` items by `key[item]`, in place and stable: pairs of sorted stretches are merged."""
+    width = 1
+    while width < count:
+        for start in range(0, count - width, 2 * width):
+            middle, stop = start + width, min(start + 2 * width, count)
+            spare[start:middle] = items[start:middle]
+            left, right, to = start, middle, start
+            while left < middle:
+                if right < stop and key[items[right]] < key[spare[left]]:
+                    items[to] = items[right]
+                    right += 1
+                else:
+                    items[to] = spare[left]
+                    left += 1
+                to += 1
+        width *= 2

@@ -13,7 +13,7 @@ import numpy as np
 from gpusched_dsl.policies.kernels.compiled import compiled
 from gpusched_dsl.policies.kernels.moves.books import EPSILON, Books
 from gpusched_dsl.policies.kernels.pricing import FIRST_END, NODE_FIRST_END, TOTAL
-from gpusched_dsl.policies.workload import NONE, Ints, Schedule, Workload
+from gpusched_dsl.policies.workload import NONE, Floats, Ints, Schedule, Workload
 
 
 @compiled
@@ -27,14 +27,15 @@ def exchange_gain(work: Workload, plan: Schedule, books: Books, a: int, b: int) 
     old_a, m = plan.way[a], plan.node[a]
     new_a = work.way_at[a, plan.kind[n], work.size[old_b]]
     new_b = NONE
-    if new_a < 0 or n == m or not _swaps_fit(work, plan, n, old_b, new_a):
+    if new_a < 0 or n == m or not fits_instead(work.needs, work.room[plan.kind[n]], plan.left[n], old_b, new_a):
         return np.inf
     if m >= 0:
         new_b = work.way_at[b, plan.kind[m], work.size[old_a]]
-        if new_b < 0 or not _swaps_fit(work, plan, m, old_a, new_b):
+        if new_b < 0 or not fits_instead(work.needs, work.room[plan.kind[m]], plan.left[m], old_a, new_b):
             return np.inf
-    gain = _alone(work, books, a, new_a) + _alone(work, books, b, new_b)
-    gain -= _alone(work, books, a, old_a) + _alone(work, books, b, old_b)
+    gain = books.alone[new_a] - books.alone[old_b]
+    gain += work.postponed[b] if new_b < 0 else books.alone[new_b]
+    gain -= work.postponed[a] if old_a < 0 else books.alone[old_a]
     if books.price_kind == TOTAL:
         return float(gain)
     more_n, more_m = 0.0, 0.0
@@ -46,7 +47,7 @@ def exchange_gain(work: Workload, plan: Schedule, books: Books, a: int, b: int) 
         end = work.time[new_a]
         if new_b >= 0:
             end = min(end, work.time[new_b])
-        end = min(end, _end_without(work, plan, books, a, b))
+        end = min(end, end_without(books, a, b))
         return float(gain + (books.sums[1] + more_n + more_m) * end - books.sums[1] * books.ends[0])
     end = min(work.time[new_a], books.second_end[n] if books.ender[n] == b else books.end[n])
     gain += (books.rate[n] + more_n) * end - books.rate[n] * books.end[n]
@@ -73,7 +74,7 @@ def reshape_gain(work: Workload, plan: Schedule, books: Books, n: int, kind: int
             return np.inf
         old = plan.way[j]
         used += work.size[w] - work.size[old]
-        gain += _alone(work, books, j, w) - _alone(work, books, j, old)
+        gain += books.alone[w] - books.alone[old]
         rate += work.rate[w]
         end = min(end, work.time[w])
     if used > work.units[kind]:
@@ -92,7 +93,7 @@ def reshape_gain(work: Workload, plan: Schedule, books: Books, n: int, kind: int
         rate = work.node_rate[kind, used // work.parts]
     if books.price_kind == NODE_FIRST_END:
         return float(gain + rate * end - books.rate[n] * books.end[n])
-    end = min(end, books.ends[1] if plan.node[books.enders[0]] == n else books.ends[0])
+    end = min(end, books.ends[3] if plan.node[books.enders[0]] == n else books.ends[0])
     return float(gain + (books.sums[1] - books.rate[n] + rate) * end - books.sums[1] * books.ends[0])
 
 
@@ -108,7 +109,7 @@ def shift_gain(work: Workload, plan: Schedule, books: Books, j: int, m: int, way
     for r in range(work.room.shape[1]):
         if work.needs[way, r] > plan.left[m, r] + EPSILON * work.room[kind, r]:
             return np.inf
-    gain = _alone(work, books, j, way) - _alone(work, books, j, old)
+    gain = books.alone[way] - books.alone[old]
     from_idle, to_idle = work.idle[plan.kind[n]] / work.parts, work.idle[kind] / work.parts
     last, first = plan.jobs[n] == 1, plan.jobs[m] == 0
     gain += -from_idle * (work.units[plan.kind[n]] - plan.used[n]) if last else from_idle * work.size[old]
@@ -122,7 +123,7 @@ def shift_gain(work: Workload, plan: Schedule, books: Books, j: int, m: int, way
     if last:
         rate_n = 0.0
     if books.price_kind == FIRST_END:
-        end = min(work.time[way], _end_without(work, plan, books, j, j))
+        end = min(work.time[way], end_without(books, j, j))
         rates = books.sums[1] - books.rate[n] - books.rate[m] + rate_n + rate_m
         return float(gain + rates * end - books.sums[1] * books.ends[0])
     if not last:
@@ -135,30 +136,19 @@ def shift_gain(work: Workload, plan: Schedule, books: Books, j: int, m: int, way
 
 
 @compiled
-def _alone(work: Workload, books: Books, j: int, w: int) -> float:
-    """What a job costs whatever the others do."""
-    if w < 0:
-        return float(work.postponed[j])
-    if books.price_kind == TOTAL:
-        return float(work.late[w] + work.rate[w] * work.time[w])
-    return float(work.late[w])
-
-
-@compiled
-def _end_without(work: Workload, plan: Schedule, books: Books, a: int, b: int) -> float:
+def end_without(books: Books, a: int, b: int) -> float:
     """The first end of all jobs but two."""
-    for place in range(3):
-        j = books.enders[place]
-        if j >= 0 and j != a and j != b:
-            return float(work.time[plan.way[j]])
-    return np.inf
+    if books.enders[0] != a and books.enders[0] != b:
+        return float(books.ends[0])
+    if books.enders[1] != a and books.enders[1] != b:
+        return float(books.ends[1])
+    return float(books.ends[2])
 
 
 @compiled
-def _swaps_fit(work: Workload, plan: Schedule, n: int, old: int, new: int) -> bool:
+def fits_instead(needs: Floats, room: Floats, left: Floats, old: int, new: int) -> bool:
     """Whether the further capacities of a node suffice once one way gives place to another."""
-    for r in range(work.room.shape[1]):
-        over = work.needs[new, r] - work.needs[old, r] - plan.left[n, r]
-        if over > EPSILON * work.room[plan.kind[n], r]:
+    for r in range(len(room)):  # noqa: SIM110
+        if needs[new, r] - needs[old, r] - left[r] > EPSILON * room[r]:
             return False
     return True

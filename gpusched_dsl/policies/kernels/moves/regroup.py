@@ -59,7 +59,9 @@ def distributions(gpus: int, jobs: int) -> int:
 @compiled
 def _next(sizes: Ints, count: int, gpus: int) -> None:
     """The next vector in the order of the alphabet; the first entry is 0 after the last one."""
-    total = sizes[:count].sum()
+    total = 0
+    for i in range(count):
+        total += sizes[i]
     last = count - 1
     while last >= 0:
         if total < gpus:

@@ -42,13 +42,13 @@ def faster_type(work: Workload, plan: Schedule, books: Books, length: int, chang
 @compiled
 def double_gpus(work: Workload, plan: Schedule, books: Books, length: int, change: Change) -> float:
     """N5: the node becomes one of the same family with twice the GPUs, and its jobs take twice as many."""
-    return _resized(work, plan, books, length, change, 2, 1)
+    return resized(work, plan, books, length, change, True)
 
 
 @compiled
 def halve_gpus(work: Workload, plan: Schedule, books: Books, length: int, change: Change) -> float:
     """N6: the node becomes one of the same family with half the GPUs, and its jobs take half as many."""
-    return _resized(work, plan, books, length, change, 1, 2)
+    return resized(work, plan, books, length, change, False)
 
 
 @compiled
@@ -67,7 +67,10 @@ def late_nodes(plan: Schedule, books: Books, length: int) -> Ints:
 @compiled
 def shares_gpus(plan: Schedule, n: int) -> bool:
     """Whether a node has GPUs that are given out in parts."""
-    return bool(np.any(plan.spare[n] != NONE))
+    for g in range(plan.spare.shape[1]):  # noqa: SIM110
+        if plan.spare[n, g] != NONE:
+            return True
+    return False
 
 
 @compiled
@@ -83,7 +86,9 @@ def write_node(plan: Schedule, books: Books, n: int, kind: int, ways: Ints, chan
 
 
 @compiled
-def _resized(work: Workload, plan: Schedule, books: Books, length: int, change: Change, times: int, over: int) -> float:
+def resized(work: Workload, plan: Schedule, books: Books, length: int, change: Change, up: bool) -> float:
+    """The best of the nodes whose jobs take twice as many GPUs, or half as many."""
+    times, over = (2, 1) if up else (1, 2)
     best, margin = np.inf, tolerance(books.sums[0])
     clear(change)
     ways = np.empty(plan.jobs.max() if len(plan.jobs) else 0, dtype=np.int64)
@@ -149,7 +154,11 @@ def _faster_node(
 @compiled
 def _first_on_node(plan: Schedule, books: Books, i: int) -> bool:
     """Whether none of the later jobs stands on the node of the i-th latest one."""
-    return not np.any(plan.node[books.late[:i]] == plan.node[books.late[i]])
+    n = plan.node[books.late[i]]
+    for before in range(i):  # noqa: SIM110
+        if plan.node[books.late[before]] == n:
+            return False
+    return True
 
 
 @compiled
