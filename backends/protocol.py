@@ -56,12 +56,16 @@ class SolveOptions:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """A look at a running solve; objective and bound are None while unknown."""
+    """A look at a running solve; objective and bound are None while unknown.
+
+    `iterations` are the plans that a policy has made; solvers tell `nodes`.
+    """
 
     seconds: float
     objective: float | None
     bound: float | None
     nodes: int = 0
+    iterations: int = 0
 
 
 class Monitor(Protocol):

@@ -25,6 +25,7 @@ from gpusched_dsl.policies.staying import stay
 from gpusched_dsl.policies.workload import Schedule, empty_schedule
 
 Stop = Callable[[], bool]
+Tell = Callable[[int, float], None]  # passes done, best price
 CHOSEN = 0.5  # a binary above this is 1
 LISTED = 10  # jobs that a move looks at where its length is not stated
 
@@ -51,8 +52,11 @@ def decide(
     seed: int = 0,
     running: Mapping[str, Given] | None = None,
     stop: Stop | None = None,
+    tell: Tell | None = None,
 ) -> Decision:
     """The plan of a policy. `running` is the plan before, whose jobs stay where the policy says `keep running`.
+
+    `stop` is asked, and `tell` told how far it is, now and then.
 
     Raises DiagnosticError as evaluation does, and where the placement does not say what is needed (GSM3016).
     """
@@ -64,7 +68,7 @@ def decide(
     initial = None
     if running is not None and any(rule.name == "running" for rule in policy.keep):
         initial = schedule_from(cluster, running)
-    outcome = run(cluster.work, instructions, settings, seed, initial, stop or never)
+    outcome = run(cluster.work, instructions, settings, seed, initial, stop or never, tell)
     if running is not None and any(rule.name == "nodes" for rule in policy.keep):
         stay(cluster.work, outcome.schedule, schedule_from(cluster, running))
     codes = cluster.entries(outcome.schedule.node, outcome.schedule.way)

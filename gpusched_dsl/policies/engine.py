@@ -72,9 +72,11 @@ def run(
     seed: int | Sequence[int] | np.random.SeedSequence = 0,
     initial: Schedule | None = None,
     stop: Callable[[], bool] = never,
+    tell: Callable[[int, float], None] | None = None,
 ) -> Outcome:
     """The best schedule found. Jobs that `initial` runs stay where they are; with a seed the result is always the same.
 
+    `tell` hears now and then of the passes done and the best price; not where several controllers plan.
     Raises BrokenSchedule if a kernel makes a schedule that is none, ValueError for a price or move that there is not.
     """
     if settings.price not in PRICES:
@@ -84,7 +86,7 @@ def run(
     began = time.perf_counter()
     compile_seconds = _warm(work, instructions, settings, start)
     if settings.controllers <= 1:
-        done = [_search(work, instructions, settings, np.random.default_rng(root), start, stop)]
+        done = [_search(work, instructions, settings, np.random.default_rng(root), start, stop, tell)]
         elite = done[0].elite
     else:
         groups = split(work, instructions, start, settings.controllers)
@@ -126,6 +128,7 @@ def _search(
     rng: np.random.Generator,
     start: Schedule,
     stop: Callable[[], bool],
+    tell: Callable[[int, float], None] | None = None,
 ) -> _Found:
     """Passes and moves for one controller; pass 0 is done even if the run is to stop at once."""
     kind_of_price = PRICES[settings.price]
@@ -140,6 +143,8 @@ def _search(
         taken = time.perf_counter() - before
         length = max(1, min(2 * length, int(length * _CALL_SECONDS / max(taken, 1e-9))))
         done = until
+        if tell is not None:
+            tell(done - 1, float(pool.price[0]))
     elite = [_copied(pooled(pool, at)) for at in range(int(pool.held[0]))]
     if settings.moves and not stopped:
         elite, stopped = _improved(work, elite, settings, stop)
