@@ -117,7 +117,8 @@ def test_sound_policies() -> None:
 def test_lines_of_a_policy() -> None:
     policy = checked(GREEDY, "Greedy")
     assert (policy.name, policy.doc, policy.span.text) == ("Greedy", "most urgent first", "Greedy")
-    assert [(k.value.span.text, k.descending) for k in policy.order.keys] == [("pressure[j]", True), ("weight[j]", False)]
+    keys = [(k.value.span.text, k.descending) for k in policy.order.keys]
+    assert keys == [("pressure[j]", True), ("weight[j]", False)]
     assert policy.choose is not None
     assert [c.span.text for c in policy.choose.indexing.conditions] == ["time[j, v, g] < deadline[j]"]
     assert [v.name for v in policy.choose.indexing.variables] == ["v", "g"]
