@@ -12,7 +12,8 @@ from dataclasses import replace
 import numpy as np
 
 from gpusched_dsl.backends.driver import solve_problem
-from gpusched_dsl.backends.protocol import Backend, Capabilities, Monitor, Session, SolveOptions
+from gpusched_dsl.backends.protocol import Backend, Capabilities, Monitor, Progress, Session, SolveOptions
+from gpusched_dsl.backends.running import Control, CtrlC
 from gpusched_dsl.backends.solved import Solved
 from gpusched_dsl.building import Built
 from gpusched_dsl.compiling.fixing import Given
@@ -31,6 +32,8 @@ from gpusched_dsl.policies.deciding import Decision, decide
 from gpusched_dsl.reporting.points import OUTSIDE, codes_of, entries_of_point
 
 WHY_SECONDS = 10.0  # for finding out which rows a plan breaks
+JUDGE_SECONDS = 10.0  # at least, for completing a plan: a time limit ends the policy, and its plan shall be told
+BOUND_SECONDS = 60.0  # for a bound, where no time limit is stated
 
 
 class PolicyBackend:
@@ -60,27 +63,59 @@ def solve_by_policy(
 ) -> tuple[Solved, tuple[Diagnostic, ...]]:
     """The plan of a policy, completed by `backend` and checked and priced by the model; and warnings.
 
-    `start` is the plan before, for policies that `keep running`. `options.seed` seeds every draw; the time limit is for
-    the policy and for completing its plan each. Raises DiagnosticError as `decide` and `solve_problem` do.
+    `start` is the plan before, for policies that `keep` what runs. `options.seed` seeds every draw; the time limit is
+    for the policy and, from `JUDGE_SECONDS` on, for completing its plan each. Ctrl-C, the time limit and the monitor
+    end the policy with the best plan found. Raises DiagnosticError as `decide` and `solve_problem` do.
     """
-    began = time.perf_counter()
     asked = options or SolveOptions()
-    limit = None if asked.time_limit is None else began + asked.time_limit
-
-    def stop() -> bool:
-        over = limit is not None and time.perf_counter() > limit
-        return over or (monitor is not None and monitor.stop_requested)
-
+    warnings: list[Diagnostic] = []
+    running = None
+    if start is not None and policy.keep:
+        running = _given(built, policy, start)
+    elif start is not None:
+        warnings.append(_not_kept(policy))
     store, limits = built.instance.store, built.permissions.limits()
-    running = None if start is None else _given(built, policy, start)
-    decision = decide(policy, store, limits, asked.seed, running, stop)
+    run = _Run(asked.time_limit, monitor)
+    with CtrlC(run.control):
+        decision = decide(policy, store, limits, asked.seed, running, run.stop, run.tell)
+    completing = replace(asked, gap=0.0)
+    if asked.time_limit is not None:
+        completing = replace(completing, time_limit=max(asked.time_limit, JUDGE_SECONDS))
     problem = ground(built.scenario.model, store, limits, decision.values)
-    solved = solve_problem(problem, backend, replace(asked, gap=0.0), None, monitor)
+    # A monitor that has ended the policy would end this at once, and the plan would be lost.
+    solved = solve_problem(problem, backend, completing, None, None if run.ended_by else monitor)
     solved.close()
-    told: tuple[Diagnostic, ...] = ()
     if solved.status is Status.INFEASIBLE:
-        told = (_broken(policy, problem, solved.backend),)
-    return _as_plan(built, policy, solved, decision, asked), told
+        warnings.append(_broken(policy, problem, solved.backend))
+    ended_by = run.ended_by if decision.stopped else ""
+    return _as_plan(built, policy, solved, decision, asked, ended_by), tuple(warnings)
+
+
+class _Run:
+    """What ends a policy early, and whom it tells how far it is."""
+
+    def __init__(self, seconds: float | None, monitor: Monitor | None) -> None:
+        self.control = Control()
+        self.monitor = monitor
+        self.until = None if seconds is None else self.control.started + seconds
+        self.ended_by = ""
+
+    def stop(self) -> bool:
+        if self.control.stopping or (self.monitor is not None and self.monitor.stop_requested):
+            self.ended_by = "interrupt"
+        elif self.until is not None and time.perf_counter() > self.until:
+            self.ended_by = "time"
+        return bool(self.ended_by)
+
+    def tell(self, iterations: int, price: float) -> None:
+        if self.monitor is not None:
+            self.monitor.progress(Progress(self.control.seconds, price, None, iterations=iterations))
+
+
+def apart(built: Built) -> Built:
+    """The same instance with a place of its own for columns, so that results of several solves can be read later."""
+    store = replace(built.instance.store, variables=dict(built.instance.store.variables))
+    return replace(built, instance=replace(built.instance, store=store), grounded=list(built.grounded))
 
 
 def with_bound(
@@ -92,23 +127,27 @@ def with_bound(
 ) -> Solved:
     """The same result with the bound that a solver proves for the whole problem, starting from the plan.
 
-    Raises DiagnosticError as `solve_built` does.
+    Of several objectives only the first gets one: a bound of another holds where those before have their best values.
+    It takes `BOUND_SECONDS` at most where the options have no time limit. Raises DiagnosticError as `solve_built` does.
     """
+    asked = options or SolveOptions()
+    if asked.time_limit is None:
+        asked = replace(asked, time_limit=BOUND_SECONDS)
     start = None if solved.point is None else entries_of_point(solved.problem, solved.point)
-    proved, _ = solve_built(built, backend, options, start, monitor)
+    proved, _ = solve_built(apart(built), backend, asked, start, monitor)
     proved.close()
-    objectives = tuple(
-        replace(own, bound=other.bound) for own, other in zip(solved.objectives, proved.objectives, strict=True)
-    )
+    objectives = tuple(own if at else replace(own, bound=proved.bound) for at, own in enumerate(solved.objectives))
     statistics = {**solved.statistics, "bound_seconds": proved.load_seconds + proved.solve_seconds}
     return replace(solved, objectives=objectives, statistics=statistics)
 
 
-def _as_plan(built: Built, policy: CheckedPolicy, solved: Solved, decision: Decision, options: SolveOptions) -> Solved:
+def _as_plan(
+    built: Built, policy: CheckedPolicy, solved: Solved, decision: Decision, options: SolveOptions, ended_by: str
+) -> Solved:
     """What was proved of the plan's problem is nothing about the model: no bound, and another status."""
     status, reason = solved.status, solved.reason
     if solved.point is not None:
-        status, reason = Status.FEASIBLE, "interrupt" if decision.stopped else ""
+        status, reason = Status.FEASIBLE, ended_by
     elif status is Status.INFEASIBLE:
         status = Status.BROKEN
     objectives = tuple(replace(o, bound=None, status=None if o.status is None else status) for o in solved.objectives)
@@ -122,7 +161,7 @@ def _as_plan(built: Built, policy: CheckedPolicy, solved: Solved, decision: Deci
         objectives=objectives,
         row_duals=None,
         reduced_costs=None,
-        solve_seconds=decision.seconds,
+        solve_seconds=max(decision.seconds - decision.statistics.get("compile_seconds", 0.0), 0.0),
         load_seconds=solved.load_seconds + solved.solve_seconds,
         statistics={**decision.statistics, "price": decision.price, "judge_seconds": solved.solve_seconds},
         session=None,
@@ -142,6 +181,17 @@ def _broken(policy: CheckedPolicy, problem: Problem, backend: Backend) -> Diagno
         "this policy",
         notes=notes,
         help="choose options of the model that the policy keeps to, or another policy",
+        severity=Severity.WARNING,
+    )
+
+
+def _not_kept(policy: CheckedPolicy) -> Diagnostic:
+    return Diagnostic(
+        "GSM6009",
+        f"`{policy.name}` plans anew: the warm start has no effect",
+        policy.span,
+        "does not say `keep running`",
+        help="write `keep running;` into the policy where jobs that run shall stay as they are",
         severity=Severity.WARNING,
     )
 

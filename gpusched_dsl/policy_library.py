@@ -83,21 +83,37 @@ def is_policy(workspace: Workspace, name: str) -> bool:
     return name in workspace.policies or any(name in names for names in _library_files().values())
 
 
+def policy_names(workspace: Workspace) -> frozenset[str]:
+    """The names of all policies, of the text and of the library, whichever model they are for."""
+    return frozenset(workspace.policies).union(*_library_files().values())
+
+
 def policy_named(workspace: Workspace, name: str, model: CheckedModel) -> CheckedPolicy:
     """The policy of that name, checked against a model with its options.
 
     Raises DiagnosticError: GSM4016 there is none for this model, else with all that is wrong in its text.
     """
-    known = {policy.name.text: (place, policy) for place, policy in policies_for(workspace, model.name)}
-    if name not in known:
-        elsewhere = is_policy(workspace, name)
+    held = _holding(workspace, name, model.name)
+    if held is None:
+        known = [policy.name.text for _, policy in policies_for(workspace, model.name)]
         message = f"there is no policy `{name}` for the model `{model.name}`"
-        notes = (f"`{name}` is a policy for another model",) if elsewhere else ()
+        notes = (f"`{name}` is a policy for another model",) if is_policy(workspace, name) else ()
         listed = f"its policies are {', '.join(f'`{n}`' for n in known)}" if known else "the model has no policies"
         raise DiagnosticError([Diagnostic("GSM4016", message, notes=notes, help=did_you_mean(name, known) or listed)])
-    place, policy = known[name]
+    place, policy = held
     found = Diagnostics()
     checked = check_policy(place, policy, found, model)
     found.raise_if_errors()
     assert isinstance(checked, CheckedPolicy)
     return checked
+
+
+def _holding(workspace: Workspace, name: str, model: str) -> tuple[Workspace, tree.Policy] | None:
+    """The policy of that name for a model, and where it stands; reads only those files of the library that have one."""
+    chain = model_chain(workspace, model)
+    files = (path for path, names in _library_files().items() if name in names)
+    for place in (workspace, *map(library, files)):
+        policy = place.policies.get(name)
+        if policy is not None and policy_model(place, policy) in chain:
+            return place, policy
+    return None
