@@ -2,45 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from gpusched_dsl.language import tree
-from gpusched_dsl.language.checked import (
-    CheckedLet,
-    CheckedModel,
-    CheckedParam,
-    Constant,
-    Core,
-    IndexingCore,
-    IndexVar,
-    Iterator,
-    Numeric,
-)
-from gpusched_dsl.language.checked_policy import (
-    NOW,
-    REMAINING,
-    CheckedDraw,
-    CheckedKey,
-    CheckedPolicy,
-    CheckedRanking,
-    CheckedRule,
-)
+from gpusched_dsl.language.checked import CheckedLet, CheckedModel, CheckedParam
+from gpusched_dsl.language.checked_policy import CheckedPolicy, CheckedRanking, CheckedRule
 from gpusched_dsl.language.checked_stage import CheckedStage
-from gpusched_dsl.language.checking import EMPTY, Binding, ExpressionChecker, Scope, Symbols
-from gpusched_dsl.language.checking.conversion import unit_in
+from gpusched_dsl.language.checking import ExpressionChecker, Symbols
 from gpusched_dsl.language.checking.declarations import check_let
 from gpusched_dsl.language.checking.dependencies import order
-from gpusched_dsl.language.checking.symbols import Slot, slots_of
 from gpusched_dsl.language.diagnostics import Diagnostics, Label, did_you_mean
+from gpusched_dsl.language.outlines.policy_draws import check_draw
 from gpusched_dsl.language.outlines.policy_lines import Lines
 from gpusched_dsl.language.outlines.policy_names import decisions_of, extra_name, fits_order, fits_ways
 from gpusched_dsl.language.outlines.policy_queues import check_queues
+from gpusched_dsl.language.outlines.policy_rules import NamedRules
+from gpusched_dsl.language.outlines.policy_scope import clock, one_job, with_node
 from gpusched_dsl.language.outlines.policy_stages import check_stage, result_names
-from gpusched_dsl.language.outlines.rules import ADDED_AFTER, PRICES, RULES, WEIGHTS, RuleShape, known_rules
+from gpusched_dsl.language.outlines.policy_values import Values
+from gpusched_dsl.language.outlines.rules import PRICES, listed
 from gpusched_dsl.language.source import Span
-from gpusched_dsl.language.units import DIMENSIONLESS, UNITS
 
 
 class PolicyChecker:
@@ -58,7 +41,9 @@ class PolicyChecker:
         self.symbols.poisoned.update(lost)
         self.checker = ExpressionChecker(self.symbols, diagnostics)
         self.decisions = decisions_of(model)
-        self.queue = self._queue()  # the job, known to all lines after `order`
+        self.values = Values(self.checker)
+        self.rules = NamedRules(self.values, diagnostics)
+        self.queue = one_job(model, self.decisions)  # the job, known to all lines after `order`
         self.stages: list[CheckedStage] = []
         self.found: dict[str, Any] = {"draws": {}}
         self.verbs: dict[str, Callable[[tree.PolicyRule], None]] = {
@@ -131,45 +116,13 @@ class PolicyChecker:
         if missing:
             self.diagnostics.error(
                 "GSM1617",
-                f"policy `{policy.name.text}` has no line {_listed(missing)}",
+                f"policy `{policy.name.text}` has no line {listed(missing)}",
                 policy.name.span,
                 "not complete",
                 help=f"add it, as in `{examples[missing[0]]}`, or extend a policy that has it",
             )
 
     # --- names -------------------------------------------------------------------------------------------------------
-
-    def _job_slot(self) -> Slot | None:
-        """What the job index of the placement runs over."""
-        if self.decisions is None:
-            return None
-        placement = self.decisions.placement
-        slots = slots_of(self.model.variables[placement.variable])
-        return slots[placement.indices.index(self.decisions.job)]
-
-    def _queue(self) -> Scope:
-        slot = self._job_slot()
-        if slot is None or self.decisions is None:
-            return EMPTY
-        job = self.decisions.job
-        return EMPTY.bind(job.name, Binding(job, slot.domain, slot.component))
-
-    def _clock(self, span: Span, own: Iterable[str]) -> None:
-        """`now` and `remaining[j]` as `let`s; see `checked_policy.py`."""
-        placement = self.model.placement
-        times = [i.value for i in placement.items if i.role in ("lasts", "due")] if placement is not None else []
-        unit = unit_in(times[0]) if times else UNITS["h"]
-        now = Constant(span=span, type=Numeric(False, unit), value=0.0)
-        clock = {NOW: CheckedLet(NOW, span, now.type, IndexingCore(), now, "the time of the decision")}
-        slot = self._job_slot()
-        if slot is not None and len(slot.domain.types) == 1:
-            left = Constant(span=span, type=Numeric(), value=1.0)
-            iterator = Iterator((IndexVar("_", slot.type, span),), slot.domain, span)
-            indexing = IndexingCore((iterator,))
-            clock[REMAINING] = CheckedLet(REMAINING, span, left.type, indexing, left, "the part of the work left")
-        for name, let in clock.items():
-            if name not in own and self.symbols.span_of(name) is None:
-                self.symbols.values[name] = let
 
     def _lets(self, span: Span, lines: Lines) -> dict[str, CheckedLet]:
         """`let`s, and stages, whose results are parameters, each after all that it needs."""
@@ -194,7 +147,9 @@ class PolicyChecker:
                 declared.append(declaration)
                 results.update(dict.fromkeys(own, name.text))
                 names.update(dict.fromkeys((name.text, *own), name.span))
-        self._clock(span, names)
+        for given in clock(self.model, self.decisions, span).values():
+            if given.name not in names and self.symbols.span_of(given.name) is None:
+                self.symbols.values[given.name] = given
         ordered = order([*declared], self.diagnostics, results)
         self.symbols.poisoned.update(ordered.circular)
         self.symbols.poisoned.update({r: names[r] for r, stage in results.items() if stage in ordered.circular})
@@ -222,22 +177,11 @@ class PolicyChecker:
         self.stages.append(stage)
         self.symbols.values.update({param.name: param for param in stage.results.values()})
 
-    # --- numbers -----------------------------------------------------------------------------------------------------
-
-    def _plain(self, expr: tree.Expr | None, where: str, scope: Scope = EMPTY) -> Core | None:
-        """A number without a unit that is known before any decision."""
-        core = None if expr is None else self.checker.number(expr, scope, unit=DIMENSIONLESS)
-        return core if core is not None and self.checker.data_only(core, where) else None
-
-    def _whole(self, expr: tree.Expr | None, where: str, scope: Scope = EMPTY) -> Core | None:
-        core = self._plain(expr, where, scope)
-        return core if core is not None and self.checker.is_whole(core) else None
-
     # --- order, choose, otherwise ------------------------------------------------------------------------------------
 
     def _order(self, rule: tree.PolicyRule) -> None:
         core, scope = self.checker.indexing(rule.indexing)
-        keys = self._keys(rule, scope)
+        keys = self.values.keys(rule.keys, f"a key of `{rule.verb}`", scope)
         if core is None:
             self.queue = scope
             return
@@ -247,178 +191,35 @@ class PolicyChecker:
 
     def _ways(self, rule: tree.PolicyRule) -> None:
         core, scope = self.checker.indexing(rule.indexing, self.queue)
-        keys = self._keys(rule, scope)
+        keys = self.values.keys(rule.keys, f"a key of `{rule.verb}`", scope)
         if core is None or self.decisions is None:
             return
         if fits_ways(self.decisions, rule, core, self.diagnostics):
             self.found[rule.verb] = CheckedRanking(rule.span, core, keys, extra_name(self.decisions, core))
-
-    def _keys(self, rule: tree.PolicyRule, scope: Scope) -> tuple[CheckedKey, ...]:
-        checked = (self._key(key, scope, f"a key of `{rule.verb}`") for key in rule.keys)
-        return tuple(key for key in checked if key is not None)
-
-    def _key(self, key: tree.Key, scope: Scope, where: str) -> CheckedKey | None:
-        core = self.checker.number(key.value, scope)
-        if core is None or not self.checker.data_only(core, where):
-            return None
-        return CheckedKey(core, key.descending)
-
-    def _node_too(self) -> Scope:
-        """The job and its node, by the names of the placement."""
-        if self.decisions is None or self.decisions.node is None or self.decisions.node.name in self.queue.bindings:
-            return self.queue
-        placement, node = self.decisions.placement, self.decisions.node
-        slot = slots_of(self.model.variables[placement.variable])[placement.indices.index(node)]
-        return self.queue.bind(node.name, Binding(node, slot.domain, slot.component))
 
     # --- place, finish, keep, improve --------------------------------------------------------------------------------
 
     def _rules(self, rule: tree.PolicyRule) -> None:
         self.found[rule.verb] = self._named(rule)
 
+    def _named(self, rule: tree.PolicyRule) -> tuple[CheckedRule, ...]:
+        return self.rules.of(rule, with_node(self.model, self.decisions, self.queue))
+
     def _improve(self, rule: tree.PolicyRule) -> None:
-        self.found["improve"] = self._whole(rule.count, "how many are improved")
-        self.found["rounds"] = self._whole(rule.rounds, "the number of rounds")
+        self.found["improve"] = self.values.whole(rule.count, "how many are improved")
+        self.found["rounds"] = self.values.whole(rule.rounds, "the number of rounds")
         self.found["all_rounds"] = rule.all_rounds
         self.found["moves"] = self._named(rule)
-
-    def _named(self, line: tree.PolicyRule) -> tuple[CheckedRule, ...]:
-        return tuple(r for rule in line.rules if (r := self._one_rule(rule, line.verb)) is not None)
-
-    def _one_rule(self, rule: tree.Rule, verb: str) -> CheckedRule | None:
-        first, *modifiers = rule.words
-        checked = CheckedRule(
-            first.text, rule.span, tuple(w.text for w in modifiers), by=None if rule.by is None else rule.by.text
-        )
-        if rule.key is not None:
-            key = self._key(rule.key, self._node_too(), f"a key of `{first.text}`")
-            if key is None:
-                return None
-            checked = replace(checked, key=key)
-        shape = RULES[verb].get(checked.text)
-        if shape is None and (verb not in ADDED_AFTER or checked.text not in known_rules(verb)):
-            self._unknown_rule(rule, verb)
-            return None
-        return replace(checked, arguments=self._arguments(rule, first, shape))
-
-    def _arguments(self, rule: tree.Rule, first: tree.Identifier, shape: RuleShape | None) -> tuple[Core, ...]:
-        """Whole numbers for the parameters of a rule; what a rule of another package takes, only it knows."""
-        where = f"`{first.text}`"
-        if shape is None:
-            return tuple(c for a in rule.arguments if (c := self._plain(a, where)) is not None)
-        at_most = len(shape.parameters)
-        if len(rule.arguments) > at_most:
-            takes = f"at most {at_most} argument{'' if at_most == 1 else 's'}" if at_most else "no arguments"
-            span = rule.arguments[at_most].span.to(rule.arguments[-1].span)
-            names = ", ".join(f"{p.name}: {p.meaning}" for p in shape.parameters)
-            self.diagnostics.error(
-                "GSM1614", f"rule {where} takes {takes}", span, "too many", help=names or "leave out the brackets"
-            )
-        return tuple(c for a in rule.arguments if (c := self._whole(a, where)) is not None)
-
-    def _unknown_rule(self, rule: tree.Rule, verb: str) -> None:
-        first, *modifiers = rule.words
-        known = known_rules(verb)
-        alike = [text for text in known if text.split()[0] == first.text]
-        if not alike:
-            names = list(dict.fromkeys(text.split()[0] for text in known))
-            elsewhere = [v for v, rules in RULES.items() if any(t.split()[0] == first.text for t in rules)]
-            near = did_you_mean(first.text, names)
-            self.diagnostics.error(
-                "GSM1614",
-                f"unknown rule `{first.text}` after `{verb}`",
-                first.span,
-                "unknown",
-                notes=[f"`{first.text}` belongs after `{v}`" for v in elsewhere]
-                + ([f"rules after `{verb}` are {_listed(known)}"] if near else []),
-                help=near or f"rules after `{verb}` are {_listed(known)}",
-            )
-            return
-        fitting = f"write {_listed(alike, ' or ')}"
-        words = {word for text in alike for word in text.partition(" by ")[0].split()[1:]}
-        ends = {text.partition(" by ")[2] for text in alike}
-        wrong = [w.span for w in modifiers if w.text not in words]
-        if rule.by is not None and rule.by.text not in ends:
-            wrong.append(rule.by.span)
-        for span in wrong:
-            by = rule.by is not None and span == rule.by.span
-            what = f"`by {span.text}`" if by else f"`{span.text}`"
-            self.diagnostics.error(
-                "GSM1614", f"{what} cannot stand with rule `{first.text}`", span, "not with this rule", help=fitting
-            )
-        if not wrong:
-            self.diagnostics.error(
-                "GSM1614", f"rule `{rule.span.text}` is not complete", rule.span, "unknown", help=fitting
-            )
 
     # --- randomise, repeat, split ------------------------------------------------------------------------------------
 
     def _randomise(self, rule: tree.PolicyRule) -> None:
-        assert rule.target is not None
-        target = rule.target.text
-        scope = EMPTY if target == "place" else self.queue
-        count = self._whole(rule.count, "the length of a list", scope)
-        probability = self._plain(rule.probability, "a probability", scope)
-        if self._draw_fits(rule, target) and self._odds_fit(rule, target):
-            odds = " ".join(word.text for word in rule.by)
-            self.found["draws"][target] = CheckedDraw(target, rule.span, count, probability, odds)
-
-    def _draw_fits(self, rule: tree.PolicyRule, target: str) -> bool:
-        """`order` swaps neighbours with a probability; the others draw one entry of the best so many."""
-        swaps = target == "order"
-        write = (
-            "randomise order swapping with probability 0.3;"
-            if swaps
-            else f"randomise {target} from 3 by {WEIGHTS[target][-1]};"
-        )
-        unfit = rule.count if swaps else rule.probability
-        needed = rule.probability if swaps else rule.count
-        if unfit is None and needed is not None:
-            return True
-        how = "swapping neighbours with a probability" if swaps else "drawing from the best so many"
-        self.diagnostics.error(
-            "GSM1631",
-            f"`{target}` is randomised by {how}",
-            rule.target.span if unfit is None and rule.target is not None else unfit.span if unfit else rule.span,
-            "not this way" if unfit is not None else "how?",
-            help=f"write `{write}`",
-        )
-        return False
-
-    def _odds_fit(self, rule: tree.PolicyRule, target: str) -> bool:
-        known = WEIGHTS.get(target, ())
-        words = [word for word in rule.by if word.text != "inverse"]
-        unknown = [word for word in words if word.text not in known]
-        for word in unknown:
-            swapping = f"swaps in `{target}` are weighted by their probability alone"
-            self.diagnostics.error(
-                "GSM1615",
-                f"unknown weight `{word.text}` of a draw",
-                word.span,
-                "unknown",
-                help=(did_you_mean(word.text, known) or f"weights are {_listed(known)}") if known else swapping,
-            )
-        if rule.by and len(words) != 1:
-            self.diagnostics.error(
-                "GSM1615",
-                "a draw goes by one weight",
-                rule.by[0].span.to(rule.by[-1].span),
-                "one weight needed",
-                help=f"such as `by {known[-1]}`" if known else "leave it out",
-            )
-        elif not unknown and rule.by and " ".join(w.text for w in rule.by) not in known:
-            span = rule.by[0].span.to(rule.by[-1].span)
-            self.diagnostics.error(
-                "GSM1615",
-                f"`{span.text}` is no weight of a draw",
-                span,
-                "unknown",
-                help=f"weights are {_listed(known)}",
-            )
-        return not rule.by or " ".join(w.text for w in rule.by) in known
+        draw = check_draw(rule, self.values, self.queue, self.diagnostics)
+        if draw is not None:
+            self.found["draws"][draw.target] = draw
 
     def _repeat(self, rule: tree.PolicyRule) -> None:
-        self.found["repeat"] = self._whole(rule.count, "the number of repetitions")
+        self.found["repeat"] = self.values.whole(rule.count, "the number of repetitions")
         for kept in rule.rules[:1]:
             self._kept(kept)
         if len(rule.rules) > 1:
@@ -445,14 +246,10 @@ class PolicyChecker:
                 f"unknown objective, term or price `{rest[0].text}`",
                 rest[0].span,
                 "not declared",
-                help=did_you_mean(rest[0].text, known) or f"there are {_listed(known)}",
+                help=did_you_mean(rest[0].text, known) or f"there are {listed(known)}",
             )
         else:
             self.found["kept"] = rest[0].text
 
     def _split(self, rule: tree.PolicyRule) -> None:
-        self.found["split"] = self._whole(rule.count, "the number of controllers")
-
-
-def _listed(names: Sequence[str] | Mapping[str, object], between: str = ", ") -> str:
-    return between.join(f"`{name}`" for name in names)
+        self.found["split"] = self.values.whole(rule.count, "the number of controllers")

@@ -26,8 +26,8 @@ class Decisions:
     """The indices of a placement by what they stand for.
 
     `chosen` must be bound where ways are listed, `open` may be there too. `node_type` is the type of node where it is
-    no index itself: one more name may be bound to such a type. Where jobs stand in queues (`place` is the index of their
-    place), policies choose nodes and find the place themselves.
+    no index itself: one more name may be bound to such a type. Where jobs stand in queues (`place` is the index of
+    their place), policies choose nodes and find the place themselves.
     """
 
     placement: CheckedPlacement

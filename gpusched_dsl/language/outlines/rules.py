@@ -6,6 +6,7 @@ packages add to them by entry points of the group `gpusched_dsl.rules`: here onl
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
@@ -95,3 +96,8 @@ def known_rules(verb: str) -> tuple[str, ...]:
     if verb not in ADDED_AFTER:
         return own
     return (*own, *(text for text in added_rules() if not any(text in rules for rules in RULES.values())))
+
+
+def listed(names: Iterable[str], between: str = ", ") -> str:
+    """Names as a message shows them."""
+    return between.join(f"`{name}`" for name in names)

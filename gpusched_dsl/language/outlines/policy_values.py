@@ -1,0 +1,38 @@
+"""The numbers in the lines of a policy: known before any decision, seen for one job, one way, or once for all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gpusched_dsl.language import tree
+from gpusched_dsl.language.checked import Core
+from gpusched_dsl.language.checked_policy import CheckedKey
+from gpusched_dsl.language.checking import EMPTY, ExpressionChecker, Scope
+from gpusched_dsl.language.units import DIMENSIONLESS
+
+
+class Values:
+    """Reads expressions; each method gives None where something is wrong, which has been reported then."""
+
+    def __init__(self, checker: ExpressionChecker) -> None:
+        self.checker = checker
+
+    def plain(self, expr: tree.Expr | None, where: str, scope: Scope = EMPTY) -> Core | None:
+        """A number without a unit; `where` says in a report what it is for."""
+        core = None if expr is None else self.checker.number(expr, scope, unit=DIMENSIONLESS)
+        return core if core is not None and self.checker.data_only(core, where) else None
+
+    def whole(self, expr: tree.Expr | None, where: str, scope: Scope = EMPTY) -> Core | None:
+        core = self.plain(expr, where, scope)
+        return core if core is not None and self.checker.is_whole(core) else None
+
+    def key(self, key: tree.Key, where: str, scope: Scope) -> CheckedKey | None:
+        """A number in any unit, by which something is put in order."""
+        core = self.checker.number(key.value, scope)
+        if core is None or not self.checker.data_only(core, where):
+            return None
+        return CheckedKey(core, key.descending)
+
+    def keys(self, keys: Iterable[tree.Key], where: str, scope: Scope) -> tuple[CheckedKey, ...]:
+        checked = (self.key(key, where, scope) for key in keys)
+        return tuple(key for key in checked if key is not None)
