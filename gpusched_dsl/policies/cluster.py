@@ -13,7 +13,8 @@ from functools import cached_property
 import numpy as np
 
 from gpusched_dsl.compiling.evaluate import Evaluator
-from gpusched_dsl.compiling.frames import Frame
+from gpusched_dsl.compiling.frames import Frame, ranges
+from gpusched_dsl.compiling.free_variables import free_variables
 from gpusched_dsl.compiling.limits import Limits
 from gpusched_dsl.compiling.store import Store
 from gpusched_dsl.ir.domains import Codes, Tuples
@@ -194,7 +195,7 @@ class _Reader:
         if not self.nodes_differ:
             place = np.searchsorted(nodes, columns[node_at])
             others = [c for at, c in enumerate(columns) if at != node_at]
-            numbers = [self._numbers(i.value, self._frame(columns)) for i in self._quantities("uses", "lasts", "costs")]
+            numbers = [self._numbers(i.value, self._frame(columns)) for i in self._quantities("uses", "lasts", "costs", "node_rate")]
             np.add.at(signature, place, _hashes(others, numbers))
         table = np.stack((np.broadcast_to(label, nodes.shape).astype(np.int64), signature.astype(np.int64)), axis=1)
         _, first, kind_of_node = np.unique(table, axis=0, return_index=True, return_inverse=True)
@@ -243,7 +244,7 @@ class _Reader:
             stock=self._stock(kind, kinds, frame, len(kind_of_node)),
             price=self._by(kind, kinds, self._money("node_price", frame, per_time=True)),
             idle=self._by(kind, kinds, self._money("idle", frame)),
-            node_rate=np.zeros((kinds, 0)),
+            node_rate=self._node_rates(kind, columns, units // parts),
             room=np.stack(room, axis=1) if room else np.zeros((kinds, 0)),
             due=due,
             weight=weight,
@@ -254,7 +255,7 @@ class _Reader:
             size=size,
             time=time,
             rate=self._rates(frame, time),
-            late=weight[job] * np.maximum(0.0, time - due[job]),
+            late=self._late(frame, weight[job] * np.maximum(0.0, time - due[job])),
             needs=needs,
             way_at=way_at,
         )
@@ -305,6 +306,34 @@ class _Reader:
         unnamed = "" if isinstance(item.value.type, TextType) else None
         place: dict[object, int] = {}
         return np.array([k if n == unnamed else place.setdefault(n, k) for k, n in enumerate(names)], dtype=np.int64)
+
+    def _late(self, frame: Frame, otherwise: Floats) -> Floats:
+        """Money for being late in each way: as stated, else the weight times how late the planned time is."""
+        return self._money("late", frame) if "late" in self.items else otherwise
+
+    def _node_rates(self, kind: Ints, columns: tuple[Codes, ...], gpus: Ints) -> Floats:
+        """Money per time of a node by the number of its GPUs in use, shape (kinds, 0) where that is not stated.
+
+        `node_rate` names, beside the node, one index of the placement: it stands for that number.
+        """
+        if "node_rate" not in self.items:
+            return np.zeros((len(gpus), 0))
+        item = self.items["node_rate"]
+        fixed = [self.items[role].value for role in ("job", "node", "node_type") if role in self.items]
+        known = [core.variable for core in fixed if isinstance(core, IndexRef)]
+        counting = [v for v in free_variables(item.value) if v not in known]
+        if len(counting) != 1:
+            message = "`node_rate` is the rate of a node by the number of its GPUs in use"
+            help = "write it with one index of the placement in place of that number, such as `g`"
+            found = Diagnostic("GSM3016", message, item.value.span, f"{len(counting)} such indices", help=help)
+            raise DiagnosticError([found])
+        kinds, first = np.unique(kind, return_index=True)
+        count = ranges(gpus[kinds]) + 1
+        frame = self._frame(columns).take(np.repeat(first, gpus[kinds]))
+        rates = self._money("node_rate", frame.bind({counting[0]: count}), per_time=True)
+        table = np.zeros((len(gpus), int(gpus.max(initial=0)) + 1))
+        table[np.repeat(kinds, gpus[kinds]), count] = rates
+        return table
 
     def _stock(self, kind: Ints, kinds: int, frame: Frame, nodes: int) -> Ints:
         if "stock" not in self.items:

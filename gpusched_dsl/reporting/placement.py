@@ -29,7 +29,7 @@ from gpusched_dsl.reporting.tables import labelled
 
 CHOSEN = 0.5  # a binary above this is 1
 # Roles for policies and the loop; of these, tables show what follows: how late each job ends.
-NOT_SHOWN = ("family", "stock", "node_price", "due", "weight", "postponed", "idle")
+NOT_SHOWN = ("family", "stock", "node_price", "due", "weight", "postponed", "idle", "late", "node_rate")
 
 
 @dataclass(frozen=True, eq=False)

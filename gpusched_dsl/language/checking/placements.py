@@ -28,6 +28,7 @@ MONEY, PRICE, TIME = ("money", "money per time", "a time")
 QUANTITIES = {
     "uses": "", "lasts": TIME, "costs": f"{MONEY}, or {PRICE}",
     "due": TIME, "weight": PRICE, "postponed": MONEY, "idle": MONEY, "node_price": PRICE, "stock": "",
+    "late": MONEY, "node_rate": PRICE,
 }  # fmt: skip
 ROLES = (*PLACES, "family", *QUANTITIES)
 

@@ -1,0 +1,69 @@
+"""Decisions of policies on scenarios of a text, with what the policies read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpusched_dsl.compiling.fixing import Given
+from gpusched_dsl.compiling.instance import build_instance
+from gpusched_dsl.compiling.limits import Limits
+from gpusched_dsl.compiling.store import Store
+from gpusched_dsl.language.checked_policy import CheckedPolicy
+from gpusched_dsl.language.diagnostics import Diagnostics
+from gpusched_dsl.language.outlines.policies import check_policy
+from gpusched_dsl.language.scenarios.scenario import check_scenario
+from gpusched_dsl.language.workspace import Workspace, load_workspace, workspace_from_text
+from gpusched_dsl.policies.deciding import decide
+from gpusched_dsl.policies.stages import with_stages
+
+MODELS = Path(__file__).resolve().parents[3] / "models"
+ORACLES = MODELS / "oracles_gpu_sharing_policies.gsm"
+LIMITS = Limits()
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A policy on an instance; `store` has the results of its stages."""
+
+    policy: CheckedPolicy
+    store: Store
+
+    def entries(self, name: str) -> dict[tuple, float]:
+        """A parameter by labels."""
+        param = self.store.params[name]
+        labels = param.domain.label_columns()
+        return dict(zip(zip(*labels, strict=True), param.values.tolist(), strict=True))
+
+    def plan(self, seed: int = 0, running: Mapping[str, Given] | None = None) -> dict[str, tuple]:
+        """Node, GPUs and twentieths of every job that runs."""
+        found = decide(self.policy, self.store, LIMITS, seed, running)
+        return labelled(self, found.values)
+
+    def given(self, seed: int = 0, running: Mapping[str, Given] | None = None) -> Mapping[str, Given]:
+        return decide(self.policy, self.store, LIMITS, seed, running).values
+
+
+def labelled(case: Case, values: Mapping[str, Given]) -> dict[str, tuple]:
+    jobs, nodes, gpus, twentieths = values["run"].codes
+    names = [case.store.universes[s].labels for s in ("Jobs", "Nodes")]
+    return {
+        names[0][j]: (names[1][n], int(g), int(u))
+        for j, n, g, u in zip(jobs.tolist(), nodes.tolist(), gpus.tolist(), twentieths.tolist(), strict=True)
+    }
+
+
+def case_of(policy: str, scenario: str, source: Path | str = ORACLES, **options: str) -> Case:
+    """The policy checked against the scenario's model, and the scenario's data, from a file or a text."""
+    found = Diagnostics()
+    workspace: Workspace
+    workspace = load_workspace(source, found) if isinstance(source, Path) else workspace_from_text(source, "text", found, MODELS)
+    checked = check_scenario(workspace, scenario, options, found)
+    found.raise_if_errors()
+    assert checked is not None
+    rules = check_policy(workspace, workspace.policies[policy], found, checked.model)
+    found.raise_if_errors()
+    assert rules is not None
+    store = build_instance(checked, folder=MODELS).store
+    return Case(rules, with_stages(rules, store, LIMITS))
