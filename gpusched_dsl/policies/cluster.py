@@ -195,7 +195,10 @@ class _Reader:
         if not self.nodes_differ:
             place = np.searchsorted(nodes, columns[node_at])
             others = [c for at, c in enumerate(columns) if at != node_at]
-            numbers = [self._numbers(i.value, self._frame(columns)) for i in self._quantities("uses", "lasts", "costs", "node_rate")]
+            numbers = [
+                self._numbers(i.value, self._frame(columns))
+                for i in self._quantities("uses", "lasts", "costs", "node_rate")
+            ]
             np.add.at(signature, place, _hashes(others, numbers))
         table = np.stack((np.broadcast_to(label, nodes.shape).astype(np.int64), signature.astype(np.int64)), axis=1)
         _, first, kind_of_node = np.unique(table, axis=0, return_index=True, return_inverse=True)
