@@ -13,22 +13,24 @@ Bools = NDArray[np.bool_]
 
 # Codes of rules; `slotted/rules.py` tells them in the words of the language.
 UNGUARDED, ALL_SERVICES, ONE_SERVICE_EACH, EQUAL_PARTS = 0, 1, 2, 3
-UNSERVED, LEAST, EQUAL, ROUND_ROBIN, POOLS = 0, 1, 2, 3, 4
+UNSERVED, CHEAPEST, EQUAL, IN_TURN, POOLS = 0, 1, 2, 3, 4
 
 
 class Cluster(NamedTuple):
     """One decision: J jobs, C classes of nodes that nothing tells apart, K nodes, H slots in the order of time.
 
     Job j may run on a node of class c in slot h where `allowed[j, c, h]`, for `length[j, c]` slots in all, and prefers
-    what is least by `key[j, c, h]` (`key[j, c, 0]` where keys are the same in all slots).
+    what is least by `key[j, c, h]` (`key[j, c, 0]` where keys are the same in all slots). `first[j]` is the first slot
+    in which it may run anywhere, H where it may not.
     """
 
     class_of: Ints  # (K,)
     allowed: Bools  # (J, C, H)
     key: Floats  # (J, C, H) or (J, C, 1)
     length: Ints  # (J, C) 0: the job does not run there
+    first: Ints  # (J,)
     order: Ints  # (J,) the queue
-    value: Floats  # (J, 2) of a job whose last slot is h: (value[j, 0] - h) / value[j, 1]; for `by_performance` alone
+    value: Floats  # (J, 2) performance of a job whose last slot is h: (value[j, 0] - h) / value[j, 1]
 
 
 class Guard(NamedTuple):
@@ -42,8 +44,8 @@ class Guard(NamedTuple):
 class Serving(NamedTuple):
     """How loads are put on nodes that do not train. `kind` is a code of rules.
 
-    `capacity` is what a node takes (`LEAST`), 1 where the service runs at all (`EQUAL`, `ROUND_ROBIN`), or its service
-    rate (`POOLS`); `whole` and `unit` price a node and a unit of load (`LEAST`); `bound` is the largest mean response
+    `capacity` is what a node takes (`CHEAPEST`), 1 where the service runs at all (`EQUAL`, `IN_TURN`), or its service
+    rate (`POOLS`); `whole` and `unit` price a node and a unit of load (`CHEAPEST`); `bound` is the largest mean response
     time (`POOLS`), in the inverse unit of the rates.
     """
 
@@ -58,17 +60,25 @@ class Serving(NamedTuple):
 class Plan(NamedTuple):
     """What runs where. `job[k, h]` is the job that trains on a node, `share[s, k, h]` the load that it serves.
 
-    Work that would begin or go on after the last slot is counted in `beyond`. `unproven` counts slots whose serving
-    nodes may not be the cheapest ones, `excess` is the load above what the nodes can take.
+    `last` may lie after the last slot: work that does not fit before it. `excess` is the load above what nodes can take.
     """
 
     job: Ints  # (K, H) NONE: does not train
     node: Ints  # (J,) NONE: the job has not been started
-    begin: Ints  # (J,) first slot
-    beyond: Ints  # (J,) slots of the job after the last one
+    last: Ints  # (J,) the last slot of the job
     share: Floats  # (S, K, H)
     excess: Floats  # (S, H)
-    unproven: Ints  # (1,)
+
+
+class State(NamedTuple):
+    """What a run keeps beside its plan. With `here_only`, the guard is asked about the slot of starting alone."""
+
+    left: Ints  # (C, H) nodes that do not train
+    known: Ints  # (C, H) 1: the guard lets a node of the class train, see `slotted_guard.ask`
+    taken: Ints  # (K,) 1 + the service that has taken the node in this slot, 0: none
+    first_free: Ints  # (C,) the free node of lowest number in this slot, NONE: there is none
+    tried: Ints  # (C,)
+    here_only: bool
 
 
 def empty_plan(cluster: Cluster, services: int) -> Plan:
@@ -78,9 +88,21 @@ def empty_plan(cluster: Cluster, services: int) -> Plan:
     return Plan(
         job=np.full((nodes, slots), NONE),
         node=np.full(jobs, NONE),
-        begin=np.full(jobs, NONE),
-        beyond=np.zeros(jobs, dtype=np.int64),
+        last=np.full(jobs, NONE),
         share=np.zeros((services, nodes, slots)),
         excess=np.zeros((services, slots)),
-        unproven=np.zeros(1, dtype=np.int64),
+    )
+
+
+def empty_state(cluster: Cluster, guard: Guard) -> State:
+    """No node trains or serves; the guard has not been asked."""
+    _, classes, slots = cluster.allowed.shape
+    count = np.bincount(cluster.class_of, minlength=classes).astype(np.int64)
+    return State(
+        left=np.repeat(count[:, None], slots, axis=1),
+        known=np.ones((classes, slots), dtype=np.int64),
+        taken=np.zeros(len(cluster.class_of), dtype=np.int64),
+        first_free=np.full(classes, NONE),
+        tried=np.zeros(classes, dtype=np.int64),
+        here_only=guard.kind == EQUAL_PARTS,
     )

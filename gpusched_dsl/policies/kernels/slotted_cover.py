@@ -1,17 +1,19 @@
 """The cheapest nodes that serve some loads, one service a node: branch and bound over counts of equal nodes.
 
 Nodes of a class c are alike. Service s on m nodes of class c can take m * capacity[s, c] of its load; a node costs
-`fixed[s, c]`, a unit of load `unit[s, c]`. Wanted are counts n[s, c] with sum_s n[s, c] <= free[c] and loads within the
+`whole[s, c]`, a unit of load `unit[s, c]`. Wanted are counts n[s, c] with sum_s n[s, c] <= free[c] and loads within the
 capacities at least total cost. What no node takes (the excess) costs `spill` a unit; infinite: it must not be.
 
 Bound: prices on the nodes of a class (Lagrange multipliers of the rows of `free`, found by subgradient steps) take the
 services apart, and each service's relaxation is a fractional fill by rising cost of a unit of load. The bound is the
 value of a linear program and so convex in a count that is fixed: counts are tried from the relaxation's own value
-upwards and then downwards, and a direction ends with the first count whose bound is too high. Searches end after
+upwards and then downwards, and a direction ends with the first count whose bound is too high. A search ends after
 `VISITS` counts; what is found then is said not to be proven.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,141 +22,180 @@ from gpusched_dsl.policies.workload import Floats, Ints
 
 VISITS = 20_000
 STEPS = 60
-EXACT = 1e-9
+EXACT = 1e-9  # relative: loads and costs that differ by less are equal
+
+
+class Cover(NamedTuple):
+    """The problem. S services, C classes."""
+
+    free: Ints  # (C,)
+    capacity: Floats  # (S, C)
+    load: Floats  # (S,)
+    whole: Floats  # (S, C)
+    unit: Floats  # (S, C)
+    spill: float
+
+
+class _Orders(NamedTuple):
+    """Prices of nodes, and the classes of each service by the cost of a unit of load with and without its node."""
+
+    price: Floats  # (C,)
+    by_whole: Ints  # (S, C)
+    by_unit: Ints  # (S, C)
 
 
 @compiled
-def fill(
-    service: int,
-    fixed_before: int,
-    count: Ints,
-    free: Ints,
-    capacity: Floats,
-    load: float,
-    fixed: Floats,
-    unit: Floats,
-    price: Floats,
-    by_whole: Ints,
-    by_unit: Ints,
-    spill: float,
-    used: Floats,
-) -> float:
-    """The least cost of one service, nodes priced, counts of classes before `fixed_before` given, the others fractional.
+def sort(key: Floats, order: Ints) -> None:
+    """The positions of `key` by rising value, equal ones as they come."""
+    for i in range(len(order)):
+        place = i
+        while place > 0 and key[order[place - 1]] > key[i]:
+            order[place] = order[place - 1]
+            place -= 1
+        order[place] = i
 
-    `used` (C,) receives the nodes that are taken of each class. Both orders list the classes by the cost of a unit of
-    load: `by_whole` with the node's own cost, `by_unit` without.
-    """
-    classes = len(free)
-    total = 0.0
+
+@compiled
+def _fill(cover: Cover, orders: _Orders, s: int, fixed: int, count: Ints, left: Ints, used: Floats) -> float:
+    """The least priced cost of service s: counts of classes before `fixed` are given, of the others `left` nodes are
+    there and may be taken in parts. `used` (C,) receives the nodes taken of each class."""
+    classes = len(left)
+    capacity, unit = cover.capacity[s], cover.unit[s]
+    found = 0.0
     for c in range(classes):
         used[c] = 0.0
-        if c < fixed_before:
-            used[c] = count[service, c]
-            total += count[service, c] * (fixed[service, c] + price[c])
-    rest = load
-    least = EXACT * load
+        if c < fixed:
+            used[c] = count[s, c]
+            found += count[s, c] * (cover.whole[s, c] + orders.price[c])
+    rest = cover.load[s]
+    least = EXACT * rest
     p, q = 0, 0
     while rest > least:
-        while p < classes and (by_whole[p] < fixed_before or free[by_whole[p]] <= 0 or capacity[service, by_whole[p]] <= 0):
+        while p < classes:
+            c = orders.by_whole[s, p]
+            if c >= fixed and left[c] > 0 and capacity[c] > 0:
+                break
             p += 1
-        while q < classes and (
-            by_unit[q] >= fixed_before or count[service, by_unit[q]] <= 0 or capacity[service, by_unit[q]] <= 0
-        ):
+        while q < classes:
+            c = orders.by_unit[s, q]
+            if c < fixed and count[s, c] > 0 and capacity[c] > 0:
+                break
             q += 1
-        whole, paid = np.inf, np.inf
-        if p < classes:
-            c = by_whole[p]
-            whole = unit[service, c] + (fixed[service, c] + price[c]) / capacity[service, c]
+        cost = np.inf
+        nodes = 0
+        open_ = False
         if q < classes:
-            paid = unit[service, by_unit[q]]
-        if min(whole, paid) >= spill or (p >= classes and q >= classes):
+            cost, nodes = unit[orders.by_unit[s, q]], count[s, orders.by_unit[s, q]]
+        if p < classes:
+            c = orders.by_whole[s, p]
+            with_node = unit[c] + (cover.whole[s, c] + orders.price[c]) / capacity[c]
+            if with_node < cost:
+                cost, nodes, open_ = with_node, left[c], True
+        if cost >= cover.spill:
             break
-        if paid <= whole:
-            c = by_unit[q]
-            take = min(rest, capacity[service, c] * count[service, c])
-            total += take * paid
-            q += 1
-        else:
-            c = by_whole[p]
-            take = min(rest, capacity[service, c] * free[c])
-            total += take * whole
-            used[c] += take / capacity[service, c]
-            p += 1
+        c = orders.by_whole[s, p] if open_ else orders.by_unit[s, q]
+        take = min(rest, capacity[c] * nodes)
+        found += take * cost
         rest -= take
-    if rest > least:
-        total += rest * spill
-    return total
+        if open_:
+            used[c] += take / capacity[c]
+            p += 1
+        else:
+            q += 1
+    return found + rest * cover.spill if rest > least else found
 
 
 @compiled
-def _orders(capacity: Floats, fixed: Floats, unit: Floats, price: Floats, by_whole: Ints, by_unit: Ints) -> None:
-    """Both orders of the classes for every service, under the prices of nodes."""
-    services, classes = capacity.shape
+def _bound(
+    cover: Cover, orders: _Orders, s: int, fixed: int, count: Ints, left: Ints, used: Floats
+) -> tuple[float, float, float]:
+    """For service s with counts before `fixed` given, and those after it: the cost of s, the cost of all, and how many
+    nodes are taken of the class whose count is given next."""
+    services, classes = cover.capacity.shape
+    first, found, ahead = 0.0, 0.0, 0.0
+    for other in range(s, services):
+        cost = _fill(cover, orders, other, fixed if other == s else 0, count, left, used)
+        found += cost
+        if other == s:
+            first = cost
+            if fixed < classes:
+                ahead = used[fixed]
+        elif other == s + 1 and fixed == classes:
+            ahead = used[0]
+    return first, found, ahead
+
+
+@compiled
+def _order(cover: Cover, orders: _Orders) -> None:
+    """Both orders under the prices of nodes."""
+    services, classes = cover.capacity.shape
+    key = np.zeros(classes)
     for s in range(services):
-        whole = np.full(classes, np.inf)
-        alone = np.full(classes, np.inf)
-        for c in range(classes):
-            if capacity[s, c] > 0:
-                whole[c] = unit[s, c] + (fixed[s, c] + price[c]) / capacity[s, c]
-                alone[c] = unit[s, c]
-        by_whole[s] = np.argsort(whole, kind="mergesort")
-        by_unit[s] = np.argsort(alone, kind="mergesort")
+        for priced in range(2):
+            for c in range(classes):
+                key[c] = np.inf
+                if cover.capacity[s, c] > 0:
+                    key[c] = cover.unit[s, c]
+                    if priced:
+                        key[c] += (cover.whole[s, c] + orders.price[c]) / cover.capacity[s, c]
+            sort(key, orders.by_whole[s] if priced else orders.by_unit[s])
 
 
 @compiled
-def _prices(
-    free: Ints, capacity: Floats, load: Floats, fixed: Floats, unit: Floats, spill: float, above: float
-) -> Floats:
-    """Prices of nodes that make the relaxation's bound high; `above` is a cost that can be had."""
-    services, classes = capacity.shape
-    price = np.zeros(classes)
-    best = np.zeros(classes)
-    highest = -np.inf
-    by_whole = np.zeros((services, classes), dtype=np.int64)
-    by_unit = np.zeros((services, classes), dtype=np.int64)
+def _find_prices(cover: Cover, orders: _Orders, above: float) -> None:
+    """Prices of nodes that make the bound high, by subgradient steps; `above` is a cost that can be had."""
+    services, classes = cover.capacity.shape
     count = np.zeros((services, classes), dtype=np.int64)
+    best = np.zeros(classes)
     used = np.zeros(classes)
+    slope = np.zeros(classes)
+    highest = -np.inf
     weight = 1.0
     for _ in range(STEPS):
-        _orders(capacity, fixed, unit, price, by_whole, by_unit)
+        _order(cover, orders)
         value = 0.0
-        slope = np.zeros(classes)
-        for s in range(services):
-            value += fill(
-                s, 0, count, free, capacity, load[s], fixed, unit, price, by_whole[s], by_unit[s], spill, used
-            )
-            slope += used
         for c in range(classes):
-            slope[c] -= free[c]
-            value -= price[c] * free[c]
-        if value > highest:
-            highest = value
-            best[:] = price
-        else:
-            weight *= 0.9
+            slope[c] = 0.0
+        for s in range(services):
+            value += _fill(cover, orders, s, 0, count, cover.free, used)
+            for c in range(classes):
+                slope[c] += used[c]
         norm = 0.0
         for c in range(classes):
-            if slope[c] > 0 or price[c] > 0:
+            slope[c] -= cover.free[c]
+            value -= orders.price[c] * cover.free[c]
+            if slope[c] > 0 or orders.price[c] > 0:
                 norm += slope[c] * slope[c]
-        if norm <= EXACT or not np.isfinite(value):
+        if value > highest:
+            highest = value
+            for c in range(classes):
+                best[c] = orders.price[c]
+        else:
+            weight *= 0.9
+        if norm <= EXACT or value >= above:
             break
-        step = weight * max(above - value, EXACT) / norm
+        step = weight * (above - value) / norm
         for c in range(classes):
-            price[c] = max(0.0, price[c] + step * slope[c])
-    return best
+            orders.price[c] = max(0.0, orders.price[c] + step * slope[c])
+    for c in range(classes):
+        orders.price[c] = best[c]
+    _order(cover, orders)
 
 
 @compiled
 def _lower(count: Ints, best: Ints, class_by_id: Ints) -> bool:
     """Whether the nodes of `count` are fewer than those of `best`, or as many with the first difference at a lower id."""
-    classes = count.shape[1]
+    services, classes = count.shape
     mine = np.zeros(classes, dtype=np.int64)
     other = np.zeros(classes, dtype=np.int64)
-    for c in range(classes):
-        mine[c] = count[:, c].sum()
-        other[c] = best[:, c].sum()
-    if mine.sum() != other.sum():
-        return bool(mine.sum() < other.sum())
+    more = 0
+    for s in range(services):
+        for c in range(classes):
+            mine[c] += count[s, c]
+            other[c] += best[s, c]
+            more += count[s, c] - best[s, c]
+    if more != 0:
+        return more < 0
     for c in class_by_id:
         mine[c] -= 1
         other[c] -= 1
@@ -164,180 +205,150 @@ def _lower(count: Ints, best: Ints, class_by_id: Ints) -> bool:
 
 
 @compiled
-def search(
-    free: Ints,
-    capacity: Floats,
-    load: Floats,
-    fixed: Floats,
-    unit: Floats,
-    spill: float,
-    class_by_id: Ints,
-    best_count: Ints,
-    best: float,
-) -> tuple[float, bool]:
+def search(cover: Cover, class_by_id: Ints, best_count: Ints, best: float) -> tuple[float, bool]:
     """The least cost and whether it is proven; `best_count` (S, C) holds counts of cost `best` and receives better ones.
 
-    With infinite `spill`, costs that are equal are told apart by `_lower`; else the search ends at a cost of 0.
+    Where there must be no excess, costs that are equal are told apart by fewer nodes and lower ids (`class_by_id`: the
+    classes of the free nodes by rising id); else the search ends at a cost of 0.
     """
-    services, classes = capacity.shape
-    depth_of_all = services * classes
-    price = _prices(free, capacity, load, fixed, unit, spill, best if np.isfinite(best) else load.sum())
-    by_whole = np.zeros((services, classes), dtype=np.int64)
-    by_unit = np.zeros((services, classes), dtype=np.int64)
-    _orders(capacity, fixed, unit, price, by_whole, by_unit)
-    unpriced = np.zeros(classes)
-    refund = (price * free).sum()
-    ties = not np.isfinite(spill)
+    services, classes = cover.capacity.shape
+    depths = services * classes
+    orders = _Orders(
+        np.zeros(classes), np.zeros((services, classes), dtype=np.int64), np.zeros((services, classes), dtype=np.int64)
+    )
+    _find_prices(cover, orders, best)
+    refund = 0.0
+    for c in range(classes):
+        refund += orders.price[c] * cover.free[c]
+    ties = cover.spill == np.inf
+    slack = EXACT * (1.0 + abs(best))
 
-    left = free.copy()
+    left = cover.free.copy()
     count = np.zeros((services, classes), dtype=np.int64)
-    value = np.zeros(depth_of_all, dtype=np.int64)
-    middle = np.zeros(depth_of_all, dtype=np.int64)
-    most = np.zeros(depth_of_all, dtype=np.int64)
-    downwards = np.zeros(depth_of_all, dtype=np.bool_)
+    value = np.zeros(depths, dtype=np.int64)
+    middle = np.zeros(depths, dtype=np.int64)
+    most = np.zeros(depths, dtype=np.int64)
+    upwards = np.ones(depths, dtype=np.int64)
     before = np.zeros(services + 1)  # the priced cost of the services before
     used = np.zeros(classes)
-    visits = 0
+    _, bound, ahead = _bound(cover, orders, 0, 0, count, left, used)
+    if not (bound - refund <= best + slack if ties else bound - refund < best - slack):
+        return best, True
     d = 0
     entering = True
-    while d >= 0:
+    for _ in range(VISITS):
         s, c = d // classes, d % classes
         if entering:
-            fill(s, c, count, left, capacity, load[s], fixed, unit, price, by_whole[s], by_unit[s], spill, used)
             most[d] = 0
-            if capacity[s, c] > 0:
-                most[d] = min(left[c], int(np.ceil(load[s] / capacity[s, c] - EXACT)))
-            middle[d] = min(most[d], int(np.ceil(used[c] - EXACT)))
+            if cover.capacity[s, c] > 0:
+                most[d] = min(left[c], int(np.ceil(cover.load[s] / cover.capacity[s, c] - EXACT)))
+            middle[d] = min(most[d], int(np.ceil(ahead - EXACT)))
             value[d] = middle[d]
-            downwards[d] = False
+            upwards[d] = 1
             entering = False
-        if not downwards[d] and value[d] > most[d]:
-            downwards[d] = True
+        if upwards[d] == 1 and value[d] > most[d]:
+            upwards[d] = 0
             value[d] = middle[d] - 1
-        if downwards[d] and value[d] < 0:
+        if value[d] < 0:
             d -= 1
-            if d >= 0:
-                s, c = d // classes, d % classes
-                left[c] += count[s, c]
-                count[s, c] = 0
-                value[d] += -1 if downwards[d] else 1
-            continue
-        visits += 1
-        if visits > VISITS:
-            return best, False
-        count[s, c] = value[d]
-        left[c] -= value[d]
-        here = fill(s, c + 1, count, left, capacity, load[s], fixed, unit, price, by_whole[s], by_unit[s], spill, used)
-        bound = before[s] + here - refund
-        for other in range(s + 1, services):
-            bound += fill(
-                other, 0, count, left, capacity, load[other], fixed, unit, price, by_whole[other], by_unit[other], spill, used
-            )
-        slack = EXACT * (1.0 + abs(best)) if np.isfinite(best) else 0.0
-        if (bound > best + slack) if ties else (bound >= best - slack) or not np.isfinite(bound):
+            if d < 0:
+                return best, True
+            s, c = d // classes, d % classes
             left[c] += count[s, c]
             count[s, c] = 0
-            if downwards[d]:
-                value[d] = -1
-            else:
-                downwards[d] = True
-                value[d] = middle[d] - 1
+            value[d] += 2 * upwards[d] - 1
             continue
-        if d < depth_of_all - 1:
+        count[s, c] = value[d]
+        left[c] -= value[d]
+        here, bound, ahead = _bound(cover, orders, s, c + 1, count, left, used)
+        bound += before[s] - refund
+        within = bound <= best + slack if ties else bound < best - slack
+        if within and d < depths - 1:
             if c == classes - 1:
                 before[s + 1] = before[s] + here
             d += 1
             entering = True
             continue
-        cost = 0.0
-        for each in range(services):
-            cost += fill(
-                each, classes, count, left, capacity, load[each], fixed, unit, unpriced, by_whole[each], by_unit[each], spill, used
-            )
-        if cost < best - slack or (ties and cost <= best + slack and _lower(count, best_count, class_by_id)):
-            best = min(best, cost)
-            best_count[:] = count
-            if not ties and best <= EXACT * (1.0 + load.sum()):
-                return best, True
+        if within:  # all counts are given: the bound less the price of nodes that are not taken is the cost
+            cost = bound
+            for each in range(classes):
+                cost += orders.price[each] * left[each]
+            if cost < best - slack or (ties and cost <= best + slack and _lower(count, best_count, class_by_id)):
+                best = min(best, cost)
+                for each in range(depths):
+                    best_count[each // classes, each % classes] = count[each // classes, each % classes]
+                slack = EXACT * (1.0 + abs(best))
+                if not ties and best <= slack:
+                    return best, True
         left[c] += count[s, c]
         count[s, c] = 0
-        value[d] += -1 if downwards[d] else 1
-    return best, True
+        if within:
+            value[d] += 2 * upwards[d] - 1
+        elif upwards[d] == 1:
+            upwards[d] = 0
+            value[d] = middle[d] - 1
+        else:
+            value[d] = -1
+    return best, False
 
 
 @compiled
 def least_excess(free: Ints, capacity: Floats, load: Floats, count: Ints) -> tuple[float, bool]:
     """The least load that nodes of one service each leave unserved, and whether it is proven; `count` receives nodes."""
-    greedy = _greedy(free, capacity, load, count)
-    if greedy <= EXACT * (1.0 + load.sum()):
+    found = greedy(free, capacity, load, count)
+    if found == 0.0:
         return 0.0, True
-    for s in range(len(load)):
-        if (capacity[s] * free).sum() < load[s] * (1.0 - EXACT) and len(load) == 1:
-            return greedy, True
-    nothing = np.zeros_like(capacity)
-    none = np.zeros(0, dtype=np.int64)
-    return search(free, capacity, load, nothing, nothing, 1.0, none, count, greedy)
+    nothing = np.zeros(capacity.shape)
+    cover = Cover(free, capacity, load, nothing, nothing, 1.0)
+    return search(cover, np.zeros(0, dtype=np.int64), count, found)
 
 
 @compiled
-def _greedy(free: Ints, capacity: Floats, load: Floats, count: Ints) -> float:
-    """Nodes one at a time to the service that lacks the largest part of its load; returns what is left unserved."""
+def greedy(free: Ints, capacity: Floats, load: Floats, count: Ints) -> float:
+    """Nodes one at a time to the service that lacks the largest part of its load: the smallest that is enough, else the
+    largest. Returns what is left unserved."""
     services, classes = capacity.shape
     left = free.copy()
     rest = load.copy()
-    count[:] = 0
-    shut = np.zeros(services, dtype=np.bool_)
+    for s in range(services):
+        for c in range(classes):
+            count[s, c] = 0
+    unserved = 0.0
     while True:
         s, lacking = -1, EXACT
         for each in range(services):
-            if not shut[each] and load[each] > 0 and rest[each] / load[each] > lacking:
+            if load[each] > 0 and rest[each] / load[each] > lacking:
                 s, lacking = each, rest[each] / load[each]
         if s < 0:
-            break
+            return unserved
         best = -1
         for c in range(classes):
             if left[c] > 0 and capacity[s, c] > 0:
-                if best < 0:
-                    best = c
-                elif capacity[s, c] >= rest[s]:  # the smallest that is enough
-                    if capacity[s, best] < rest[s] or capacity[s, c] < capacity[s, best]:
+                least = capacity[s, best] if best >= 0 else 0.0
+                if least < rest[s]:
+                    if capacity[s, c] > least:
                         best = c
-                elif capacity[s, best] < rest[s] and capacity[s, c] > capacity[s, best]:
+                elif rest[s] <= capacity[s, c] < least:
                     best = c
         if best < 0:
-            shut[s] = True
-            continue
-        left[best] -= 1
-        count[s, best] += 1
-        rest[s] -= capacity[s, best]
-    total = 0.0
-    for s in range(services):
-        if rest[s] > EXACT * load[s]:
-            total += rest[s]
-    return total
+            unserved += rest[s]
+            rest[s] = 0.0
+        else:
+            left[best] -= 1
+            count[s, best] += 1
+            rest[s] -= capacity[s, best]
 
 
 @compiled
-def cheapest_nodes(
-    free: Ints, capacity: Floats, load: Floats, fixed: Floats, unit: Floats, class_by_id: Ints, count: Ints
-) -> tuple[float, float, bool]:
-    """Cost, excess and whether they are proven; `count` (S, C) receives the nodes.
-
-    Where nodes cannot take all loads, those of the least excess are taken, whatever they cost.
-    """
-    excess, proven = least_excess(free, capacity, load, count)
-    classes = len(free)
-    none = np.zeros(classes)
-    order = np.arange(classes)
+def cost_of(cover: Cover, count: Ints) -> float:
+    """What given nodes cost when the loads are put on them as cheaply as can be; infinite if they cannot take them."""
+    services, classes = cover.capacity.shape
+    orders = _Orders(
+        np.zeros(classes), np.zeros((services, classes), dtype=np.int64), np.zeros((services, classes), dtype=np.int64)
+    )
+    _order(cover, orders)
     used = np.zeros(classes)
-    if excess > EXACT * (1.0 + load.sum()):
-        return np.inf, excess, proven
-    services = len(load)
-    by_whole = np.zeros((services, classes), dtype=np.int64)
-    by_unit = np.zeros((services, classes), dtype=np.int64)
-    _orders(capacity, fixed, unit, none, by_whole, by_unit)
-    best = 0.0
+    found = 0.0
     for s in range(services):
-        best += fill(s, classes, count, free, capacity, load[s], fixed, unit, none, order, by_unit[s], np.inf, used)
-    best, proven = search(free, capacity, load, fixed, unit, np.inf, class_by_id, count, best)
-    return best, 0.0, proven
+        found += _fill(cover, orders, s, classes, count, cover.free, used)
+    return found

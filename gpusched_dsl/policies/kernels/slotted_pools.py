@@ -7,13 +7,14 @@ T. Kang, H. Lee, S. Kim (Energies 15(2), 474, 2022) give the aim, the rule of tu
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from gpusched_dsl.policies.kernels.compiled import compiled
-from gpusched_dsl.policies.kernels.slotted import first_slots, free_nodes, start, startable
+from gpusched_dsl.policies.kernels.slotted import free_nodes, put, startable
+from gpusched_dsl.policies.kernels.slotted_cluster import Cluster, Plan, Serving, State
 from gpusched_dsl.policies.kernels.slotted_cover import EXACT
-from gpusched_dsl.policies.kernels.slotted_guard import UNKNOWN, nodes_left
-from gpusched_dsl.policies.kernels.slotted_cluster import Cluster, Guard, Plan, Serving
 from gpusched_dsl.policies.workload import Floats, Ints
 
 HALVINGS = 200
@@ -66,106 +67,96 @@ def taken(pool: Ints, rate: Floats, time: float) -> float:
     return total
 
 
-@compiled
-def by_performance(cluster: Cluster, guard: Guard, serving: Serving, plan: Plan) -> None:
-    """Slot by slot, the job or service of least performance takes the next node, until no taking helps the least."""
+class Turns(NamedTuple):
+    """What the turns of one slot have come to."""
+
+    pool: Ints  # (S, C) nodes that a service has taken
+    time: Floats  # (S,) the response time of its pool
+    shut: Ints  # (S,) 1: takes no more part in the slot
+    closed: Ints  # (J,) the same of a job
+    least: Floats  # (1,) the least performance of the jobs that run or are closed
+    shortest: Ints  # (J,) the fewest slots in which a job is done
+
+
+def new_turns(cluster: Cluster, services: int) -> Turns:
+    """Arrays for `begin_slot` to fill."""
     jobs, classes, slots = cluster.allowed.shape
-    services = len(serving.load)
-    nodes = len(cluster.class_of)
-    left = nodes_left(cluster, slots)
-    known = np.full((classes, slots), UNKNOWN)
-    first = first_slots(cluster)
-    shortest = np.zeros(jobs)
-    for j in range(jobs):
-        shortest[j] = np.inf
-        for c in range(classes):
-            if cluster.length[j, c] > 0:
-                shortest[j] = min(shortest[j], cluster.length[j, c])
-    last = np.full(jobs, -1)  # the last slot of jobs that have been started
-    pool_of = np.zeros(nodes, dtype=np.int64)  # 0: in no pool, else the number of the service and 1
-    first_free = np.zeros(classes, dtype=np.int64)
-    pool = np.zeros((services, classes), dtype=np.int64)
-    time = np.zeros(services)
-    shut = np.zeros(services, dtype=np.bool_)
-    closed = np.zeros(jobs, dtype=np.bool_)
-    for h in range(slots):
-        pool_of[:] = 0
-        pool[:] = 0
-        time[:] = np.inf
-        closed[:] = False
-        for s in range(services):
-            shut[s] = serving.load[s, h] <= 0
-        least_fixed = np.inf  # the least performance of jobs that run or are closed
-        for j in range(jobs):
-            if plan.node[j] >= 0 and last[j] >= h:
-                least_fixed = min(least_fixed, (cluster.value[j, 0] - last[j]) / cluster.value[j, 1])
-        while True:
-            free_nodes(cluster, plan, pool_of, h, first_free)
-            if first_free.max() < 0:
-                break
-            s, j, least = _worst(cluster, serving, plan, h, first, shortest, time, shut, closed)
-            if s < 0 and j < 0:
-                break
-            if least_fixed < least and _all_in_time(serving, time, h):
-                break
-            if s >= 0:
-                k = _fastest(serving, s, first_free)
-                if k < 0:
-                    shut[s] = True
-                    continue
-                pool_of[k] = s + 1
-                pool[s, cluster.class_of[k]] += 1
-                time[s] = response_time(pool[s], serving.capacity[s], serving.load[s, h])
-            else:
-                k = startable(cluster, guard, left, known, first_free, j, h, False)
-                if k < 0:
-                    closed[j] = True
-                    least_fixed = min(least_fixed, least)
-                else:
-                    start(cluster, plan, left, known, j, k, h)
-                    last[j] = h + cluster.length[j, cluster.class_of[k]] - 1
-                    least_fixed = min(least_fixed, (cluster.value[j, 0] - last[j]) / cluster.value[j, 1])
-        shut[:] = True
-        while True:  # the jobs that still wait
-            _, j, _ = _worst(cluster, serving, plan, h, first, shortest, time, shut, closed)
-            if j < 0:
-                break
-            free_nodes(cluster, plan, pool_of, h, first_free)
-            k = startable(cluster, guard, left, known, first_free, j, h, False)
-            if k < 0:
-                closed[j] = True
-            else:
-                start(cluster, plan, left, known, j, k, h)
-                last[j] = h + cluster.length[j, cluster.class_of[k]] - 1
-        _split(cluster, serving, plan, h, pool_of, pool, time)
+    length = np.where(cluster.length > 0, cluster.length, np.iinfo(np.int64).max)
+    return Turns(
+        pool=np.zeros((services, classes), dtype=np.int64),
+        time=np.zeros(services),
+        shut=np.zeros(services, dtype=np.int64),
+        closed=np.zeros(jobs, dtype=np.int64),
+        least=np.zeros(1),
+        shortest=length.min(axis=1, initial=np.iinfo(np.int64).max),
+    )
 
 
 @compiled
-def _worst(
-    cluster: Cluster,
-    serving: Serving,
-    plan: Plan,
-    h: int,
-    first: Ints,
-    shortest: Floats,
-    time: Floats,
-    shut: Ints,
-    closed: Ints,
-) -> tuple[int, int, float]:
+def begin_slot(cluster: Cluster, serving: Serving, plan: Plan, state: State, turns: Turns, h: int) -> None:
+    """No pool has a node, and all that wait take part."""
+    turns.least[0] = np.inf
+    for k in range(len(state.taken)):
+        state.taken[k] = 0
+    for s in range(len(turns.time)):
+        turns.time[s] = np.inf
+        turns.shut[s] = 0 if serving.load[s, h] > 0 else 1
+        for c in range(turns.pool.shape[1]):
+            turns.pool[s, c] = 0
+    for j in range(len(plan.node)):
+        turns.closed[j] = 0
+        if plan.node[j] >= 0 and plan.last[j] >= h:
+            turns.least[0] = min(turns.least[0], (cluster.value[j, 0] - plan.last[j]) / cluster.value[j, 1])
+
+
+@compiled
+def take_turns(cluster: Cluster, serving: Serving, plan: Plan, state: State, turns: Turns, h: int) -> int:
+    """The job or service of least performance takes the next node, until taking helps the least one no more; then the
+    jobs that still wait start in their turn. Stops after each job that is started and returns it, NONE at the end."""
+    while free_nodes(cluster, plan, state, h):
+        s, j, least = _worst(cluster, serving, plan, turns, h)
+        if s < 0 and j < 0:
+            return -1
+        if turns.least[0] < least and _all_in_time(serving, turns.time, h):
+            for each in range(len(turns.shut)):
+                turns.shut[each] = 1
+            turns.least[0] = np.inf
+            continue
+        if s >= 0:
+            k = _fastest(serving, s, state.first_free)
+            if k < 0:
+                turns.shut[s] = 1
+                continue
+            state.taken[k] = s + 1
+            turns.pool[s, cluster.class_of[k]] += 1
+            turns.time[s] = response_time(turns.pool[s], serving.capacity[s], serving.load[s, h])
+        else:
+            k = startable(cluster, state, j, h, False)
+            if k >= 0:
+                put(cluster, plan, state, j, k, h)
+                turns.least[0] = min(turns.least[0], (cluster.value[j, 0] - plan.last[j]) / cluster.value[j, 1])
+                return j
+            turns.closed[j] = 1
+            turns.least[0] = min(turns.least[0], least)
+    return -1
+
+
+@compiled
+def _worst(cluster: Cluster, serving: Serving, plan: Plan, turns: Turns, h: int) -> tuple[int, int, float]:
     """The service or the waiting job of least performance, and that; services before jobs, those listed first first.
 
     The performance of a waiting job is what it would be if it were started one slot later.
     """
     least = np.inf
     s, j = -1, -1
-    for each in range(len(time)):
-        if not shut[each]:
-            value = (serving.bound[each] - time[each]) / serving.bound[each]
+    for each in range(len(turns.time)):
+        if turns.shut[each] == 0:
+            value = (serving.bound[each] - turns.time[each]) / serving.bound[each]
             if s < 0 or value < least:
                 s, least = each, value
     for each in cluster.order:
-        if plan.node[each] < 0 and first[each] <= h and not closed[each]:
-            value = (cluster.value[each, 0] - (h + shortest[each])) / cluster.value[each, 1]
+        if plan.node[each] < 0 and cluster.first[each] <= h and turns.closed[each] == 0:
+            value = (cluster.value[each, 0] - (h + turns.shortest[each])) / cluster.value[each, 1]
             if (s < 0 and j < 0) or value < least:
                 s, j, least = -1, each, value
     return s, j, least
@@ -192,27 +183,25 @@ def _fastest(serving: Serving, s: int, first_free: Ints) -> int:
 
 
 @compiled
-def _split(
-    cluster: Cluster, serving: Serving, plan: Plan, h: int, pool_of: Ints, pool: Ints, time: Floats
-) -> None:
+def split(cluster: Cluster, serving: Serving, plan: Plan, state: State, turns: Turns, h: int) -> None:
     """Loads in proportion to what the nodes take at the pool's response time: the same time on all of them.
 
     A pool that is too slow is loaded in proportion to its rates.
     """
-    for s in range(len(time)):
+    for s in range(len(turns.time)):
         load = serving.load[s, h]
         if load <= 0:
             continue
-        weight = np.zeros(len(serving.capacity[s]))
+        weight = np.zeros(turns.pool.shape[1])
         total = 0.0
         for c in range(len(weight)):
-            if pool[s, c] > 0:
+            if turns.pool[s, c] > 0:
                 rate = serving.capacity[s, c]
-                weight[c] = most_within(rate, time[s]) if np.isfinite(time[s]) else rate
-                total += pool[s, c] * weight[c]
+                weight[c] = most_within(rate, turns.time[s]) if np.isfinite(turns.time[s]) else rate
+                total += turns.pool[s, c] * weight[c]
         if total <= 0:
             plan.excess[s, h] = load
             continue
-        for k in range(len(pool_of)):
-            if pool_of[k] == s + 1:
+        for k in range(len(state.taken)):
+            if state.taken[k] == s + 1:
                 plan.share[s, k, h] = load * weight[cluster.class_of[k]] / total

@@ -1,0 +1,129 @@
+"""The loops over slots and jobs: kernels choose within a slot or for a job, the guard is asked again where jobs came."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from gpusched_dsl.policies.kernels import slotted_serving
+from gpusched_dsl.policies.kernels.slotted import next_start, put_cheapest
+from gpusched_dsl.policies.kernels.slotted_cluster import (
+    CHEAPEST,
+    EQUAL,
+    IN_TURN,
+    ONE_SERVICE_EACH,
+    POOLS,
+    UNGUARDED,
+    Cluster,
+    Guard,
+    Plan,
+    Serving,
+    State,
+    empty_plan,
+    empty_state,
+)
+from gpusched_dsl.policies.kernels.slotted_cover import Cover, cost_of, greedy, search
+from gpusched_dsl.policies.kernels.slotted_guard import ask, ask_one_service_each
+from gpusched_dsl.policies.kernels.slotted_pools import begin_slot, new_turns, split, take_turns
+
+Stop = Callable[[], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Placing:
+    """How jobs are placed: `start_now` with or without `blocking` and `first_only`, `by_performance`, or
+    `cheapest_block` with or without single slots where there is no block (`singly`)."""
+
+    rule: str
+    blocking: bool = False
+    first_only: bool = False
+    singly: bool = False
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Planned:
+    """`unproven` counts the slots whose serving nodes may not be the cheapest ones; `whole` tells whether the run was
+    not stopped before its end."""
+
+    plan: Plan
+    unproven: int
+    whole: bool
+
+
+def make_plan(cluster: Cluster, guard: Guard, serving: Serving, placing: Placing, stop: Stop | None = None) -> Planned:
+    """A plan by the rules of a policy; the same whenever it is asked for."""
+    plan = empty_plan(cluster, len(serving.load))
+    state = empty_state(cluster, guard)
+    slots = plan.job.shape[1]
+    _ask(guard, state, 0, slots)
+
+    def placed(job: int, begin: int) -> None:
+        _ask(guard, state, begin, int(plan.last[job]) + 1)
+
+    unproven = 0
+    if placing.rule == "cheapest_block":
+        for job in cluster.order.tolist():
+            if stop is not None and stop():
+                return Planned(plan, unproven, False)
+            if put_cheapest(cluster, plan, state, job, placing.singly) >= 0:
+                placed(job, int(cluster.first[job]))
+    turns = new_turns(cluster, len(serving.load)) if placing.rule == "by_performance" else None
+    for h in range(slots):
+        if stop is not None and stop():
+            return Planned(plan, unproven, False)
+        if serving.kind == CHEAPEST:
+            unproven += not _cheapest(cluster, serving, plan, state, h)
+        if turns is not None:
+            begin_slot(cluster, serving, plan, state, turns, h)
+            while (job := take_turns(cluster, serving, plan, state, turns, h)) >= 0:
+                placed(job, h)
+        elif placing.rule == "start_now":
+            job, place = next_start(cluster, plan, state, h, 0, placing.blocking, placing.first_only)
+            while job >= 0:
+                placed(job, h)
+                job, place = next_start(cluster, plan, state, h, place, placing.blocking, placing.first_only)
+        if serving.kind == EQUAL:
+            slotted_serving.equal_parts(cluster, serving, plan, h)
+        elif serving.kind == IN_TURN:
+            slotted_serving.dealt_in_turn(cluster, serving, plan, h)
+        elif serving.kind == POOLS:
+            assert turns is not None, "pools are formed by turns"
+            split(cluster, serving, plan, state, turns, h)
+    return Planned(plan, unproven, True)
+
+
+def _ask(guard: Guard, state: State, begin: int, end: int) -> None:
+    """Have the guard's answers for some slots. The two are apart since compiling the second takes seconds."""
+    if guard.kind == ONE_SERVICE_EACH:
+        ask_one_service_each(guard, state.left, state.known, begin, end)
+    elif guard.kind != UNGUARDED:
+        ask(guard, state.left, state.known, begin, end)
+
+
+def _cheapest(cluster: Cluster, serving: Serving, plan: Plan, state: State, h: int) -> bool:
+    """Put the loads of a slot on the cheapest nodes that do not train, one service a node; whether it is proven that
+    there are no cheaper ones. Where they cannot take all, the nodes of least excess are taken."""
+    state.taken[:] = 0
+    load = np.ascontiguousarray(serving.load[:, h])
+    if load.sum() <= 0:
+        return True
+    services, classes = serving.capacity.shape
+    free = np.zeros(classes, dtype=np.int64)
+    class_by_id = np.zeros(len(cluster.class_of), dtype=np.int64)
+    found = slotted_serving.free_by_class(cluster, plan, h, free, class_by_id)
+    count = np.zeros((services, classes), dtype=np.int64)
+    excess, proven = greedy(free, serving.capacity, load, count), True
+    if excess > 0:
+        nothing = np.zeros((services, classes))
+        cover = Cover(free, serving.capacity, load, nothing, nothing, 1.0)
+        excess, proven = search(cover, class_by_id[:0], count, excess)
+    if excess == 0:
+        cover = Cover(free, serving.capacity, load, serving.whole, serving.unit, np.inf)
+        _, proven = search(cover, class_by_id[:found], count, cost_of(cover, count))
+    slotted_serving.spread(cluster, serving, plan, h, count)
+    state.taken[:] = (plan.share[:, :, h] > 0).any(axis=0)
+    return proven
+
+
