@@ -20,6 +20,7 @@ from gpusched_dsl.policies.improving import UNLIMITED
 from gpusched_dsl.policies.instructions import binds_nodes, instructions_of
 from gpusched_dsl.policies.kernels.pinning import pin
 from gpusched_dsl.policies.kernels.pricing import PRICES
+from gpusched_dsl.policies.queues.running import appends, run_queues
 from gpusched_dsl.policies.stages import with_stages
 from gpusched_dsl.policies.staying import stay
 from gpusched_dsl.policies.workload import Schedule, empty_schedule
@@ -62,6 +63,9 @@ def decide(
     """
     began = time.perf_counter()
     store = with_stages(policy, store, limits)
+    if appends(policy):
+        plan = run_queues(policy, store, limits, seed, running, stop)
+        return Decision(plan.values, time.perf_counter() - began, stopped=plan.stopped)
     cluster = cluster_of(policy.model, store, limits, nodes_differ=binds_nodes(policy))
     instructions = instructions_of(policy, cluster, store, limits)
     settings = settings_of(policy, store, limits)
