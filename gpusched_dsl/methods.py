@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, did_you_mean
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.policy_library import is_policy, policies_for, policy_named
-
-if TYPE_CHECKING:
-    from gpusched_dsl.backends.protocol import Monitor, SolveOptions
-    from gpusched_dsl.building import Built
-    from gpusched_dsl.folding import Entries
 
 Method: TypeAlias = CheckedPolicy | str  # a policy, or the name of a solver
 
@@ -42,20 +37,6 @@ def method_named(workspace: Workspace, name: str, model: CheckedModel) -> Method
 def means_policy(workspace: Workspace, start: str) -> bool:
     """Whether a warm start names a policy: the name of one, and no file is called so."""
     return is_policy(workspace, start) and not Path(start).is_file()
-
-
-def start_of(
-    built: Built, policy: CheckedPolicy, options: SolveOptions, judge: str, monitor: Monitor | None = None
-) -> tuple[Entries | None, tuple[Diagnostic, ...]]:
-    """The plan of a policy to start from, None where it breaks the model; and warnings.
-
-    Raises DiagnosticError as `solve_by_policy` does.
-    """
-    from gpusched_dsl.planning import apart, solve_by_policy
-    from gpusched_dsl.reporting.points import entries_of_point
-
-    planned, told = solve_by_policy(apart(built), policy, judge, options, monitor=monitor)
-    return None if planned.point is None else entries_of_point(planned.problem, planned.point), told
 
 
 def _listed(names: tuple[str, ...] | list[str]) -> str:

@@ -91,6 +91,21 @@ def solve_by_policy(
     return _as_plan(built, policy, solved, decision, asked, ended_by), tuple(warnings)
 
 
+def start_by_policy(
+    built: Built,
+    policy: CheckedPolicy,
+    backend: Backend | str = "highs",
+    options: SolveOptions | None = None,
+    monitor: Monitor | None = None,
+) -> tuple[Entries | None, Solved, tuple[Diagnostic, ...]]:
+    """The values of a policy's plan to start a solve from, None where it breaks the model; the plan, and warnings.
+
+    Raises DiagnosticError as `solve_by_policy` does.
+    """
+    plan, told = solve_by_policy(apart(built), policy, backend, options, None, monitor)
+    return None if plan.point is None else entries_of_point(plan.problem, plan.point), plan, told
+
+
 class _Run:
     """What ends a policy early, and whom it tells how far it is."""
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.checked_policy import CheckedPolicy
+from gpusched_dsl.language.checking import check_workspace
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, Diagnostics, did_you_mean
 from gpusched_dsl.language.outlines.policies import check_policy
 from gpusched_dsl.language.workspace import Workspace, load_workspace
@@ -54,7 +55,7 @@ def policies_for(workspace: Workspace, model: str) -> Iterator[tuple[Workspace, 
     """The policies for a model: those of the text first, then those of the library that no name of the text hides."""
     chain = model_chain(workspace, model)
     seen: set[str] = set()
-    for place in (workspace, *_libraries()):
+    for place in (workspace, *libraries()):
         for name, policy in place.policies.items():
             if name not in seen and policy_model(place, policy) in chain:
                 seen.add(name)
@@ -73,7 +74,8 @@ def policy_model(workspace: Workspace, policy: tree.Policy) -> str | None:
     return None
 
 
-def _libraries() -> Iterator[Workspace]:
+def libraries() -> Iterator[Workspace]:
+    """All files of the library, each with what it imports."""
     for path in _library_files():
         yield library(path)
 
@@ -100,11 +102,31 @@ def policy_named(workspace: Workspace, name: str, model: CheckedModel) -> Checke
         notes = (f"`{name}` is a policy for another model",) if is_policy(workspace, name) else ()
         listed = f"its policies are {', '.join(f'`{n}`' for n in known)}" if known else "the model has no policies"
         raise DiagnosticError([Diagnostic("GSM4016", message, notes=notes, help=did_you_mean(name, known) or listed)])
-    place, policy = held
+    return _checked(*held, model)
+
+
+def any_policy_named(workspace: Workspace | None, name: str) -> CheckedPolicy:
+    """The policy of that name, of a text or else of the library, checked against the model that it names.
+
+    Raises DiagnosticError: GSM4016 there is none, else with all that is wrong in its text.
+    """
+    files = (path for path, names in _library_files().items() if name in names)
+    for place in (*(() if workspace is None else (workspace,)), *map(library, files)):
+        if name in place.policies:
+            return _checked(place, place.policies[name], None)
+    known = sorted(policy_names(workspace or Workspace(None)))
+    help = did_you_mean(name, known) or "`gsdsl policies` lists them"
+    raise DiagnosticError([Diagnostic("GSM4016", f"there is no policy `{name}`", help=help)])
+
+
+def _checked(place: Workspace, policy: tree.Policy, model: CheckedModel | None) -> CheckedPolicy:
     found = Diagnostics()
     checked = check_policy(place, policy, found, model)
     found.raise_if_errors()
-    assert isinstance(checked, CheckedPolicy)
+    if checked is None:  # its model is wrong: say what is
+        check_workspace(place, found)
+        found.raise_if_errors()
+    assert checked is not None
     return checked
 
 

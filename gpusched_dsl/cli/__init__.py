@@ -59,6 +59,7 @@ def _guarded(arguments: list[str]) -> int:
 
 
 def _run(options: argparse.Namespace, output: Output, arguments: list[str]) -> int:
+    from gpusched_dsl.cli.arguments import UsageError
     from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
 
     try:
@@ -66,6 +67,9 @@ def _run(options: argparse.Namespace, output: Output, arguments: list[str]) -> i
     except DiagnosticError as error:
         output.report(error.diagnostics)
         return exits.BAD_INPUT
+    except UsageError as error:  # what the parser alone could not tell
+        output.report([Diagnostic(error.code, error.message, help=error.help)])
+        return exits.USAGE
     except KeyboardInterrupt:
         output.note("interrupted")
         _leave_running_solver(output)
@@ -97,6 +101,10 @@ def _command(name: str, options: argparse.Namespace, output: Output) -> int:
             from gpusched_dsl.cli.fmt import run
         case "export":
             from gpusched_dsl.cli.export import run
+        case "compare":
+            from gpusched_dsl.cli.compare import run
+        case "policies":
+            from gpusched_dsl.cli.policies import run
         case "explain":
             from gpusched_dsl.cli.explain import run
         case _:

@@ -95,12 +95,15 @@ def _add_shared(parser: Parser, default: str | None) -> None:
 def _solve(parser: Parser) -> None:
     parser.add_argument("file", type=_place, metavar="FILE", help=PROBLEM_HELP)
     _add_instance(parser)
-    parser.add_argument("--backend", default="highs", metavar="NAME", help="highs, scip or cvxpy (default: highs)")
-    parser.add_argument("--gap", type=_not_negative, default=1e-4, metavar="G",
-                        help="relative gap at which a solution counts as optimal (default: 0.0001)")
-    parser.add_argument("--time-limit", type=_not_negative, metavar="SECONDS", help="stop after so many seconds")
-    parser.add_argument("--threads", type=_thread_count, metavar="N", help="threads of the solver")
-    parser.add_argument("--seed", type=_integer, default=0, metavar="N", help="the solver's random seed (default: 0)")
+    parser.add_argument("--backend", default="highs", metavar="NAME",
+                        help="highs, scip, cvxpy, or a policy such as Greedy (default: highs)")
+    _add_effort(parser)
+    parser.add_argument("--seed", type=_integer, default=0, metavar="N",
+                        help="the random seed of the solver or policy (default: 0)")
+    _add_judge(parser)
+    parser.add_argument("--bound", action="store_true",
+                        help="beside the plan of a policy, the bound that the judge proves (at most "
+                             "--time-limit or 60 seconds)")
     parser.add_argument("--heuristic", choices=("auto", "on", "off"), default="auto",
                         help="search for a good start before the solver does (default: where the problem is large)")
     parser.add_argument("--solver-option", action="append", default=[], metavar="NAME=VALUE",
@@ -108,15 +111,58 @@ def _solve(parser: Parser) -> None:
     parser.add_argument("--decompose", choices=("auto", "on", "off"), default="auto",
                         help="solve block by block where the model says `decompose by` (default: where it is large)")
     _add_without(parser)
-    parser.add_argument("--warm-start", type=_place, metavar="RESULT.json",
-                        help="start from a result that --json wrote")
+    parser.add_argument("--warm-start", type=_place, metavar="START",
+                        help="start from a result that --json wrote, or from the plan of a policy")
     parser.add_argument("--json", type=_place, metavar="OUT", help="write the result as JSON (`-`: to standard output)")
     parser.add_argument("--csv", type=_place, metavar="DIR", help="write one CSV file per variable into a folder")
     parser.add_argument("--verbose", action="store_true", help="show the solver's own log")
 
 
+def _compare(parser: Parser) -> None:
+    parser.add_argument("file", type=_place, metavar="FILE", help="a .gsm file")
+    _add_instance(parser)
+    parser.add_argument("--methods", type=_names, required=True, metavar="A,B,...",
+                        help="solvers and policies, such as highs,FIFO,Greedy")
+    parser.add_argument("--seeds", type=_seeds, default=(0,), metavar="N,N,...",
+                        help="policies that draw run once for each (default: 0)")
+    _add_effort(parser)
+    _add_judge(parser)
+    parser.add_argument("--bound", action="store_true",
+                        help="let the judge prove a bound even where no solver is among the methods (at most "
+                             "--time-limit or 60 seconds)")
+    parser.add_argument("--json", type=_place, metavar="OUT",
+                        help="write the comparison as JSON (`-`: to standard output)")
+    parser.add_argument("--csv", type=_place, metavar="OUT", help="write the table as CSV (`-`: to standard output)")
+
+
+def _policies(parser: Parser) -> None:
+    parser.add_argument("file", nargs="?", type=_place, metavar="FILE",
+                        help="a .gsm file: its policies, and those of the library for its models (default: all of "
+                             "the library)")
+    parser.add_argument("--model", metavar="NAME", help="only those for this model")
+    parser.add_argument("--rules", action="store_true", help="the rules and moves that a policy may name, instead")
+    parser.add_argument("--json", type=_place, metavar="OUT", help="write them as JSON (`-`: to standard output)")
+    _add_outside(parser)
+
+
+def _add_effort(parser: Parser) -> None:
+    """How much is tried, by solvers and by policies."""
+    parser.add_argument("--gap", type=_not_negative, default=1e-4, metavar="G",
+                        help="relative gap at which a solution counts as optimal (default: 0.0001)")
+    parser.add_argument("--time-limit", type=_not_negative, metavar="SECONDS",
+                        help="stop after so many seconds with the best found")
+    parser.add_argument("--threads", type=_thread_count, metavar="N", help="threads of the solver")
+
+
+def _add_judge(parser: Parser) -> None:
+    parser.add_argument("--judge", default="highs", metavar="NAME",
+                        help="the solver that completes and checks the plan of a policy (default: highs)")
+
+
 def _explain(parser: Parser) -> None:
-    parser.add_argument("file", type=_place, metavar="FILE", help=PROBLEM_HELP)
+    parser.add_argument("file", nargs="?", type=_place, metavar="FILE",
+                        help=PROBLEM_HELP + "; may be left out with `--policy` for those of the library")
+    parser.add_argument("--policy", metavar="NAME", help="tell in words what this policy does, instead")
     _add_instance(parser)
     parser.add_argument("--backend", default="highs", metavar="NAME",
                         help="explain the problem as this backend gets it (default: highs)")
@@ -165,7 +211,7 @@ def _fmt(parser: Parser) -> None:
 def _test(parser: Parser) -> None:
     parser.add_argument("files", nargs="+", type=_place, metavar="FILE", help=".gsm files or folders of them")
     parser.add_argument("--filter", metavar="TEXT", default="", help="only tests whose name contains TEXT")
-    parser.add_argument("--backend", metavar="NAME", help="only the runs with this backend")
+    parser.add_argument("--backend", metavar="NAME", help="only the runs with this backend or policy")
     parser.add_argument("--every-backend", action="store_true",
                         help="run all backends, also those that a test does not name, on what they take")
     parser.add_argument("--memory-limit", type=_positive, metavar="GIB",
@@ -189,7 +235,9 @@ def _new(parser: Parser) -> None:
 
 COMMANDS: dict[str, tuple[str, Callable[[Parser], None]]] = {
     "solve": ("solve a scenario and show the schedule", _solve),
-    "explain": ("show sizes and reformulations, and why there is no solution", _explain),
+    "compare": ("solve a scenario by several solvers and policies, in one table", _compare),
+    "policies": ("list the policies for a model, and the rules they are made of", _policies),
+    "explain": ("show sizes and reformulations, why there is no solution, or what a policy does", _explain),
     "check": ("check syntax, names, units and data without solving", _check),
     "test": ("run the test blocks of models", _test),
     "fmt": ("format files", _fmt),
@@ -205,6 +253,20 @@ def _place(text: str) -> str:
     if not text:
         raise argparse.ArgumentTypeError("the name of a file is empty")
     return text
+
+
+def _names(text: str) -> tuple[str, ...]:
+    names = tuple(name.strip() for name in text.split(","))
+    if not all(names):
+        raise argparse.ArgumentTypeError(f"`{text}` is no list of names, such as highs,Greedy")
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise argparse.ArgumentTypeError(f"`{twice}` stands there twice")
+    return names
+
+
+def _seeds(text: str) -> tuple[int, ...]:
+    return tuple(dict.fromkeys(_integer(part) for part in text.split(",")))
 
 
 def _number(text: str) -> float:

@@ -55,8 +55,9 @@ def _methods(workspace: Workspace) -> set[str] | None:
     if not workspace.tests:
         return None
     from gpusched_dsl.backends.registry import backend_names
+    from gpusched_dsl.policy_library import policy_names
 
-    return set(backend_names())
+    return {*backend_names(), *policy_names(workspace)}
 
 
 def contents(workspace: Workspace) -> str:

@@ -1,4 +1,4 @@
-"""`gsdsl explain`: sizes, class and reformulations of a problem; why it has no solution, or no end."""
+"""`gsdsl explain`: sizes, class and reformulations of a problem, why it has no solution; or what a policy does."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpusched_dsl.cli import exits
+from gpusched_dsl.cli.arguments import UsageError
 from gpusched_dsl.cli.instance import open_instance
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.progress import watching
@@ -30,7 +31,16 @@ def run(options: argparse.Namespace, output: Output) -> int:
 
     if options.json not in (None, STDOUT):
         check_writable(Path(options.json))
+    if options.policy is not None:
+        from gpusched_dsl.cli.explain_policy import explain_policy
+
+        return explain_policy(options, output)
+    if options.file is None:
+        raise UsageError("GSM6002", "the file to explain is missing", "name one, or a policy: `--policy Greedy`")
     opened = open_instance(options, output, fold=folds(options.without))
+    if opened.policy is not None:
+        message = f"`{options.backend}` is a policy, which gets no problem"
+        raise UsageError("GSM6002", message, f"`--policy {options.backend}` tells what it does")
     aggregation = None if opened.built is None else opened.built.aggregation
     chosen = backend(options.backend)
     if options.json == STDOUT:

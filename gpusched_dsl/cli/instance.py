@@ -17,7 +17,9 @@ from gpusched_dsl.building import (
     choose_scenario,
 )
 from gpusched_dsl.compiling.limits import GIB
+from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, Diagnostics
+from gpusched_dsl.language.scenarios.scenario import CheckedScenario
 from gpusched_dsl.language.workspace import Workspace, load_workspace
 from gpusched_dsl.reporting.files import LARGEST_INPUT
 
@@ -37,11 +39,16 @@ def permissions(options: argparse.Namespace) -> Permissions:
 
 @dataclass(frozen=True, eq=False)
 class Opened:
-    """What a command line means: a scenario that was built, or a problem that was read."""
+    """What a command line means: a scenario that was built, or a problem that was read.
+
+    `policy` is what `--backend` names where that is no solver; `workspace` is None for a problem that was read.
+    """
 
     built: Built | None
     read: tuple[Problem, Origins] | None
     seconds_before: float = 0.0
+    policy: CheckedPolicy | None = None
+    workspace: Workspace | None = None
 
     @property
     def problem(self) -> Problem:
@@ -66,22 +73,40 @@ def open_problem(options: argparse.Namespace, output: Output) -> tuple[Problem, 
 
 
 def open_instance(options: argparse.Namespace, output: Output, *, fold: bool = False) -> Opened:
-    """The same, not grounded where interchangeable elements could be aggregated (`fold`)."""
+    """The same, not grounded where interchangeable elements could be aggregated (`fold`), nor for a policy."""
     began = time.perf_counter()
     path = Path(options.file)
     if path.suffix == PROBLEM_SUFFIX:
         return Opened(None, _read_problem(path, options, began))
-    settings = read_settings(options.set)
-    workspace = read_workspace(path, options.allow_outside, output)
-    name = choose_scenario(workspace, options.scenario)
-    refuse_later_method(getattr(options, "backend", None), workspace)
-    scenario, warnings = checked(workspace, name, settings)
-    output.report(warnings)
+    workspace, scenario, settings, warnings = open_scenario(options, output)
+    policy = None
+    if hasattr(options, "backend"):
+        from gpusched_dsl.methods import method_named
+
+        method = method_named(workspace, options.backend, scenario.model)
+        policy = None if isinstance(method, str) else method
     before = time.perf_counter() - began
     built = build(
-        workspace, scenario, warnings=warnings, permissions=permissions(options), settings=settings, fold=fold
+        workspace,
+        scenario,
+        warnings=warnings,
+        permissions=permissions(options),
+        settings=settings,
+        fold=fold,
+        whole=policy is None,
     )
-    return Opened(built, None, before)
+    return Opened(built, None, before, policy, workspace)
+
+
+def open_scenario(
+    options: argparse.Namespace, output: Output
+) -> tuple[Workspace, CheckedScenario, dict[str, str], tuple[Diagnostic, ...]]:
+    """The scenario of a `.gsm` file that a command line means, its settings and its warnings, which are told."""
+    settings = read_settings(options.set)
+    workspace = read_workspace(Path(options.file), options.allow_outside, output)
+    scenario, warnings = checked(workspace, choose_scenario(workspace, options.scenario), settings)
+    output.report(warnings)
+    return workspace, scenario, settings, warnings
 
 
 def read_workspace(path: Path, allow_outside: bool, output: Output) -> Workspace:
@@ -106,27 +131,13 @@ def read_settings(texts: list[str]) -> dict[str, str]:
     return settings
 
 
-def refuse_later_method(name: str | None, workspace: Workspace | None) -> None:
-    """Raise DiagnosticError (GSM9011) for a policy, which only a later version can run."""
-    message = later_method(name, workspace)
-    if message is not None:
-        raise DiagnosticError([Diagnostic("GSM9011", message, help="solve with `highs`, `scip` or `cvxpy` for now")])
-
-
-def later_method(name: str | None, workspace: Workspace | None) -> str | None:
-    """Why a method cannot run in this version; None when it may be a backend."""
-    if name is not None and workspace is not None and name in workspace.policies:
-        return f"`{name}` is a policy: policies are checked, but cannot run in this version"
-    return None
-
-
 def _read_problem(path: Path, options: argparse.Namespace, began: float) -> tuple[Problem, Origins]:
     from hashlib import sha256
 
     from gpusched_dsl.ir.serial import from_json
     from gpusched_dsl.reporting.result import Origins
 
-    refuse_later_method(getattr(options, "backend", None), None)
+    _refuse_policy(getattr(options, "backend", "highs"), path)
     for given, option in ((options.scenario, "--scenario"), (options.set, "--set")):
         if given:
             message = f"`{option}` needs a `.gsm` file: `{path}` is a compiled problem, its data are fixed"
@@ -141,3 +152,13 @@ def _read_problem(path: Path, options: argparse.Namespace, began: float) -> tupl
     problem = from_json(data)
     seconds = time.perf_counter() - began
     return problem, Origins(build_seconds=seconds, inputs_sha256={str(path): sha256(data).hexdigest()})
+
+
+def _refuse_policy(name: str, path: Path) -> None:
+    """Raise DiagnosticError (GSM6016) for a policy, which reads a model."""
+    from gpusched_dsl.backends.registry import backend_names
+    from gpusched_dsl.policy_library import is_policy
+
+    if name not in backend_names() and is_policy(Workspace(None), name):
+        message = f"`{name}` is a policy, which needs a `.gsm` file: `{path}` is a compiled problem"
+        raise DiagnosticError([Diagnostic("GSM6016", message)])

@@ -37,24 +37,40 @@ class Watch:
         self.began = time.perf_counter()
         self.latest: Progress | None = None
         self.stop_requested = False
+        self.doing = ""
         self._say = say
+
+    def begin(self, doing: str) -> None:
+        """What comes now; the time counts from here."""
+        self.doing, self.latest, self.began = doing, None, time.perf_counter()
 
     def progress(self, progress: Progress) -> None:
         self.latest = progress
 
     def ask_to_stop(self, number: int, frame: FrameType | None) -> None:
-        """The handler of Ctrl-C and SIGTERM: the first asks the solver to stop, the second leaves at once."""
+        """The handler of Ctrl-C and SIGTERM: the first asks what works to stop, the second leaves at once."""
         if self.stop_requested:
             leave()
         self.stop_requested = True
         self._say("stopping with the best solution so far; press Ctrl-C again to leave at once")
 
     def line(self) -> str:
-        """`incumbent 12.3   bound 11.9   gap 3.2 %   14 s   120 nodes`."""
+        """`incumbent 12.3   bound 11.9   gap 3.2 %   14 s   120 nodes`, of a policy `best 12.3   120 plans   14 s`.
+
+        `doing` stands before it: what is done where several things are.
+        """
         seconds = time.perf_counter() - self.began
+        before = f"{self.doing}   " if self.doing else ""
+        return before + self._told(seconds)
+
+    def _told(self, seconds: float) -> str:
         if self.latest is None:
-            return f"solving   {seconds_text(seconds)}"
+            return seconds_text(seconds) if self.doing else f"solving   {seconds_text(seconds)}"
         latest = self.latest
+        if latest.iterations:
+            return "   ".join(
+                [f"best {number_text(latest.objective)}", f"{latest.iterations:,} plans", seconds_text(seconds)]
+            )
         parts = [f"incumbent {number_text(latest.objective)}", f"bound {number_text(latest.bound)}"]
         if latest.objective is not None and latest.bound is not None:
             parts.append(f"gap {percent_text(relative_gap(latest.objective, latest.bound))}")

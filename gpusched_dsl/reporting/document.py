@@ -71,7 +71,7 @@ def document(result: Result) -> dict[str, Any]:
         "warnings": [{"code": w.code, "message": w.message} for w in result.warnings],
     }
     # Points are finite: they have been verified. All else is small.
-    return {key: value if key == "variables" else _finite(value) for key, value in found.items()}
+    return {key: value if key == "variables" else finite(value) for key, value in found.items()}
 
 
 def json_text(found: dict[str, Any]) -> str:
@@ -93,13 +93,14 @@ def _is_whole(result: Result, family: Family) -> bool:
     return bool(result.solved.problem.integer[family.slice].all())
 
 
-def _finite(value: Any) -> Any:
+def finite(value: Any) -> Any:
+    """The value with None for numbers that are not finite, and keys as texts."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):
-        return {str(k): _finite(v) for k, v in value.items()}
+        return {str(k): finite(v) for k, v in value.items()}
     if isinstance(value, list | tuple):
-        return [_finite(v) for v in value]
+        return [finite(v) for v in value]
     return value
 
 

@@ -1,0 +1,126 @@
+"""`gsdsl compare`: one scenario by several solvers and policies, one table."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gpusched_dsl.building import build
+from gpusched_dsl.cli import exits
+from gpusched_dsl.cli.arguments import UsageError
+from gpusched_dsl.cli.instance import open_scenario, permissions
+from gpusched_dsl.cli.kernels import announce_compiling, kept_kernels, tell_compiled
+from gpusched_dsl.cli.output import Output
+from gpusched_dsl.cli.progress import watching
+from gpusched_dsl.ir.answer import Status
+from gpusched_dsl.methods import Method, method_named
+from gpusched_dsl.reporting.document import json_text
+from gpusched_dsl.reporting.files import check_writable, write_text
+from gpusched_dsl.reporting.grid import plain, rich_table
+
+if TYPE_CHECKING:
+    from gpusched_dsl.compared import Comparison
+
+STDOUT = "-"
+
+
+def run(options: argparse.Namespace, output: Output) -> int:
+    from gpusched_dsl.backends.protocol import SolveOptions
+    from gpusched_dsl.backends.registry import backend
+    from gpusched_dsl.comparing import compare
+
+    _check_targets(options)
+    began = time.perf_counter()
+    workspace, scenario, settings, warnings = open_scenario(options, output)
+    methods = [method_named(workspace, name, scenario.model) for name in options.methods]
+    policies = any(not isinstance(method, str) for method in methods)
+    for solver in dict.fromkeys((*(m for m in methods if isinstance(m, str)), options.judge)):
+        backend(solver)
+    before = time.perf_counter() - began
+    built = build(
+        workspace,
+        scenario,
+        warnings=warnings,
+        permissions=permissions(options),
+        settings=settings,
+        fold=True,
+        whole=False,
+    )
+    if STDOUT in (options.json, options.csv):
+        output.only_findings()
+    output.say(f"{scenario.model.name}{f', scenario {scenario.name}' if scenario.name else ''}")
+    output.say()
+    output.flush()
+    asked = SolveOptions(options.time_limit, options.gap, options.threads)
+    if policies:
+        announce_compiling(output)
+    kept = kept_kernels() if policies else 0
+    with watching(output, show=output.shows_progress) as watch:
+        found = compare(
+            built,
+            methods,
+            options=asked,
+            seeds=options.seeds,
+            judge=options.judge,
+            bound=options.bound,
+            seconds_before=before,
+            monitor=watch,
+            begin=watch.begin,
+        )
+    if policies:
+        tell_compiled({"compile_seconds": sum(row.compile_seconds for row in found.rows)}, kept, output)
+    _show(found, methods, output)
+    _write(found, options, output)
+    return _exit_code(found)
+
+
+def _check_targets(options: argparse.Namespace) -> None:
+    """Find out before a long run that its table could not be written."""
+    if options.json == options.csv == STDOUT:
+        raise UsageError("GSM6002", "`--json -` and `--csv -` both write to standard output", "give one of them a file")
+    for out in (options.json, options.csv):
+        if out not in (None, STDOUT):
+            check_writable(Path(out))
+
+
+def _show(found: Comparison, methods: list[Method], output: Output) -> None:
+    if found.rows:
+        if output.is_terminal and not output.quiet:
+            output.console().print(rich_table(found.grid()))
+        else:
+            output.say(plain(found.grid()).rstrip("\n"))
+        output.say()
+    for line in found.footer():
+        output.say(line)
+    output.report(finding for row in found.rows for finding in row.findings)
+
+
+def _write(found: Comparison, options: argparse.Namespace, output: Output) -> None:
+    if options.json is not None:
+        _write_one(json_text(found.to_dict()), options.json, output)
+    if options.csv is not None:
+        _write_one(found.csv_text(), options.csv, output)
+
+
+def _write_one(text: str, out: str, output: Output) -> None:
+    if out == STDOUT:
+        print(text, end="")
+    else:
+        write_text(Path(out), text)
+        output.note(f"wrote {out}")
+
+
+def _exit_code(found: Comparison) -> int:
+    """0 where a method has a plan, else what the first row says."""
+    if found.best is not None or any(row.result is not None and row.result.has_point for row in found.rows):
+        return exits.OK
+    if found.interrupted or not found.rows:
+        return exits.INTERRUPTED
+    statuses = [row.result.status for row in found.rows if row.result is not None]
+    if not statuses:
+        return exits.BAD_INPUT
+    if any(s in (Status.INFEASIBLE, Status.INFEASIBLE_OR_UNBOUNDED, Status.BROKEN) for s in statuses):
+        return exits.INFEASIBLE
+    return exits.UNBOUNDED if Status.UNBOUNDED in statuses else exits.NO_SOLUTION_YET

@@ -1,0 +1,60 @@
+"""`gsdsl explain --policy`: what a policy does, step by step, in words."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from gpusched_dsl.cli import exits
+from gpusched_dsl.cli.instance import open_scenario, read_workspace
+from gpusched_dsl.cli.output import Output
+from gpusched_dsl.language.checked_policy import CheckedPolicy
+from gpusched_dsl.language.outlines.policy_words import policy_in_words, settings_of
+from gpusched_dsl.policy_library import any_policy_named, policy_named
+from gpusched_dsl.reporting.document import json_text
+from gpusched_dsl.reporting.files import write_text
+
+STDOUT = "-"
+
+
+def explain_policy(options: argparse.Namespace, output: Output) -> int:
+    """Tell what the policy does; raises DiagnosticError where it is not there or its text is wrong."""
+    policy = _policy(options, output)
+    if options.json == STDOUT:
+        output.only_findings()
+    words = policy_in_words(policy)
+    output.say(f"{policy.name} for {policy.model.name}{f': {policy.doc}' if policy.doc else ''}")
+    output.say()
+    for line in words:
+        output.say(line)
+    settings = settings_of(policy)
+    if settings:
+        output.say()
+        output.say("numbers")
+        for setting in settings:
+            output.say(f"   {setting.name} = {setting.text}: {setting.meaning}")
+    if options.json is not None:
+        found = {
+            "policy": policy.name,
+            "model": policy.model.name,
+            "doc": policy.doc,
+            "words": words,
+            "settings": [{"name": s.name, "text": s.text, "meaning": s.meaning, "policy": s.policy} for s in settings],
+        }
+        if options.json == STDOUT:
+            print(json_text(found), end="")
+        else:
+            write_text(Path(options.json), json_text(found))
+            output.note(f"wrote {options.json}")
+    return exits.OK
+
+
+def _policy(options: argparse.Namespace, output: Output) -> CheckedPolicy:
+    """The policy for the scenario's model; without a scenario for the model that it names, with default options."""
+    if options.file is None:
+        return any_policy_named(None, options.policy)
+    workspace = read_workspace(Path(options.file), options.allow_outside, output)
+    if options.scenario is None and len(workspace.scenarios) != 1:
+        return any_policy_named(workspace, options.policy)
+    workspace, scenario, _, _ = open_scenario(options, output)
+    return policy_named(workspace, options.policy, scenario.model)

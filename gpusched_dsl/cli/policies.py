@@ -1,0 +1,76 @@
+"""`gsdsl policies`: which policies there are for a model, and the rules that they are made of."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from gpusched_dsl.cli import exits
+from gpusched_dsl.cli.instance import read_workspace
+from gpusched_dsl.cli.output import Output
+from gpusched_dsl.policy_listing import ListedPolicy, listed_policies, listed_rules
+from gpusched_dsl.reporting.document import json_text
+from gpusched_dsl.reporting.files import check_writable, write_text
+from gpusched_dsl.reporting.grid import Column, Grid, plain, rich_table
+
+STDOUT = "-"
+
+
+def run(options: argparse.Namespace, output: Output) -> int:
+    if options.json not in (None, STDOUT):
+        check_writable(Path(options.json))
+    if options.json == STDOUT:
+        output.only_findings()
+    if options.rules:
+        found: dict[str, Any] = {"rules": [rule.to_dict() for rule in listed_rules()]}
+        _show_rules(output)
+    else:
+        workspace = None
+        if options.file is not None:
+            workspace = read_workspace(Path(options.file), options.allow_outside, output)
+        policies = listed_policies(workspace, options.model)
+        found = {"policies": [policy.to_dict() for policy in policies]}
+        _show_policies(policies, output)
+    if options.json == STDOUT:
+        print(json_text(found), end="")
+    elif options.json is not None:
+        write_text(Path(options.json), json_text(found))
+        output.note(f"wrote {options.json}")
+    return exits.OK
+
+
+def _show_policies(policies: list[ListedPolicy], output: Output) -> None:
+    """Models with their policies, each with what it is for, the lines that it is made of and its numbers."""
+    if not policies:
+        output.say("there are no policies for these models")
+    model: str | None = None
+    for listed in policies:
+        policy = listed.policy
+        if policy.model != model:
+            output.say(f"{chr(10) if model else ''}for {policy.model or 'no model'}")
+            model = policy.model
+        output.say()
+        output.say(f"  {output.styled(policy.name, '1')}{f': {policy.doc}' if policy.doc else ''}")
+        output.say(f"    {listed.file}{f', extends {policy.extends}' if policy.extends else ''}")
+        for text, origin in policy.lines:
+            output.say(f"    {text}{f'   # from {origin}' if origin != policy.name else ''}")
+        for setting in policy.settings:
+            output.say(f"    {setting.name} = {setting.text}: {setting.meaning}")
+
+
+def _show_rules(output: Output) -> None:
+    for verb in dict.fromkeys(rule.verb for rule in listed_rules()):
+        rules = [rule for rule in listed_rules() if rule.verb == verb]
+        grid = Grid(
+            (
+                Column(verb, [rule.text for rule in rules]),
+                Column("does", [rule.told for rule in rules]),
+                Column("numbers", ["; ".join(rule.parameters) for rule in rules]),
+            )
+        )
+        if output.is_terminal and not output.quiet:
+            output.console().print(rich_table(grid))
+        else:
+            output.say(plain(grid, indent="").rstrip("\n"))
+        output.say()
