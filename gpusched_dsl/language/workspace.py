@@ -12,7 +12,7 @@ from gpusched_dsl.language import tree
 from gpusched_dsl.language.checking.flatten import CheckedModels
 from gpusched_dsl.language.diagnostics import Diagnostics, Label
 from gpusched_dsl.language.parsing.parser import parse
-from gpusched_dsl.language.reading import Place, imported_place, read_source
+from gpusched_dsl.language.reading import Place, imported_place, library_folder, read_source
 from gpusched_dsl.language.source import Source, Span
 
 MAX_FILES = 200
@@ -88,15 +88,17 @@ def load_workspace(path: Path, diagnostics: Diagnostics, *, allow_outside: bool 
 
     Imports are relative to the importing file and may not leave the folder of the main file, also not through symbolic
     links, unless `allow_outside`. `import "gsdsl:name.gsm"` reads from the standard library. Each file is read once, so
-    files may import each other.
+    files may import each other. The library is one folder: a file of it may read all others, also as the main file.
     """
     try:
         resolved = path.resolve()
     except (OSError, ValueError, RuntimeError) as error:
         diagnostics.error("GSM1001", f"cannot read `{path}`: {error}")
         return Workspace(None, allow_outside, incomplete=True)
-    workspace = Workspace(resolved.parent, allow_outside)
-    place = Place(resolved, str(path), resolved.parent)
+    library = library_folder()
+    root = library if resolved.is_relative_to(library) else resolved.parent
+    workspace = Workspace(root, allow_outside)
+    place = Place(resolved, str(path), root)
     read = read_source(place, diagnostics)
     if read is None:
         workspace.incomplete = True
