@@ -543,11 +543,13 @@ class Rule(Node):
 class PolicyRule(Statement):
     """One line of a policy.
 
-    `verb` is `order`, `choose`, `otherwise`, `place`, `finish`, `keep`, `randomise`, `repeat`, `improve` or `split`.
+    `verb` is `order`, `choose`, `otherwise`, `place`, `finish`, `keep`, `randomise`, `repeat`, `improve` or `split`; in
+    policies for slots also `occupies`, `reserve`, `serve` or `fix`.
     order/choose/otherwise fill `indexing` and `keys`; place/finish/keep/improve fill `rules`;
     randomise has `target` (`order`, `choose`, `place`), `count` (`from 3`) or `probability`, and `by` words;
     repeat has `count` and `rules` (what is kept); improve has `count`, `rules` and `rounds`, or `all_rounds` for
-    `rounds all`; split has `count`.
+    `rounds all`; split has `count`. occupies has `value` (how many slots); reserve and serve have `indexing`, `value`
+    (a load) and one of `rules`; fix has `indexing` and `value`; the `target` of serve and fix is a variable.
     """
 
     verb: str
@@ -560,6 +562,7 @@ class PolicyRule(Statement):
     by: tuple[Identifier, ...] = ()
     rounds: Expr | None = None
     all_rounds: bool = False
+    value: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from lark import Token, Tree
 
 from gpusched_dsl.language import tree
@@ -30,6 +32,10 @@ class RunBuilder(DeclarationBuilder):
             "repeat": self._repeat,
             "improve": self._improve,
             "split": self._split,
+            "occupies": self._occupies,
+            "reserve": self._reserve,
+            "serve": self._serve,
+            "fix": self._fix,
             "window": self._window,
             "arrive": self._arrive,
             "replan": self._replan,
@@ -257,6 +263,35 @@ class RunBuilder(DeclarationBuilder):
 
     def _split(self, children: Children, span: Span) -> tree.PolicyRule:
         return tree.PolicyRule(span=span, verb="split", count=self.expr(children[0]))
+
+    def _occupies(self, children: Children, span: Span) -> tree.PolicyRule:
+        return tree.PolicyRule(span=span, verb="occupies", value=self.expr(children[0]))
+
+    def _reserve(self, children: Children, span: Span) -> tree.PolicyRule:
+        indexing, load, rule = children
+        assert isinstance(rule, Tree)
+        return tree.PolicyRule(
+            span=span,
+            verb="reserve",
+            indexing=self.indexing(indexing),
+            value=self.expr(load),
+            rules=(self._rule(rule),),
+        )
+
+    def _serve(self, children: Children, span: Span) -> tree.PolicyRule:
+        target, *rest = children
+        return replace(self._reserve(rest, span), verb="serve", target=self.identifier(target))
+
+    def _fix(self, children: Children, span: Span) -> tree.PolicyRule:
+        target, indexing, value = children
+        assert isinstance(value, Tree)
+        return tree.PolicyRule(
+            span=span,
+            verb="fix",
+            target=self.identifier(target),
+            indexing=self.indexing(indexing),
+            value=self.expr(value.children[0]),
+        )
 
     # --- online -----------------------------------------------------------------------------------------------------
 
