@@ -126,6 +126,8 @@ CODES: dict[str, str] = {
     "GSM1630": "index of the placement that is left open",
     "GSM1631": "draw that does not fit",
     "GSM1632": "line of a policy that does not go with queues",
+    "GSM1636": "profile or admission that is not complete",
+    "GSM1637": "part of a profile or an admission that does not fit",
     # 20xx data files and tables
     "GSM2001": "data file that does not exist",
     "GSM2002": "data file outside the folder",
@@ -161,6 +163,15 @@ CODES: dict[str, str] = {
     "GSM2115": "set or parameter for which nothing is given",
     # 22xx checks on the data
     "GSM2201": "check that does not hold",
+    # 23xx profiles of jobs on GPU models
+    "GSM2301": "cell of a profile that cannot be used",
+    "GSM2302": "pair of job and GPU model that stands twice",
+    "GSM2303": "job or GPU model described in two ways",
+    "GSM2304": "too little to learn from",
+    "GSM2305": "job that is not described",
+    "GSM2306": "execution time of 0",
+    "GSM2307": "package for predictions that is not installed",
+    "GSM2308": "prediction that nothing supports",
     # 30xx grounding
     "GSM3001": "too large for the memory limit",
     "GSM3002": "subscript outside the declared index set",
@@ -173,6 +184,7 @@ CODES: dict[str, str] = {
     "GSM3010": "term that no solver takes",
     "GSM3013": "data that tell identical elements apart",
     "GSM3016": "placement that policies cannot read",
+    "GSM3017": "number that a profile or an admission cannot have",
     # 31xx random quantities
     "GSM3101": "argument that no distribution has",
     "GSM3102": "random quantity without a sample",

@@ -24,7 +24,7 @@ def result_names(stage: tree.PolicyStage) -> list[str]:
 
 
 def check_stage(checker: ExpressionChecker, node: tree.PolicyStage) -> CheckedStage | None:
-    """The stage, or None when something is wrong, which has been reported (GSM1632, GSM1633, names, units)."""
+    """The stage, or None when something is wrong, which has been reported (GSM1636, GSM1637, names, units)."""
     return _Stage(checker, node).run()
 
 
@@ -45,7 +45,8 @@ class _Stage:
         items = self._items()
         for role, item in items.items():
             self._read(role, item)
-        if indexing is None or over is None or not self.sound or not self._complete(items):
+        complete = self._complete(items)
+        if indexing is None or over is None or not (self.sound and complete):
             return None
         units = self._profile_units() if self.node.verb == "profile" else self._admit_units()
         if units is None:
@@ -204,11 +205,11 @@ class _Stage:
 
     def _missing(self, span: Span, message: str, label: str, help: str, secondary: Iterable[Label] = ()) -> None:
         self.sound = False
-        self.checker.error("GSM1632", message, span, label, help=help, secondary=secondary)
+        self.checker.error("GSM1636", message, span, label, help=help, secondary=secondary)
 
     def _wrong(self, span: Span, message: str, label: str, help: str) -> None:
         self.sound = False
-        self.checker.error("GSM1633", message, span, label, help=help)
+        self.checker.error("GSM1637", message, span, label, help=help)
 
 
 def _listed(names: Iterable[str]) -> str:
