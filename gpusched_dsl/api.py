@@ -3,32 +3,37 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping
-from dataclasses import replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gpusched_dsl.building import DEFAULT_MEMORY, Built, Permissions, build, checked, choose_scenario
 from gpusched_dsl.compiling.passes.names import folds
+from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, Diagnostics
 from gpusched_dsl.language.scenarios.scenario import CheckedScenario
 from gpusched_dsl.language.workspace import Workspace, load_workspace, workspace_from_text
+from gpusched_dsl.methods import means_policy, method_named
+from gpusched_dsl.policy_library import policy_named
 
 if TYPE_CHECKING:
     from gpusched_dsl.backends.protocol import Monitor, SolveOptions
     from gpusched_dsl.backends.solved import Solved
+    from gpusched_dsl.compared import Comparison
     from gpusched_dsl.compiling.instance import Instance
     from gpusched_dsl.data.pieces import Piece
     from gpusched_dsl.explaining.explanation import Explanation
     from gpusched_dsl.folding import Entries
     from gpusched_dsl.ir.problem import Problem
     from gpusched_dsl.language.checked import CheckedModel
+    from gpusched_dsl.policy_listing import ListedPolicy
     from gpusched_dsl.reporting.result import Origins, Result
 
 Setting: TypeAlias = str | int | float
 ScenarioKey: TypeAlias = tuple[str, tuple[tuple[str, str], ...]]
 Checked: TypeAlias = tuple[CheckedScenario, tuple[Diagnostic, ...]]
-WarmStart: TypeAlias = Any  # a Result, the path of a JSON result, or {"run": {("j1", "n1"): 1}}
+WarmStart: TypeAlias = Any  # a Result, the path of a JSON result, the name of a policy, {"run": {("j1", "n1"): 1}}
 
 
 def load(path: str | Path, *, allow_outside: bool = False, memory: int = DEFAULT_MEMORY) -> Model:
@@ -77,6 +82,15 @@ def compile(
     return loads(text, base=base, allow_outside=allow_outside, memory=memory).ground(scenario, settings=settings)
 
 
+@dataclass(frozen=True, slots=True)
+class _Planner:
+    """The policy of the last solve, with the solver that completes its plans and whether that proves a bound."""
+
+    policy: CheckedPolicy
+    judge: str
+    bound: bool
+
+
 class Model:
     """A text with its scenarios, ready to be solved.
 
@@ -101,6 +115,7 @@ class Model:
         self._instance: Instance | None = None  # of the last solve or re-solve
         self._last: tuple[str, dict[str, str]] | None = None
         self._solved: Solved | None = None
+        self._planner: _Planner | None = None  # where the last solve was by a policy
 
     # --- what there is -----------------------------------------------------------------------------------------------
 
@@ -113,6 +128,15 @@ class Model:
     def scenarios(self) -> tuple[str, ...]:
         """The names of all scenarios, those of imports too."""
         return tuple(self._workspace.scenarios)
+
+    def policies(self, model: str | None = None) -> list[ListedPolicy]:
+        """The policies of the text, and those of the standard library for its models (or for one of them).
+
+        `policy` of each has name, model, doc, lines and numbers. Raises DiagnosticError (GSM6018) for an unknown model.
+        """
+        from gpusched_dsl.policy_listing import listed_policies
+
+        return listed_policies(self._workspace, model)
 
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
@@ -149,21 +173,32 @@ class Model:
         heuristic: str = "auto",
         without: Collection[str] = (),
         decompose: str = "auto",
+        bound: bool = False,
+        judge: str = "highs",
     ) -> Result:
-        """Build and solve a scenario (the only one if None).
+        """Build and solve a scenario (the only one if None) by a solver or a policy.
 
         `gap` is relative, `time_limit` in seconds, `settings` as in `ground`, `solver_options` go to the solver under
         its own names. `warm_start` is a `Result`, the path of a JSON result, or values by variable:
-        `{"run": {("j1", "n1"): 1}}`, a scalar or a table. `monitor` hears of progress and may stop the solver.
+        `{"run": {("j1", "n1"): 1}}`, a scalar or a table; or the name of a policy, which makes a plan to start from.
+        `monitor` hears of progress and may stop what works.
         `heuristic` is `auto`, `on` or `off`: a search for a good start before the solver's own.
         `without` names tightening passes to leave out, `("all",)` every one; `decompose` is `auto`, `on` or `off`.
-        An infeasible or unbounded problem is a result, not an error. Raises DiagnosticError with everything wrong in
-        text, data, options and with what the solver claims.
+        `judge` is the solver that completes and checks the plan of a policy; with `bound` it also proves a bound for it
+        (within `time_limit`, or 60 seconds). A warm start is then the plan before, for policies that `keep running`.
+        An infeasible or unbounded problem is a result, not an error, and so is a plan that breaks the model. Raises
+        DiagnosticError with everything wrong in text, data, options and with what the solver claims; ValueError for
+        `bound` with a solver, which proves one by itself.
         """
         from gpusched_dsl.backends.protocol import SolveOptions
         from gpusched_dsl.folding import solve_built
         from gpusched_dsl.reporting.result import Result
 
+        name, texts = choose_scenario(self._workspace, scenario), _texts(settings)
+        method = method_named(self._workspace, backend, self._scenario(name, texts)[0].model)
+        planner = None if isinstance(method, str) else _Planner(method, judge, bound)
+        if bound and planner is None:
+            raise ValueError(f"`bound` goes with a policy: `{backend}` proves a bound by itself")
         options = SolveOptions(
             time_limit,
             gap,
@@ -174,13 +209,16 @@ class Model:
             without=_names(without),
             decompose=decompose,
         )
-        name, texts = choose_scenario(self._workspace, scenario), _texts(settings)
-        built = self._build(name, texts, fold=folds(options.without))
+        built = self._build(name, texts, fold=folds(options.without), whole=planner is None)
         self._instance = built.instance
-        start = _entries(warm_start)
+        start, first = self._start(built, warm_start, options, judge, monitor)
         self.close()
-        solved, told = solve_built(built, backend, options, start, monitor)
-        self._last, self._solved = (name, texts), solved
+        if planner is not None:
+            solved, told = _planned(built, planner, options, start, monitor)
+        else:
+            solved, told = solve_built(built, backend, options, start, monitor)
+        told = (*first, *told)
+        self._last, self._solved, self._planner = (name, texts), solved, planner
         return Result(solved, _with_warnings(built, told, self._parse_seconds))
 
     def explain(
@@ -257,8 +295,8 @@ class Model:
         Text is not checked, data files are not read again, sets and parameters whose inputs did not change are taken
         over. Numbers are changed in the loaded problem; where elements came or went, its basis is carried over (HiGHS);
         else it is built anew and `rebuilt` of the result says why. Options are those of the last solve but for the ones
-        given. Raises DiagnosticError: GSM6010 when nothing has been solved
-        yet, else as `solve` does.
+        given. After a policy, it plans anew; what runs is kept only where `warm_start` tells it.
+        Raises DiagnosticError: GSM6010 when nothing has been solved yet, else as `solve` does.
         """
         from gpusched_dsl.folding import solve_built
         from gpusched_dsl.reporting.result import Result
@@ -268,15 +306,58 @@ class Model:
             raise DiagnosticError([Diagnostic("GSM6010", message, help="call `solve` first")])
         before = self._solved
         options: SolveOptions = before.options
-        built = self._build(*self._last, self._instance, fold=folds(options.without))
+        planner = self._planner
+        built = self._build(*self._last, self._instance, fold=folds(options.without), whole=planner is None)
         self._instance = built.instance
         options = replace(
             options,
             gap=options.gap if gap is None else gap,
             time_limit=options.time_limit if time_limit is None else time_limit,
         )
-        self._solved, told = solve_built(built, before.backend, options, _entries(warm_start), monitor, before)
-        return Result(self._solved, _with_warnings(built, told, 0.0), _why_rebuilt(self._solved))
+        start, first = self._start(built, warm_start, options, planner.judge if planner else "highs", monitor)
+        if planner is not None:
+            self._solved, told = _planned(built, planner, options, start, monitor)
+            return Result(self._solved, _with_warnings(built, (*first, *told), 0.0))
+        self._solved, told = solve_built(built, before.backend, options, start, monitor, before)
+        return Result(self._solved, _with_warnings(built, (*first, *told), 0.0), _why_rebuilt(self._solved))
+
+    def compare(
+        self,
+        methods: Sequence[str],
+        scenario: str | None = None,
+        *,
+        gap: float = 1e-4,
+        time_limit: float | None = None,
+        threads: int | None = None,
+        seeds: Sequence[int] = (0,),
+        settings: Mapping[str, Setting] | None = None,
+        judge: str = "highs",
+        bound: bool = False,
+        monitor: Monitor | None = None,
+    ) -> Comparison:
+        """A scenario (the only one if None) by several solvers and policies: `.table`, `.best`, `.to_dict()`.
+
+        Policies that draw run once for each of `seeds`. With `bound`, the judge proves one where no solver is among the
+        methods. Ctrl-C keeps the rows that are there. Raises DiagnosticError as `solve` does for text, data and names;
+        what a single method is refused for stands in its row.
+        """
+        from gpusched_dsl.backends.protocol import SolveOptions
+        from gpusched_dsl.comparing import compare
+
+        name, texts = choose_scenario(self._workspace, scenario), _texts(settings)
+        model = self._scenario(name, texts)[0].model
+        found = [method_named(self._workspace, method, model) for method in dict.fromkeys(_several(methods))]
+        built = self._build(name, texts, fold=True, whole=False)
+        return compare(
+            built,
+            found,
+            options=SolveOptions(time_limit, gap, threads),
+            seeds=tuple(seeds),
+            judge=judge,
+            bound=bound,
+            seconds_before=self._parse_seconds,
+            monitor=monitor,
+        )
 
     def close(self) -> None:
         """Free the solver that is kept for `resolve`; a later `resolve` loads the problem anew."""
@@ -303,8 +384,26 @@ class Model:
             return [self._last]
         return [(name, {}) for name in self.scenarios or (choose_scenario(self._workspace),)]
 
+    def _start(
+        self, built: Built, given: WarmStart, options: SolveOptions, judge: str, monitor: Monitor | None
+    ) -> tuple[Entries | None, tuple[Diagnostic, ...]]:
+        """The values to start from, by name, those of a policy's plan among them; and warnings."""
+        if not isinstance(given, str) or not means_policy(self._workspace, given):
+            return _entries(given), ()
+        from gpusched_dsl.planning import start_by_policy
+
+        policy = policy_named(self._workspace, given, built.scenario.model)
+        start, _, told = start_by_policy(built, policy, judge, replace(options, extra={}), monitor)
+        return start, told
+
     def _build(
-        self, name: str, settings: dict[str, str], earlier: Instance | None = None, *, fold: bool = False
+        self,
+        name: str,
+        settings: dict[str, str],
+        earlier: Instance | None = None,
+        *,
+        fold: bool = False,
+        whole: bool = True,
     ) -> Built:
         began = time.perf_counter()
         scenario, warnings = self._scenario(name, settings)
@@ -320,6 +419,7 @@ class Model:
             reader=None if earlier is None else earlier.reader,
             fold=fold,
             earlier=earlier,
+            whole=whole,
         )
         return replace(built, seconds=built.seconds + before)
 
@@ -339,9 +439,25 @@ def _texts(settings: Mapping[str, Setting] | None) -> dict[str, str]:
 
 def _names(given: Collection[str]) -> frozenset[str]:
     """Some names; raises TypeError for a text, which would be taken for a collection of letters."""
+    return frozenset(_several(given))
+
+
+def _several(given: Collection[str]) -> Collection[str]:
     if isinstance(given, str):
         raise TypeError(f"several names are asked for, such as `[{given!r}]`, not a text")
-    return frozenset(given)
+    return given
+
+
+def _planned(
+    built: Built, planner: _Planner, options: SolveOptions, start: Entries | None, monitor: Monitor | None
+) -> tuple[Solved, tuple[Diagnostic, ...]]:
+    """The plan of a policy, with the bound of a solver if that is asked for."""
+    from gpusched_dsl.planning import solve_by_policy, with_bound
+
+    solved, told = solve_by_policy(built, planner.policy, planner.judge, options, start, monitor)
+    if planner.bound and not (monitor is not None and monitor.stop_requested):
+        solved = with_bound(built, solved, planner.judge, options, monitor)
+    return solved, told
 
 
 def _entries(given: WarmStart) -> Entries | None:

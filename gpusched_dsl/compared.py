@@ -91,7 +91,10 @@ class Comparison:
 
     def gap(self, row: Row) -> float | None:
         """How far a row is from the best bound; None where one of the two is not there."""
-        return None if row.objective is None or self.bound is None else relative_gap(row.objective, self.bound)
+        if row.objective is None or self.bound is None:
+            return None
+        found = relative_gap(row.objective, self.bound)
+        return found if found > SAME else 0.0
 
     @cached_property
     def terms(self) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from gpusched_dsl.building import Built, Permissions, build
 from gpusched_dsl.expectations import judge
 from gpusched_dsl.folding import solve_built
 from gpusched_dsl.language import tree
+from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, Diagnostics
 from gpusched_dsl.language.outlines.expectations import (
     CheckedExpect,
@@ -22,6 +23,9 @@ from gpusched_dsl.language.outlines.expectations import (
     check_test,
 )
 from gpusched_dsl.language.workspace import Workspace
+from gpusched_dsl.methods import method_named
+from gpusched_dsl.planning import apart, solve_by_policy
+from gpusched_dsl.policy_library import policy_names
 from gpusched_dsl.reporting.result import Result
 
 DEFAULT_METHOD = "highs"
@@ -66,7 +70,8 @@ def run_tests(
 ) -> Iterator[Run]:
     """Run the tests of the main file whose names contain a text, and say of each run how it went as soon as it ended.
 
-    With `backend`, only the runs with that method; with `every`, all backends run what they take, named or not.
+    With `backend`, only the runs with that method; with `every`, all backends run what they take, named or not;
+    policies run only where they are named.
     Imported files' tests are theirs to run. Raises KeyboardInterrupt when Ctrl-C stopped a solve.
     """
     for block in workspace.main_blocks():
@@ -78,7 +83,7 @@ def _run_test(
     workspace: Workspace, block: tree.Test, permissions: Permissions, backend: str | None, every: bool
 ) -> Iterator[Run]:
     found = Diagnostics()
-    test = check_test(workspace, block, found, {*backend_names(), *workspace.policies})
+    test = check_test(workspace, block, found, {*backend_names(), *policy_names(workspace)})
     if test is None:
         yield Run(block.name.text, "", "", Outcome.BROKEN, findings=tuple(found))
         return
@@ -99,14 +104,7 @@ def _run_solve(
     named = {m.name for m in methods}
     if every:
         methods = (*methods, *_others(methods))
-    wanted = [m for m in methods if backend in (None, m.name)]
-    running: list[CheckedMethod] = []
-    for method in wanted:
-        reason = _cannot_run(method.name, workspace)
-        if reason:
-            yield Run(test.name, title, method.name, Outcome.SKIPPED, reason=reason)
-        else:
-            running.append(method)
+    running = [m for m in methods if backend in (None, m.name)]
     if solve.scenario.not_yet:
         what = ", ".join(dict.fromkeys(w for w, _ in solve.scenario.not_yet))
         for method in running:
@@ -115,12 +113,14 @@ def _run_solve(
     if not running:
         return
     try:
-        built = build(workspace, solve.scenario, permissions=permissions, fold=True)
+        solvers = set(backend_names())
+        whole = any(method.name in solvers for method in running)
+        built = build(workspace, solve.scenario, permissions=permissions, fold=True, whole=whole)
     except DiagnosticError as error:
         yield Run(test.name, title, "", Outcome.BROKEN, findings=error.diagnostics)
         return
     for method in running:
-        run, exact = _run_method(test.name, title, solve, method, built)
+        run, exact = _run_method(test.name, title, solve, method, workspace, built)
         reason = "" if method.name in named else _not_for(run, exact)
         yield replace(run, outcome=Outcome.SKIPPED, findings=(), reason=reason) if reason else run
 
@@ -143,12 +143,19 @@ def _others(methods: tuple[CheckedMethod, ...]) -> Iterator[CheckedMethod]:
             yield CheckedMethod(name, first.span, settings)
 
 
-def _run_method(test: str, title: str, solve: CheckedSolve, method: CheckedMethod, built: Built) -> tuple[Run, bool]:
+def _run_method(
+    test: str, title: str, solve: CheckedSolve, method: CheckedMethod, workspace: Workspace, shared: Built
+) -> tuple[Run, bool]:
     """How it went, and whether the problem was solved as it is stated (not with a term approximated)."""
     began = time.perf_counter()
     exact = True
     try:
-        solved, _ = solve_built(built, method.name, _options(method))
+        built = apart(shared)
+        found = method_named(workspace, method.name, built.scenario.model)
+        if isinstance(found, CheckedPolicy):
+            solved, _ = solve_by_policy(built, found, _judge(method), _options(_without_judge(method)))
+        else:
+            solved, _ = solve_built(built, found, _options(method))
         solved.close()
         exact = solved.prepared.bound_error == 0.0
         if solved.reason == "interrupt":
@@ -197,11 +204,17 @@ def _whole(method: CheckedMethod, value: bool | float | str, name: str) -> int:
     return int(number)
 
 
-def _cannot_run(name: str, workspace: Workspace) -> str:
-    """Why a method is skipped, empty when it is not."""
-    if name in workspace.policies:
-        return "policies cannot run in this version"
-    return ""
+def _judge(method: CheckedMethod) -> str:
+    """The solver in `Greedy (judge = scip)`. Raises DiagnosticError."""
+    judge = method.settings.get("judge", DEFAULT_METHOD)
+    if not isinstance(judge, str):
+        message = f"`judge` of `{method.name}` must be the name of a solver, not `{judge}`"
+        raise DiagnosticError([Diagnostic("GSM6003", message, method.span)])
+    return judge
+
+
+def _without_judge(method: CheckedMethod) -> CheckedMethod:
+    return replace(method, settings={name: value for name, value in method.settings.items() if name != "judge"})
 
 
 def _title(solve: CheckedSolve) -> str:
