@@ -145,7 +145,7 @@ def _search(
         done = until
         if tell is not None:
             tell(done - 1, float(pool.price[0]))
-    elite = [_copied(pooled(pool, at)) for at in range(int(pool.held[0]))]
+    elite = [pooled(pool, at, plan) for at in range(int(pool.held[0]))]
     if settings.moves and not stopped:
         elite, stopped = _improved(work, elite, settings, stop)
     return _Found(elite, done - 1, stopped)
@@ -176,7 +176,6 @@ def _warm(work: Workload, instructions: Instructions, settings: Settings, start:
     look, scratch = look_up(work), make_scratch(work, instructions.node_list)
     kind_of_price = PRICES[settings.price]
     randomised(work, look, instructions, scratch, start, plan, pool, 0, 0, kind_of_price, np.random.default_rng(0))
-    pooled(pool, 0)
     price_by_term(work, start, kind_of_price)
     return time.perf_counter() - before
 

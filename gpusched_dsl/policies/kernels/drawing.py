@@ -12,7 +12,14 @@ from typing import NamedTuple
 import numpy as np
 
 from gpusched_dsl.policies.kernels.compiled import compiled
-from gpusched_dsl.policies.kernels.construct import Lookups, Scratch, construct
+from gpusched_dsl.policies.kernels.construct import (
+    STOPPED,
+    Lookups,
+    Scratch,
+    begin,
+    first_choice,
+    place_job,
+)
 from gpusched_dsl.policies.kernels.finishing import finish
 from gpusched_dsl.policies.kernels.pricing import price
 from gpusched_dsl.policies.kernels.rooms import copy_schedule
@@ -22,37 +29,22 @@ _PRIME, _FACTOR = 2_147_483_647, 48_271  # products stay below 2 ** 62
 
 
 class Pool(NamedTuple):
-    """The best different schedules so far, cheapest first, then the earliest: arrays of `Schedule`, one more axis."""
+    """The best different schedules so far, cheapest first, then the earliest. `pooled` makes schedules of its rows."""
 
-    node: Ints  # (P, J)
-    way: Ints
-    gpu: Ints
-    kind: Ints  # (P, N)
-    used: Ints
-    jobs: Ints
-    opened: Ints
-    left: Floats  # (P, N, R)
-    spare: Ints  # (P, N, G)
+    whole: Ints  # (P, 3 J + 4 N + N G) node, way, gpu; kind, used, jobs, opened; spare
+    left: Floats  # (P, N R)
     price: Floats  # (P,)
     digest: Ints  # (P,) equal for schedules that are the same
     found: Ints  # (P,) the pass
     held: Ints  # (1,) how many there are
 
 
-@compiled
 def make_pool(plan: Schedule, keep: int) -> Pool:
     """An empty pool for `keep` schedules."""
-    jobs, nodes = len(plan.node), len(plan.kind)
+    width = 3 * len(plan.node) + 4 * len(plan.kind) + plan.spare.size
     return Pool(
-        np.empty((keep, jobs), np.int64),
-        np.empty((keep, jobs), np.int64),
-        np.empty((keep, jobs), np.int64),
-        np.empty((keep, nodes), np.int64),
-        np.empty((keep, nodes), np.int64),
-        np.empty((keep, nodes), np.int64),
-        np.empty((keep, nodes), np.int64),
-        np.empty((keep, nodes, plan.left.shape[1])),
-        np.empty((keep, nodes, plan.spare.shape[1]), np.int64),
+        np.empty((keep, width), np.int64),
+        np.empty((keep, plan.left.size)),
         np.empty(keep),
         np.empty(keep, np.int64),
         np.empty(keep, np.int64),
@@ -60,20 +52,15 @@ def make_pool(plan: Schedule, keep: int) -> Pool:
     )
 
 
-@compiled
-def pooled(pool: Pool, at: int) -> Schedule:
-    """The schedule at a place of the pool; its arrays are the pool's."""
-    return Schedule(
-        pool.node[at],
-        pool.way[at],
-        pool.gpu[at],
-        pool.kind[at],
-        pool.used[at],
-        pool.jobs[at],
-        pool.opened[at],
-        pool.left[at],
-        pool.spare[at],
-    )
+def pooled(pool: Pool, at: int, plan: Schedule) -> Schedule:
+    """A copy of the schedule at a place of the pool; `plan` lends its shapes."""
+    shapes = {
+        name: getattr(plan, name).shape for name in ("node", "way", "gpu", "kind", "used", "jobs", "opened", "spare")
+    }
+    ends = np.cumsum([np.prod(shape, dtype=np.int64) for shape in shapes.values()])
+    pieces = np.split(pool.whole[at], ends[:-1])
+    arrays = {name: piece.reshape(shape).copy() for (name, shape), piece in zip(shapes.items(), pieces, strict=True)}
+    return Schedule(**arrays, left=pool.left[at].reshape(plan.left.shape).copy())
 
 
 @compiled
@@ -84,58 +71,86 @@ def randomised(
     """Passes `first` to `stop - 1`, each from `start`; the result does not depend on how passes are cut into calls."""
     queue = scratch.queue[: len(instructions.order)]
     for turn in range(first, stop):
+        drawing = turn > 0
         copy_schedule(start, plan)
-        draw_queue(instructions, queue, turn > 0, rng)
-        construct(work, look, instructions, scratch, plan, queue, turn > 0, rng)
+        draw_queue(instructions.order, instructions.swap_chance, queue, drawing, rng)
+        begin(work, look, scratch, plan)
+        for j in queue:
+            if plan.node[j] == NONE:
+                way = first_choice(
+                    work.first_way, instructions.ranked, instructions.preferred, instructions.way_list,
+                    instructions.way_odds, j, drawing, rng,
+                )  # fmt: skip
+                stretch = len(instructions.place)
+                if place_job(work, look, instructions, scratch, plan, j, way, 0, stretch, drawing, rng) == STOPPED:
+                    break
         finish(work, look, instructions.finish, plan, queue, start)
         keep(work, pool, plan, price(work, plan, kind_of_price), turn)
 
 
 @compiled
-def draw_queue(instructions: Instructions, queue: Ints, drawing: bool, rng: np.random.Generator) -> None:
+def draw_queue(order: Ints, swap_chance: Floats, queue: Ints, drawing: bool, rng: np.random.Generator) -> None:
     """The queue of a pass: that of the policy, neighbours swapped with the chance of the one in front."""
-    queue[:] = instructions.order
-    if not drawing:
-        return
-    for at in range(len(queue) - 1):
-        chance = instructions.swap_chance[queue[at]]
-        if chance > 0 and rng.random() < chance:
-            queue[at], queue[at + 1] = queue[at + 1], queue[at]
+    for at in range(len(order)):
+        queue[at] = order[at]
+    if drawing:
+        for at in range(len(queue) - 1):
+            chance = swap_chance[queue[at]]
+            if chance > 0 and rng.random() < chance:
+                queue[at], queue[at + 1] = queue[at + 1], queue[at]
 
 
 @compiled
 def keep(work: Workload, pool: Pool, plan: Schedule, cost: float, turn: int) -> bool:
     """Put a schedule into the pool if it is new and good enough."""
-    size, count = len(pool.price), pool.held[0]
-    if count == size and not cost < pool.price[size - 1]:
+    whole, prices, digests, found = pool.whole, pool.price, pool.digest, pool.found
+    size, held = len(prices), pool.held[0]
+    if held == size and not cost < prices[size - 1]:
         return False
-    mark = digest(work, plan)
-    for at in range(count):
-        if pool.digest[at] == mark and are_same(work, pooled(pool, at), plan):
+    jobs, nodes, gpus, rest = len(plan.node), len(plan.kind), plan.spare.shape[1], plan.left.shape[1]
+    mark = digest(work.size, plan.node, plan.way, plan.kind, plan.used, plan.jobs)
+    for at in range(held):
+        if digests[at] == mark and is_same(work.size, plan.node, plan.way, plan.kind, plan.used, whole[at]):
             return False
-    at = min(count, size - 1)
-    while at > 0 and pool.price[at - 1] > cost:
-        copy_schedule(pooled(pool, at - 1), pooled(pool, at))
-        pool.price[at], pool.digest[at], pool.found[at] = pool.price[at - 1], pool.digest[at - 1], pool.found[at - 1]
+    at = min(held, size - 1)
+    while at > 0 and prices[at - 1] > cost:
+        prices[at], digests[at], found[at] = prices[at - 1], digests[at - 1], found[at - 1]
+        for place in range(whole.shape[1]):
+            whole[at, place] = whole[at - 1, place]
+        for place in range(pool.left.shape[1]):
+            pool.left[at, place] = pool.left[at - 1, place]
         at -= 1
-    copy_schedule(plan, pooled(pool, at))
-    pool.price[at], pool.digest[at], pool.found[at] = cost, mark, turn
-    pool.held[0] = min(count + 1, size)
+    prices[at], digests[at], found[at] = cost, mark, turn
+    for j in range(jobs):
+        whole[at, j] = plan.node[j]
+        whole[at, jobs + j] = plan.way[j]
+        whole[at, 2 * jobs + j] = plan.gpu[j]
+    first = 3 * jobs
+    for n in range(nodes):
+        whole[at, first + n] = plan.kind[n]
+        whole[at, first + nodes + n] = plan.used[n]
+        whole[at, first + 2 * nodes + n] = plan.jobs[n]
+        whole[at, first + 3 * nodes + n] = plan.opened[n]
+        for gpu in range(gpus):
+            whole[at, first + 4 * nodes + n * gpus + gpu] = plan.spare[n, gpu]
+        for r in range(rest):
+            pool.left[at, n * rest + r] = plan.left[n, r]
+    pool.held[0] = min(held + 1, size)
     return True
 
 
 @compiled
-def digest(work: Workload, plan: Schedule) -> int:
+def digest(size: Ints, node: Ints, way: Ints, kind: Ints, used: Ints, jobs: Ints) -> int:
     """A number that schedules which are the same share, and others most likely do not."""
-    tenants = np.zeros(len(plan.kind), np.int64)
-    for j in range(len(plan.node)):
-        if plan.node[j] != NONE:
-            tenants[plan.node[j]] += _mix(j * 1_009 + work.size[plan.way[j]])
+    tenants = np.zeros(len(kind), np.int64)
+    for j in range(len(node)):
+        if node[j] != NONE:
+            tenants[node[j]] += _mix(j * 1_009 + size[way[j]])
     total = 0
-    for n in range(len(plan.kind)):
-        if plan.jobs[n] > 0:
-            total += _mix(_mix(tenants[n]) + 7_919 * plan.kind[n] + plan.used[n])
-    return total % _PRIME
+    for n in range(len(kind)):
+        if jobs[n] > 0:
+            total += _mix(_mix(tenants[n]) + 7_919 * kind[n] + used[n])
+    return int(total % _PRIME)
 
 
 @compiled
@@ -146,20 +161,21 @@ def _mix(number: int) -> int:
 
 
 @compiled
-def are_same(work: Workload, one: Schedule, other: Schedule) -> bool:
-    """Whether two schedules differ in the numbers of nodes alone."""
-    match = np.full(len(one.kind), NONE)
-    back = np.full(len(one.kind), NONE)
-    for j in range(len(one.node)):
-        n, m = one.node[j], other.node[j]
+def is_same(size: Ints, node: Ints, way: Ints, kind: Ints, used: Ints, row: Ints) -> bool:
+    """Whether a schedule differs from a row of the pool in the numbers of nodes alone."""
+    jobs, nodes = len(node), len(kind)
+    match = np.full(nodes, NONE)
+    back = np.full(nodes, NONE)
+    for j in range(jobs):
+        n, m = node[j], row[j]
         if n == NONE or m == NONE:
             if n != m:
                 return False
             continue
-        if work.size[one.way[j]] != work.size[other.way[j]]:
+        if size[way[j]] != size[row[jobs + j]]:
             return False
         if match[n] == NONE and back[m] == NONE:
-            if one.kind[n] != other.kind[m] or one.used[n] != other.used[m]:
+            if kind[n] != row[3 * jobs + m] or used[n] != row[3 * jobs + nodes + m]:
                 return False
             match[n], back[m] = m, n
         elif match[n] != m or back[m] != n:

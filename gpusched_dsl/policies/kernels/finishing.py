@@ -5,210 +5,202 @@ Jobs that were pinned before the pass keep their ways, and their nodes keep thei
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from gpusched_dsl.policies.kernels.compiled import compiled
 from gpusched_dsl.policies.kernels.construct import Lookups
 from gpusched_dsl.policies.kernels.ranking import TOLERANCE, same
-from gpusched_dsl.policies.kernels.rooms import free_units
-from gpusched_dsl.policies.workload import NONE, Ints, Schedule, Workload
+from gpusched_dsl.policies.workload import NONE, Floats, Ints, Schedule, Workload
 
 SMALLER_TYPE, GROW, GROW_BY_ONE, EXPAND_PARTS = 0, 1, 2, 3  # the codes of `rules.FINISH_CODES`
 _SLACK = 1e-9
 
 
-class Tenants(NamedTuple):
-    """The jobs on each node that the pass has placed, in the order of the queue: from `at[n]` on."""
-
-    at: Ints  # (N + 1,)
-    jobs: Ints
-    pinned: Ints  # (N,) jobs on the node that were there before
-
-
 @compiled
 def finish(work: Workload, look: Lookups, rules: Ints, plan: Schedule, queue: Ints, start: Schedule) -> None:
-    """The finishing rules one after the other, each on all nodes. `start` is the schedule before the pass."""
+    """The finishing rules one after the other, each on all nodes in their order. `start`: before the pass."""
     if len(rules) == 0:
         return
-    tenants = find_tenants(plan, queue, start)
+    node, way, gpu, kind, used = plan.node, plan.way, plan.gpu, plan.kind, plan.used
+    left, spare = plan.left, plan.spare
+    units, family, stock, room, parts = work.units, work.family, work.stock, work.room, work.parts
+    size, time, needs, way_at, weight = work.size, work.time, work.needs, work.way_at, work.weight
+    at, on = find_tenants(node, queue, start.node, len(kind))
     for code in rules:
-        finish_by(work, look, code, plan, tenants)
-
-
-@compiled
-def finish_by(work: Workload, look: Lookups, code: int, plan: Schedule, tenants: Tenants) -> None:
-    """One finishing rule, node by node in the order of nodes."""
-    if code == SMALLER_TYPE:
-        counts = np.zeros(len(work.units), np.int64)
-        for k in plan.kind:
+        kinds = np.zeros(len(units), np.int64)
+        for k in kind:
             if k != NONE:
-                counts[k] += 1
-        for n in range(len(plan.kind)):
-            if plan.jobs[n] > 0 and work.node_kind[n] == NONE and tenants.pinned[n] == 0:
-                shrink(work, look, plan, tenants, n, counts)
-    elif code in (GROW, GROW_BY_ONE):
-        for n in range(len(plan.kind)):
-            if plan.jobs[n] > 0:
-                grow(work, plan, tenants, n, code == GROW)
-    elif code == EXPAND_PARTS:
-        for n in range(len(plan.kind)):
-            if plan.jobs[n] > 0:
-                for gpu in range(plan.spare.shape[1]):
-                    while plan.spare[n, gpu] > 0 and expand(work, plan, tenants, n, gpu):
+                kinds[k] += 1
+        for n in range(len(kind)):
+            tenants = on[at[n] : at[n + 1]]
+            if len(tenants) == 0:
+                continue
+            if code == SMALLER_TYPE:
+                if work.node_kind[n] == NONE and start.jobs[n] == 0:
+                    shrink(
+                        look.smallest_first, units, family, stock, kinds, size, time, needs, room, way_at, tenants,
+                        n, way, kind, used, left,
+                    )  # fmt: skip
+            elif code in (GROW, GROW_BY_ONE):
+                while grow(
+                    units, parts, size, time, needs, room, way_at, weight, tenants, n, way, kind, used, left,
+                    code == GROW,
+                ):  # fmt: skip
+                    pass
+            elif code == EXPAND_PARTS:
+                for shared in range(spare.shape[1]):
+                    while spare[n, shared] > 0 and expand(
+                        parts, size, time, needs, room, way_at, weight, tenants, n, shared, way, gpu, kind, left, spare
+                    ):
                         pass
 
 
 @compiled
-def find_tenants(plan: Schedule, queue: Ints, start: Schedule) -> Tenants:
-    """Jobs by node."""
-    nodes = len(plan.kind)
+def find_tenants(node: Ints, queue: Ints, before: Ints, nodes: int) -> tuple[Ints, Ints]:
+    """The jobs on each node that the pass has placed, in the order of the queue: node n has `on[at[n]:at[n + 1]]`."""
     at = np.zeros(nodes + 1, np.int64)
     for j in queue:
-        if plan.node[j] != NONE and start.node[j] == NONE:
-            at[plan.node[j] + 1] += 1
+        if node[j] != NONE and before[j] == NONE:
+            at[node[j] + 1] += 1
     for n in range(nodes):
         at[n + 1] += at[n]
     ends = at.copy()
-    jobs = np.empty(at[nodes], np.int64)
+    on = np.empty(at[nodes], np.int64)
     for j in queue:
-        n = plan.node[j]
-        if n != NONE and start.node[j] == NONE:
-            jobs[ends[n]] = j
+        n = node[j]
+        if n != NONE and before[j] == NONE:
+            on[ends[n]] = j
             ends[n] += 1
-    return Tenants(at, jobs, start.jobs)
+    return at, on
 
 
 @compiled
-def shrink(work: Workload, look: Lookups, plan: Schedule, tenants: Tenants, n: int, counts: Ints) -> None:
+def shrink(
+    smallest_first: Ints, units: Ints, family: Ints, stock: Ints, kinds: Ints, size: Ints, time: Floats,
+    needs: Floats, room: Floats, way_at: Ints, tenants: Ints, n: int, way: Ints, kind: Ints, used: Ints, left: Floats,
+) -> None:  # fmt: skip
     """Make a node the smallest kind of its family that holds what it has in use, unless a job would become slower."""
-    old = plan.kind[n]
-    new = NONE
-    for k in look.smallest_first:
-        if work.family[k] == work.family[old] and work.units[k] >= plan.used[n] and counts[k] < work.stock[k]:
+    old, new = kind[n], NONE
+    for k in smallest_first:
+        if family[k] == family[old] and units[k] >= used[n] and kinds[k] < stock[k]:
             new = k
             break
-    if new == NONE or work.units[new] >= work.units[old]:
+    if new == NONE or units[new] >= units[old]:
         return
-    for place in range(tenants.at[n], tenants.at[n + 1]):
-        j = tenants.jobs[place]
-        w = plan.way[j]
-        other = work.way_at[j, new, work.size[w]]
-        if other == NONE or (work.time[other] > work.time[w] and not same(work.time[other], work.time[w])):
+    for j in tenants:
+        other = way_at[j, new, size[way[j]]]
+        if other == NONE or (time[other] > time[way[j]] and not same(time[other], time[way[j]])):
             return
-    for r in range(work.needs.shape[1]):
+    for r in range(needs.shape[1]):
         taken = 0.0
-        for place in range(tenants.at[n], tenants.at[n + 1]):
-            j = tenants.jobs[place]
-            taken += work.needs[work.way_at[j, new, work.size[plan.way[j]]], r]
-        if taken > work.room[new, r] + _SLACK * abs(work.room[new, r]):
+        for j in tenants:
+            taken += needs[way_at[j, new, size[way[j]]], r]
+        if taken > room[new, r] + _SLACK * abs(room[new, r]):
             return
-    plan.left[n, :] = work.room[new]
-    for place in range(tenants.at[n], tenants.at[n + 1]):
-        j = tenants.jobs[place]
-        plan.way[j] = work.way_at[j, new, work.size[plan.way[j]]]
-        for r in range(work.needs.shape[1]):
-            plan.left[n, r] -= work.needs[plan.way[j], r]
-    plan.kind[n] = new
-    counts[old] -= 1
-    counts[new] += 1
+    for r in range(needs.shape[1]):
+        left[n, r] = room[new, r]
+    for j in tenants:
+        way[j] = way_at[j, new, size[way[j]]]
+        for r in range(needs.shape[1]):
+            left[n, r] -= needs[way[j], r]
+    kind[n] = new
+    kinds[old] -= 1
+    kinds[new] += 1
 
 
 @compiled
-def grow(work: Workload, plan: Schedule, tenants: Tenants, n: int, all_at_once: bool) -> None:
-    """Give the idle GPUs of a node, all or one by one, to the job that they speed up most, while one becomes faster.
+def grow(
+    units: Ints, parts: int, size: Ints, time: Floats, needs: Floats, room: Floats, way_at: Ints, weight: Floats,
+    tenants: Ints, n: int, way: Ints, kind: Ints, used: Ints, left: Floats, all_at_once: bool,
+) -> bool:  # fmt: skip
+    """Give the idle GPUs of a node, all or one, to the job that they speed up most; False if none becomes faster.
 
     Of equal jobs to the one with the larger weight, then to the earlier one in the queue.
     """
-    k = plan.kind[n]
-    while True:
-        idle = free_units(work, plan, n) // work.parts * work.parts
-        if idle == 0:
-            return
-        step = idle if all_at_once else work.parts
-        best, best_ratio = NONE, 1.0
-        for place in range(tenants.at[n], tenants.at[n + 1]):
-            j = tenants.jobs[place]
-            w = plan.way[j]
-            if work.size[w] < work.parts:
-                continue
-            larger = work.way_at[j, k, work.size[w] + step]
-            if larger == NONE or not can_change(work, plan, n, w, larger):
-                continue
-            ratio = work.time[w] / work.time[larger] if work.time[larger] > 0 else np.inf
-            if ratio <= 1 or same(ratio, 1.0):
-                continue
-            if (
-                best == NONE
-                or (ratio > best_ratio and not same(ratio, best_ratio))
-                or (same(ratio, best_ratio) and is_heavier(work, j, best))
-            ):
-                best, best_ratio = j, ratio
-        if best == NONE:
-            return
-        change(work, plan, best, work.way_at[best, k, work.size[plan.way[best]] + step])
-        plan.used[n] += step
+    k = kind[n]
+    idle = (units[k] - used[n]) // parts * parts
+    if idle == 0:
+        return False
+    step = idle if all_at_once else parts
+    best, best_way, best_ratio = NONE, NONE, 1.0
+    for j in tenants:
+        w = way[j]
+        if size[w] < parts:
+            continue
+        larger = way_at[j, k, size[w] + step]
+        if larger == NONE or not can_change(needs, room, left, n, k, w, larger):
+            continue
+        ratio = time[w] / time[larger] if time[larger] > 0 else np.inf
+        if ratio <= 1 or same(ratio, 1.0):
+            continue
+        if is_better(ratio, best_ratio, weight, j, best):
+            best, best_way, best_ratio = j, larger, ratio
+    if best == NONE:
+        return False
+    change(needs, left, n, way[best], best_way)
+    way[best] = best_way
+    used[n] += step
+    return True
 
 
 @compiled
-def expand(work: Workload, plan: Schedule, tenants: Tenants, n: int, gpu: int) -> bool:
+def expand(
+    parts: int, size: Ints, time: Floats, needs: Floats, room: Floats, way_at: Ints, weight: Floats, tenants: Ints,
+    n: int, shared: int, way: Ints, gpu: Ints, kind: Ints, left: Floats, spare: Ints,
+) -> bool:  # fmt: skip
     """Make larger the part of the job on a shared GPU that gains most time by it; False if none gains any.
 
     Every job asks for the largest part that makes it faster. Of equal jobs the one with the larger weight, then the
     earlier one in the queue. A job that comes to have the whole GPU no longer counts as one with a part.
     """
-    k = plan.kind[n]
-    best, best_gain = NONE, 0.0
-    best_way = NONE
-    for place in range(tenants.at[n], tenants.at[n + 1]):
-        j = tenants.jobs[place]
-        if plan.gpu[j] != gpu:
+    k = kind[n]
+    best, best_way, best_gain = NONE, NONE, 0.0
+    for j in tenants:
+        if gpu[j] != shared:
             continue
-        w = plan.way[j]
-        for size in range(work.size[w] + plan.spare[n, gpu], work.size[w], -1):
-            larger = work.way_at[j, k, size]
-            if larger == NONE or not can_change(work, plan, n, w, larger):
+        w = way[j]
+        for larger_size in range(size[w] + spare[n, shared], size[w], -1):
+            larger = way_at[j, k, larger_size]
+            if larger == NONE or not can_change(needs, room, left, n, k, w, larger):
                 continue
-            gain = work.time[w] - work.time[larger]
-            if gain <= TOLERANCE * abs(work.time[w]):
+            gain = time[w] - time[larger]
+            if gain <= TOLERANCE * abs(time[w]):
                 continue
-            if (
-                best == NONE
-                or (gain > best_gain and not same(gain, best_gain))
-                or (same(gain, best_gain) and is_heavier(work, j, best))
-            ):
-                best, best_gain, best_way = j, gain, larger
+            if is_better(gain, best_gain, weight, j, best):
+                best, best_way, best_gain = j, larger, gain
             break
     if best == NONE:
         return False
-    plan.spare[n, gpu] -= work.size[best_way] - work.size[plan.way[best]]
-    change(work, plan, best, best_way)
-    if work.size[best_way] == work.parts:
-        plan.spare[n, gpu] = NONE
-        plan.gpu[best] = NONE
+    spare[n, shared] -= size[best_way] - size[way[best]]
+    change(needs, left, n, way[best], best_way)
+    way[best] = best_way
+    if size[best_way] == parts:
+        spare[n, shared] = NONE
+        gpu[best] = NONE
     return True
 
 
 @compiled
-def is_heavier(work: Workload, j: int, other: int) -> bool:
-    """Whether being late costs more for one job than for the other."""
-    return bool(work.weight[j] > work.weight[other] and not same(work.weight[j], work.weight[other]))
+def is_better(value: float, best_value: float, weight: Floats, j: int, best: int) -> bool:
+    """Whether a job gains more than the best so far, or as much while being late costs more for it."""
+    if best == NONE:
+        return True
+    if same(value, best_value):
+        return bool(weight[j] > weight[best] and not same(weight[j], weight[best]))
+    return value > best_value
 
 
 @compiled
-def can_change(work: Workload, plan: Schedule, n: int, w: int, larger: int) -> bool:
+def can_change(needs: Floats, room: Floats, left: Floats, n: int, k: int, w: int, larger: int) -> bool:
     """Whether the further capacities of the node let a job go from one way to another."""
-    for r in range(work.needs.shape[1]):
-        more = work.needs[larger, r] - work.needs[w, r]
-        if more > plan.left[n, r] + _SLACK * abs(work.room[plan.kind[n], r]):
+    for r in range(needs.shape[1]):  # noqa: SIM110 - a generator is slow where it is compiled
+        if needs[larger, r] - needs[w, r] > left[n, r] + _SLACK * abs(room[k, r]):
             return False
     return True
 
 
 @compiled
-def change(work: Workload, plan: Schedule, j: int, w: int) -> None:
-    """Change the way of a job on its node; the units are kept account of by the caller."""
-    for r in range(work.needs.shape[1]):
-        plan.left[plan.node[j], r] -= work.needs[w, r] - work.needs[plan.way[j], r]
-    plan.way[j] = w
+def change(needs: Floats, left: Floats, n: int, w: int, larger: int) -> None:
+    """Account for the further capacities of a job that goes from one way to another."""
+    for r in range(needs.shape[1]):
+        left[n, r] -= needs[larger, r] - needs[w, r]

@@ -98,7 +98,8 @@ def arrange(keys: Floats, order: Ints, start: int, stop: int, spare: Ints, last:
     """Sort `order[start:stop]`, rows of `keys`; `last` says which places end a group of rows with the same keys."""
     if start == stop:
         return
-    last[start:stop] = 0
+    for place in range(start, stop):
+        last[place] = 0
     last[stop - 1] = 1
     for column in range(keys.shape[1]):
         low = start
@@ -149,5 +150,6 @@ def _sort(keys: Floats, column: int, order: Ints, start: int, stop: int, spare: 
                 else:
                     spare[place] = order[right]
                     right += 1
-            order[low:high] = spare[low:high]
+            for place in range(low, high):
+                order[place] = spare[place]
         width *= 2

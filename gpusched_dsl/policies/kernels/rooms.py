@@ -74,6 +74,13 @@ def has_room(work: Workload, plan: Schedule, n: int, w: int) -> bool:
 
 
 @compiled
+def refill(work: Workload, plan: Schedule, n: int, k: int) -> None:
+    """The further capacities of an empty node of a kind; NONE: it has none yet."""
+    for r in range(work.room.shape[1]):
+        plan.left[n, r] = np.inf if k == NONE else work.room[k, r]
+
+
+@compiled
 def put(work: Workload, plan: Schedule, j: int, n: int, w: int, gpu: int, turn: int) -> None:
     """Run a job on a node that has room for it, a part on the shared GPU `gpu`; NONE: on one more shared GPU.
 
@@ -83,7 +90,7 @@ def put(work: Workload, plan: Schedule, j: int, n: int, w: int, gpu: int, turn: 
     if plan.jobs[n] == 0:
         if work.node_kind[n] == NONE:
             plan.kind[n] = work.kind[w]
-            plan.left[n, :] = work.room[work.kind[w]]
+            refill(work, plan, n, work.kind[w])
         plan.opened[n] = turn
     plan.node[j], plan.way[j] = n, w
     plan.jobs[n] += 1
@@ -122,21 +129,18 @@ def take_off(work: Workload, plan: Schedule, j: int) -> None:
     if plan.jobs[n] == 0:
         plan.opened[n] = NONE
         plan.kind[n] = work.node_kind[n]
-        if work.node_kind[n] == NONE:
-            plan.left[n, :] = np.inf
-        else:
-            plan.left[n, :] = work.room[work.node_kind[n]]
+        refill(work, plan, n, work.node_kind[n])
 
 
 @compiled
 def copy_schedule(source: Schedule, target: Schedule) -> None:
     """Make `target` the same as `source`."""
-    target.node[:] = source.node
-    target.way[:] = source.way
-    target.gpu[:] = source.gpu
-    target.kind[:] = source.kind
-    target.used[:] = source.used
-    target.jobs[:] = source.jobs
-    target.opened[:] = source.opened
-    target.left[:] = source.left
-    target.spare[:] = source.spare
+    for j in range(len(source.node)):
+        target.node[j], target.way[j], target.gpu[j] = source.node[j], source.way[j], source.gpu[j]
+    for n in range(len(source.kind)):
+        target.kind[n], target.used[n] = source.kind[n], source.used[n]
+        target.jobs[n], target.opened[n] = source.jobs[n], source.opened[n]
+        for r in range(source.left.shape[1]):
+            target.left[n, r] = source.left[n, r]
+        for gpu in range(source.spare.shape[1]):
+            target.spare[n, gpu] = source.spare[n, gpu]

@@ -1,0 +1,226 @@
+"""What single rules look for: nodes in use, empty nodes, kinds to rent, ways for which nodes in use have room.
+
+These functions take the arrays that they read one by one: whole workloads as arguments take the compiler seconds each.
+`found` is a short list of places, the best first: units left after, node, shared GPU (NONE: none, or a new one).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gpusched_dsl.policies.kernels.compiled import compiled
+from gpusched_dsl.policies.workload import NEVER, NONE, Floats, Ints
+
+OPEN, OPENED, NEXT_RENTED, FOUND = 0, 1, 2, 3  # places in `Scratch.counts`
+INVERSE_IDLE, IDLE = 1, 2  # of `rules.NODE_ODDS`
+_SLACK = 1e-9  # of a capacity: sums of needs are rounded
+
+
+@compiled
+def note(found: Ints, counts: Ints, limit: int, left: int, n: int, gpu: int) -> None:
+    """Keep a place among the `limit` best, by the units left, of equal ones the first noted."""
+    at = counts[FOUND]
+    if at == limit:
+        at -= 1
+        if found[at, 0] <= left:
+            return
+    else:
+        counts[FOUND] += 1
+    while at > 0 and found[at - 1, 0] > left:
+        found[at, 0], found[at, 1], found[at, 2] = found[at - 1, 0], found[at - 1, 1], found[at - 1, 2]
+        at -= 1
+    found[at, 0], found[at, 1], found[at, 2] = left, n, gpu
+
+
+@compiled
+def holds(needs: Floats, left: Floats, room: Floats, w: int, n: int, k: int) -> bool:
+    """Whether what is left of the further capacities of node n, of kind k, suffices for a way."""
+    for r in range(needs.shape[1]):  # noqa: SIM110 - a generator is slow where it is compiled
+        if needs[w, r] > left[n, r] + _SLACK * abs(room[k, r]):
+            return False
+    return True
+
+
+@compiled
+def tightest_gpu(spare: Ints, n: int, size: int) -> int:
+    """The shared GPU of a node with the least units left that hold `size`, NONE if there is none."""
+    found, least = NONE, NEVER
+    for gpu in range(spare.shape[1]):
+        if size <= spare[n, gpu] < least:
+            found, least = gpu, spare[n, gpu]
+    return found
+
+
+@compiled
+def empty_holds(units: Ints, parts: int, needs: Floats, room: Floats, k: int, size: int, w: int) -> bool:
+    """Whether a node of the kind has room for a way while nothing runs on it."""
+    if max(size, parts if size < parts else 0) > units[k]:
+        return False
+    for r in range(needs.shape[1]):  # noqa: SIM110 - as above
+        if needs[w, r] > room[k, r] + _SLACK * abs(room[k, r]):
+            return False
+    return True
+
+
+@compiled
+def fit(
+    nodes: Ints, family: Ints, way_at: Ints, units: Ints, parts: int, needs: Floats, room: Floats, kind: Ints,
+    used: Ints, left: Floats, spare: Ints, counts: Ints, found: Ints, j: int, wanted: int, size: int, first: bool,
+    limit: int,
+) -> None:  # fmt: skip
+    """Note the nodes in use of the wanted family with the least units left after, or the first one that has room.
+
+    A part goes to a shared GPU if one of any node has room, and to the first node with room for it if `first`.
+    """
+    whole = max(size, parts)
+    if size < parts:
+        for n in nodes:
+            k = kind[n]
+            if (
+                family[k] != wanted
+                or way_at[j, k, size] == NONE
+                or not holds(needs, left, room, way_at[j, k, size], n, k)
+            ):
+                continue
+            if first:
+                gpu = tightest_gpu(spare, n, size)
+                if gpu != NONE or used[n] + parts <= units[k]:
+                    note(found, counts, 1, 0, n, gpu)
+                    return
+                continue
+            for gpu in range(spare.shape[1]):
+                if spare[n, gpu] >= size:
+                    note(found, counts, limit, spare[n, gpu] - size, n, gpu)
+        if first or counts[FOUND] > 0:
+            return
+    for n in nodes:
+        k = kind[n]
+        rest = units[k] - used[n] - whole
+        if rest < 0 or family[k] != wanted or way_at[j, k, size] == NONE:
+            continue
+        if holds(needs, left, room, way_at[j, k, size], n, k):
+            note(found, counts, limit, rest, n, NONE)
+            if first or (limit == 1 and rest == 0):
+                return
+
+
+@compiled
+def next_there(there_at: Ints, there: Ints, heads: Ints, jobs: Ints, k: int) -> int:
+    """The first node of a kind that is there and not in use; `heads[k]` moves on to it."""
+    while heads[k] < there_at[k + 1]:
+        if jobs[there[heads[k]]] == 0:
+            return int(there[heads[k]])
+        heads[k] += 1
+    return NONE
+
+
+@compiled
+def empty_there(
+    there_at: Ints, there: Ints, heads: Ints, jobs: Ints, family: Ints, way_at: Ints, units: Ints, parts: int,
+    needs: Floats, room: Floats, counts: Ints, found: Ints, j: int, wanted: int, size: int, limit: int,
+) -> None:  # fmt: skip
+    """Note, after what was noted before, the nodes of the family that are there and not in use.
+
+    By the units left after, then by number.
+    """
+    start = counts[FOUND]
+    for k in range(len(units)):
+        if family[k] != wanted or way_at[j, k, size] == NONE or next_there(there_at, there, heads, jobs, k) == NONE:
+            continue
+        if not empty_holds(units, parts, needs, room, k, size, way_at[j, k, size]):
+            continue
+        rest = units[k] - max(size, parts)
+        for place in range(heads[k], there_at[k + 1]):
+            n = there[place]
+            if jobs[n] > 0:
+                continue
+            at = counts[FOUND]
+            if at == limit:
+                at -= 1
+                if at < start or found[at, 0] < rest or (found[at, 0] == rest and found[at, 1] < n):
+                    break
+            else:
+                counts[FOUND] += 1
+            while at > start and (found[at - 1, 0] > rest or (found[at - 1, 0] == rest and found[at - 1, 1] > n)):
+                found[at, 0], found[at, 1], found[at, 2] = found[at - 1, 0], found[at - 1, 1], found[at - 1, 2]
+                at -= 1
+            found[at, 0], found[at, 1], found[at, 2] = rest, n, NONE
+
+
+@compiled
+def way_to_rent(
+    largest_first: Ints, family: Ints, way_at: Ints, units: Ints, parts: int, needs: Floats, room: Floats,
+    kinds: Ints, stock: Ints, j: int, own: int, size: int, w: int, exclusive: bool,
+) -> int:  # fmt: skip
+    """The way on the kind of node to open: the largest of the family that is to be had, else the way's own; or NONE.
+
+    The way's own at once where the job is to have the node for itself.
+    """
+    if not exclusive:
+        for k in largest_first:
+            if family[k] == family[own] and kinds[k] < stock[k]:
+                way = way_at[j, k, size]
+                if way != NONE and empty_holds(units, parts, needs, room, k, size, way):
+                    return int(way)
+                break
+    if kinds[own] < stock[own] and empty_holds(units, parts, needs, room, own, size, w):
+        return w
+    return NONE
+
+
+@compiled
+def suboptimal(
+    nodes: Ints, ways_at: Ints, ways: Ints, choose_rank: Ints, otherwise_rank: Ints, size: Ints, units: Ints,
+    parts: int, needs: Floats, room: Floats, kind: Ints, used: Ints, left: Floats, spare: Ints, counts: Ints,
+    found: Ints, j: int, first: bool,
+) -> int:  # fmt: skip
+    """The best of all ways for which nodes in use have room, or of those of the first node that has room for any.
+
+    Best by `choose` if it lets one of them in, else by `otherwise`; then by the order of nodes, then of ways.
+    """
+    best, best_choose, best_otherwise = NONE, NEVER, NEVER
+    for n in nodes:
+        k = kind[n]
+        free = units[k] - used[n]
+        pair = j * len(units) + k
+        for place in range(ways_at[pair], ways_at[pair + 1]):
+            w = ways[place]
+            choose, otherwise = choose_rank[w], otherwise_rank[w]
+            if choose > best_choose or (choose == best_choose and (choose != NEVER or otherwise >= best_otherwise)):
+                continue
+            gpu = NONE
+            if size[w] < parts:
+                gpu = tightest_gpu(spare, n, size[w])
+                if gpu == NONE and free < parts:
+                    continue
+            elif free < size[w]:
+                continue
+            if holds(needs, left, room, w, n, k):
+                best, best_choose, best_otherwise = w, choose, otherwise
+                found[0, 0], found[0, 1], found[0, 2] = 0, n, gpu
+                counts[FOUND] = 1
+        if first and best != NONE:
+            break
+    return int(best)
+
+
+@compiled
+def draw_node(found: Ints, count: int, parts: int, odds: int, rng: np.random.Generator) -> int:
+    """One of the places noted, by the GPUs left idle: with odds 1 / (1 + idle), 1 + idle, or all alike."""
+    total = 0.0
+    for at in range(count):
+        total += odds_of(found[at, 0] / parts, odds)
+    drawn = rng.random() * total
+    for at in range(count):
+        drawn -= odds_of(found[at, 0] / parts, odds)
+        if drawn < 0:
+            return at
+    return 0
+
+
+@compiled
+def odds_of(idle: float, odds: int) -> float:
+    """The weight of a place that leaves so many GPUs idle."""
+    if odds == INVERSE_IDLE:
+        return 1.0 / (1.0 + idle)
+    return 1.0 + idle if odds == IDLE else 1.0
