@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from gpusched_dsl.language.checked import CheckedLet, CheckedModel, Constant, Core, IndexingCore, IndexVar
+from gpusched_dsl.language.checked_slots import CheckedSlots
 from gpusched_dsl.language.checked_stage import CheckedStage
 from gpusched_dsl.language.source import Span
 
@@ -106,6 +107,7 @@ class CheckedPolicy:
     all_rounds: bool = False  # until no move improves
     moves: tuple[CheckedRule, ...] = ()
     split: Core | None = None  # how many controllers share jobs and nodes, dealt round robin
+    slots: CheckedSlots | None = None  # where decisions have a slot
     lines: Mapping[str, PolicyLine] = field(default_factory=dict)
 
 

@@ -126,6 +126,7 @@ CODES: dict[str, str] = {
     "GSM1630": "index of the placement that is left open",
     "GSM1631": "draw that does not fit",
     "GSM1632": "line of a policy that does not go with queues",
+    "GSM1640": "line of a policy that does not go with slots",
     "GSM1636": "profile or admission that is not complete",
     "GSM1637": "part of a profile or an admission that does not fit",
     # 20xx data files and tables
@@ -247,6 +248,5 @@ CODES: dict[str, str] = {
     # 90xx not in this version
     "GSM9001": "campaign block skipped",
     "GSM9010": "scenario that a later version will run",
-    "GSM9011": "method that a later version will run",
     "GSM9999": "internal error",
 }

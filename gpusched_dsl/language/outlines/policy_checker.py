@@ -10,7 +10,7 @@ from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import CheckedLet, CheckedModel, CheckedParam
 from gpusched_dsl.language.checked_policy import CheckedPolicy, CheckedRanking, CheckedRule
 from gpusched_dsl.language.checked_stage import CheckedStage
-from gpusched_dsl.language.checking import ExpressionChecker, Symbols
+from gpusched_dsl.language.checking import ExpressionChecker, Scope, Symbols
 from gpusched_dsl.language.checking.declarations import check_let
 from gpusched_dsl.language.checking.dependencies import order
 from gpusched_dsl.language.diagnostics import Diagnostics, Label, did_you_mean
@@ -19,7 +19,9 @@ from gpusched_dsl.language.outlines.policy_lines import Lines
 from gpusched_dsl.language.outlines.policy_names import decisions_of, extra_name, fits_order, fits_ways
 from gpusched_dsl.language.outlines.policy_queues import check_queues
 from gpusched_dsl.language.outlines.policy_rules import NamedRules
-from gpusched_dsl.language.outlines.policy_scope import clock, one_job, with_node
+from gpusched_dsl.language.outlines.policy_scope import clock, one_job, with_node, with_slot
+from gpusched_dsl.language.outlines.policy_slots import SlotLines
+from gpusched_dsl.language.outlines.policy_slots import check_lines as check_slot_lines
 from gpusched_dsl.language.outlines.policy_stages import check_stage, result_names
 from gpusched_dsl.language.outlines.policy_values import Values
 from gpusched_dsl.language.outlines.rules import PRICES, listed
@@ -57,7 +59,13 @@ class PolicyChecker:
             "repeat": self._repeat,
             "improve": self._improve,
             "split": self._split,
+            "occupies": self._slots,
+            "reserve": self._slots,
+            "serve": self._slots,
+            "fix": self._slots,
         }
+        self.lines = Lines()
+        self.slots = None if self.decisions is None else SlotLines(self.checker, model, self.decisions)
 
     def run(self, policy: tree.Policy, lines: Lines) -> CheckedPolicy | None:
         """The checked policy; None, or something unfit for use, where errors were reported."""
@@ -66,6 +74,8 @@ class PolicyChecker:
         self._has_lines(policy, lines.rules)
         if self.decisions is not None:
             check_queues(self.decisions, lines.rules, self.diagnostics)
+            check_slot_lines(self.decisions, lines.rules, self.diagnostics)
+        self.lines = lines
         for rule in sorted(lines.rules.values(), key=lambda r: r.verb != "order"):
             self.verbs[rule.verb](rule)
         if "order" not in self.found:
@@ -81,6 +91,7 @@ class PolicyChecker:
             doc=policy.doc,
             lets=lets,
             stages=tuple(self.stages),
+            slots=None if self.slots is None else self.slots.whole(),
             lines=lines.written,
             **self.found,
         )
@@ -203,13 +214,28 @@ class PolicyChecker:
         self.found[rule.verb] = self._named(rule)
 
     def _named(self, rule: tree.PolicyRule) -> tuple[CheckedRule, ...]:
-        return self.rules.of(rule, with_node(self.model, self.decisions, self.queue))
+        return self.rules.of(rule, with_slot(self.model, self.decisions, self._job_and_node()))
+
+    def _job_and_node(self) -> Scope:
+        return with_node(self.model, self.decisions, self.queue)
 
     def _improve(self, rule: tree.PolicyRule) -> None:
         self.found["improve"] = self.values.whole(rule.count, "how many are improved")
         self.found["rounds"] = self.values.whole(rule.rounds, "the number of rounds")
         self.found["all_rounds"] = rule.all_rounds
         self.found["moves"] = self._named(rule)
+
+    # --- occupies, reserve, serve, fix -------------------------------------------------------------------------------
+
+    def _slots(self, rule: tree.PolicyRule) -> None:
+        if self.slots is None:
+            return
+        if rule.verb == "occupies":
+            self.slots.occupy(rule, self._job_and_node())
+        elif rule.verb == "fix":
+            self.slots.fix(rule, self.lines.rules)
+        else:
+            self.slots.load(rule)
 
     # --- randomise, repeat, split ------------------------------------------------------------------------------------
 

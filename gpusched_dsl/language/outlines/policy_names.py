@@ -64,6 +64,13 @@ def decisions_of(model: CheckedModel) -> Decisions | None:
     return Decisions(placement, job, node, chosen, open_, None if isinstance(node_type, IndexRef) else node_type)
 
 
+def slot_of(decisions: Decisions) -> IndexVar | None:
+    """The index of the placement that is the slot; None where decisions have none, or nodes have no name."""
+    items = {item.role: item.value for item in decisions.placement.items}
+    slot = getattr(items.get("slot"), "variable", None)
+    return slot if decisions.node is not None and slot in decisions.placement.indices else None
+
+
 def fits_order(decisions: Decisions, rule: tree.PolicyRule, core: IndexingCore, diagnostics: Diagnostics) -> bool:
     """Whether `order` binds the job and nothing else; reports GSM1619."""
     assert rule.indexing is not None

@@ -7,7 +7,7 @@ from gpusched_dsl.language.checked_policy import NOW, REMAINING
 from gpusched_dsl.language.checking import EMPTY, Binding, Scope
 from gpusched_dsl.language.checking.conversion import unit_in
 from gpusched_dsl.language.checking.symbols import Slot, slots_of
-from gpusched_dsl.language.outlines.policy_names import Decisions
+from gpusched_dsl.language.outlines.policy_names import Decisions, slot_of
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.units import UNITS
 
@@ -24,6 +24,14 @@ def with_node(model: CheckedModel, decisions: Decisions | None, queue: Scope) ->
     if decisions is None or decisions.node is None or decisions.node.name in queue.bindings:
         return queue
     return _bind(queue, decisions.node, _slot(model, decisions, decisions.node))
+
+
+def with_slot(model: CheckedModel, decisions: Decisions | None, scope: Scope) -> Scope:
+    """What is in scope and the slot, by the name of the placement, where it has one."""
+    slot = None if decisions is None else slot_of(decisions)
+    if decisions is None or slot is None or slot.name in scope.bindings:
+        return scope
+    return _bind(scope, slot, _slot(model, decisions, slot))
 
 
 def clock(model: CheckedModel, decisions: Decisions | None, span: Span) -> dict[str, CheckedLet]:

@@ -30,6 +30,46 @@ class RuleShape:
     parameters: tuple[Parameter, ...] = ()
 
 
+# Of models whose decisions have a slot: one of the first four, and what may stand with it.
+SLOT_PLACE = {
+    "start_now": RuleShape("slot by slot, on the best node that is free and passes `reserve`, to its end"),
+    "start_now first_free": RuleShape("slot by slot, on the best free node if that passes `reserve`, to its end"),
+    "by_performance by key": RuleShape(
+        "slot by slot, jobs and services of `serve` take free nodes in turn, the one of least performance first"
+    ),
+    "cheapest_block": RuleShape("in the run of slots of one node of least key that passes `reserve` throughout"),
+    "cheapest_slots": RuleShape("where there is no such run, in single slots of one node, those of least key"),
+    "block": RuleShape("where a job cannot start, none behind it in the queue starts in that slot"),
+}
+# Whether the nodes that do not train can still take the loads. A default here is the unit in which a number is needed.
+_CAPACITY = Parameter("capacity", "what one node takes of the load", "load")
+RESERVE = {
+    "all_services": RuleShape(
+        "the nodes that do not train together take each load, all loads by themselves", (_CAPACITY,)
+    ),
+    "one_service_each": RuleShape("the nodes that do not train take all loads, each node a part of one", (_CAPACITY,)),
+    "equal_parts": RuleShape("each load in equal parts fits on the nodes left, in the slot of starting", (_CAPACITY,)),
+}
+SERVE = {
+    "equal_parts": RuleShape("each load goes in equal parts to all nodes that do not train"),
+    "equal_parts one_service_each": RuleShape("nodes are dealt in turn to the loads, which split equally over theirs"),
+    "cheapest_nodes": RuleShape(
+        "nodes of least cost take the loads, each node a part of one; jobs start on other nodes",
+        (
+            _CAPACITY,
+            Parameter("node", "what a node that serves costs", ""),
+            Parameter("unit", "what one unit of the load costs", "cost per load"),
+        ),
+    ),
+    "pools": RuleShape(
+        "loads are split over the nodes that services took, so that mean response times are equal",
+        (
+            Parameter("rate", "service rate of a node", "load"),
+            Parameter("bound", "largest mean response time", "per load"),
+        ),
+    ),
+}
+
 # Each says where a job goes; the first rule that finds a place is taken.
 PLACE = {
     "best_fit": RuleShape(
@@ -43,6 +83,7 @@ PLACE = {
     "next_choice": RuleShape("in the next way of the list for which a rule before this one finds room"),
     "append": RuleShape("at the end of the queue of the chosen node"),
     "append by earliest_finish": RuleShape("at the end of the queue in which it ends first, of all chosen nodes"),
+    **SLOT_PLACE,
     "wait": RuleShape("it waits for the next decision, and so do all jobs behind it"),
     "postpone": RuleShape("it is put off, at the price of postponing it"),
 }

@@ -30,7 +30,7 @@ class Cluster(NamedTuple):
     length: Ints  # (J, C) 0: the job does not run there
     first: Ints  # (J,)
     order: Ints  # (J,) the queue
-    value: Floats  # (J, 2) performance of a job whose last slot is h: (value[j, 0] - h) / value[j, 1]
+    value: Floats  # (J, H) the performance of a job by its last slot; (J, 0) where nothing goes by it
 
 
 class Guard(NamedTuple):

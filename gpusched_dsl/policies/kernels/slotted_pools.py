@@ -1,6 +1,6 @@
 """Jobs and services take nodes in turn, the worst off first: the policy that makes the least performance large.
 
-The performance of a job whose last slot is h is `(value[j, 0] - h) / value[j, 1]`; that of a service is the part of its
+The performance of a job is a function of its last slot, stated by the policy; that of a service is the part of its
 latency bound that is left, `(bound - t) / bound` with t the least response time at which its pool takes the load.
 T. Kang, H. Lee, S. Kim (Energies 15(2), 474, 2022) give the aim, the rule of turns is a reconstruction.
 """
@@ -67,6 +67,16 @@ def taken(pool: Ints, rate: Floats, time: float) -> float:
     return total
 
 
+@compiled
+def performance(cluster: Cluster, j: int, last: int) -> float:
+    """What job j performs if `last` is its last slot; after the last slot of all it falls on as in the last two."""
+    slots = cluster.value.shape[1]
+    if last < slots:
+        return float(cluster.value[j, last])
+    slope = cluster.value[j, slots - 1] - cluster.value[j, slots - 2] if slots > 1 else 0.0
+    return float(cluster.value[j, slots - 1] + (last - slots + 1) * slope)
+
+
 class Turns(NamedTuple):
     """What the turns of one slot have come to."""
 
@@ -106,7 +116,7 @@ def begin_slot(cluster: Cluster, serving: Serving, plan: Plan, state: State, tur
     for j in range(len(plan.node)):
         turns.closed[j] = 0
         if plan.node[j] >= 0 and plan.last[j] >= h:
-            turns.least[0] = min(turns.least[0], (cluster.value[j, 0] - plan.last[j]) / cluster.value[j, 1])
+            turns.least[0] = min(turns.least[0], performance(cluster, j, plan.last[j]))
 
 
 @compiled
@@ -134,7 +144,7 @@ def take_turns(cluster: Cluster, serving: Serving, plan: Plan, state: State, tur
             k = startable(cluster, state, j, h, False)
             if k >= 0:
                 put(cluster, plan, state, j, k, h)
-                turns.least[0] = min(turns.least[0], (cluster.value[j, 0] - plan.last[j]) / cluster.value[j, 1])
+                turns.least[0] = min(turns.least[0], performance(cluster, j, plan.last[j]))
                 return j
             turns.closed[j] = 1
             turns.least[0] = min(turns.least[0], least)
@@ -156,7 +166,7 @@ def _worst(cluster: Cluster, serving: Serving, plan: Plan, turns: Turns, h: int)
                 s, least = each, value
     for each in cluster.order:
         if plan.node[each] < 0 and cluster.first[each] <= h and turns.closed[each] == 0:
-            value = (cluster.value[each, 0] - (h + turns.shortest[each])) / cluster.value[each, 1]
+            value = performance(cluster, each, h + turns.shortest[each])
             if (s < 0 and j < 0) or value < least:
                 s, j, least = -1, each, value
     return s, j, least

@@ -40,7 +40,8 @@ def spread(cluster: Cluster, serving: Serving, plan: Plan, h: int, count: Ints) 
         part[:] = 0.0
         most = 0.0
         sort(serving.unit[s], order)
-        for c in order:
+        for i in range(classes):
+            c = order[i]
             if count[s, c] > 0:
                 most += count[s, c] * serving.capacity[s, c]
                 take = min(rest, count[s, c] * serving.capacity[s, c])
@@ -48,15 +49,15 @@ def spread(cluster: Cluster, serving: Serving, plan: Plan, h: int, count: Ints) 
                 rest -= take
         if rest > least:
             plan.excess[s, h] = rest
-            for c in range(classes):
-                if count[s, c] > 0:
-                    part[c] += rest * serving.capacity[s, c] / most
-        for c in range(classes):
-            wanted = count[s, c]
+            for klass in range(classes):
+                if count[s, klass] > 0:
+                    part[klass] += rest * serving.capacity[s, klass] / most
+        for klass in range(classes):
+            wanted = count[s, klass]
             for k in range(len(given)):
-                if wanted > 0 and cluster.class_of[k] == c and plan.job[k, h] < 0 and given[k] == 0:
+                if wanted > 0 and cluster.class_of[k] == klass and plan.job[k, h] < 0 and given[k] == 0:
                     given[k] = 1
-                    plan.share[s, k, h] = part[c]
+                    plan.share[s, k, h] = part[klass]
                     wanted -= 1
 
 

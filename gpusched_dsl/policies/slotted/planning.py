@@ -1,4 +1,4 @@
-"""The loops over slots and jobs: kernels choose within a slot or for a job, the guard is asked again where jobs came."""
+"""The loops over slots and jobs: kernels choose within a slot or for a job; where jobs came the guard is asked again."""
 
 from __future__ import annotations
 
@@ -125,5 +125,3 @@ def _cheapest(cluster: Cluster, serving: Serving, plan: Plan, state: State, h: i
     slotted_serving.spread(cluster, serving, plan, h, count)
     state.taken[:] = (plan.share[:, :, h] > 0).any(axis=0)
     return proven
-
-
