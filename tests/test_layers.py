@@ -13,6 +13,7 @@ LAYERS = [
     "gpusched_dsl.language",
     "gpusched_dsl.ir",
     "gpusched_dsl.data",
+    "gpusched_dsl.profiles",
     "gpusched_dsl.compiling",
     "gpusched_dsl.policies",
     "gpusched_dsl.backends",

@@ -12,6 +12,8 @@ from gpusched_dsl.cli.exits import TABLE
 EXITS = "exit codes:\n" + "\n".join(f"  {code:>3}  {meaning}" for code, meaning in TABLE)
 TARGETS = ("lp", "mps", "json", "latex", "markdown")
 MOST_THREADS = 4096
+PROFILE_ACTIONS = ("fit", "summarise")
+LEARNERS = ("auto", "linear", "interactions", "forest", "both")
 PROBLEM_HELP = "a .gsm file, or a problem that `export --to json` wrote"
 
 
@@ -229,6 +231,29 @@ def _export(parser: Parser) -> None:
     _add_instance(parser)
 
 
+def _profile(parser: Parser) -> None:
+    parser.add_argument("action", choices=PROFILE_ACTIONS, metavar="fit|summarise",
+                        help="fit: learn from a table of profiles and predict the pairs of job and GPU model that it "
+                             "lacks; summarise: burst, idle and peak from a table of samples")
+    parser.add_argument("table", type=_place, metavar="TABLE", help="a .csv or .parquet file")
+    parser.add_argument("--out", type=_place, metavar="FILE",
+                        help="write the table that scenarios read, as .csv or .parquet (`-`: to standard output)")
+    parser.add_argument("--gpus", type=_place, metavar="FILE", help="table of GPUs: gpu_type, memory_mb")
+    parser.add_argument("--jobs", type=_place, metavar="FILE",
+                        help="fit: table of jobs: job_id and what describes them; jobs without a row are predicted")
+    parser.add_argument("--group", choices=("job", "model"), default="job",
+                        help="fit: what never stands on both sides of a split (default: job)")
+    parser.add_argument("--folds", type=_folds, default=5, metavar="K",
+                        help="fit: parts of the cross-validation (default: 5)")
+    parser.add_argument("--learner", choices=LEARNERS, default="auto",
+                        help="fit: what learns (default: auto, the best by an inner cross-validation)")
+    parser.add_argument("--seed", type=_integer, default=0, metavar="N", help="fit: of folds and forests (default: 0)")
+    parser.add_argument("--json", type=_place, metavar="OUT",
+                        help="fit: write the errors as JSON (`-`: to standard output)")
+    parser.add_argument("--split", choices=("two-means", "median"), default="two-means",
+                        help="summarise: where samples are parted in burst and idle (default: two-means)")
+
+
 def _new(parser: Parser) -> None:
     parser.add_argument("name", metavar="NAME", help="the project: a folder of this name is made")
 
@@ -242,6 +267,7 @@ COMMANDS: dict[str, tuple[str, Callable[[Parser], None]]] = {
     "test": ("run the test blocks of models", _test),
     "fmt": ("format files", _fmt),
     "export": ("write the compiled problem for other tools, or a model as mathematics", _export),
+    "profile": ("learn execution times from measured profiles, or sum up samples", _profile),
     "new": ("make a starter project", _new),
 }
 
@@ -296,6 +322,12 @@ def _integer(text: str) -> int:
     if not value.is_integer() or value < 0:
         raise argparse.ArgumentTypeError(f"`{text}` is not a whole number from 0 on")
     return int(value)
+
+
+def _folds(text: str) -> int:
+    if (value := _integer(text)) < 2:
+        raise argparse.ArgumentTypeError(f"`{text}` is less than 2")
+    return value
 
 
 def _thread_count(text: str) -> int:

@@ -1,0 +1,100 @@
+"""`gsdsl profile`: predictors from measured profiles, and profiles from samples."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gpusched_dsl.cli import exits
+from gpusched_dsl.cli.output import Output
+from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, Diagnostics
+from gpusched_dsl.reporting.files import cannot_write, check_writable, replacing, write_text
+
+if TYPE_CHECKING:
+    import polars as pl
+
+STDOUT = "-"
+PARQUET = (".parquet", ".pq")
+
+
+def run(options: argparse.Namespace, output: Output) -> int:
+    for path in (options.out, options.json):
+        if path not in (None, STDOUT):
+            check_writable(Path(path))
+    _check_kind(options.out)
+    if STDOUT in (options.out, options.json):
+        output.only_findings()
+    found = Diagnostics()
+    try:
+        frame = _fit(options, output, found) if options.action == "fit" else _summarise(options, found)
+    except DiagnosticError as error:
+        output.report([*found, *error.diagnostics])
+        return exits.BAD_INPUT
+    output.report(found)
+    if frame is None:
+        return exits.BAD_INPUT
+    if options.out is not None or options.action == "summarise":
+        _write(frame, options.out or STDOUT, output)
+    return exits.OK
+
+
+def _fit(options: argparse.Namespace, output: Output, found: Diagnostics) -> pl.DataFrame | None:
+    from gpusched_dsl.profiles.fitting import Settings, fit_profile
+    from gpusched_dsl.profiles.learners import require
+    from gpusched_dsl.profiles.profile import read_profile
+    from gpusched_dsl.profiles.telling import document_of, lines_of
+
+    require()
+    profile = read_profile(Path(options.table), found, jobs=_path(options.jobs), gpus=_path(options.gpus))
+    if profile is None:
+        return None
+    settings = Settings(options.folds, options.seed, options.group, options.learner)
+    fitted = fit_profile(profile, settings, found)
+    if fitted is None:
+        return None
+    for line in lines_of(fitted):
+        output.say(line)
+    if options.json is not None:
+        text = json.dumps(document_of(fitted), indent=2) + "\n"
+        if options.json == STDOUT:
+            print(text, end="")
+        else:
+            write_text(Path(options.json), text)
+    return fitted.table()
+
+
+def _summarise(options: argparse.Namespace, found: Diagnostics) -> pl.DataFrame | None:
+    from gpusched_dsl.profiles.summary import summarise
+
+    return summarise(Path(options.table), found, split=options.split, gpus=_path(options.gpus))
+
+
+def _path(name: str | None) -> Path | None:
+    return None if name is None else Path(name)
+
+
+def _check_kind(name: str | None) -> None:
+    if name not in (None, STDOUT) and not str(name).lower().endswith((".csv", *PARQUET)):
+        message = f"cannot write `{name}`: the kind of table is not known from its name"
+        raise DiagnosticError([Diagnostic("GSM6008", message, help="end the name in `.csv` or `.parquet`")])
+
+
+def _write(frame: pl.DataFrame, name: str, output: Output) -> None:
+    if name == STDOUT:
+        print(frame.write_csv(), end="")
+        return
+    path = Path(name)
+    try:
+        with replacing(path) as beside:
+            if path.suffix.lower() in PARQUET:
+                content = io.BytesIO()
+                frame.write_parquet(content)
+                beside.write_bytes(content.getvalue())
+            else:
+                beside.write_text(frame.write_csv(), encoding="utf-8", newline="")
+    except OSError as failure:
+        raise DiagnosticError([cannot_write(path, failure)]) from failure
+    output.say(f"wrote {name}: {frame.height} rows")

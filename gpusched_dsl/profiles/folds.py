@@ -1,0 +1,24 @@
+"""Rows dealt to folds by groups: rows of one group never stand on both sides of a split."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gpusched_dsl.profiles.sheets import Ints
+
+
+def folds_of(groups: Ints, count: int, seed: int) -> Ints:
+    """The fold (from 0) of every row; at most `count` folds, each of about as many rows.
+
+    Groups are shuffled by the seed; then the largest goes first, each to the fold with the fewest rows.
+    """
+    names, codes, sizes = np.unique(groups, return_inverse=True, return_counts=True)
+    count = min(count, len(names))
+    shuffled = np.random.default_rng(seed).permutation(len(names))
+    order = shuffled[np.argsort(-sizes[shuffled], kind="stable")]
+    filled = np.zeros(max(count, 1), dtype=np.int64)
+    fold = np.zeros(len(names), dtype=np.int64)
+    for group in order:
+        fold[group] = int(np.argmin(filled))
+        filled[fold[group]] += sizes[group]
+    return fold[codes]

@@ -1,0 +1,30 @@
+"""Whether pairs that nobody tried fit into memory: by what was seen of the job elsewhere, else by predicted memory."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gpusched_dsl.profiles.profile import NO, UNKNOWN, YES, Profile
+from gpusched_dsl.profiles.sheets import Floats, Ints
+
+
+def fit_of(profile: Profile, job: Ints, type_: Ints, used: Floats | None) -> Ints:
+    """YES, NO or UNKNOWN for some pairs; `used` is their predicted memory in MB, if there is such a prediction.
+
+    A job that ran fits wherever there is as much memory, one that did not fit does not fit where there is no more; what
+    was seen goes before what is predicted. Where the capacity is not known, nothing is decided.
+    """
+    capacity = profile.memory[type_]
+    enough = np.full(len(profile.jobs), np.inf)  # least memory in which a job ran
+    short = np.full(len(profile.jobs), -np.inf)  # most memory in which it did not fit
+    for fits, least, best in ((YES, True, enough), (NO, False, short)):
+        seen = (profile.fits == fits) & np.isfinite(profile.memory[profile.type])
+        (np.minimum if least else np.maximum).at(best, profile.job[seen], profile.memory[profile.type[seen]])
+    found = np.full(len(job), UNKNOWN)
+    known = np.isfinite(capacity)
+    if used is not None:
+        found[known] = np.where(used[known] <= capacity[known], YES, NO)
+    with np.errstate(invalid="ignore"):
+        found[known & (capacity <= short[job])] = NO
+        found[known & (capacity >= enough[job])] = YES
+    return found

@@ -1,0 +1,109 @@
+"""One quantity of a profile learnt: predictions for new jobs and for known jobs on other GPUs, each with its error.
+
+f is fitted to rows of features. Folds hold whole groups of jobs (a job, or all jobs of a DNN model), so that the
+error for *new* jobs is that of a fit that has seen nothing of them. A *known* job was measured on other GPUs, and
+what f misses there tells what it will miss elsewhere: with residuals e of an f that has not seen the job, e[j, t] =
+b[j] + w[j, t], the best linear prediction of b[j] from n residuals is v_b / (v_b + v_w / n) times their mean, with
+the variances v_b and v_w of b and w from the analysis of variance. The same f, not one that has seen the job, must
+then predict the missing pair.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gpusched_dsl.profiles.columns import is_logarithmic
+from gpusched_dsl.profiles.design import Design
+from gpusched_dsl.profiles.errors import Errors, errors_of
+from gpusched_dsl.profiles.folds import folds_of
+from gpusched_dsl.profiles.learners import Learner, learn
+from gpusched_dsl.profiles.sheets import Floats, Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Effects:
+    """What f misses job by job: sums and counts of residuals, and the two variances."""
+
+    sums: Floats  # (J,)
+    counts: Floats  # (J,)
+    between: float
+    within: float
+
+    def shift(self, job: Ints, without: Floats | None = None) -> Floats:
+        """The expected residual of some pairs of jobs; `without`: each pair's own residual is not known."""
+        total, count = self.sums[job], self.counts[job]
+        if without is not None:
+            total, count = total - without, count - 1
+        weight = self.between * count + self.within
+        return np.where(weight > 0, self.between * total / np.where(weight > 0, weight, 1.0), 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Predictor:
+    """`held[f]` was fitted without fold f; `fold` is that of every job, -1 for jobs without a measured pair."""
+
+    target: str
+    learner: str
+    design: Design
+    whole: Learner
+    held: tuple[Learner, ...]
+    fold: Ints  # (J,)
+    effects: Effects
+    new: Errors
+    known: Errors | None
+    mean: Errors  # of predicting the mean of the other folds
+    supported: Ints  # (T,) measured pairs of each GPU model
+
+    def predict(self, job: Ints, type_: Ints) -> Floats:
+        """The quantity of some pairs, in its own unit."""
+        rows, found = self.design.rows(job, type_), np.zeros(len(job))
+        for fold in np.unique(self.fold[job]).tolist():
+            at = self.fold[job] == fold
+            found[at] = (self.whole if fold < 0 else self.held[fold]).predict(rows[at])
+        found += self.effects.shift(job)
+        return np.exp(found) if is_logarithmic(self.target) else np.maximum(found, 0.0)
+
+
+def fit_predictor(
+    target: str, design: Design, job: Ints, type_: Ints, values: Floats, groups: Ints, types: int, *,
+    folds: int, kind: str, seed: int,
+) -> Predictor:  # fmt: skip
+    """Learn a target from P measured pairs. `groups` is (J,), the group of every job; at least two must occur."""
+    logarithmic = is_logarithmic(target)
+    true = np.log(values) if logarithmic else values
+    rows, group = design.rows(job, type_), groups[job]
+    fold = folds_of(group, folds, seed)
+    predicted, mean, held = np.zeros(len(true)), np.zeros(len(true)), []
+    for each in range(int(fold.max(initial=-1)) + 1):
+        inside = fold != each
+        learner, _ = learn(kind, rows[inside], true[inside], group[inside], seed)
+        predicted[~inside], mean[~inside] = learner.predict(rows[~inside]), true[inside].mean()
+        held.append(learner)
+    whole, name = learn(kind, rows, true, group, seed)
+    of_job = np.full(len(groups), -1)
+    of_job[job] = fold
+    effects = _effects(job, true - predicted, len(groups))
+    again = effects.counts[job] > 1
+    shifted = predicted + effects.shift(job, without=true - predicted)
+    return Predictor(
+        target, name, design, whole, tuple(held), of_job, effects,
+        new=errors_of(true, predicted, logarithmic=logarithmic),
+        known=errors_of(true[again], shifted[again], logarithmic=logarithmic) if again.any() else None,
+        mean=errors_of(true, mean, logarithmic=logarithmic),
+        supported=np.bincount(type_, minlength=types),
+    )  # fmt: skip
+
+
+def _effects(job: Ints, residual: Floats, jobs: int) -> Effects:
+    """Variances by the analysis of variance of residuals by job; without repeated jobs there is nothing to tell."""
+    counts = np.bincount(job, minlength=jobs).astype(np.float64)
+    sums = np.bincount(job, weights=residual, minlength=jobs).astype(np.float64)
+    present, pairs = counts > 0, len(job)
+    free = pairs - int(present.sum())
+    if free == 0 or present.sum() < 2:
+        return Effects(sums, counts, 0.0, 1.0)
+    inside = float(((residual - (sums / np.maximum(counts, 1))[job]) ** 2).sum()) / free
+    middle = float((residual**2).sum()) / pairs  # residuals of a held fold have no mean of their own to lose
+    return Effects(sums, counts, max(middle - inside, 0.0), inside)

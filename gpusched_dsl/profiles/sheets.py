@@ -1,0 +1,140 @@
+"""Tables with all their columns, and columns as numbers with everything wrong in them told by line and column."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpusched_dsl.data.files import (
+    Fault,
+    FileColumns,
+    Limits,
+    Located,
+    Unreadable,
+    check_text,
+    expand_gzip,
+    missing_columns,
+    read_bytes,
+)
+from gpusched_dsl.data.labels import given_in, numbers, texts
+from gpusched_dsl.data.panics import Panic, guarded
+from gpusched_dsl.data.reports import SHOWN, examples
+from gpusched_dsl.data.tables import read_located
+from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Label
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet", ".pq")
+
+
+def read_sheet(path: Path, needed: Sequence[str], limits: Limits | None = None) -> FileColumns:
+    """A CSV, TSV or Parquet file with all its columns, which must include those needed.
+
+    Raises DiagnosticError (GSM20xx).
+    """
+    limits = limits or Limits(allow_outside=True)
+    located = Located(path, str(path))
+    try:
+        if not path.exists():
+            raise Unreadable(Fault("GSM2001", f"data file `{path}` does not exist"))
+        names = _names(located, limits)
+        absent = missing_columns(located.name, list(needed), names)
+        if absent:
+            raise Unreadable(*absent)
+        return read_located(located, None, names, limits)
+    except Unreadable as error:
+        raise DiagnosticError(
+            Diagnostic(f.code, f.message, f.cell, notes=f.notes, help=f.help) for f in error.faults
+        ) from None
+
+
+def _names(file: Located, limits: Limits) -> list[str]:
+    """The names of the columns; a table without any is told by whoever reads on."""
+    lowered = file.name.lower()
+    if not lowered.endswith(SUFFIXES):
+        known = ", ".join(f"`{s}`" for s in SUFFIXES)
+        message = f"the kind of table `{file.name}` is not known from its name"
+        raise Unreadable(Fault("GSM2005", message, notes=(f"{known} are read",)))
+    raw = read_bytes(file, limits)
+    if lowered.endswith((".parquet", ".pq")):
+        import polars as pl
+
+        try:
+            with guarded():
+                return list(pl.read_parquet_schema(io.BytesIO(raw)))
+        except (pl.exceptions.PolarsError, OSError, ValueError, Panic):
+            raise Unreadable(Fault("GSM2008", f"data file `{file.name}` is damaged or not Parquet")) from None
+    if lowered.endswith(".gz"):
+        raw = expand_gzip(file.name, raw, limits)
+    text = check_text(file.name, raw).decode("utf-8").lstrip("\n")
+    separator = "\t" if ".tsv" in lowered else ","
+    first = next(csv.reader(io.StringIO(text), delimiter=separator), [])
+    return list(dict.fromkeys(name.strip() for name in first))
+
+
+def keys_of(file: FileColumns, columns: Sequence[str], diagnostics: Diagnostics) -> list[NDArray[np.object_]]:
+    """Key columns as text; reports GSM2301 for empty cells and GSM2302 for a key that stands twice."""
+    found = [texts(file.columns[column]) for column in columns]
+    sound = np.ones(file.rows, dtype=np.bool_)
+    for column, series in zip(columns, found, strict=True):
+        given = given_in(series)
+        tell(file, column, ~given, "is empty", diagnostics)
+        sound &= given
+    labels: list[NDArray[np.object_]] = [np.array(series.fill_null("").to_list(), dtype=object) for series in found]
+    codes = np.zeros(file.rows, dtype=np.int64)
+    for label in labels:
+        known, inverse = np.unique(label.astype(str), return_inverse=True)
+        codes = codes * max(len(known), 1) + inverse
+    _, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
+    again = np.flatnonzero(sound & (first[inverse] != np.arange(file.rows)))
+    if len(again):
+        row = int(again[0])
+        what = ", ".join(f"`{label[row]}`" for label in labels)
+        diagnostics.error(
+            "GSM2302",
+            f"{what} has two rows in `{file.name}`",
+            file.place(row, columns[0]),
+            "again",
+            secondary=[Label(file.place(int(first[inverse][row]), columns[0]), "first here")],
+            notes=examples([str(file.place(int(r), columns[0])) for r in again[1:SHOWN]], len(again) - 1),
+            help="keep one of them, or give repeated runs names of their own",
+        )
+    return labels
+
+
+def numbers_of(
+    file: FileColumns, column: str, diagnostics: Diagnostics, *, truth_values: bool = False, least: float = -np.inf
+) -> Floats:
+    """A column of finite numbers from `least` on, NaN where a cell is empty; reports GSM2301."""
+    read = numbers(file.columns[column], truth_values=truth_values)
+    values = np.where(read.numeric, read.values, np.nan)
+    tell(file, column, read.given & ~read.numeric, "is not a number", diagnostics)
+    tell(file, column, read.numeric & ~np.isfinite(values), "is not a finite number", diagnostics)
+    with np.errstate(invalid="ignore"):
+        tell(file, column, values < least, f"is less than {least:g}", diagnostics)
+    return values
+
+
+def tell(file: FileColumns, column: str, wrong: Mask, what: str, diagnostics: Diagnostics, help: str = "") -> None:
+    """One finding (GSM2301) for all cells of a column that are wrong in one way."""
+    rows = np.flatnonzero(wrong)
+    if not len(rows):
+        return
+    place = file.place(int(rows[0]), column)
+    shown = "an empty cell" if place.text is None else f"`{place.text}`"
+    message = f"{shown} in column `{column}` {what}"
+    if place.text is None:
+        message = f"a cell in column `{column}` {what}"
+    diagnostics.error(
+        "GSM2301",
+        message,
+        place,
+        notes=examples([str(file.place(int(r), column)) for r in rows[1:SHOWN]], len(rows) - 1),
+        help=help or None,
+    )

@@ -1,0 +1,75 @@
+"""A table of samples to a table of profiles: one row for each pair of job and GPU model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpusched_dsl.data.labels import given_in, texts
+from gpusched_dsl.language.diagnostics import Diagnostics
+from gpusched_dsl.profiles.columns import GPU, JOB, MEMORY, RESOURCES
+from gpusched_dsl.profiles.samples import TWO_MEANS, parts_of, peak_of
+from gpusched_dsl.profiles.sheets import Floats, numbers_of, read_sheet, tell
+
+if TYPE_CHECKING:
+    import polars as pl
+
+PERCENT = 100.0
+IN_MB = "gpu_mem"
+
+
+def summarise(
+    samples: Path, diagnostics: Diagnostics, *, split: str = TWO_MEANS, gpus: Path | None = None
+) -> pl.DataFrame | None:
+    """Burst, idle and peak of every resource that the samples hold; None after a finding (GSM2301, GSM2304).
+
+    One row of samples has `job_id`, `gpu_type` and some of `gpu_util`, `gpu_mem_util`, `cpu_util` (percent) and
+    `gpu_mem` (MB). The peak of memory needs the capacity of the GPU models (`gpus`, with `memory_mb`) and is empty
+    without. An empty cell is no sample. Raises DiagnosticError (GSM20xx).
+    """
+    import polars as pl
+
+    file = read_sheet(samples, (JOB, GPU))
+    held = [resource for resource in RESOURCES if resource in file.columns]
+    if not held:
+        diagnostics.error(
+            "GSM2304",
+            f"`{file.name}` holds samples of no resource",
+            help=f"give at least one of the columns {', '.join(f'`{r}`' for r in RESOURCES)}",
+        )
+        return None
+    for column in (JOB, GPU):
+        tell(file, column, ~given_in(file.columns[column]), "is empty", diagnostics)
+    read = {resource: numbers_of(file, resource, diagnostics, least=0.0) for resource in held}
+    if diagnostics.has_errors:
+        return None
+    keys = pl.DataFrame({JOB: texts(file.columns[JOB]), GPU: texts(file.columns[GPU])})
+    pairs = keys.unique(maintain_order=True)
+    group = keys.join(pairs.with_row_index("pair"), on=[JOB, GPU], how="left", maintain_order="left")["pair"]
+    codes = group.to_numpy().astype(np.int64)
+    capacity = _capacity(gpus, pairs[GPU].to_list(), diagnostics)
+    if diagnostics.has_errors:
+        return None
+    for resource, values in read.items():
+        most = capacity if resource == IN_MB else np.full(pairs.height, PERCENT)
+        given = np.isfinite(values)
+        present, among = np.unique(codes[given], return_inverse=True)
+        burst, idle = parts_of(among, values[given], len(present), split)
+        columns = {"burst": burst, "idle": idle, "peak": peak_of(among, values[given], most[present])}
+        for part, found in columns.items():
+            whole = np.full(pairs.height, np.nan)
+            whole[present] = found
+            pairs = pairs.with_columns(pl.Series(f"{resource}_{part}", whole).fill_nan(None))
+    return pairs
+
+
+def _capacity(gpus: Path | None, types: list[str], diagnostics: Diagnostics) -> Floats:
+    """Memory of the GPU model of every pair, NaN where it is not given."""
+    if gpus is None:
+        return np.full(len(types), np.nan)
+    machines = read_sheet(gpus, (GPU, MEMORY))
+    sizes = numbers_of(machines, MEMORY, diagnostics, least=0.0)
+    of_type = dict(zip(texts(machines.columns[GPU]).to_list(), sizes.tolist(), strict=True))
+    return np.array([of_type.get(name, np.nan) for name in types])
