@@ -6,7 +6,7 @@ by `policies/reading.py`; kernels know nothing of models.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-NONE = -1  # no node, no way, no kind
+# No node, no way, no kind. Of NumPy's type, for the compiler makes another version of a function for a plain constant.
+NONE: Final[int] = np.int64(-1)  # type: ignore[assignment]
 NEVER = np.iinfo(np.int64).max  # the rank of a way that a rule leaves out
 
 

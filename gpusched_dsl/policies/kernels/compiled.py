@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 import sys
+import types
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -26,12 +28,37 @@ def cache_folder() -> Path:
     return Path(base) / "gsdsl" / f"kernels-{hashlib.sha256(sources).hexdigest()[:16]}"
 
 
+class Kernel:
+    """A function for two kinds of callers: `py_func` compiled with the entry that Python needs, and without.
+
+    The entry takes all arrays of a workload apart, which takes the compiler far longer than most functions themselves,
+    so that functions called by other kernels alone go without.
+    """
+
+    def __init__(self, function: Callable[..., Any], compile_: Callable[..., Any]) -> None:
+        self.py_func = function
+        functools.update_wrapper(self, function)
+        self.inner = compile_(function, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+        self._compile = compile_
+        self._entry: Callable[..., Any] | None = None
+
+    def __call__(self, *arguments: Any) -> Any:
+        if self._entry is None:
+            own = self.py_func
+            copy = types.FunctionType(own.__code__, own.__globals__, own.__name__, own.__defaults__, own.__closure__)
+            copy.__qualname__ = f"{own.__qualname__}_entry"  # what is kept of the two must not be mixed up
+            copy.__module__ = own.__module__
+            self._entry = self._compile(copy)
+        return self._entry(*arguments)
+
+
 def _compiler() -> Callable[[Any], Any] | None:
-    """`numba.njit` with its cache on disk, if there is a place for one; None if GSDSL_PYTHON_KERNELS is set."""
+    """Makes kernels of functions, kept on disk where there is a place; None if GSDSL_PYTHON_KERNELS is set."""
     if os.environ.get("GSDSL_PYTHON_KERNELS"):
         return None
     try:
         import numba
+        from numba.extending import typeof_impl
     except ImportError:
         return None
     cached = True
@@ -43,19 +70,23 @@ def _compiler() -> Callable[[Any], Any] | None:
         except OSError:  # a read-only installation without a home
             cached = False
 
-    def compile_(function: Any) -> Any:
+    def compile_(function: Any, **options: bool) -> Any:
         try:
-            return numba.njit(cache=cached, nogil=True)(function)
+            return numba.njit(cache=cached, nogil=True, **options)(function)  # type: ignore[call-overload]
         except RuntimeError:  # no place for a cache
-            return numba.njit(nogil=True)(function)
+            return numba.njit(nogil=True, **options)(function)  # type: ignore[call-overload]
 
-    return compile_
+    @typeof_impl.register(Kernel)
+    def type_of(kernel: Kernel, _context: object) -> object:
+        return numba.types.Dispatcher(kernel.inner)
+
+    return lambda function: Kernel(function, compile_)
 
 
 if TYPE_CHECKING:
 
     def compiled(function: _Function) -> _Function:
-        """Compile on the first call."""
+        """Compile on the first call. The function must not be called by keywords."""
         return function
 
 else:
