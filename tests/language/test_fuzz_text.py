@@ -22,7 +22,7 @@ from gpusched_dsl.language.walking import nodes_in, same_file
 from gpusched_dsl.language.workspace import workspace_from_text
 
 ROOT = Path(__file__).parent.parent
-TEXTS = [p.read_text() for p in sorted([*(ROOT / "tour").glob("*.gsm"), *(ROOT.parent / "models").glob("*.gsm")])]
+TEXTS = [p.read_text() for p in sorted([*(ROOT / "tour").glob("*.gsm"), *(ROOT.parent / "models").rglob("*.gsm")])]
 SNIPPETS = [
     *vocabulary().reserved,
     *vocabulary().soft,

@@ -431,6 +431,14 @@ def test_policy_rules() -> None:
     )
     improve = policy_rule("improve 10 best with a(5), b;")
     assert (improve.verb, shown(improve.count), len(improve.rules)) == ("improve", "10", 2)
+    assert (improve.rounds, improve.all_rounds) == (None, False)
+    rounds = policy_rule("improve rounds best rounds 2 * rounds with a;")
+    assert (shown(rounds.count), shown(rounds.rounds), rounds.all_rounds) == ("rounds", "(2 * rounds)", False)
+    every = policy_rule("improve 3 rounds all with a;")
+    assert (shown(every.count), every.rounds, every.all_rounds) == ("3", None, True)
+    assert policy_rule("improve 3 rounds all(x) with a;").all_rounds is False
+    split = policy_rule("split controllers + 1 controllers;")
+    assert (split.verb, shown(split.count), split.rules) == ("split", "(controllers + 1)", ())
 
 
 def test_online() -> None:
