@@ -74,13 +74,13 @@ def test_policies_and_placements() -> None:
         """
         model M { placement run [j,v] { job j; uses g   of gpus[v]; lasts ( a+b ); } check [ j in J ] : a[j]>0 "m"; }
         policy P for M { choose(v,g) in C where a<b by g/2 descending,h; place swap( 5 ),grow by speedup; }
-        policy Q extends P { improve 3  best rounds all with a( 2 ); improve n rounds 2*k with c; split k  controllers; }
+        policy Q for M { improve 3  best rounds all with a( 2 ); improve n rounds 2*k with c; split k  controllers; }
         online O for M { replan on arrival , every 4   slots; carry d[j]=- d[j]; }
         """,
         """
         model M { placement run[j, v] { job j;  uses g of gpus[v];  lasts (a + b); }  check [j in J]: a[j] > 0 "m"; }
         policy P for M { choose (v, g) in C where a < b by g / 2 descending, h;  place swap(5), grow by speedup; }
-        policy Q extends P { improve 3 best rounds all with a(2);  improve n rounds 2 * k with c;  split k controllers; }
+        policy Q for M { improve 3 best rounds all with a(2);  improve n rounds 2 * k with c;  split k controllers; }
         online O for M { replan on arrival, every 4 slots;  carry d[j] = -d[j]; }
         """.replace("}  check", "} check"),
     )
