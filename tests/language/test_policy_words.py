@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from gpusched_dsl.language.diagnostics import Diagnostics
 from gpusched_dsl.language.outlines import rules
 from gpusched_dsl.language.outlines.policies import check_policy
+from gpusched_dsl.language.outlines.policy_steps import text_of
 from gpusched_dsl.language.outlines.policy_words import (
     Setting,
     policies_of,
     policy_in_words,
     settings_of,
-    text_of,
 )
-from gpusched_dsl.language.workspace import Workspace, workspace_from_text
+from gpusched_dsl.language.workspace import Workspace, load_workspace, workspace_from_text
+
+LIBRARY = Path(__file__).resolve().parents[2] / "models" / "policies"
 
 TEXT = """
 model M {
@@ -143,6 +147,30 @@ def test_the_list_of_policies() -> None:
     assert ("split 2 controllers;", "Busy") in busy.lines
     assert (broken.model, broken.settings) == (None, ())
     assert ("order k in Jobs by due[k];", "Broken") in broken.lines
+
+
+def test_what_is_solved_before_and_served_beside_is_told() -> None:
+    shown = {}
+    for file, name in (("price_aware", "Eprons"), ("gpu_sharing", "STS")):
+        found = Diagnostics()
+        read = load_workspace(LIBRARY / f"{file}.gsm", found)
+        policy = check_policy(read, read.policies[name], found)
+        assert policy is not None
+        shown[name] = policy_in_words(policy)
+    occupies, reserve, serve, fix = (
+        next(line for line in shown["Eprons"] if words in line)
+        for words in ("A job occupies a node for", "It may run only where", "Serve the loads", "Set `on[")
+    )
+    assert occupies.endswith("`slots_needed[b, node_type[k]]` slots.")
+    assert "`load[i, h]` of `i in Services, k in Nodes, h in Slots` where `(i, node_type[k]) in Stable`:" in reserve
+    assert "`load[i, h]`" in serve
+    assert "`on[k in Nodes, h in Slots]`" in fix
+    profile = shown["STS"]
+    assert profile[0].startswith(
+        "1. Solve `profile plan` for `j in Jobs, t in Kinds` over `(g, u) in Sizes`, which gives"
+    )
+    assert "   - `time_left`: `deadline[j]`;" in profile
+    assert profile[profile.index("where") - 1].endswith("can be stay on their node (from Greedy).")
 
 
 def test_source_on_one_line() -> None:
