@@ -166,10 +166,11 @@ def _as_plan(
     elif status is Status.INFEASIBLE:
         status = Status.BROKEN
     objectives = tuple(replace(o, bound=None, status=None if o.status is None else status) for o in solved.objectives)
-    folded = built.folded
+    folded, maker = built.folded, PolicyBackend(policy.name, solved.backend)
     return replace(
         solved,
-        backend=PolicyBackend(policy.name, solved.backend),
+        backend=maker,
+        versions=maker.versions(),
         options=options,
         status=status,
         reason=reason,

@@ -5,16 +5,19 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from gpusched_dsl.building import checked, choose_scenario
 from gpusched_dsl.cli import exits
-from gpusched_dsl.cli.instance import open_scenario, read_workspace
+from gpusched_dsl.cli.instance import read_settings, read_workspace
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.language.checked_policy import CheckedPolicy
+from gpusched_dsl.language.diagnostics import DiagnosticError
 from gpusched_dsl.language.outlines.policy_words import policy_in_words, settings_of
 from gpusched_dsl.policy_library import any_policy_named, policy_named
 from gpusched_dsl.reporting.document import json_text
 from gpusched_dsl.reporting.files import write_text
 
 STDOUT = "-"
+NO_SCENARIO = {"GSM4016", "GSM6005", "GSM6006"}  # none, several, or one of another model
 
 
 def explain_policy(options: argparse.Namespace, output: Output) -> int:
@@ -50,11 +53,15 @@ def explain_policy(options: argparse.Namespace, output: Output) -> int:
 
 
 def _policy(options: argparse.Namespace, output: Output) -> CheckedPolicy:
-    """The policy for the scenario's model; without a scenario for the model that it names, with default options."""
+    """The policy for the scenario's model; without a scenario that it is for, against the model that it names."""
     if options.file is None:
         return any_policy_named(None, options.policy)
     workspace = read_workspace(Path(options.file), options.allow_outside, output)
-    if options.scenario is None and len(workspace.scenarios) != 1:
-        return any_policy_named(workspace, options.policy)
-    workspace, scenario, _, _ = open_scenario(options, output)
-    return policy_named(workspace, options.policy, scenario.model)
+    try:
+        name = choose_scenario(workspace, options.scenario)
+        scenario, _ = checked(workspace, name, read_settings(options.set))
+        return policy_named(workspace, options.policy, scenario.model)
+    except DiagnosticError as error:
+        if options.scenario is not None or not {d.code for d in error.diagnostics} <= NO_SCENARIO:
+            raise
+    return any_policy_named(workspace, options.policy)

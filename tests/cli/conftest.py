@@ -82,3 +82,48 @@ def variant(tmp_path: Path) -> Callable[..., Path]:
         return path
 
     return write
+
+
+RENTED = """\
+import "gsdsl:figure1.gsm";
+import "gsdsl:policies/capacity_planning.gsm";
+
+scenario Small extends Figure1Synthetic { node_rule = at_most; }
+
+policy Lazy for CapacityPlanning extends Greedy "runs nothing" {
+  place postpone;
+}
+
+policy Drawn for CapacityPlanning extends RandomisedGreedy "a few draws" {
+  repeat 20 keep best total;
+}
+
+policy Endless for CapacityPlanning extends RandomisedGreedy {
+  repeat 1000000000 keep best total;
+}
+
+model Machines "other decisions" {
+  set Jobs;
+  set Nodes;
+  var run[Jobs, Nodes] binary;
+  minimize total: sum[j in Jobs, n in Nodes] run[j, n];
+  placement run[j, n] { job j; node n; }
+}
+
+policy Elsewhere for Machines {
+  order j in Jobs by 1;
+  place new_node, wait;
+}
+"""
+
+
+@pytest.fixture
+def rented(tmp_path: Path) -> Callable[..., Path]:
+    """A file with the three jobs of Figure 1, some policies and what is added to it."""
+
+    def write(more: str = "", name: str = "rented.gsm") -> Path:
+        path = tmp_path / name
+        path.write_text(RENTED + more, encoding="utf-8")
+        return path
+
+    return write

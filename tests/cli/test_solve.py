@@ -157,7 +157,7 @@ def test_the_own_scenario_wins_over_imported_ones(gsdsl: Run, pack: Path, tmp_pa
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (["--backend", "Greedy"], "GSM9011", "is a policy"),
+        (["--backend", "Greedy"], "GSM4016", "is a policy for another model"),
         (["--backend", "hihgs"], "GSM4001", "did you mean `highs`?"),
         (["--set", "room"], "GSM6003", "sets nothing"),
         (["--set", "rom=3"], "GSM1504", "did you mean `room`?"),
@@ -179,8 +179,7 @@ def test_wrong_options_are_findings(
     code: str,
     words: str,
 ) -> None:
-    policy = "policy Greedy for Pack { order i in Items by size[i]; }"
-    path = variant("test Small {", f"{policy}\ntest Small {{", name="pack.gsm")
+    path = variant(name="pack.gsm")
     monkeypatch.chdir(path.parent)
     done = gsdsl("solve", path.name, *arguments)
     assert done.code == 1

@@ -112,13 +112,49 @@ def test_a_test_without_a_method_uses_highs(gsdsl: Run, variant: Callable[..., P
     assert lines(done.out)[0] == "  PASS  Small: solve Small with highs"
 
 
-def test_what_cannot_run_is_skipped_and_told(gsdsl: Run, variant: Callable[..., Path]) -> None:
-    path = variant("test Small {", "policy Greedy for Pack { order i in Items by size[i]; }\ntest Small {",
-                   "highs, scip (gap = 0)", "highs, Greedy")  # fmt: skip
-    done = gsdsl("test", path)
+PLANS = """
+test Plans {
+  solve Small with Greedy, highs (gap = 0), Drawn (seed = 1, judge = scip), scip (gap = 0);
+  expect total >= 0.92875;
+  expect sum[j in Jobs, n in Nodes, (v, g) in Configs] run[j, n, v, g] == 3;
+  solve Small (node_rule = force) with Lazy;
+  expect status == broken;
+}
+"""
+
+
+def test_policies_run_where_they_are_named(gsdsl: Run, rented: Callable[..., Path]) -> None:
+    done = gsdsl("test", rented(PLANS))
     assert done.code == 0, done.err
-    assert "  SKIP  Small: solve Small with Greedy   (policies cannot run in this version)" in done.out
-    assert "1 passed, 1 skipped in" in done.out
+    assert lines(done.out)[:5] == [
+        "  PASS  Plans: solve Small with Greedy",
+        "  PASS  Plans: solve Small with highs",
+        "  PASS  Plans: solve Small with Drawn",
+        "  PASS  Plans: solve Small with scip",
+        "  PASS  Plans: solve Small (node_rule = force) with Lazy",
+    ]
+    only = gsdsl("test", rented(PLANS), "--backend", "Greedy")
+    assert "1 passed in" in only.out
+    every = gsdsl("test", rented(PLANS), "--every-backend")
+    assert every.out.count("with Greedy") == 1
+    assert every.out.count("with Lazy") == 1
+
+
+def test_what_a_plan_does_not_meet(gsdsl: Run, rented: Callable[..., Path]) -> None:
+    done = gsdsl("test", rented(PLANS.replace("total >= 0.92875", "status == optimal")), "--backend", "Greedy")
+    assert done.code == 1
+    assert "`status == optimal` does not hold: `status` is `feasible`" in done.err
+
+
+@pytest.mark.parametrize(
+    ("method", "code"),
+    [("Greedy (judge = 3)", "GSM6003"), ("Greedy (judge = hihgs)", "GSM4001"), ("Elsewhere", "GSM4016"),
+     ("Greedy (seed = 0.5)", "GSM6003"), ("Greedi", "GSM1602")],
+)  # fmt: skip
+def test_methods_that_cannot_plan(gsdsl: Run, rented: Callable[..., Path], method: str, code: str) -> None:
+    done = gsdsl("test", rented(f"test T {{ solve Small with {method}; expect total >= 0; }}"))
+    assert done.code == 1
+    assert f"error[{code}]" in done.err
 
 
 def test_every_backend_runs_what_it_takes(gsdsl: Run, tmp_path: Path) -> None:

@@ -1,0 +1,341 @@
+"""Policies on the command line: solving by them, with bounds and starts, and telling what they are."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Run = Callable[..., object]
+BEST = 0.92875  # of the scenario, proved by both solvers in models/figure1.gsm
+
+
+def solved(gsdsl: Run, path: Path, *arguments: object) -> dict:
+    done = gsdsl("solve", path, *arguments, "--json", "-")
+    assert done.code == 0, done.err
+    return json.loads(done.out)
+
+
+# --- solving ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_report_of_a_plan(gsdsl: Run, rented: Callable[..., Path]) -> None:
+    done = gsdsl("solve", rented(), "--backend", "Greedy")
+    assert done.code == 0, done.err
+    lines = done.out.splitlines()
+    assert lines[0] == "CapacityPlanning, scenario Small, with Greedy, judged by highs"
+    assert "status       feasible: the plan of a policy, checked by the model" in lines
+    assert "gap" not in done.out
+    assert "bound" not in done.out
+    assert "placement: 3 jobs on " in done.out
+
+
+def test_a_plan_is_priced_by_the_model(gsdsl: Run, rented: Callable[..., Path]) -> None:
+    found = solved(gsdsl, rented(), "--backend", "Greedy")
+    assert found["status"] == "feasible"
+    assert found["backend"] == "Greedy"
+    assert (found["bound"], found["gap"]) == (None, None)
+    assert found["objective"] == pytest.approx(sum(found["terms"].values()))
+    assert found["objective"] >= BEST - 1e-9
+    assert found["statistics"]["price"] == pytest.approx(found["objective"])
+    assert {"numba", "HiGHS"} <= set(found["versions"])
+    runs = {entry["index"][0] for entry in found["variables"]["run"]}
+    assert runs == {"j1", "j2", "j3"}
+
+
+def test_both_judges_say_the_same(gsdsl: Run, rented: Callable[..., Path]) -> None:
+    by_highs = solved(gsdsl, rented(), "--backend", "EDF")
+    by_scip = solved(gsdsl, rented(), "--backend", "EDF", "--judge", "scip")
+    assert "SCIP" in by_scip["versions"]
+    assert by_highs["objective"] == pytest.approx(by_scip["objective"])
+    assert by_highs["variables"]["run"] == by_scip["variables"]["run"]
+
+
+def test_a_seed_gives_the_same_plan_again(gsdsl: Run, rented: Callable[..., Path]) -> None:
+    path = rented()
+    first, again = (solved(gsdsl, path, "--backend", "Drawn", "--seed", 3) for _ in range(2))
+    assert first["variables"] == again["variables"]
+    assert first["statistics"]["iterations"] == 20
+    assert first["objective"] <= solved(gsdsl, path, "--backend", "Greedy")["objective"] + 1e-9
+
+
+def test_a_bound_stands_beside_the_cost(gsdsl: Run, rented: Callable[..., Path]) -> None:
+    path = rented()
+    plain = solved(gsdsl, path, "--backend", "FIFO")
+    found = solved(gsdsl, path, "--backend", "FIFO", "--bound", "--gap", 0)
+    assert found["objective"] == plain["objective"]
+    assert found["variables"] == plain["variables"]
+    assert found["bound"] == pytest.approx(BEST)
+    assert found["gap"] == pytest.approx((found["objective"] - BEST) / found["objective"])
+    assert found["status"] == "feasible"
+
+
+def test_no_bound_no_gap(gsdsl: Run, rented: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    from dataclasses import replace
+
+    from gpusched_dsl import planning
+
+    real = planning.solve_built
+
+    def unproved(*arguments: object) -> object:
+        proved, told = real(*arguments)  # type: ignore[arg-type]
+        return replace(proved, objectives=tuple(replace(o, bound=None) for o in proved.objectives)), told
+
+    monkeypatch.setattr(planning, "solve_built", unproved)
+    done = gsdsl("solve", rented(), "--backend", "FIFO", "--bound")
+    assert done.code == 0
+    assert "gap" not in done.out
+    assert "highs proved no bound in " in done.err
+
+
+def test_a_bound_needs_a_policy(gsdsl: Run, rented: Callable[..., Path]) -> None:
+    done = gsdsl("solve", rented(), "--bound")
+    assert done.code == 2
+    assert "error[GSM6002]: `--bound` goes with a policy" in done.err
+
+
+def test_a_plan_that_breaks_rows(gsdsl: Run, rented: Callable[..., Path], tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    done = gsdsl("solve", rented(), "--backend", "Lazy", "--set", "node_rule=force", "--json", out)
+    assert done.code == 3
+    assert "status  broken: the plan of the policy breaks constraints of the model" in done.out
+    assert "warning[GSM4015]: the plan of `Lazy` breaks constraints of the model" in done.err
+    assert "enough_run" in done.err
+    found = json.loads(out.read_text())
+    assert (found["status"], found["has_point"], found["objective"]) == ("broken", False, None)
+    assert [w["code"] for w in found["warnings"]] == ["GSM4015"]
+    # With the rule of the paper nodes may stand empty: the same plan is one.
+    assert gsdsl("solve", rented(), "--backend", "Lazy", "--set", "node_rule=paper").code == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "words"),
+    [
+        ("Elsewhere", "GSM4016", "`Elsewhere` is a policy for another model"),
+        ("Gredy", "GSM4001", "did you mean `Greedy`?"),
+        ("highs2", "GSM4001", "did you mean `highs`?"),
+        ("nothing_like_it", "GSM4001", "the policies for `CapacityPlanning` are `Lazy`"),
+    ],
+)
+def test_names_that_are_none(gsdsl: Run, rented: Callable[..., Path], name: str, code: str, words: str) -> None:
+    done = gsdsl("solve", rented(), "--backend", name)
+    assert done.code == 1
+    assert f"error[{code}]" in done.err
+    assert words in done.err
+
+
+def test_a_compiled_problem_has_no_model_for_a_policy(gsdsl: Run, rented: Callable[..., Path], tmp_path: Path) -> None:
+    problem = tmp_path / "problem.json"
+    assert gsdsl("export", rented(), "--to", "json", "--out", problem).code == 0
+    done = gsdsl("solve", problem, "--backend", "Greedy")
+    assert done.code == 1
+    assert "error[GSM6016]: `Greedy` is a policy, which needs a `.gsm` file" in done.err
+    assert gsdsl("solve", problem, "--backend", "Gredy").code == 1
+
+
+def test_the_library_needs_no_import(gsdsl: Run, tmp_path: Path) -> None:
+    path = tmp_path / "own.gsm"
+    path.write_text('import "gsdsl:figure1.gsm";\nscenario Own extends Figure1 { node_rule = at_most; }\n')
+    assert solved(gsdsl, path, "--backend", "Greedy")["status"] == "feasible"
+
+
+# --- starts and limits -----------------------------------------------------------------------------------------------
+
+
+def test_a_policy_gives_a_start(gsdsl: Run, rented: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    from gpusched_dsl import folding
+
+    path, starts = rented(), []
+    real = folding.solve_problem
+
+    def solve(problem: object, backend: object, options: object, start: object, monitor: object) -> object:
+        starts.append(start)
+        return real(problem, backend, options, start, monitor)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(folding, "solve_problem", solve)
+    found = solved(gsdsl, path, "--warm-start", "Greedy", "--gap", 0)
+    assert found["objective"] == pytest.approx(BEST)
+    assert len(starts) == 1
+    assert starts[0] is not None
+    found = solved(gsdsl, path, "--warm-start", "Lazy", "--set", "node_rule=force")
+    assert starts[1] is None  # a plan that breaks rows starts nothing
+    assert "GSM4015" in str(found["warnings"]) or found["status"] == "optimal"
+
+
+def test_a_start_that_is_no_policy_is_a_file(gsdsl: Run, rented: Callable[..., Path]) -> None:
+    done = gsdsl("solve", rented(), "--warm-start", "Gredy")
+    assert done.code == 1
+    assert "error[GSM6009]: cannot read the warm start `Gredy`" in done.err
+
+
+def test_running_jobs_stay(gsdsl: Run, rented: Callable[..., Path], tmp_path: Path) -> None:
+    """FIFO alone puts each job on a node of its own; what runs already keeps its place beside others."""
+    path, out = rented(), tmp_path / "best.json"
+    best = solved(gsdsl, path, "--gap", 0)
+    out.write_text(json.dumps(best))
+    alone = solved(gsdsl, path, "--backend", "FIFO")
+    kept = solved(gsdsl, path, "--backend", "FIFO", "--warm-start", out)
+    assert kept["variables"]["run"] == best["variables"]["run"]
+    assert kept["objective"] == pytest.approx(BEST)
+    assert alone["objective"] > BEST + 0.01
+
+
+def test_a_policy_that_keeps_nothing_says_so(gsdsl: Run, rented: Callable[..., Path], tmp_path: Path) -> None:
+    path, out = rented(), tmp_path / "best.json"
+    gsdsl("solve", path, "--json", out)
+    done = gsdsl("solve", path, "--backend", "Greedy", "--warm-start", out)
+    assert done.code == 0
+    assert "warning[GSM6009]: `Greedy` plans anew: the warm start has no effect" in done.err
+
+
+def test_the_time_limit_ends_with_the_best_plan(gsdsl: Run, rented: Callable[..., Path]) -> None:
+    began = time.monotonic()
+    found = solved(gsdsl, rented(), "--backend", "Endless", "--time-limit", 1)
+    assert time.monotonic() - began < 120  # the kernels may have to be compiled
+    assert (found["status"], found["reason"]) == ("feasible", "time")
+    assert found["has_point"]
+    assert found["statistics"]["iterations"] > 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_ctrl_c_keeps_the_best_plan(rented: Callable[..., Path], tmp_path: Path) -> None:
+    """Kernels as plain Python: then nothing has to be compiled before the first plan."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "gpusched_dsl.cli", "solve", rented(), "--backend", "Endless", "--json", "out.json"],
+        cwd=tmp_path, env={**os.environ, "GSDSL_PYTHON_KERNELS": "1"}, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        text=True,
+    )  # fmt: skip
+    assert process.stdout is not None
+    assert "with Endless, judged by highs" in process.stdout.readline()
+    time.sleep(4)
+    assert process.poll() is None, process.communicate()
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    assert "feasible: the plan of a policy, checked by the model; stopped by Ctrl-C" in out
+    assert "stopping with the best solution so far" in err
+    found = json.loads((tmp_path / "out.json").read_text())
+    assert (found["status"], found["reason"]) == ("feasible", "interrupt")
+    assert found["objective"] == pytest.approx(sum(found["terms"].values()))
+
+
+def test_how_far_a_policy_is(capsys: pytest.CaptureFixture[str]) -> None:
+    from gpusched_dsl.backends.protocol import Progress
+    from gpusched_dsl.cli.progress import Watch
+
+    watch = Watch(print)
+    watch.begin("Greedy for a start")
+    assert re.fullmatch(r"Greedy for a start   \d\.\d\d s", watch.line())
+    watch.progress(Progress(1.0, 12.5, None, iterations=1200))
+    assert re.fullmatch(r"Greedy for a start   best 12\.5   1,200 plans   \d\.\d\d s", watch.line())
+    watch.begin("")
+    assert watch.line().startswith("solving   ")
+
+
+def test_compiling_is_told_once(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    from gpusched_dsl.cli import kernels
+    from gpusched_dsl.cli.output import Output
+
+    monkeypatch.setattr(kernels, "kept_kernels", lambda: 7)
+    output = Output()
+    kernels.tell_compiled({"compile_seconds": 4.2}, 0, output)
+    assert capsys.readouterr().err == "compiled the heuristic kernels in 4.20 s; later runs take them from the cache\n"
+    kernels.tell_compiled({"compile_seconds": 4.2}, 7, output)  # read from the cache, slowly
+    kernels.tell_compiled({"compile_seconds": 0.2}, 0, output)
+    assert capsys.readouterr().err == ""
+
+
+# --- telling ---------------------------------------------------------------------------------------------------------
+
+
+def test_policies_of_a_file(gsdsl: Run, rented: Callable[..., Path]) -> None:
+    done = gsdsl("policies", rented())
+    assert done.code == 0, done.err
+    lines = done.out.splitlines()
+    assert "for CapacityPlanning" in lines
+    assert "for Machines" in lines
+    assert "  Lazy: runs nothing" in lines
+    at = lines.index("  Lazy: runs nothing")
+    assert lines[at + 1].endswith("rented.gsm, extends Greedy")
+    assert "    place postpone;" in lines[at:]
+    assert any(line.startswith("    gsdsl:policies/capacity_planning.gsm") for line in lines)
+    assert "    repetitions = 20: how many plans are made" in lines
+    only = gsdsl("policies", rented(), "--model", "Machines").out.splitlines()
+    assert [line for line in only if line.startswith("for ")] == ["for Machines"]
+
+
+def test_policies_of_the_library_by_model(gsdsl: Run) -> None:
+    found = json.loads(gsdsl("policies", "--model", "CapacityPlanning", "--json", "-").out)["policies"]
+    assert {"FIFO", "EDF", "PS", "Greedy", "RandomisedGreedy", "LocalSearch", "Hierarchical"} <= {
+        p["name"] for p in found
+    }
+    assert {p["model"] for p in found} == {"CapacityPlanning"}
+    assert all(p["in_library"] and p["doc"] and p["lines"] for p in found)
+    assert len({(p["model"], p["name"]) for p in found}) == len(found)
+    wrong = gsdsl("policies", "--model", "CapacityPlaning")
+    assert wrong.code == 1
+    assert "error[GSM6018]" in wrong.err
+    assert "did you mean `CapacityPlanning`?" in wrong.err
+
+
+def test_rules_and_moves(gsdsl: Run, tmp_path: Path) -> None:
+    done = gsdsl("policies", "--rules", "--json", tmp_path / "rules.json")
+    assert done.code == 0
+    assert re.search(r"^best_fit +on the node in use", done.out, re.MULTILINE)
+    rules = json.loads((tmp_path / "rules.json").read_text())["rules"]
+    assert {"place", "finish", "keep", "improve"} == {rule["verb"] for rule in rules}
+    (move,) = [rule for rule in rules if rule["text"] == "double_gpus"]
+    assert move["parameters"][0].startswith("length: ")
+    assert not move["added"]
+
+
+def test_rules_of_other_packages_are_marked(gsdsl: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    from gpusched_dsl.language.outlines import rules
+
+    monkeypatch.setattr(rules, "added_rules", lambda: ("beside_its_data",))
+    assert re.search(r"^beside_its_data +from another package", gsdsl("policies", "--rules").out, re.MULTILINE)
+
+
+def test_a_policy_in_words(gsdsl: Run, rented: Callable[..., Path], tmp_path: Path) -> None:
+    done = gsdsl("explain", rented(), "--policy", "Drawn", "--json", tmp_path / "words.json")
+    assert done.code == 0, done.err
+    assert done.out.startswith("Drawn for CapacityPlanning: a few draws\n\n1. ")
+    assert "(from Greedy)" in done.out
+    assert "   repetitions = 20: how many plans are made" in done.out
+    found = json.loads((tmp_path / "words.json").read_text())
+    assert (found["policy"], found["model"]) == ("Drawn", "CapacityPlanning")
+    assert "\n".join(found["words"]) in done.out
+    assert gsdsl("explain", rented(), "--policy", "Elsewhere").out.startswith("Elsewhere for Machines\n")
+    library = gsdsl("explain", "--policy", "Greedy")
+    assert library.code == 0
+    assert library.out.startswith("Greedy for CapacityPlanning: ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["--policy", "LocalSerch"], "GSM4016", "did you mean `LocalSearch`?"),
+        ([], "GSM6002", "the file to explain is missing"),
+        (["rented.gsm", "--backend", "Greedy"], "GSM6002", "`--policy Greedy` tells what it does"),
+        (["rented.gsm", "--policy", "Elsewhere", "--scenario", "Small"], "GSM4016", "for another model"),
+    ],
+)
+def test_what_cannot_be_told(
+    gsdsl: Run,
+    rented: Callable[..., Path],
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    code: str,
+    words: str,
+) -> None:
+    monkeypatch.chdir(rented().parent)
+    done = gsdsl("explain", *arguments)
+    assert done.code == (2 if code == "GSM6002" else 1)
+    assert f"error[{code}]" in done.err
+    assert words in done.err
