@@ -21,6 +21,7 @@ from gpusched_dsl.policies.instructions import binds_nodes, instructions_of
 from gpusched_dsl.policies.kernels.pinning import pin
 from gpusched_dsl.policies.kernels.pricing import PRICES
 from gpusched_dsl.policies.queues.running import appends, run_queues
+from gpusched_dsl.policies.slotted.run import has_slots, run_slotted
 from gpusched_dsl.policies.stages import with_stages
 from gpusched_dsl.policies.staying import stay
 from gpusched_dsl.policies.workload import Schedule, empty_schedule
@@ -63,6 +64,9 @@ def decide(
     """
     began = time.perf_counter()
     store = with_stages(policy, store, limits)
+    if has_slots(policy):
+        found = run_slotted(policy, store, limits, seed, running, stop)
+        return Decision(found.values, time.perf_counter() - began, statistics=found.statistics, stopped=found.stopped)
     if appends(policy):
         plan = run_queues(policy, store, limits, seed, running, stop)
         return Decision(plan.values, time.perf_counter() - began, stopped=plan.stopped)

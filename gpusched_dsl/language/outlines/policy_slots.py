@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from gpusched_dsl.language import tree
-from gpusched_dsl.language.checked import CheckedLet, CheckedModel, Core, IndexingCore, IndexVar, LetRef, VariableRef
+from gpusched_dsl.language.checked import (
+    CheckedLet,
+    CheckedModel,
+    Core,
+    IndexingCore,
+    IndexRef,
+    IndexVar,
+    LetRef,
+    VariableRef,
+)
 from gpusched_dsl.language.checked_policy import CheckedRule
 from gpusched_dsl.language.checked_slots import CheckedFix, CheckedLoads, CheckedSlots
 from gpusched_dsl.language.checking import ExpressionChecker, Scope
@@ -46,11 +55,20 @@ def check_lines(decisions: Decisions, rules: Mapping[str, tree.PolicyRule], diag
                 else "say in the placement which index is the slot"
             )
             _report(diagnostics, rule.span, message, "does not go with this model", help, placement)
+    choose = rules.get("choose")
+    if slotted and choose is not None and any(r.words[0].text == "cheapest_block" for r in _placed(rules)):
+        for key in choose.keys[1:] or [k for k in choose.keys if k.descending]:
+            message = "`cheapest_block` adds up one key over slots, least first"
+            _report(diagnostics, key.span, message, "one key, not descending", "leave this out")
     missing = [v for v in ("choose", "occupies") if v not in rules]
     if slotted and "order" in rules and missing:
         help = "such as `choose k in Nodes, h in Slots by price[h];`, `occupies slots_needed[j];`"
         span = rules["order"].span
         _report(diagnostics, span, f"a policy for slots has a line {listed(missing, ' and a line ')}", "missing", help)
+
+
+def _placed(rules: Mapping[str, tree.PolicyRule]) -> tuple[tree.Rule, ...]:
+    return rules["place"].rules if "place" in rules else ()
 
 
 class SlotLines:
@@ -80,7 +98,8 @@ class SlotLines:
         """`reserve` and `serve`."""
         indexing, scope = self.checker.indexing(rule.indexing)
         assert rule.value is not None
-        load = self.checker.number(rule.value, scope)
+        variable = None if rule.target is None else self.model.variables.get(rule.target.text)
+        load = self.checker.number(rule.value, scope, unit=None if variable is None else variable.type.unit)
         if indexing is None or load is None or not self.checker.data_only(load, f"the load of `{rule.verb}`"):
             return
         if rule.target is not None and not self._has_indices(rule.target, indexing):
@@ -93,6 +112,8 @@ class SlotLines:
         node, slot = self.decisions.node, slot_of(self.decisions)
         assert node is not None
         assert slot is not None
+        if not self._apart(indexing, by_name[node.name], by_name[slot.name], load, named):
+            return
         target = None if rule.target is None else rule.target.text
         self.loads[rule.verb] = CheckedLoads(
             rule.span, indexing, service, by_name[node.name], by_name[slot.name], load, named, target
@@ -158,6 +179,23 @@ class SlotLines:
         first, *modifiers = rule.words
         return CheckedRule(first.text, rule.span, tuple(w.text for w in modifiers), tuple(found))
 
+    def _apart(self, indexing: IndexingCore, node: IndexVar, slot: IndexVar, load: Core, rule: CheckedRule) -> bool:
+        """Whether loads are the same for all nodes, what nodes take is the same in all slots, and so are conditions."""
+        parts = [(load, node, "a load is the same for all nodes")]
+        parts += [(core, slot, f"what `{rule.text}` takes is the same in all slots") for core in rule.arguments]
+        if rule.text == "pools":
+            parts.append((rule.arguments[1], node, "the bound of a service is the same on all nodes"))
+        for core, index, message in parts:
+            if index in _read(core):
+                self._wrong(core.span, message, f"depends on `{index.name}`", "state it by the other indices")
+                return False
+        for condition in indexing.conditions:
+            if {node, slot} <= _read(condition):
+                message = "a condition here is about nodes or about slots"
+                self._wrong(condition.span, message, "about both", "state it in two")
+                return False
+        return True
+
     def _service(self, rule: tree.PolicyRule, indexing: IndexingCore) -> IndexVar | None:
         """The index that is neither node nor slot."""
         node, slot = self.decisions.node, slot_of(self.decisions)
@@ -199,6 +237,11 @@ class SlotLines:
 
     def _wrong(self, span: Span, message: str, label: str, help: str, code: str = "GSM1640") -> None:
         _report(self.checker.diagnostics, span, message, label, help, code=code)
+
+
+def _read(core: Core) -> set[IndexVar]:
+    """The indices that occur in an expression."""
+    return {part.variable for part in walk(core) if isinstance(part, IndexRef)}
 
 
 def _variables(core: Core, lets: Mapping[str, CheckedLet], seen: frozenset[str] = frozenset()) -> Iterator[VariableRef]:

@@ -1,0 +1,68 @@
+"""Which nodes nothing in the lines of a policy tells apart: those of equal values in all parameters that it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from gpusched_dsl.compiling.store import Store
+from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.language.checked import CheckedModel, Core, IndexRef, IndexVar, LetRef, ParamRef
+from gpusched_dsl.language.checking.walk import Part, children
+from gpusched_dsl.policies.workload import Ints
+
+MOST_DEPTH = 50  # of `let`s in `let`s
+
+
+def read_of_nodes(parts: Iterable[tuple[Part, IndexVar]], model: CheckedModel) -> frozenset[str] | None:
+    """The parameters `p[k]` through which alone some expressions depend on their node k; None if one does otherwise."""
+    found: set[str] = set()
+    for part, node in parts:
+        if not _read(part, node, model, found, 0):
+            return None
+    return frozenset(found)
+
+
+def _read(part: Part, node: IndexVar, model: CheckedModel, found: set[str], depth: int) -> bool:
+    if isinstance(part, IndexRef):
+        return part.variable is not node
+    if isinstance(part, ParamRef) and len(part.subscripts) == 1 and _is(part.subscripts[0], node):
+        found.add(part.name)
+        return True
+    if isinstance(part, LetRef) and any(_is(s, node) for s in part.subscripts):
+        let = model.lets[part.name]
+        if depth > MOST_DEPTH:
+            return False
+        for subscript, variable in zip(part.subscripts, let.indexing.variables, strict=True):
+            if not _is(subscript, node):
+                if not _read(subscript, node, model, found, depth):
+                    return False
+            elif any(
+                not _read(inner, variable, model, found, depth + 1) for inner in (let.value, *let.indexing.conditions)
+            ):
+                return False
+        return True
+    return all(_read(inner, node, model, found, depth) for inner in children(part))
+
+
+def _is(core: Core, node: IndexVar) -> bool:
+    return isinstance(core, IndexRef) and core.variable is node
+
+
+def classes_of(nodes: Codes, read: frozenset[str] | None, store: Store, marks: Iterable[Codes] = ()) -> Ints:
+    """The class of every node, numbered by the first node of each; `marks` tell nodes apart as parameters do."""
+    if read is None:
+        return np.arange(len(nodes), dtype=np.int64)
+    columns = [np.asarray(m, dtype=np.int64) for m in marks]
+    for name in sorted(read):
+        param = store.params[name]
+        place = param.domain.locate((nodes,))
+        _, which = np.unique(param.values[np.maximum(place, 0)], return_inverse=True)
+        columns.append(np.where(place >= 0, which.reshape(-1), -1))
+    if not columns:
+        return np.zeros(len(nodes), dtype=np.int64)
+    _, first, which = np.unique(np.stack(columns, axis=1), axis=0, return_index=True, return_inverse=True)
+    number = np.empty(len(first), dtype=np.int64)
+    number[np.argsort(first)] = np.arange(len(first))
+    return number[which.reshape(-1)]

@@ -1,0 +1,157 @@
+"""A policy for slots run on a built instance: values of the families of variables that its plan is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gpusched_dsl.compiling.evaluate import Evaluator
+from gpusched_dsl.compiling.fixing import Given
+from gpusched_dsl.compiling.frames import Frame, Mask
+from gpusched_dsl.compiling.limits import Limits
+from gpusched_dsl.compiling.store import Columns, Store
+from gpusched_dsl.ir.domains import Codes, Tuples
+from gpusched_dsl.language.checked import CheckedVariable, IndexRef
+from gpusched_dsl.language.checked_policy import CheckedPolicy
+from gpusched_dsl.language.checked_slots import CheckedFix, CheckedLoads
+from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.policies.kernels.slotted_cluster import Plan
+from gpusched_dsl.policies.slotted.planning import Planned, make_plan
+from gpusched_dsl.policies.slotted.reading import Instance, read_instance
+from gpusched_dsl.policies.slotted.rules import placing_of
+
+
+@dataclass(frozen=True, eq=False)
+class SlottedPlan:
+    """`values` fix the families of variables that the policy decides.
+
+    `statistics` count what went wrong: jobs that were not started or end after the last slot, values that the model
+    has no variable for (a job that trains when it must have ended), loads above what nodes take, slots whose serving
+    nodes may not be the cheapest.
+    """
+
+    values: Mapping[str, Given]
+    statistics: Mapping[str, float]
+    stopped: bool = False
+
+
+def has_slots(policy: CheckedPolicy) -> bool:
+    """Whether a policy is one for slots."""
+    return policy.slots is not None
+
+
+def run_slotted(
+    policy: CheckedPolicy,
+    store: Store,
+    limits: Limits,
+    seed: int = 0,
+    initial: Mapping[str, Given] | None = None,
+    stop: Callable[[], bool] | None = None,
+) -> SlottedPlan:
+    """The plan of a policy with `occupies`. Nothing is drawn and nothing kept: `seed` and `initial` do nothing.
+
+    Raises DiagnosticError as evaluation does, and where the placement does not say what is needed (GSM3016).
+    """
+    assert policy.slots is not None
+    instance = read_instance(policy, store, limits)
+    planned = make_plan(instance.cluster, instance.guard, instance.serving, placing_of(policy.place), stop)
+    found = _Values(policy, store, limits)
+    found.add(*_of_jobs(policy, instance, planned.plan))
+    if policy.slots.serve is not None:
+        found.add(*_of_services(policy, policy.slots.serve, instance, planned.plan))
+    for fix in policy.slots.fixes:
+        found.fix(fix)
+    return SlottedPlan(found.values, _statistics(instance, planned, found), not planned.whole)
+
+
+def _of_jobs(policy: CheckedPolicy, instance: Instance, plan: Plan) -> tuple[str, Given]:
+    """The family of the placement: 1 where a job is on a node in a slot."""
+    placement = policy.model.placement
+    assert placement is not None
+    roles = {item.role: item.value.variable for item in placement.items if isinstance(item.value, IndexRef)}
+    node, slot = np.nonzero(plan.job >= 0)
+    columns = {
+        roles["job"]: instance.jobs[plan.job[node, slot]],
+        roles["node"]: instance.nodes[node],
+        roles["slot"]: instance.slots[slot],
+    }
+    others = [index for index in placement.indices if index not in columns]
+    if others:
+        message = f"policies for slots cannot decide on `{others[0].name}`"
+        help = "state a placement of a job, a node and a slot alone"
+        raise DiagnosticError([Diagnostic("GSM3016", message, others[0].span, "one more index", help=help)])
+    return placement.variable, Given(tuple(columns[i] for i in placement.indices), np.ones(len(node)))
+
+
+def _of_services(policy: CheckedPolicy, loads: CheckedLoads, instance: Instance, plan: Plan) -> tuple[str, Given]:
+    """The family that `serve` names: what each node serves of each load."""
+    assert loads.variable is not None
+    service, node, slot = np.nonzero(plan.share)
+    columns = {
+        loads.service: instance.services[service],
+        loads.node: instance.nodes[node],
+        loads.slot: instance.slots[slot],
+    }
+    return loads.variable, Given(tuple(columns[v] for v in loads.indexing.variables), plan.share[service, node, slot])
+
+
+def _statistics(instance: Instance, planned: Planned, found: _Values) -> dict[str, float]:
+    plan, cluster = planned.plan, instance.cluster
+    return {
+        "jobs_not_started": float((plan.node < 0).sum()),
+        "jobs_beyond_the_last_slot": float(((plan.node >= 0) & (plan.last >= plan.job.shape[1])).sum()),
+        "values_without_variable": float(found.outside),
+        "slots_of_excess_load": float((plan.excess > 0).any(axis=0).sum()),
+        "slots_not_proven_cheapest": float(planned.unproven),
+        "node_classes": float(cluster.length.shape[1]),
+    }
+
+
+class _Values:
+    """Values of families, gathered one after the other; each expression reads those before it."""
+
+    def __init__(self, policy: CheckedPolicy, store: Store, limits: Limits) -> None:
+        self.model = policy.model
+        self.store = replace(store, variables={}, point=np.zeros(0))
+        self.ev = Evaluator(policy.model, self.store, limits)
+        self.values: dict[str, Given] = {}
+        self.outside = 0
+
+    def add(self, name: str, given: Given) -> None:
+        """Take what the family has, count what it has not, and let expressions read all of it."""
+        variable = self.model.variables[name]
+        inside = self._inside(variable, given.codes)
+        self.outside += int((~inside).sum())
+        self.values[name] = Given(tuple(c[inside] for c in given.codes), given.values[inside])
+        components = tuple(self.store.component(v.type) for v in variable.indexing.variables)
+        indexed = self.ev.index_domain(variable.indexing, variable.span, conditions=False)
+        assert self.store.point is not None
+        self.store.variables[name] = Columns(Tuples(components, given.codes), len(self.store.point), indexed)
+        self.store.point = np.concatenate([self.store.point, given.values])
+
+    def fix(self, fix: CheckedFix) -> None:
+        """The values of an expression over the index list of the line."""
+        domain = self.ev.index_domain(fix.indexing, fix.span)
+        frame = self.ev.domain_frame(fix.indexing, domain)
+        values = np.broadcast_to(self.ev.numbers(fix.value, frame), (frame.size,))
+        used = np.flatnonzero(values)
+        self.add(fix.variable, Given(tuple(c[used] for c in domain.columns()), values[used].astype(np.float64)))
+
+    def _inside(self, variable: CheckedVariable, columns: tuple[Codes, ...]) -> Mask:
+        """Which index tuples the declaration of a family has."""
+        indexing = variable.indexing
+        size = len(columns[0]) if columns else 0
+        rows = np.arange(size)
+        frame = Frame(size, dict(zip(indexing.variables, columns, strict=True)))
+        for iterator in indexing.iterators:
+            codes = [frame.columns[v] for v in iterator.variables]
+            kept = np.flatnonzero(self.ev.contains(iterator.domain, codes, frame))
+            rows, frame = rows[kept], frame.take(kept)
+        for condition in indexing.conditions:
+            kept = np.flatnonzero(self.ev.mask(condition, frame))
+            rows, frame = rows[kept], frame.take(kept)
+        found = np.zeros(size, dtype=np.bool_)
+        found[rows] = True
+        return found
