@@ -70,10 +70,17 @@ def violations(work: Workload, plan: Schedule) -> list[str]:
 
     for r in range(work.needs.shape[1]):
         taken = np.bincount(node, weights=work.needs[way, r], minlength=nodes)
-        room = np.where(plan.kind != NONE, work.room[kind, r], np.inf)
-        hold(taken <= room + _SLACK * np.abs(room), f"nodes without enough of capacity {r}")
-        rest = np.where(np.isfinite(room), room - taken, plan.left[:, r])
-        hold(np.abs(plan.left[:, r] - rest) <= _SLACK * (1 + np.abs(rest)), f"nodes with wrong rest of capacity {r}")
+        room = work.room[kind, r]
+        hold(
+            taken <= np.where(plan.kind != NONE, room + _SLACK * np.abs(room), 0.0),
+            f"nodes without enough of capacity {r}",
+        )
+        open_ = plan.kind != NONE
+        rest = room[open_] - taken[open_]
+        hold(np.isinf(plan.left[~open_, r]), f"closed nodes with capacity {r}")
+        hold(
+            np.abs(plan.left[open_, r] - rest) <= _SLACK * (1 + np.abs(rest)), f"nodes with wrong rest of capacity {r}"
+        )
     assert len(plan.way) == jobs
     return found
 

@@ -212,7 +212,7 @@ def place_job(
     units, family, way_at, size = work.units, work.family, work.way_at, work.size
     needs, room, parts = work.needs, work.room, work.parts
     limit = instructions.node_list if drawing else 1
-    w, position, at = first, first_way[j], low
+    w, position, listing, at = first, first_way[j], NONE, low
     while at < high:
         code = place[at]
         at += 1
@@ -221,6 +221,10 @@ def place_job(
         if code == WAIT:
             return STOPPED
         if code == NEXT_CHOICE:
+            if listing == NONE:
+                listing, position = at, first_way[j]
+            elif at < listing:
+                continue  # a later one goes through the list, with the other rules before it
             while position < first_way[j + 1] and ranked[position] == first:
                 position += 1
             if position < first_way[j + 1] and ranked[position] != NONE and anything_left(look, scratch):
@@ -228,11 +232,11 @@ def place_job(
                 position += 1
                 at = low
             else:
-                w = first
+                w, listing = first, NONE
             continue
         counts[FOUND] = 0
         if code in (BEST_SUBOPTIMAL, FIRST_SUBOPTIMAL):
-            if w != first:
+            if listing != NONE:
                 continue  # the nodes are those that were looked at before
             way = suboptimal(
                 nodes[: counts[OPEN]], look.ways_at, look.ways, instructions.choose_rank, instructions.otherwise_rank,
