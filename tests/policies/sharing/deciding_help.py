@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from gpusched_dsl.compiling.fixing import Given
@@ -13,7 +14,7 @@ from gpusched_dsl.compiling.store import Store
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.diagnostics import Diagnostics
 from gpusched_dsl.language.outlines.policies import check_policy
-from gpusched_dsl.language.scenarios.scenario import check_scenario
+from gpusched_dsl.language.scenarios.scenario import CheckedScenario, check_scenario
 from gpusched_dsl.language.workspace import Workspace, load_workspace, workspace_from_text
 from gpusched_dsl.policies.deciding import decide
 from gpusched_dsl.policies.stages import with_stages
@@ -54,16 +55,25 @@ def labelled(case: Case, values: Mapping[str, Given]) -> dict[str, tuple]:
     }
 
 
-def case_of(policy: str, scenario: str, source: Path | str = ORACLES, **options: str) -> Case:
-    """The policy checked against the scenario's model, and the scenario's data, from a file or a text."""
+@lru_cache(maxsize=16)
+def built(scenario: str, source: Path | str) -> tuple[Workspace, CheckedScenario, Store]:
+    """The scenario of a file or a text, with its data; kept, so that policies can share it."""
     found = Diagnostics()
-    workspace: Workspace
-    workspace = load_workspace(source, found) if isinstance(source, Path) else workspace_from_text(source, "text", found, MODELS)
-    checked = check_scenario(workspace, scenario, options, found)
+    if isinstance(source, Path):
+        workspace = load_workspace(source, found)
+    else:
+        workspace = workspace_from_text(source, "text", found, MODELS)
+    checked = check_scenario(workspace, scenario, {}, found)
     found.raise_if_errors()
     assert checked is not None
+    return workspace, checked, build_instance(checked, folder=MODELS).store
+
+
+def case_of(policy: str, scenario: str, source: Path | str = ORACLES) -> Case:
+    """The policy checked against the scenario's model, and the scenario's data."""
+    workspace, checked, store = built(scenario, source)
+    found = Diagnostics()
     rules = check_policy(workspace, workspace.policies[policy], found, checked.model)
     found.raise_if_errors()
     assert rules is not None
-    store = build_instance(checked, folder=MODELS).store
     return Case(rules, with_stages(rules, store, LIMITS))

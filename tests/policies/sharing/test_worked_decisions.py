@@ -13,7 +13,7 @@ from gpusched_dsl.policies.instructions import instructions_of
 from gpusched_dsl.policies.workload import NEVER
 
 
-def value(case, name: str) -> np.ndarray:  # noqa: ANN001
+def value(case, name: str) -> np.ndarray:
     """A `let` of a policy for every job."""
     let = case.policy.lets[name]
     ev = Evaluator(case.policy.model, case.store, LIMITS)
@@ -22,7 +22,7 @@ def value(case, name: str) -> np.ndarray:  # noqa: ANN001
     return ev.numbers(let.value, frame)
 
 
-def ranked(case) -> list[list[tuple]]:  # noqa: ANN001
+def ranked(case) -> list[list[tuple]]:
     """For each job the ways by `choose`: kind, GPUs, twentieths."""
     cluster = cluster_of(case.policy.model, case.store, LIMITS)
     read = instructions_of(case.policy, cluster, case.store, LIMITS)
