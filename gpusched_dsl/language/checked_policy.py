@@ -83,7 +83,8 @@ class PolicyLine:
 class CheckedPolicy:
     """The lines of a policy after inheritance. `model` has the policy's own `let`s beside its own.
 
-    Jobs are bound by `order` (the name of the placement's job index); `choose` and `otherwise` see it.
+    Jobs are bound by `order` (the name of the placement's job index); `choose` and `otherwise` see it. A policy that
+    has neither, since only nodes are left to choose, has a `choose` that binds nothing: any way will do.
     `lines` tells of each line where it comes from, by its words: `order`, `randomise place`, `let pressure`.
     """
 

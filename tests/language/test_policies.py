@@ -208,7 +208,9 @@ def test_the_type_of_a_node_may_be_a_name_of_its_own() -> None:
 
 
 def test_without_choices_order_and_place_are_enough() -> None:
-    assert checked("", "Alone").choose is None
+    choose = checked("", "Alone").choose
+    assert choose is not None
+    assert (choose.indexing.iterators, choose.keys) == ((), ())
 
 
 # --- the time of the decision ----------------------------------------------------------------------------------------

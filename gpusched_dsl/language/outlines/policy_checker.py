@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from gpusched_dsl.language import tree
-from gpusched_dsl.language.checked import CheckedLet, CheckedModel, CheckedParam
+from gpusched_dsl.language.checked import CheckedLet, CheckedModel, CheckedParam, IndexingCore
 from gpusched_dsl.language.checked_policy import CheckedPolicy, CheckedRanking, CheckedRule
 from gpusched_dsl.language.checked_stage import CheckedStage
 from gpusched_dsl.language.checking import ExpressionChecker, Scope, Symbols
@@ -80,6 +80,9 @@ class PolicyChecker:
             self.verbs[rule.verb](rule)
         if "order" not in self.found:
             return None
+        if not {"choose", "otherwise"} & lines.rules.keys() and self.decisions is not None:
+            # Nothing but nodes is left open: a job has one way on each, and all of them are listed.
+            self.found["choose"] = CheckedRanking(policy.name.span, IndexingCore(), ())
         return CheckedPolicy(
             name=policy.name.text,
             span=policy.name.span,

@@ -48,7 +48,7 @@ def steps_of(policy: CheckedPolicy) -> Iterator[Step]:
         yield f"Make a plan by the steps below without drawing, then {count} more with it, and {best}", [], "repeat"
     yield f"Put the jobs in a queue, {_ranked(policy.order)}", [], "order"
     yield from _swaps(policy)
-    if policy.choose is not None:
+    if policy.choose is not None and policy.choose.indexing.iterators:
         yield f"For each job in turn, list the ways to run it, {_ranked(policy.choose)}", [], "choose"
     if policy.otherwise is not None:
         yield f"If that lists none, list {_ranked(policy.otherwise)}", [], "otherwise"
