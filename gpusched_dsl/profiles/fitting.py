@@ -54,6 +54,7 @@ class Fitted:
     type: Ints
     fits: Ints
     predicted: dict[str, Floats]
+    group: str = BY_JOB
 
     @property
     def tried(self) -> Mask:
@@ -104,7 +105,7 @@ def fit_profile(profile: Profile, settings: Settings, diagnostics: Diagnostics) 
             )  # fmt: skip
     if not any(p.target == TIME for p in predictors):
         return None
-    return _filled(profile, tuple(predictors), diagnostics)
+    return _filled(profile, tuple(predictors), settings.group, diagnostics)
 
 
 def _groups(profile: Profile, settings: Settings, diagnostics: Diagnostics) -> Ints | None:
@@ -141,7 +142,7 @@ def _tried(profile: Profile) -> Mask:
     return tried
 
 
-def _filled(profile: Profile, predictors: tuple[Predictor, ...], diagnostics: Diagnostics) -> Fitted:
+def _filled(profile: Profile, predictors: tuple[Predictor, ...], group: str, diagnostics: Diagnostics) -> Fitted:
     """Every pair that was not tried, job by job; those on GPU models without a measurement are left out."""
     tried = _tried(profile)
     seen = np.zeros((len(profile.jobs), len(profile.types)), dtype=np.bool_)
@@ -164,7 +165,7 @@ def _filled(profile: Profile, predictors: tuple[Predictor, ...], diagnostics: Di
             help="give the memory of the GPU models: `--gpus` names a table with `gpu_type` and `memory_mb`",
             severity=Severity.WARNING,
         )
-    return Fitted(profile, predictors, job, type_, fits, {t: rounded(values) for t, values in exact.items()})
+    return Fitted(profile, predictors, job, type_, fits, {t: rounded(values) for t, values in exact.items()}, group)
 
 
 def _tell_left_out(profile: Profile, types: Ints, diagnostics: Diagnostics) -> None:

@@ -26,7 +26,7 @@ def lines_of(fitted: Fitted) -> list[str]:
              f"{', '.join(f.name for f in profile.features) or 'nothing but the GPU model'}", ""]  # fmt: skip
     rows: list[tuple[str, ...]] = [HEADINGS]
     for p in fitted.predictors:
-        rows.append((p.target, p.learner, "new jobs", *_cells(p.new)))
+        rows.append((p.target, p.learner, f"new {fitted.group}s", *_cells(p.new)))
         if p.known is not None:
             rows.append(("", "", "known jobs", *_cells(p.known)))
         rows.append(("", "", "the mean", *_cells(p.mean)))
@@ -55,7 +55,7 @@ def document_of(fitted: Fitted) -> dict[str, Any]:
         "rows": len(profile.job), "fit": int((profile.fits == YES).sum()),
         "do_not_fit": int((profile.fits == NO).sum()), "zero_times": profile.zeros,
         "jobs": len(profile.jobs), "gpu_types": list(profile.types),
-        "features": [f.name for f in profile.features],
+        "features": [f.name for f in profile.features], "group": fitted.group,
         "predictors": [
             {"target": p.target, "learner": p.learner, "new_jobs": _errors(p.new),
              "known_jobs": None if p.known is None else _errors(p.known), "mean": _errors(p.mean)}
