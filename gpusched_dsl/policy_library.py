@@ -105,18 +105,31 @@ def policy_named(workspace: Workspace, name: str, model: CheckedModel) -> Checke
     return _checked(*held, model)
 
 
-def any_policy_named(workspace: Workspace | None, name: str) -> CheckedPolicy:
+def any_policy_named(workspace: Workspace | None, name: str, model: str | None = None) -> CheckedPolicy:
     """The policy of that name, of a text or else of the library, checked against the model that it names.
 
-    Raises DiagnosticError: GSM4016 there is none, else with all that is wrong in its text.
+    Raises DiagnosticError: GSM4016 there is none (for `model`), or several for different models; else with all that is
+    wrong in its text.
     """
+    own = () if workspace is None else (workspace,)
     files = (path for path, names in _library_files().items() if name in names)
-    for place in (*(() if workspace is None else (workspace,)), *map(library, files)):
-        if name in place.policies:
-            return _checked(place, place.policies[name], None)
-    known = sorted(policy_names(workspace or Workspace(None)))
-    help = did_you_mean(name, known) or "`gsdsl policies` lists them"
-    raise DiagnosticError([Diagnostic("GSM4016", f"there is no policy `{name}`", help=help)])
+    found = [
+        (place, policy)
+        for place in (*own, *map(library, files))
+        if (policy := place.policies.get(name)) is not None
+        and (model is None or policy_model(place, policy) in model_chain(place, model))
+    ]
+    if not found:
+        known = sorted(policy_names(workspace or Workspace(None)))
+        help = did_you_mean(name, known) or "`gsdsl policies` lists them"
+        which = f" for the model `{model}`" if model else ""
+        raise DiagnosticError([Diagnostic("GSM4016", f"there is no policy `{name}`{which}", help=help)])
+    models = list(dict.fromkeys(policy_model(*each) or "" for each in found))
+    if len(models) > 1 and found[0][0] is not workspace:
+        listed = ", ".join(f"`{each}`" for each in models)
+        help = f"say for which, as in `--model {models[0]}`, or name a file"
+        raise DiagnosticError([Diagnostic("GSM4016", f"`{name}` is a policy for several models: {listed}", help=help)])
+    return _checked(*found[0], None)
 
 
 def _checked(place: Workspace, policy: tree.Policy, model: CheckedModel | None) -> CheckedPolicy:

@@ -165,6 +165,7 @@ def _explain(parser: Parser) -> None:
     parser.add_argument("file", nargs="?", type=_place, metavar="FILE",
                         help=PROBLEM_HELP + "; may be left out with `--policy` for those of the library")
     parser.add_argument("--policy", metavar="NAME", help="tell in words what this policy does, instead")
+    parser.add_argument("--model", metavar="NAME", help="with `--policy`: the one for this model")
     _add_instance(parser)
     parser.add_argument("--backend", default="highs", metavar="NAME",
                         help="explain the problem as this backend gets it (default: highs)")

@@ -55,8 +55,10 @@ def explain_policy(options: argparse.Namespace, output: Output) -> int:
 def _policy(options: argparse.Namespace, output: Output) -> CheckedPolicy:
     """The policy for the scenario's model; without a scenario that it is for, against the model that it names."""
     if options.file is None:
-        return any_policy_named(None, options.policy)
+        return any_policy_named(None, options.policy, options.model)
     workspace = read_workspace(Path(options.file), options.allow_outside, output)
+    if options.model is not None:
+        return any_policy_named(workspace, options.policy, options.model)
     try:
         name = choose_scenario(workspace, options.scenario)
         scenario, _ = checked(workspace, name, read_settings(options.set))
@@ -64,4 +66,4 @@ def _policy(options: argparse.Namespace, output: Output) -> CheckedPolicy:
     except DiagnosticError as error:
         if options.scenario is not None or not {d.code for d in error.diagnostics} <= NO_SCENARIO:
             raise
-    return any_policy_named(workspace, options.policy)
+    return any_policy_named(workspace, options.policy, options.model)

@@ -312,7 +312,7 @@ def test_a_policy_in_words(gsdsl: Run, rented: Callable[..., Path], tmp_path: Pa
     assert (found["policy"], found["model"]) == ("Drawn", "CapacityPlanning")
     assert "\n".join(found["words"]) in done.out
     assert gsdsl("explain", rented(), "--policy", "Elsewhere").out.startswith("Elsewhere for Machines\n")
-    library = gsdsl("explain", "--policy", "Greedy")
+    library = gsdsl("explain", "--policy", "Greedy", "--model", "CapacityPlanning")
     assert library.code == 0
     assert library.out.startswith("Greedy for CapacityPlanning: ")
 
@@ -321,6 +321,8 @@ def test_a_policy_in_words(gsdsl: Run, rented: Callable[..., Path], tmp_path: Pa
     ("arguments", "code", "words"),
     [
         (["--policy", "LocalSerch"], "GSM4016", "did you mean `LocalSearch`?"),
+        (["--policy", "Greedy"], "GSM4016", "is a policy for several models: `CapacityPlanning`"),
+        (["--policy", "Greedy", "--model", "PriceAware"], "GSM4016", "no policy `Greedy` for the model `PriceAware`"),
         ([], "GSM6002", "the file to explain is missing"),
         (["rented.gsm", "--backend", "Greedy"], "GSM6002", "`--policy Greedy` tells what it does"),
         (["rented.gsm", "--policy", "Elsewhere", "--scenario", "Small"], "GSM4016", "for another model"),
