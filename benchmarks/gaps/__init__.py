@@ -1,0 +1,1 @@
+"""How far heuristics stay from the proved optimum."""
