@@ -25,10 +25,13 @@ from gpusched_dsl.language.checked import (
     Core,
     IndexingCore,
     IndexRef,
+    IndexVar,
     NamedSet,
     Numeric,
+    ParamRef,
     TextType,
 )
+from gpusched_dsl.language.checking.walk import Part, children
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
 from gpusched_dsl.language.units import DIMENSIONLESS, Unit, convertible, factor
 from gpusched_dsl.policies.workload import NONE, Floats, Ints, Workload
@@ -159,11 +162,11 @@ class _Reader:
         for iterator in variable.indexing.iterators:
             if place <= at < place + len(iterator.variables):
                 if isinstance(iterator.domain, NamedSet):
-                    return np.unique(self.store.sets[iterator.domain.name].columns()[at - place])
+                    return _distinct(self.store.sets[iterator.domain.name].columns()[at - place])
                 break
             place += len(iterator.variables)
         domain = self.ev.index_domain(variable.indexing, variable.span)
-        return np.unique(domain.columns()[at])
+        return _distinct(domain.columns()[at])
 
     def _family(self, node_at: int, nodes: Codes) -> tuple[Codes, ...]:
         """The index codes of the family's elements on some nodes."""
@@ -195,10 +198,10 @@ class _Reader:
         if not self.nodes_differ:
             place = np.searchsorted(nodes, columns[node_at])
             others = [c for at, c in enumerate(columns) if at != node_at]
-            numbers = [
-                self._numbers(i.value, self._frame(columns))
-                for i in self._quantities("uses", "lasts", "costs", "node_rate")
-            ]
+            told = [i.value for i in self._quantities("uses", "lasts", "costs", "node_rate")]
+            kept_apart = None if declared is None else declared.value
+            node = self.placement.indices[node_at]
+            numbers = [self._numbers(c, self._frame(columns)) for c in told if _tells_apart(c, node, kept_apart)]
             np.add.at(signature, place, _hashes(others, numbers))
         table = np.stack((np.broadcast_to(label, nodes.shape).astype(np.int64), signature.astype(np.int64)), axis=1)
         _, first, kind_of_node = np.unique(table, axis=0, return_index=True, return_inverse=True)
@@ -375,6 +378,24 @@ class _Reader:
 def _scale(source: Unit, target: Unit) -> float:
     """What numbers are multiplied by; 1 where a file has no units."""
     return float(factor(source, target)) if convertible(source, target) else 1.0
+
+
+def _distinct(codes: Codes) -> Codes:
+    """The codes that occur, sorted; by counting where they are small."""
+    if len(codes) and codes.min() >= 0 and codes.max() < 4 * len(codes):
+        return np.flatnonzero(np.bincount(codes))
+    return np.unique(codes)
+
+
+def _tells_apart(part: Part, node: IndexVar, label: Core | None) -> bool:
+    """Whether a value can differ between nodes of one type: whether it reads the node otherwise than for its type."""
+    if isinstance(part, IndexRef):
+        return part.variable is node
+    if isinstance(part, ParamRef) and isinstance(label, ParamRef) and part.name == label.name:
+        both = (*part.subscripts, *label.subscripts)
+        if all(isinstance(s, IndexRef) and s.variable is node for s in both):
+            return False
+    return any(_tells_apart(inner, node, label) for inner in children(part))
 
 
 def _hashes(codes: Sequence[Codes], numbers: Sequence[Floats]) -> Codes:
