@@ -28,6 +28,7 @@ from gpusched_dsl.ir.domains import Tuples
 from gpusched_dsl.ir.problem import Floats, Problem
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.diagnostics import Diagnostic, Severity
+from gpusched_dsl.policies.compile_clock import CompileClock
 from gpusched_dsl.policies.deciding import Decision, decide
 from gpusched_dsl.reporting.points import OUTSIDE, codes_of, entries_of_point
 
@@ -76,7 +77,7 @@ def solve_by_policy(
         warnings.append(_not_kept(policy))
     store, limits = built.instance.store, built.permissions.limits()
     run = _Run(asked.time_limit, monitor)
-    with CtrlC(run.control):
+    with CtrlC(run.control), CompileClock() as compiling:
         decision = decide(policy, store, limits, asked.seed, running, run.stop, run.tell)
     completing = replace(asked, gap=0.0)
     if asked.time_limit is not None:
@@ -88,6 +89,12 @@ def solve_by_policy(
     if solved.status is Status.INFEASIBLE:
         warnings.append(_broken(policy, problem, solved.backend))
     ended_by = run.ended_by if decision.stopped else ""
+    seconds = {"compile_seconds": compiling.seconds, "judge_seconds": solved.solve_seconds}
+    decision = replace(
+        decision,
+        seconds=max(decision.seconds - compiling.seconds, 0.0),
+        statistics={**decision.statistics, **seconds, "price": decision.price},
+    )
     return _as_plan(built, policy, solved, decision, asked, ended_by), tuple(warnings)
 
 
@@ -177,9 +184,9 @@ def _as_plan(
         objectives=objectives,
         row_duals=None,
         reduced_costs=None,
-        solve_seconds=max(decision.seconds - decision.statistics.get("compile_seconds", 0.0), 0.0),
+        solve_seconds=decision.seconds,
         load_seconds=solved.load_seconds + solved.solve_seconds,
-        statistics={**decision.statistics, "price": decision.price, "judge_seconds": solved.solve_seconds},
+        statistics=dict(decision.statistics),
         session=None,
         size=full_size(folded.quotient) if folded is not None else None,
     )

@@ -11,7 +11,7 @@ from gpusched_dsl.building import build
 from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.arguments import UsageError
 from gpusched_dsl.cli.instance import open_scenario, permissions
-from gpusched_dsl.cli.kernels import announce_compiling, kept_kernels, tell_compiled
+from gpusched_dsl.cli.kernels import announce_compiling, tell_compiled
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.progress import watching
 from gpusched_dsl.ir.answer import Status
@@ -56,7 +56,6 @@ def run(options: argparse.Namespace, output: Output) -> int:
     asked = SolveOptions(options.time_limit, options.gap, options.threads)
     if policies:
         announce_compiling(output)
-    kept = kept_kernels() if policies else 0
     with watching(output, show=output.shows_progress) as watch:
         found = compare(
             built,
@@ -69,8 +68,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
             monitor=watch,
             begin=watch.begin,
         )
-    if policies:
-        tell_compiled({"compile_seconds": sum(row.compile_seconds for row in found.rows)}, kept, output)
+    tell_compiled(sum(row.compile_seconds for row in found.rows), output)
     _show(found, methods, output)
     _write(found, options, output)
     return _exit_code(found)

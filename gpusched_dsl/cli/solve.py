@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.arguments import UsageError
 from gpusched_dsl.cli.instance import Opened, open_instance
-from gpusched_dsl.cli.kernels import announce_compiling, kept_kernels, tell_compiled
+from gpusched_dsl.cli.kernels import announce_compiling, tell_compiled
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.progress import Watch, watching
 from gpusched_dsl.cli.show import show_result
@@ -141,9 +141,8 @@ def _planned_start(
     assert opened.built is not None
     watch.begin(f"{policy.name} for a start")
     announce_compiling(output)
-    kept = kept_kernels()
     start, plan, told = start_by_policy(opened.built, policy, judge, replace(options, extra={}), watch)
-    tell_compiled(plan.statistics, kept, output)
+    tell_compiled(plan.statistics["compile_seconds"], output)
     output.report(told)
     watch.begin("")
     return start
@@ -164,9 +163,8 @@ def _planned(
 
     assert opened.built is not None
     announce_compiling(output)
-    kept = kept_kernels()
     solved, told = solve_by_policy(opened.built, policy, judge, options, start, watch)
-    tell_compiled(solved.statistics, kept, output)
+    tell_compiled(solved.statistics["compile_seconds"], output)
     if bound and not watch.stop_requested:
         watch.begin(f"bound by {judge.name}")
         solved = with_bound(opened.built, solved, judge, options, watch)

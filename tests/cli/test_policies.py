@@ -238,17 +238,42 @@ def test_how_far_a_policy_is(capsys: pytest.CaptureFixture[str]) -> None:
     assert watch.line().startswith("solving   ")
 
 
-def test_compiling_is_told_once(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    from gpusched_dsl.cli import kernels
+def test_compiling_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
+    from gpusched_dsl.cli.kernels import tell_compiled
     from gpusched_dsl.cli.output import Output
 
-    monkeypatch.setattr(kernels, "kept_kernels", lambda: 7)
-    output = Output()
-    kernels.tell_compiled({"compile_seconds": 4.2}, 0, output)
+    tell_compiled(4.2, Output())
     assert capsys.readouterr().err == "compiled the heuristic kernels in 4.20 s; later runs take them from the cache\n"
-    kernels.tell_compiled({"compile_seconds": 4.2}, 7, output)  # read from the cache, slowly
-    kernels.tell_compiled({"compile_seconds": 0.2}, 0, output)
+    tell_compiled(0.2, Output())
+    tell_compiled(0.0, Output())
     assert capsys.readouterr().err == ""
+
+
+COMPILED = """
+import time
+from gpusched_dsl.policies.compile_clock import CompileClock
+import numba
+
+def add(a, b):
+    return a + b
+
+kernel = numba.njit(add)
+with CompileClock() as first:
+    began = time.perf_counter()
+    kernel(1, 2)
+    took = time.perf_counter() - began
+with CompileClock() as again:
+    kernel(3, 4)
+assert 0 < first.seconds <= took, (first.seconds, took)
+assert again.seconds == 0.0
+kernel(1.0, 2.0)
+assert again.seconds == 0.0  # what comes after is not counted
+"""
+
+
+def test_only_compiling_counts(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", COMPILED], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 # --- telling ---------------------------------------------------------------------------------------------------------
