@@ -71,6 +71,8 @@ def test_queues_are_those_worked_out(scenario: str, policy: str, queues: str, av
 def test_a_job_that_fits_nowhere_is_in_no_queue() -> None:
     case = case_of("", "NotAllFit", "TimeFIFO")
     assert all("F" not in queue for queue in case.queues().values())
+    assert case.priced().statistics["unplaced"] == 1
+    assert case_of("", "TimeAgainstEfficiency", "TimeFIFO").priced().statistics["unplaced"] == 0
 
 
 def test_least_values_over_all_sixteen_allocations() -> None:
