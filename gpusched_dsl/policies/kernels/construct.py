@@ -198,13 +198,14 @@ def first_choice(
 
 
 @compiled
-def place_job(
-    work: Workload, look: Lookups, instructions: Instructions, scratch: Scratch, plan: Schedule, j: int, first: int,
-    low: int, high: int, drawing: bool, rng: np.random.Generator,
+def place_jobs(
+    work: Workload, look: Lookups, instructions: Instructions, scratch: Scratch, plan: Schedule, queue: Ints,
+    given: int, low: int, high: int, drawing: bool, rng: np.random.Generator,
 ) -> int:  # fmt: skip
-    """Try the rules `low` to `high - 1` of the policy, in the way `first` unless a rule seeks its own.
+    """Place the jobs of the queue that do not run, one after the other, by the rules `low` to `high - 1`.
 
-    Gives PLACED, UNPLACED, or STOPPED if the queue stops at this job.
+    Each in its first choice, or in the way `given`, unless a rule seeks its own. Gives what became of the last job:
+    PLACED, UNPLACED, or STOPPED if the queue stops at it.
     """
     place, ranked, first_way = instructions.place, instructions.ranked, work.first_way
     nodes, kinds, heads, counts, found = scratch.nodes, scratch.kinds, scratch.heads, scratch.counts, scratch.found
@@ -212,104 +213,123 @@ def place_job(
     units, family, way_at, size = work.units, work.family, work.way_at, work.size
     needs, room, parts = work.needs, work.room, work.parts
     limit = instructions.node_list if drawing else 1
-    w, position, listing, at = first, first_way[j], NONE, low
-    while at < high:
-        code = place[at]
-        at += 1
-        if code == POSTPONE:
-            return UNPLACED
-        if code == WAIT:
-            return STOPPED
-        if code == NEXT_CHOICE:
-            if listing == NONE:
-                listing, position = at, first_way[j]
-            elif at < listing:
-                continue  # a later one goes through the list, with the other rules before it
-            while position < first_way[j + 1] and ranked[position] == first:
-                position += 1
-            if position < first_way[j + 1] and ranked[position] != NONE and anything_left(look, scratch):
-                w = ranked[position]
-                position += 1
-                at = low
-            else:
-                w, listing = first, NONE
+    preferred, way_list, way_odds = instructions.preferred, instructions.way_list, instructions.way_odds
+    there_at, there, rented, way_kind = look.there_at, look.there, look.rented, work.kind
+    ways_at, ways, largest_first = look.ways_at, look.ways, look.largest_first
+    choose_rank, otherwise_rank, stock = instructions.choose_rank, instructions.otherwise_rank, work.stock
+    node_kind, opened = work.node_kind, plan.opened
+    outcome = UNPLACED
+    for j in queue:
+        if plan.node[j] != NONE:
             continue
-        counts[FOUND] = 0
-        if code in (BEST_SUBOPTIMAL, FIRST_SUBOPTIMAL):
-            if listing != NONE:
-                continue  # the nodes are those that were looked at before
-            way = suboptimal(
-                nodes[: counts[OPEN]], look.ways_at, look.ways, instructions.choose_rank, instructions.otherwise_rank,
-                size, units, parts, needs, room, kind, used, left, spare, counts, found, j, code == FIRST_SUBOPTIMAL,
-            )  # fmt: skip
-            if way == NONE:
+        outcome = UNPLACED
+        first = given
+        if given == NONE:
+            first = first_choice(first_way, ranked, preferred, way_list, way_odds, j, drawing, rng)
+        w, position, listing, at = first, first_way[j], NONE, low
+        while at < high:
+            code = place[at]
+            at += 1
+            if code == POSTPONE:
+                break
+            if code == WAIT:
+                return STOPPED
+            if code == NEXT_CHOICE:
+                if listing == NONE:
+                    listing, position = at, first_way[j]
+                elif at < listing:
+                    continue  # a later one goes through the list, with the other rules before it
+                while position < first_way[j + 1] and ranked[position] == first:
+                    position += 1
+                if (
+                    position < first_way[j + 1]
+                    and ranked[position] != NONE
+                    and anything_left(counts, rented, heads, there_at)
+                ):
+                    w = ranked[position]
+                    position += 1
+                    at = low
+                else:
+                    w, listing = first, NONE
                 continue
-        elif w == NONE:
-            continue
-        else:
-            way = NONE
-            if code in (BEST_FIT, FIRST_FIT):
-                first_only = code == FIRST_FIT and limit == 1
-                fit(
-                    nodes[: counts[OPEN]], family, way_at, units, parts, needs, room, kind, used, left, spare, counts,
-                    found, j, family[work.kind[w]], size[w], first_only,
-                    limit,
+            counts[FOUND] = 0
+            if code in (BEST_SUBOPTIMAL, FIRST_SUBOPTIMAL):
+                if listing != NONE or counts[OPEN] == 0:
+                    continue  # while ways are listed, the nodes are those that were looked at before
+                way = suboptimal(
+                    nodes[: counts[OPEN]], ways_at, ways, choose_rank, otherwise_rank, size, units, parts, needs,
+                    room, kind, used, left, spare, counts, found, j, code == FIRST_SUBOPTIMAL,
                 )  # fmt: skip
-                follows = at < len(place) and place[at] == NEW_NODE
-                if follows and 0 < counts[FOUND] < limit and found[0, 2] == NONE:
+                if way == NONE:
+                    continue
+            elif w == NONE:
+                continue
+            else:
+                way = NONE
+                if code in (BEST_FIT, FIRST_FIT) and counts[OPEN] > 0:
+                    first_only = code == FIRST_FIT and limit == 1
+                    fit(
+                        nodes[: counts[OPEN]], family, way_at, units, parts, needs, room, kind, used, left, spare,
+                        counts, found, j, family[way_kind[w]], size[w], first_only, limit,
+                    )  # fmt: skip
+                    follows = at < len(place) and place[at] == NEW_NODE
+                    if follows and 0 < counts[FOUND] < limit and found[0, 2] == NONE:
+                        empty_there(
+                            there_at, there, heads, jobs, family, way_at, units, parts, needs, room, counts,
+                            found, j, family[way_kind[w]], size[w], limit,
+                        )  # fmt: skip
+                elif code == NEW_NODE and len(there) > 0:
                     empty_there(
-                        look.there_at, look.there, heads, jobs, family, way_at, units, parts, needs, room, counts,
-                        found, j, family[work.kind[w]], size[w], limit,
+                        there_at, there, heads, jobs, family, way_at, units, parts, needs, room, counts, found,
+                        j, family[way_kind[w]], size[w], limit,
                     )  # fmt: skip
-            elif code == NEW_NODE:
-                empty_there(
-                    look.there_at, look.there, heads, jobs, family, way_at, units, parts, needs, room, counts, found,
-                    j, family[work.kind[w]], size[w], limit,
-                )  # fmt: skip
-            elif next_there(look.there_at, look.there, heads, jobs, work.kind[w]) != NONE and empty_holds(
-                units, parts, needs, room, work.kind[w], size[w], w
-            ):
-                found[0, 0], found[0, 1], found[0, 2] = 0, look.there[heads[work.kind[w]]], NONE
-                counts[FOUND] = 1
-            if counts[FOUND] == 0 and code in (NEW_NODE, NEW_NODE_EXCLUSIVE):
-                while counts[NEXT_RENTED] < len(look.rented) and jobs[look.rented[counts[NEXT_RENTED]]] > 0:
-                    counts[NEXT_RENTED] += 1
-                if counts[NEXT_RENTED] < len(look.rented):
-                    way = way_to_rent(
-                        look.largest_first, family, way_at, units, parts, needs, room, kinds, work.stock, j,
-                        work.kind[w], size[w], w, code == NEW_NODE_EXCLUSIVE,
-                    )  # fmt: skip
-                    if way != NONE:
-                        kinds[work.kind[way]] += 1
-                        found[0, 0], found[0, 1], found[0, 2] = 0, look.rented[counts[NEXT_RENTED]], NONE
-                        counts[FOUND] = 1
-        if counts[FOUND] == 0:
-            continue
-        chosen = 0
-        if counts[FOUND] > 1:
-            chosen = draw_node(found, counts[FOUND], parts, instructions.node_odds, rng)
-        n = found[chosen, 1]
-        if way == NONE:
-            way = way_at[j, kind[n], size[w]]
-        opens = jobs[n] == 0
-        put(work, plan, j, n, way, found[chosen, 2], counts[OPENED])
-        full = used[n] == units[kind[n]] and not has_part(spare, n)
-        if opens:
-            counts[OPENED] += 1
-            if code != NEW_NODE_EXCLUSIVE and not full:
-                list_node(nodes, counts, work.node_kind, plan.opened, n)
-        elif full:
-            unlist_node(nodes, counts, n)
-        return PLACED
-    return UNPLACED
+                elif (
+                    code == NEW_NODE_EXCLUSIVE
+                    and next_there(there_at, there, heads, jobs, way_kind[w]) != NONE
+                    and empty_holds(units, parts, needs, room, way_kind[w], size[w], w)
+                ):
+                    found[0, 0], found[0, 1], found[0, 2] = 0, there[heads[way_kind[w]]], NONE
+                    counts[FOUND] = 1
+                if counts[FOUND] == 0 and code in (NEW_NODE, NEW_NODE_EXCLUSIVE):
+                    while counts[NEXT_RENTED] < len(rented) and jobs[rented[counts[NEXT_RENTED]]] > 0:
+                        counts[NEXT_RENTED] += 1
+                    if counts[NEXT_RENTED] < len(rented):
+                        way = way_to_rent(
+                            largest_first, family, way_at, units, parts, needs, room, kinds, stock, j,
+                            way_kind[w], size[w], w, code == NEW_NODE_EXCLUSIVE,
+                        )  # fmt: skip
+                        if way != NONE:
+                            kinds[way_kind[way]] += 1
+                            found[0, 0], found[0, 1], found[0, 2] = 0, rented[counts[NEXT_RENTED]], NONE
+                            counts[FOUND] = 1
+            if counts[FOUND] == 0:
+                continue
+            chosen = 0
+            if counts[FOUND] > 1:
+                chosen = draw_node(found, counts[FOUND], parts, instructions.node_odds, rng)
+            n = found[chosen, 1]
+            if way == NONE:
+                way = way_at[j, kind[n], size[w]]
+            opens = jobs[n] == 0
+            put(work, plan, j, n, way, found[chosen, 2], counts[OPENED])
+            full = used[n] == units[kind[n]] and not has_part(spare, n)
+            if opens:
+                counts[OPENED] += 1
+                if code != NEW_NODE_EXCLUSIVE and not full:
+                    list_node(nodes, counts, node_kind, opened, n)
+            elif full:
+                unlist_node(nodes, counts, n)
+            outcome = PLACED
+            break
+    return outcome
 
 
 @compiled
-def anything_left(look: Lookups, scratch: Scratch) -> bool:
+def anything_left(counts: Ints, rented: Ints, heads: Ints, there_at: Ints) -> bool:
     """Whether there may be room for any job: a node in use with units left, or one not in use."""
-    if scratch.counts[OPEN] > 0 or scratch.counts[NEXT_RENTED] < len(look.rented):
+    if counts[OPEN] > 0 or counts[NEXT_RENTED] < len(rented):
         return True
-    for k in range(len(scratch.heads)):  # noqa: SIM110 - a generator is slow where it is compiled
-        if scratch.heads[k] < look.there_at[k + 1]:
+    for k in range(len(heads)):  # noqa: SIM110 - a generator is slow where it is compiled
+        if heads[k] < there_at[k + 1]:
             return True
     return False

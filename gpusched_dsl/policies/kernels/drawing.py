@@ -12,14 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpusched_dsl.policies.kernels.compiled import compiled
-from gpusched_dsl.policies.kernels.construct import (
-    STOPPED,
-    Lookups,
-    Scratch,
-    begin,
-    first_choice,
-    place_job,
-)
+from gpusched_dsl.policies.kernels.construct import Lookups, Scratch, begin, place_jobs
 from gpusched_dsl.policies.kernels.finishing import finish
 from gpusched_dsl.policies.kernels.pricing import price
 from gpusched_dsl.policies.kernels.rooms import copy_schedule
@@ -75,15 +68,7 @@ def randomised(
         copy_schedule(start, plan)
         draw_queue(instructions.order, instructions.swap_chance, queue, drawing, rng)
         begin(work, look, scratch, plan)
-        for j in queue:
-            if plan.node[j] == NONE:
-                way = first_choice(
-                    work.first_way, instructions.ranked, instructions.preferred, instructions.way_list,
-                    instructions.way_odds, j, drawing, rng,
-                )  # fmt: skip
-                stretch = len(instructions.place)
-                if place_job(work, look, instructions, scratch, plan, j, way, 0, stretch, drawing, rng) == STOPPED:
-                    break
+        place_jobs(work, look, instructions, scratch, plan, queue, NONE, 0, len(instructions.place), drawing, rng)
         finish(work, look, instructions.finish, plan, queue, start)
         keep(work, pool, plan, price(work, plan, kind_of_price), turn)
 

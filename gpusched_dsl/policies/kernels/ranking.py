@@ -13,7 +13,8 @@ from gpusched_dsl.policies.kernels.compiled import compiled
 from gpusched_dsl.policies.workload import NEVER, NONE, Floats, Ints
 
 TOLERANCE = 1e-9
-_RUN = 16  # shorter stretches are sorted by insertion
+Scratch = tuple[Floats, Ints]
+_RUN = 32  # places
 
 
 @compiled
@@ -34,7 +35,8 @@ def rank_ways(first_way: Ints, keys: Floats, mask: Ints) -> Ints:
     """
     ranks = np.full(len(keys), NEVER)
     order = np.empty(len(keys), np.int64)
-    spare = np.empty(len(keys), np.int64)
+    values = np.empty(len(keys))
+    spare = (np.empty(len(keys)), np.empty(len(keys), np.int64))
     last = np.zeros(len(keys), np.int64)
     for j in range(len(first_way) - 1):
         start = stop = first_way[j]
@@ -42,7 +44,7 @@ def rank_ways(first_way: Ints, keys: Floats, mask: Ints) -> Ints:
             if mask[w]:
                 order[stop] = w
                 stop += 1
-        arrange(keys, order, start, stop, spare, last)
+        arrange(keys, order, start, stop, values, spare, last)
         rank = 0
         for place in range(start, stop):
             ranks[order[place]] = rank
@@ -89,12 +91,13 @@ def order_rows(keys: Floats, mask: Ints) -> Ints:
         if mask[row]:
             order[stop] = row
             stop += 1
-    arrange(keys, order, 0, stop, np.empty(len(keys), np.int64), np.zeros(len(keys), np.int64))
+    spare = (np.empty(len(keys)), np.empty(len(keys), np.int64))
+    arrange(keys, order, 0, stop, np.empty(len(keys)), spare, np.zeros(len(keys), np.int64))
     return order[:stop].copy()
 
 
 @compiled
-def arrange(keys: Floats, order: Ints, start: int, stop: int, spare: Ints, last: Ints) -> None:
+def arrange(keys: Floats, order: Ints, start: int, stop: int, values: Floats, spare: Scratch, last: Ints) -> None:
     """Sort `order[start:stop]`, rows of `keys`; `last` says which places end a group of rows with the same keys."""
     if start == stop:
         return
@@ -108,13 +111,15 @@ def arrange(keys: Floats, order: Ints, start: int, stop: int, spare: Ints, last:
             while last[high - 1] == 0:
                 high += 1
             if high - low > 1:
-                _sort(keys, column, order, low, high, spare)
-                first = keys[order[low], column]
-                for place in range(low + 1, high):
+                for place in range(low, high):
                     value = keys[order[place], column]
-                    if not same(first, value):
+                    values[place] = value if value == value else np.inf
+                _sort(values, order, low, high, spare)
+                first = values[low]
+                for place in range(low + 1, high):
+                    if not same(first, values[place]):
                         last[place - 1] = 1
-                        first = value
+                        first = values[place]
             low = high
     low = start
     for place in range(start, stop):  # the same in all keys: as they stand
@@ -128,28 +133,38 @@ def arrange(keys: Floats, order: Ints, start: int, stop: int, spare: Ints, last:
 
 
 @compiled
-def _sort(keys: Floats, column: int, order: Ints, start: int, stop: int, spare: Ints) -> None:
-    """Sort `order[start:stop]` by one key, stable: runs by insertion, then merged pair by pair."""
+def _sort(values: Floats, order: Ints, start: int, stop: int, spare: Scratch) -> None:
+    """Sort `values[start:stop]` and with them `order`, stable.
+
+    Short runs by counting what comes before each value, which processors do for several at a time; then merged.
+    """
+    spare_values, spare_order = spare
     for low in range(start, stop, _RUN):
-        for place in range(low + 1, min(low + _RUN, stop)):
-            row, at = order[place], place
-            value = keys[row, column]
-            while at > low and keys[order[at - 1], column] > value:
-                order[at] = order[at - 1]
-                at -= 1
-            order[at] = row
+        high = min(low + _RUN, stop)
+        run, to = values[low:high], spare_values[low:high]
+        rows, to_rows = order[low:high], spare_order[low:high]
+        for place in range(len(run)):
+            value = run[place]
+            before = 0
+            for other in range(len(run)):
+                before += run[other] < value
+            for other in range(place):
+                before += run[other] == value
+            to[before], to_rows[before] = value, rows[place]
+        for place in range(len(run)):
+            run[place], rows[place] = to[place], to_rows[place]
     width = _RUN
     while width < stop - start:
         for low in range(start, stop, 2 * width):
             middle, high = min(low + width, stop), min(low + 2 * width, stop)
             left, right = low, middle
             for place in range(low, high):
-                if left < middle and (right == high or keys[order[left], column] <= keys[order[right], column]):
-                    spare[place] = order[left]
+                if left < middle and (right == high or values[left] <= values[right]):
+                    spare_values[place], spare_order[place] = values[left], order[left]
                     left += 1
                 else:
-                    spare[place] = order[right]
+                    spare_values[place], spare_order[place] = values[right], order[right]
                     right += 1
             for place in range(low, high):
-                order[place] = spare[place]
+                values[place], order[place] = spare_values[place], spare_order[place]
         width *= 2
