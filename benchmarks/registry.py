@@ -222,6 +222,22 @@ RESOLVE = Case(
     targets=(Target("gsdsl, re-solving", "CPU solve again", against="gsdsl, from scratch", factor=1 / 5),),
 )
 
+STS = Case(
+    name="sts",
+    title="stochastic scheduler: one decision on 100 nodes and 400 jobs that may share GPUs, from memory to the plan",
+    prepare=("benchmarks.sharing.data", "100", "400", "1"),
+    reference="gsdsl",
+    arms=(
+        Arm("gsdsl", "benchmarks.sts.by_gsdsl", repeats=3),
+        Arm("Python, job by job", "benchmarks.sts.by_python", repeats=3),
+    ),
+    # Three steps each.
+    targets=(
+        Target("gsdsl", figure="CPU 3 steps", limit=3 * 0.25),
+        Target("gsdsl", figure="CPU 3 steps", against="Python, job by job"),
+    ),
+)
+
 CASES = (
     CAPACITY,
     CAPACITY_SCIP,
@@ -235,4 +251,5 @@ CASES = (
     REFORMULATION,
     SHARING,
     RESOLVE,
+    STS,
 )
