@@ -32,7 +32,7 @@ class CheckedLoads:
 
 @dataclass(frozen=True, slots=True)
 class CheckedFix:
-    """`fix on[k in Nodes, h in Slots] = 1;`: `value` in the unit of the variable, may read what the plan has by then."""
+    """`fix on[k in Nodes, h in Slots] = 1;`: `value` in the unit of the variable, may read what is known then."""
 
     variable: str
     span: Span

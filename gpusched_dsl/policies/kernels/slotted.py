@@ -7,7 +7,7 @@ import numpy as np
 from gpusched_dsl.policies.kernels.compiled import compiled
 from gpusched_dsl.policies.kernels.slotted_cluster import Bools, Cluster, Plan, State
 from gpusched_dsl.policies.kernels.slotted_cover import sort
-from gpusched_dsl.policies.workload import Floats, Ints
+from gpusched_dsl.policies.workload import Floats
 
 SAME = 1e-12  # relative: sums of the same slots in another order
 

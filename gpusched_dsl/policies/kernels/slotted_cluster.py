@@ -1,4 +1,4 @@
-"""What slotted policies decide on, as arrays: jobs, nodes in classes of equal ones, slots, services; and their plans."""
+"""What slotted policies decide on, as arrays: jobs, nodes in classes of equal ones, slots, services; and plans."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ class Serving(NamedTuple):
     """How loads are put on nodes that do not train. `kind` is a code of rules.
 
     `capacity` is what a node takes (`CHEAPEST`), 1 where the service runs at all (`EQUAL`, `IN_TURN`), or its service
-    rate (`POOLS`); `whole` and `unit` price a node and a unit of load (`CHEAPEST`); `bound` is the largest mean response
-    time (`POOLS`), in the inverse unit of the rates.
+    rate (`POOLS`); `whole` and `unit` price a node and a unit of load (`CHEAPEST`); `bound` is the largest mean
+    response time (`POOLS`), in the inverse unit of the rates.
     """
 
     kind: int
@@ -60,7 +60,7 @@ class Serving(NamedTuple):
 class Plan(NamedTuple):
     """What runs where. `job[k, h]` is the job that trains on a node, `share[s, k, h]` the load that it serves.
 
-    `last` may lie after the last slot: work that does not fit before it. `excess` is the load above what nodes can take.
+    `last` may lie after the last slot: work that does not fit before it. `excess` is the load above what nodes take.
     """
 
     job: Ints  # (K, H) NONE: does not train

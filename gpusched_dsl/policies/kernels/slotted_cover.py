@@ -7,8 +7,8 @@ capacities at least total cost. What no node takes (the excess) costs `spill` a 
 Bound: prices on the nodes of a class (Lagrange multipliers of the rows of `free`, found by subgradient steps) take the
 services apart, and each service's relaxation is a fractional fill by rising cost of a unit of load. The bound is the
 value of a linear program and so convex in a count that is fixed: counts are tried from the relaxation's own value
-upwards and then downwards, and a direction ends with the first count whose bound is too high. A search ends after
-`VISITS` counts; what is found then is said not to be proven.
+upwards and then downwards, and a direction ends with the first count whose bound is too high and not falling. A search
+ends after `VISITS` counts; what is found then is said not to be proven.
 """
 
 from __future__ import annotations
@@ -184,7 +184,7 @@ def _find_prices(cover: Cover, orders: _Orders, above: float) -> None:
 
 @compiled
 def _lower(count: Ints, best: Ints, class_by_id: Ints) -> bool:
-    """Whether the nodes of `count` are fewer than those of `best`, or as many with the first difference at a lower id."""
+    """Whether `count` has fewer nodes than `best`, or as many with the first difference at a lower id."""
     services, classes = count.shape
     mine = np.zeros(classes, dtype=np.int64)
     other = np.zeros(classes, dtype=np.int64)
@@ -206,7 +206,7 @@ def _lower(count: Ints, best: Ints, class_by_id: Ints) -> bool:
 
 @compiled
 def search(cover: Cover, class_by_id: Ints, best_count: Ints, best: float) -> tuple[float, bool]:
-    """The least cost and whether it is proven; `best_count` (S, C) holds counts of cost `best` and receives better ones.
+    """The least cost and whether it is proven; `best_count` (S, C) are counts of cost `best` and receives better ones.
 
     Where there must be no excess, costs that are equal are told apart by fewer nodes and lower ids (`class_by_id`: the
     classes of the free nodes by rising id); else the search ends at a cost of 0.
@@ -229,6 +229,8 @@ def search(cover: Cover, class_by_id: Ints, best_count: Ints, best: float) -> tu
     middle = np.zeros(depths, dtype=np.int64)
     most = np.zeros(depths, dtype=np.int64)
     upwards = np.ones(depths, dtype=np.int64)
+    last = np.zeros(depths)  # the bound at the count tried before
+    first = np.zeros(depths)  # the bound at the middle
     before = np.zeros(services + 1)  # the priced cost of the services before
     used = np.zeros(classes)
     _, bound, ahead = _bound(cover, orders, 0, 0, count, left, used)
@@ -245,10 +247,12 @@ def search(cover: Cover, class_by_id: Ints, best_count: Ints, best: float) -> tu
             middle[d] = min(most[d], int(np.ceil(ahead - EXACT)))
             value[d] = middle[d]
             upwards[d] = 1
+            last[d] = np.inf
             entering = False
         if upwards[d] == 1 and value[d] > most[d]:
             upwards[d] = 0
             value[d] = middle[d] - 1
+            last[d] = first[d]
         if value[d] < 0:
             d -= 1
             if d < 0:
@@ -262,6 +266,10 @@ def search(cover: Cover, class_by_id: Ints, best_count: Ints, best: float) -> tu
         left[c] -= value[d]
         here, bound, ahead = _bound(cover, orders, s, c + 1, count, left, used)
         bound += before[s] - refund
+        rising = last[d] <= bound and last[d] < np.inf
+        last[d] = bound
+        if value[d] == middle[d]:
+            first[d] = bound
         within = bound <= best + slack if ties else bound < best - slack
         if within and d < depths - 1:
             if c == classes - 1:
@@ -282,11 +290,12 @@ def search(cover: Cover, class_by_id: Ints, best_count: Ints, best: float) -> tu
                     return best, True
         left[c] += count[s, c]
         count[s, c] = 0
-        if within:
+        if within or not rising:
             value[d] += 2 * upwards[d] - 1
         elif upwards[d] == 1:
             upwards[d] = 0
             value[d] = middle[d] - 1
+            last[d] = first[d]
         else:
             value[d] = -1
     return best, False
@@ -294,7 +303,7 @@ def search(cover: Cover, class_by_id: Ints, best_count: Ints, best: float) -> tu
 
 @compiled
 def least_excess(free: Ints, capacity: Floats, load: Floats, count: Ints) -> tuple[float, bool]:
-    """The least load that nodes of one service each leave unserved, and whether it is proven; `count` receives nodes."""
+    """The least load that nodes of one service each leave unserved, and whether it is proven, with `count` of nodes."""
     found = greedy(free, capacity, load, count)
     if found == 0.0:
         return 0.0, True

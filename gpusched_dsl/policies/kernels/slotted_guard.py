@@ -18,8 +18,8 @@ from gpusched_dsl.policies.workload import Floats, Ints
 def enough(kind: int, left: Ints, capacity: Floats, load: Floats) -> bool:
     """Whether `left[c]` nodes of each class can take the loads of a slot, as far as services do not share them.
 
-    `EQUAL_PARTS`: the load of a service is split equally over the nodes on which it runs; else each service may have the
-    capacity of every node.
+    `EQUAL_PARTS`: the load of a service is split equally over the nodes on which it runs; else each service may have
+    the capacity of every node.
     """
     services, classes = capacity.shape
     for s in range(services):

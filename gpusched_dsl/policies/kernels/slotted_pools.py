@@ -18,6 +18,7 @@ from gpusched_dsl.policies.kernels.slotted_cover import EXACT
 from gpusched_dsl.policies.workload import Floats, Ints
 
 HALVINGS = 200
+EQUAL = 1e-9  # performances that differ by less are equal
 
 
 @compiled
@@ -90,7 +91,7 @@ class Turns(NamedTuple):
 
 def new_turns(cluster: Cluster, services: int) -> Turns:
     """Arrays for `begin_slot` to fill."""
-    jobs, classes, slots = cluster.allowed.shape
+    jobs, classes, _ = cluster.allowed.shape
     length = np.where(cluster.length > 0, cluster.length, np.iinfo(np.int64).max)
     return Turns(
         pool=np.zeros((services, classes), dtype=np.int64),
@@ -127,7 +128,7 @@ def take_turns(cluster: Cluster, serving: Serving, plan: Plan, state: State, tur
         s, j, least = _worst(cluster, serving, plan, turns, h)
         if s < 0 and j < 0:
             return -1
-        if turns.least[0] < least and _all_in_time(serving, turns.time, h):
+        if turns.least[0] < least - EQUAL and _all_in_time(serving, turns.time, h):
             for each in range(len(turns.shut)):
                 turns.shut[each] = 1
             turns.least[0] = np.inf
@@ -162,22 +163,22 @@ def _worst(cluster: Cluster, serving: Serving, plan: Plan, turns: Turns, h: int)
     for each in range(len(turns.time)):
         if turns.shut[each] == 0:
             value = (serving.bound[each] - turns.time[each]) / serving.bound[each]
-            if s < 0 or value < least:
+            if s < 0 or value < least - EQUAL:
                 s, least = each, value
     for each in cluster.order:
         if plan.node[each] < 0 and cluster.first[each] <= h and turns.closed[each] == 0:
             value = performance(cluster, each, h + turns.shortest[each])
-            if (s < 0 and j < 0) or value < least:
+            if (s < 0 and j < 0) or value < least - EQUAL:
                 s, j, least = -1, each, value
     return s, j, least
 
 
 @compiled
 def _all_in_time(serving: Serving, time: Floats, h: int) -> bool:
+    late = False
     for s in range(len(time)):
-        if serving.load[s, h] > 0 and time[s] > serving.bound[s]:
-            return False
-    return True
+        late = late or (serving.load[s, h] > 0 and time[s] > serving.bound[s])
+    return not late
 
 
 @compiled

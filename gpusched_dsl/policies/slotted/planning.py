@@ -1,4 +1,4 @@
-"""The loops over slots and jobs: kernels choose within a slot or for a job; where jobs came the guard is asked again."""
+"""The loops over slots and jobs: kernels choose within one, and where jobs came the guard is asked again."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class Instance:
 
 
 def read_instance(policy: CheckedPolicy, store: Store, limits: Limits) -> Instance:
-    """What a policy with `slots` decides on. Raises DiagnosticError as evaluation does (GSM3016: less than one slot)."""
+    """What a policy with `slots` decides on. Raises DiagnosticError as evaluation does, and GSM3016."""
     assert policy.slots is not None
     return _Reader(policy, policy.slots, Evaluator(policy.model, store, limits)).run()
 
@@ -223,7 +223,7 @@ class _Reader:
         return np.maximum(found, 0.0).reshape(len(services), len(self.slots))
 
     def _taken(self, loads: CheckedLoads) -> list[Floats]:
-        """The arguments of a rule by service and class, 0 where the service does not run; without any, 1 where it does."""
+        """The arguments of a rule by service and class, 0 where the service does not run; if none, 1 where it does."""
         services = self._elements(loads.service)
         frame = self._grid((loads.service, services), (loads.node, self.kinds))
         rows = np.flatnonzero(self._conditions(loads, loads.slot, frame))
