@@ -10,7 +10,7 @@ from gpusched_dsl.language.checked_policy import CheckedRule
 from gpusched_dsl.language.checking import Scope
 from gpusched_dsl.language.diagnostics import Diagnostics, did_you_mean
 from gpusched_dsl.language.outlines.policy_values import Values
-from gpusched_dsl.language.outlines.rules import ADDED_AFTER, RULES, RuleShape, known_rules, listed
+from gpusched_dsl.language.outlines.rules import RULES, RuleShape, known_rules, listed
 
 
 class NamedRules:
@@ -35,7 +35,7 @@ class NamedRules:
                 return None
             checked = replace(checked, key=key)
         shape = RULES[verb].get(checked.text)
-        if shape is None and (verb not in ADDED_AFTER or checked.text not in known_rules(verb)):
+        if shape is None and checked.text not in known_rules(verb):
             self._unknown_rule(rule, verb)
             return None
         return replace(checked, arguments=self._arguments(rule, first, shape))
