@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -13,23 +13,50 @@ from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.checking import check_workspace
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, Diagnostics, did_you_mean
 from gpusched_dsl.language.outlines.policies import check_policy
+from gpusched_dsl.language.reading import library_folder
 from gpusched_dsl.language.workspace import Workspace, load_workspace
 
-_DECLARED = re.compile(r"^policy\s+(\w+)", re.MULTILINE)
+# `policy Name "doc" for Model extends Other {`, the words between in any order.
+_DECLARED = re.compile(r'^policy\s+(\w+)((?:\s+(?:for\s+\w+|extends\s+\w+|"(?:[^"\\\n]|\\.)*"))*)', re.MULTILINE)
+_FOR, _EXTENDS = re.compile(r"\bfor\s+(\w+)"), re.compile(r"\bextends\s+(\w+)")
+_TEXT = re.compile(r'"(?:[^"\\\n]|\\.)*"')
 
 
-def library_folder() -> Path:
+def policies_folder() -> Path:
     """The folder of the policies that come with the package."""
-    import gpusched_dsl.models
-
-    return Path(gpusched_dsl.models.__path__[0]) / "policies"
+    return library_folder() / "policies"
 
 
 @cache
-def _library_files() -> dict[Path, frozenset[str]]:
-    """The files of the library with the names of their policies."""
-    files = sorted(library_folder().glob("*.gsm"))
-    return {path: frozenset(_DECLARED.findall(path.read_text(encoding="utf-8"))) for path in files}
+def _library_files() -> dict[Path, dict[str, str | None]]:
+    """The files of the library with the names of their policies, and the model that each is for if the file says so.
+
+    Read off the text, so that no file need be parsed to find out that it has nothing for a model.
+    """
+    files = sorted(policies_folder().glob("*.gsm"))
+    return {path: _declared(path.read_text(encoding="utf-8")) for path in files}
+
+
+def _declared(text: str) -> dict[str, str | None]:
+    """The policies of a text with their models; None where a policy extends one of another file."""
+    heads = {found[1]: _TEXT.sub("", found[2]) for found in _DECLARED.finditer(text)}
+
+    def model(name: str, seen: frozenset[str]) -> str | None:
+        head = heads.get(name, "")
+        named, base = _FOR.search(head), _EXTENDS.search(head)
+        if named is not None:
+            return named[1]
+        return None if base is None or base[1] in seen else model(base[1], seen | {name})
+
+    return {name: model(name, frozenset()) for name in heads}
+
+
+def _files_for(chain: Sequence[str], name: str | None = None) -> Iterator[Path]:
+    """The files of the library that may have a policy (of that name) for one of these models."""
+    for path, declared in _library_files().items():
+        models = set(declared.values()) if name is None else {declared[name]} if name in declared else set()
+        if None in models or not models.isdisjoint(chain):
+            yield path
 
 
 @cache
@@ -55,7 +82,7 @@ def policies_for(workspace: Workspace, model: str) -> Iterator[tuple[Workspace, 
     """The policies for a model: those of the text first, then those of the library that no name of the text hides."""
     chain = model_chain(workspace, model)
     seen: set[str] = set()
-    for place in (workspace, *libraries()):
+    for place in (workspace, *map(library, _files_for(chain))):
         for name, policy in place.policies.items():
             if name not in seen and policy_model(place, policy) in chain:
                 seen.add(name)
@@ -146,8 +173,7 @@ def _checked(place: Workspace, policy: tree.Policy, model: CheckedModel | None) 
 def _holding(workspace: Workspace, name: str, model: str) -> tuple[Workspace, tree.Policy] | None:
     """The policy of that name for a model, and where it stands; reads only those files of the library that have one."""
     chain = model_chain(workspace, model)
-    files = (path for path, names in _library_files().items() if name in names)
-    for place in (workspace, *map(library, files)):
+    for place in (workspace, *map(library, _files_for(chain, name))):
         policy = place.policies.get(name)
         if policy is not None and policy_model(place, policy) in chain:
             return place, policy
