@@ -6,12 +6,13 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 p
 	"$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && command -v "$$p" && break; done)
 BIN    := $(VENV)/bin
 DEMO   ?= models/gavel_40_jobs.gsm
+COMPARED ?= models/scenarios/gavel_40_jobs.gsm
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test slow lint bench scale tables docs clean
 
 help:
-	@echo "make demo    solve the scenario drawn from a public trace and print its schedule"
+	@echo "make demo    solve the scenario drawn from a public trace, print its schedule, compare heuristics with it"
 	@echo "make test    run the tests"
 	@echo "make slow    run the long tests: properties, fuzzing, scale"
 	@echo "make lint    ruff and mypy"
@@ -23,6 +24,8 @@ help:
 
 demo: $(VENV)/.has-run
 	$(BIN)/gsdsl solve $(DEMO)
+	@printf "\nThe same jobs by heuristics, whose kernels are compiled the first time:\n\n"
+	$(BIN)/gsdsl compare $(COMPARED) --methods highs,FIFO,EDF,Greedy,RandomisedGreedy
 
 test: $(VENV)/.has-dev
 	$(BIN)/python -m pytest -n 2 -q

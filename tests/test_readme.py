@@ -64,3 +64,31 @@ def test_every_command_is_listed() -> None:
 
     shown = re.findall(r"^\| `gsdsl (\w+)", README, re.MULTILINE)
     assert shown == re.findall(r"^    ([a-z]+) {2,}", build_parser()[0].format_help(), re.MULTILINE)
+
+
+def test_the_comparison_is_the_one_shown(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of the methods that draw nothing; the others have the same rows wherever their kernels are compiled."""
+    monkeypatch.chdir(ROOT)
+    command = re.search(r"`gsdsl (compare models/scenarios/gavel_40_jobs\.gsm\s+--methods [\w,]+)`", README)
+    assert command is not None
+    *words, methods = command[1].split()
+    alike = [
+        method for method in methods.split(",") if method not in ("RandomisedGreedy", "LocalSearch", "Hierarchical")
+    ]
+    assert len(alike) >= 5
+    assert main([*words, ",".join(alike)]) == 0
+    printed = capsys.readouterr()
+    rows = {line.split()[0]: line.split()[1:-2] for line in printed.out.splitlines() if line.strip()}
+    shown = block_after("tells one in words")
+    for method in alike:
+        (line,) = [line for line in shown.splitlines() if line.split()[:1] == [method]]
+        assert line.split()[1:-2] == rows[method]
+    assert "GSM" not in printed.err
+
+
+def test_the_policy_shown_is_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = block_after("## Heuristics\n", "gsm")
+    path = tmp_path / "own.gsm"
+    path.write_text('import "gsdsl:capacity_planning.gsm";\n\n' + text, encoding="utf-8")
+    assert main(["check", str(path)]) == 0, capsys.readouterr().err
+    assert main(["fmt", "--check", str(path)]) == 0
