@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from gpusched_dsl.policies.added import added, run_passes, uses_added
 from gpusched_dsl.policies.controllers import Group, merged, split
 from gpusched_dsl.policies.kernels.construct import look_up, make_scratch
 from gpusched_dsl.policies.kernels.drawing import make_pool, pooled, randomised
@@ -136,11 +137,12 @@ def _search(
     plan = _copied(start)
     pool = make_pool(plan, max(settings.keep, 1))
     look, scratch = look_up(work), make_scratch(work, instructions.node_list)
+    passes = run_passes if uses_added(instructions) else randomised
     done, length, stopped = 0, 1, False
     while done <= settings.iterations and not (stopped := done > 0 and stop()):
         until = min(done + length, settings.iterations + 1)
         before = time.perf_counter()
-        randomised(work, look, instructions, scratch, start, plan, pool, done, until, kind_of_price, rng)
+        passes(work, look, instructions, scratch, start, plan, pool, done, until, kind_of_price, rng)
         taken = time.perf_counter() - before
         length = max(1, min(2 * length, int(length * _CALL_SECONDS / max(taken, 1e-9))))
         done = until
@@ -158,12 +160,15 @@ def _improved(
     """The first schedules of the pool after the moves, put in order with the rest."""
     from gpusched_dsl.policies.improving import improve
 
+    moves = [
+        (added().moves[name].function if name in added().moves else name, length) for name, length in settings.moves
+    ]
     stopped = False
     found = []
     for plan in elite[: settings.improve]:
         if stopped := stop():
             break
-        found.append(improve(work, [plan], settings.moves, settings.rounds, settings.price))
+        found.append(improve(work, [plan], moves, settings.rounds, settings.price, stopped=stop))
     found += elite[len(found) :]
     costs = [float(price_by_term(work, plan, PRICES[settings.price]).sum()) for plan in found]
     return [found[at] for at in np.argsort(costs, kind="stable")], stopped
