@@ -20,7 +20,7 @@ import numpy as np
 from gpusched_dsl.policies.kernels.compiled import compiled
 from gpusched_dsl.policies.workload import Floats, Ints
 
-VISITS = 20_000
+VISITS = 6_000
 STEPS = 60
 EXACT = 1e-9  # relative: loads and costs that differ by less are equal
 
