@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from profile_help import law, planted, read
+from profile_help import GPUS, law, planted, read
 
 from gpusched_dsl.language.diagnostics import Diagnostics
 from gpusched_dsl.profiles.fitting import Fitted, Settings, fit_profile
@@ -73,12 +73,43 @@ def test_what_a_job_does_elsewhere_tells_of_it(tmp_path: Path) -> None:
     assert np.mean(off) < 0.1
 
 
+def distinct_jobs(drop: float) -> tuple[str, dict[tuple[str, str], float]]:
+    """Jobs told apart by a word that says nothing of their times, which differ by large factors; and the times."""
+    rng = np.random.default_rng(11)
+    lines, truth = ["job_id,gpu_type,exec_time_s,word"], {}
+    for j in range(60):
+        own = float(np.exp(rng.normal()))
+        for gpu, speed in GPUS.items():
+            truth[f"j{j}", gpu] = own * speed * float(np.exp(0.02 * rng.normal()))
+            if rng.random() >= drop:
+                lines.append(f"j{j},{gpu},{truth[f'j{j}', gpu]!r},word{j}")
+    return "\n".join(lines) + "\n", truth
+
+
+def test_a_fit_that_saw_the_job_would_be_found_out(tmp_path: Path) -> None:
+    """Such jobs are known again by their word: were they on both sides of a split, they would look easy."""
+    text, truth = distinct_jobs(drop=0.25)
+    done, _ = fitted(tmp_path, text, Settings(learner="linear"))
+    time = predictor(done)
+    assert time.known is not None
+    assert time.new.mape > 0.8
+    assert time.known.mape < 0.05
+    measured = set(done.profile.job.tolist())
+    off = [
+        abs(value / truth[done.profile.jobs[j], done.profile.types[t]] - 1)
+        for j, t, value in zip(done.job, done.type, done.predicted["exec_time_s"], strict=True)
+        if j in measured
+    ]
+    assert len(off) > 20
+    assert np.mean(off) < 0.05
+
+
 def test_without_effects_of_jobs_nothing_is_taken_over(tmp_path: Path) -> None:
     """Residuals that are all noise of pairs must not be carried from GPU to GPU."""
     done, _ = fitted(tmp_path, planted(150, noise=0.2, seed=6))
     time = predictor(done)
     assert time.known is not None
-    assert time.known.mape < 1.1 * time.new.mape
+    assert 0.9 * time.new.mape < time.known.mape < 1.1 * time.new.mape
     assert time.effects.between < 0.2 * time.effects.within
 
 
