@@ -43,7 +43,7 @@ PARTS: dict[str, dict[str, Part]] = {
         "shortest": Part(PAIR, WORK, "a way that would be left after no more than this is passed over", "0"),
     },
     "admit": {
-        "queue": Part(JOB, ANY, "by what jobs are listed; earlier ones win where nothing else decides", "", True),
+        "queue": Part(JOB, ANY, "by what jobs are listed; where all else is equal later ones run", "", True),
         "kinds": Part(KIND, ANY, "by what kinds of node are gone through", "", True),
         "uses": Part(CHOICE, PLAIN, "how much of the kind's capacity the job takes this way"),
         "capacity": Part(KIND, PLAIN, "how much there is; written `uses ... of capacity`"),

@@ -47,12 +47,9 @@ class Case:
 
 
 def labelled(case: Case, values: Mapping[str, Given]) -> dict[str, tuple]:
-    jobs, nodes, gpus, twentieths = values["run"].codes
     names = [case.store.universes[s].labels for s in ("Jobs", "Nodes")]
-    return {
-        names[0][j]: (names[1][n], int(g), int(u))
-        for j, n, g, u in zip(jobs.tolist(), nodes.tolist(), gpus.tolist(), twentieths.tolist(), strict=True)
-    }
+    rows = zip(*(codes.tolist() for codes in values["run"].codes), strict=True)
+    return {names[0][j]: (names[1][n], *sizes) for j, n, *sizes in rows}
 
 
 @lru_cache(maxsize=16)

@@ -11,7 +11,18 @@ from random_cluster_texts import KINDS, Text, drawn
 from gpusched_dsl.compiling.fixing import Given
 from gpusched_dsl.policies.deciding import decide
 
-FALLING_BACK = ("STS", "STSByGpus", "STSUnbound", "EDF", "FIFO", "Greedy", "AvgEDF", "AvgGreedy", "QuickRG")
+FALLING_BACK = (
+    "STS",
+    "STSByGpus",
+    "STSUnbound",
+    "STSMerged",
+    "EDF",
+    "FIFO",
+    "Greedy",
+    "AvgEDF",
+    "AvgGreedy",
+    "QuickRG",
+)
 ALL = (*FALLING_BACK, "STSPostponing", "DP", "DPShares", "AvgDP")
 SEEDS = [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 8))]
 PLAN = dict[str, tuple[str, int, int]]

@@ -8,8 +8,10 @@ from deciding_help import LIMITS, case_of
 
 from gpusched_dsl.compiling.evaluate import Evaluator
 from gpusched_dsl.compiling.frames import Frame
+from gpusched_dsl.ir.distributions import uniform
 from gpusched_dsl.policies.cluster import cluster_of
 from gpusched_dsl.policies.instructions import instructions_of
+from gpusched_dsl.policies.speed_profile import speed_profile
 from gpusched_dsl.policies.workload import NEVER
 
 
@@ -72,6 +74,18 @@ def test_ranks() -> None:
         [("A100", 1, 20), ("K80", 4, 20)],
     ]
     assert ranked(case_of("EDF", "TwoKinds"))[0][:3] == [("K80", 2, 20), ("K80", 3, 20), ("A100", 1, 20)]
+
+
+def test_one_ladder_for_all_kinds() -> None:
+    """The profile on both ladders together, alone and by another call; it costs less than on either."""
+    case = case_of("STSMerged", "TwoKinds")
+    costs, apart = case.entries("merged_cost"), case.entries("plan_cost")
+    k80, a100 = np.array([1, 1.8, 2.4, 2.8]), 3 * np.array([1, 1.8, 2.4, 2.8])
+    rates = np.array([0.9, 1.8, 2.7, 3.6, 3.67, 7.35, 11.02, 14.69])
+    for job, due in (("J1", 60), ("J2", 45), ("J3", 30)):
+        best = speed_profile(np.concatenate((k80, a100)), rates, uniform(0.0, 100.0), due, 100.0)
+        assert costs[(job,)] == pytest.approx(best.energy, rel=1e-9)
+        assert costs[(job,)] < min(apart[job, "K80"], apart[job, "A100"])
 
 
 def test_a_switch_is_planned_again() -> None:
