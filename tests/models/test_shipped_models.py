@@ -6,11 +6,12 @@ import pytest
 
 from gpusched_dsl.cli import main
 
-FILES = sorted((Path(__file__).resolve().parents[2] / "models").glob("*.gsm"))
+MODELS = Path(__file__).resolve().parents[2] / "models"
+FILES = sorted(path for pattern in ("*.gsm", "policies/*.gsm", "scenarios/*.gsm") for path in MODELS.glob(pattern))
 
 
 def of_name(path: Path) -> str:
-    return path.stem
+    return path.relative_to(MODELS).with_suffix("").as_posix()
 
 
 def test_there_are_models() -> None:
