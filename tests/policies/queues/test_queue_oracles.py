@@ -122,6 +122,17 @@ def test_equal_keys_keep_the_order_of_the_sets() -> None:
     assert case_of(text, "TimeAgainstEfficiency", "P").queues() == {"G1": ["J1", "J2", "J3", "J4"]}
 
 
+def test_of_equal_ends_the_first_gpu_is_taken() -> None:
+    """J2 would end at 50 on G1, behind nothing, and on G2, behind J1, where it is faster."""
+    text = """scenario S for Allocation {
+      Jobs = { J1, J2 };
+      Types = { G1, G2 };
+      table GPUs: gpu_type = G1 G1 G2 G2;
+      table Profiled: exec_time[s] = J1 G1 70 J1 G2 20 J2 G1 50 J2 G2 30;
+    }"""
+    assert case_of(text, "S", "EarliestFinishFIFO").queues() == {"G1": ["J2"], "G2": ["J1"]}
+
+
 def test_lines_that_do_not_go_with_queues_are_refused() -> None:
     found = Diagnostics()
     text = (

@@ -67,8 +67,7 @@ def by_hand(times: dict[str, dict[str, int]], *, first: bool, by_finish: bool, a
         jobs.sort(key=lambda job: min(times[job].values()))
     ready, queues = {}, {}
     for job in jobs:
-        gpus = sorted(times[job], key=lambda g: times[job][g])
-        best = min(gpus, key=lambda g: ready.get(g, 0) + times[job][g]) if by_finish else gpus[0]
+        best = min(times[job], key=lambda g: (ready.get(g, 0) if by_finish else 0) + times[job][g])
         ready[best] = ready.get(best, 0) + times[job][best]
         queues.setdefault(best, []).append(job)
     if after:
