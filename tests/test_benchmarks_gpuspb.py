@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
+from scipy.optimize import linprog
 
+from benchmarks.gpuspb.bound import bound_without_tardiness
 from benchmarks.gpuspb.instance import read_instance
 from benchmarks.gpuspb.loop import simulate
 from benchmarks.gpuspb.methods import METHODS
@@ -38,3 +42,17 @@ def test_bills_of_three_jobs(folder: Path, name: str, rent: float, tardiness: fl
     bill = simulate(read_instance(folder), method)
     assert (bill.rent, bill.tardiness) == pytest.approx((rent, tardiness), abs=1e-6)
     assert bill.events == decisions
+
+
+def test_the_bound_is_that_of_the_linear_problem(folder: Path) -> None:
+    """One greedy run is at the bound; with less time for J2, two ways share it."""
+    instance = read_instance(folder)
+    assert bound_without_tardiness(instance) == pytest.approx(3.5)
+    tight = replace(instance, deadline=instance.submitted + np.array([6.0, 1.5, 8.0]))
+    total = 0.0
+    for j in range(3):
+        time = tight.time[j]
+        cost = time * tight.way_gpus * 0.5
+        room = [tight.deadline[j] - tight.submitted[j]]
+        total += linprog(cost, A_ub=[time], b_ub=room, A_eq=[np.ones(3)], b_eq=[1.0]).fun
+    assert 3.5 < bound_without_tardiness(tight) == pytest.approx(total)
