@@ -137,8 +137,8 @@ def choices(cluster: Cluster, job: Job, kinds: list[str]) -> tuple[list[tuple[st
     return ranked, best
 
 
-def place(nodes: list[Node], kind: str, gpus: int, part: int) -> bool:
-    """Best fit: shared GPUs first for a part, nodes in use before empty ones."""
+def place(nodes: list[Node], kind: str, gpus: int, part: int) -> int:
+    """Best fit: shared GPUs first for a part, nodes in use before empty ones. The node, or -1."""
     if part < WHOLE:
         found = [(n.shared[i] - part, at, i) for at, n in enumerate(nodes) if n.kind == kind
                  for i in range(len(n.shared)) if n.shared[i] >= part]  # fmt: skip
@@ -146,20 +146,21 @@ def place(nodes: list[Node], kind: str, gpus: int, part: int) -> bool:
             _, at, i = min(found)
             nodes[at].shared[i] -= part
             nodes[at].jobs += 1
-            return True
+            return at
     fits = [(n.jobs == 0, n.free - gpus, at) for at, n in enumerate(nodes) if n.kind == kind and n.free >= gpus]
     if not fits:
-        return False
-    node = nodes[min(fits)[2]]
+        return -1
+    at = min(fits)[2]
+    node = nodes[at]
     node.free -= gpus
     node.jobs += 1
     if part < WHOLE:
         node.shared.append(WHOLE - part)
-    return True
+    return at
 
 
-def step(cluster: Cluster) -> tuple[int, float]:
-    """Jobs that run, and the expected costs of the best profiles."""
+def step(cluster: Cluster) -> tuple[dict[str, tuple[int, int, int]], float]:
+    """Node, GPUs and twentieths of the jobs that run, and the expected costs of all best profiles."""
     kinds = list(dict.fromkeys(cluster.nodes))
     pressure = {j.name: min(EPOCHS / r[0] for k in kinds for r in rungs(cluster, j, k)) - j.due for j in cluster.jobs}
     queue = sorted(
@@ -167,12 +168,17 @@ def step(cluster: Cluster) -> tuple[int, float]:
         key=lambda j: (-max(0.0, pressure[j.name]) * j.weight, -pressure[j.name], j.due, -j.weight),
     )
     nodes = [Node(kind, cluster.gpus[kind]) for kind in cluster.nodes]
-    running, expected = 0, 0.0
+    plan: dict[str, tuple[int, int, int]] = {}
+    expected = 0.0
     for job in queue:
         ranked, cost = choices(cluster, job, kinds)
         expected += cost if math.isfinite(cost) else 0.0
-        running += any(place(nodes, *way) for way in ranked)
-    return running, expected
+        for kind, gpus, part in ranked:
+            at = place(nodes, kind, gpus, part)
+            if at >= 0:
+                plan[job.name] = at, gpus, part
+                break
+    return plan, expected
 
 
 def run(folder: Path, lap: Lap) -> dict[str, float]:
@@ -181,6 +187,6 @@ def run(folder: Path, lap: Lap) -> dict[str, float]:
     step(cluster)
     lap("first step")
     for _ in range(STEPS):
-        running, expected = step(cluster)
+        plan, expected = step(cluster)
     lap(f"{STEPS} steps")
-    return {"running": running, "expected": float(f"{expected:.5g}")}
+    return {"running": len(plan), "expected": float(f"{expected:.5g}")}
