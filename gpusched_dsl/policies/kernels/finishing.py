@@ -12,7 +12,8 @@ from gpusched_dsl.policies.kernels.construct import Lookups
 from gpusched_dsl.policies.kernels.ranking import TOLERANCE, same
 from gpusched_dsl.policies.workload import NONE, Floats, Ints, Schedule, Workload
 
-SMALLER_TYPE, GROW, GROW_BY_ONE, EXPAND_PARTS = 0, 1, 2, 3  # the codes of `rules.FINISH_CODES`
+# The codes of `rules.FINISH_CODES`.
+SMALLER_TYPE, GROW, GROW_BY_ONE, EXPAND_PARTS, GROW_BY_TIME, GROW_IF_CHEAPER = 0, 1, 2, 3, 4, 5
 _SLACK = 1e-9
 
 
@@ -46,6 +47,9 @@ def finish(work: Workload, look: Lookups, rules: Ints, plan: Schedule, queue: In
                     units, parts, size, time, needs, room, way_at, weight, tenants, n, way, kind, used, left,
                     code == GROW,
                 ):  # fmt: skip
+                    pass
+            elif code in (GROW_BY_TIME, GROW_IF_CHEAPER):
+                while grow_by_time(work, tenants, n, way, kind, used, left, code == GROW_IF_CHEAPER):
                     pass
             elif code == EXPAND_PARTS:
                 for shared in range(spare.shape[1]):
@@ -140,6 +144,45 @@ def grow(
     change(needs, left, n, way[best], best_way)
     way[best] = best_way
     used[n] += step
+    return True
+
+
+@compiled
+def grow_by_time(
+    work: Workload, tenants: Ints, n: int, way: Ints, kind: Ints, used: Ints, left: Floats, if_cheaper: bool
+) -> bool:
+    """Give one idle GPU of a node to the job that it saves most time; False if it saves none any.
+
+    With `if_cheaper` only where what the node costs more until the job ends is no more than what being late costs less.
+    """
+    k, parts = kind[n], work.parts
+    if work.units[k] - used[n] < parts:
+        return False
+    best, best_way, best_gain = NONE, NONE, 0.0
+    for j in tenants:
+        w = way[j]
+        if work.size[w] < parts:
+            continue
+        larger = work.way_at[j, k, work.size[w] + parts]
+        if larger == NONE or not can_change(work.needs, work.room, left, n, k, w, larger):
+            continue
+        gain = work.time[w] - work.time[larger]
+        if gain <= TOLERANCE * abs(work.time[w]):
+            continue
+        if if_cheaper:
+            more = work.rate[larger] - work.rate[w]
+            if work.node_rate.shape[1] > 0:
+                in_use = used[n] // parts
+                more = work.node_rate[k, in_use + 1] - work.node_rate[k, in_use]
+            if more * work.time[larger] > work.late[w] - work.late[larger]:
+                continue
+        if is_better(gain, best_gain, work.weight, j, best):
+            best, best_way, best_gain = j, larger, gain
+    if best == NONE:
+        return False
+    change(work.needs, left, n, way[best], best_way)
+    way[best] = best_way
+    used[n] += parts
     return True
 
 
