@@ -237,6 +237,31 @@ STS = Case(
         Target("gsdsl", figure="CPU 3 steps", against="Python, job by job"),
     ),
 )
+GREEDY = Case(
+    name="greedy",
+    title="100 nodes x 1,000 jobs x nine VM types: 20 decisions of the greedy method, ranking included",
+    prepare=("benchmarks.capacity.data", "100", "1"),
+    reference="gsdsl",
+    arms=(
+        Arm("gsdsl", "benchmarks.greedy.by_gsdsl", ("passes", "20")),
+        Arm("the same functions in plain Python", "benchmarks.greedy.by_python", ("passes", "20"), repeats=1),
+    ),
+    targets=(
+        Target("gsdsl", "CPU work", limit=20 * 0.004),
+        Target("gsdsl", "CPU work", against="the same functions in plain Python", factor=1 / 50),
+    ),
+)
+GREEDY_DRAWN = Case(
+    name="greedy_drawn",
+    title="the same instance: one decision of the randomised greedy method, 1,000 drawn passes",
+    prepare=("benchmarks.capacity.data", "100", "1"),
+    reference="gsdsl",
+    arms=(
+        Arm("gsdsl", "benchmarks.greedy.by_gsdsl", ("drawn", "1000")),
+        Arm("the same functions in plain Python", "benchmarks.greedy.by_python", ("drawn", "1000"), 1, slow=True),
+    ),
+    targets=(Target("gsdsl", "CPU work", limit=3.0),),
+)
 
 CASES = (
     CAPACITY,
@@ -252,4 +277,6 @@ CASES = (
     SHARING,
     RESOLVE,
     STS,
+    GREEDY,
+    GREEDY_DRAWN,
 )

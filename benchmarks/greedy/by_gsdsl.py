@@ -1,0 +1,25 @@
+"""The kernels as they run: `passes` with ranking and price, or `drawn` passes of which the best ten are kept."""
+
+from pathlib import Path
+
+from benchmarks.child import Lap
+from benchmarks.greedy.instance import keys_of, rank, read
+from gpusched_dsl.policies.engine import Settings
+from gpusched_dsl.policies.engine import run as run_engine
+
+
+def run(folder: Path, lap: Lap, what: str, count: str) -> dict[str, float]:
+    work = read(folder)
+    keys = keys_of(work)
+    lap("read")
+    drawn = what == "drawn"
+    iterations = int(count) if drawn else 0
+    run_engine(work, rank(work, keys, drawn), Settings(iterations=min(iterations, 1), keep=10))
+    lap("first call")
+    if drawn:
+        best = run_engine(work, rank(work, keys, True), Settings(iterations=iterations, keep=10), seed=1).price
+    else:
+        for _ in range(int(count)):
+            best = run_engine(work, rank(work, keys, False), Settings()).price
+    lap("work")
+    return {"price": round(best, 6)}
