@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 FORMAT = "gsdsl-comparison/1"
+SHOWN = 3  # constraints that a plan breaks
 SAME = 1e-9  # of their size: values that differ by less are equally good
 
 
@@ -25,8 +27,8 @@ SAME = 1e-9  # of their size: values that differ by less are equally good
 class Row:
     """One run of one method. `result` is None where it was refused; `findings` tell why, or what its plan breaks.
 
-    `seconds` are those from the data to the checked plan, without what compiling the kernels took. `seed` is None for
-    methods that draw nothing.
+    `seconds` are those from the data to the checked plan, without what compiling the kernels took, and finding out what
+    a plan breaks. `seed` is None for methods that draw nothing.
     """
 
     method: str
@@ -51,10 +53,9 @@ class Row:
         """Why there is no plan, or what ended the run early."""
         if self.result is not None and self.result.reason:
             return f"stopped: {self.result.reason}"
-        if self.objective is None and self.findings:
-            first = self.findings[0]
-            return "; ".join((first.message, *first.notes))
-        return ""
+        if self.status == "broken":
+            return _broken_rows(self.findings)
+        return self.findings[0].message if self.result is None and self.findings else ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,3 +243,13 @@ class Comparison:
         from gpusched_dsl.reporting.files import write_text
 
         write_text(Path(path), self.csv_text())
+
+
+def _broken_rows(findings: tuple[Diagnostic, ...]) -> str:
+    """The constraints that a plan breaks, by name; the findings tell which rows of them, and by how much."""
+    notes = " ".join(note for finding in findings for note in finding.notes)
+    names = list(dict.fromkeys(re.findall(r"`(\w+)(?:\[[^`]*\])?`", notes)))
+    if not names:
+        return "breaks constraints of the model"
+    listed = ", ".join(f"`{name}`" for name in names[:SHOWN])
+    return f"breaks {listed}" + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")

@@ -86,10 +86,13 @@ def solve_by_policy(
     # A monitor that has ended the policy would end this at once, and the plan would be lost.
     solved = solve_problem(problem, backend, completing, None, None if run.ended_by else monitor)
     solved.close()
-    if solved.status is Status.INFEASIBLE:
-        warnings.append(_broken(policy, problem, solved.backend))
-    ended_by = run.ended_by if decision.stopped else ""
     seconds = {"compile_seconds": compiling.seconds, "judge_seconds": solved.solve_seconds}
+    if solved.status is Status.INFEASIBLE:
+        began = time.perf_counter()
+        warnings.append(_broken(policy, problem, solved.backend))
+        seconds["why_seconds"] = time.perf_counter() - began
+    # Where it was the judge that ran out of time, what the policy left open may not be at its best.
+    ended_by = run.ended_by if decision.stopped else solved.reason
     decision = replace(
         decision,
         seconds=max(decision.seconds - compiling.seconds, 0.0),

@@ -287,3 +287,18 @@ def test_ctrl_c_keeps_the_best_plan(tmp_path: Path) -> None:
     assert "Traceback" not in child.stderr.read()
     assert (status, reason) == ("feasible", "interrupt")
     assert objective >= BEST - 1e-9
+
+
+def test_a_judge_that_runs_out_of_time_is_told(model: gs.Model, monkeypatch: pytest.MonkeyPatch) -> None:
+    from dataclasses import replace
+
+    from gpusched_dsl import planning
+
+    real = planning.solve_problem
+
+    def late(*arguments: object) -> object:
+        return replace(real(*arguments), status=gs.Status.LIMIT, reason="time")  # type: ignore[arg-type]
+
+    monkeypatch.setattr(planning, "solve_problem", late)
+    result = model.solve("Small", backend="Greedy")
+    assert (result.status, result.reason) == ("feasible", "time")
