@@ -69,7 +69,7 @@ def decide(
         return Decision(found.values, time.perf_counter() - began, statistics=found.statistics, stopped=found.stopped)
     if appends(policy):
         plan = run_queues(policy, store, limits, seed, running, stop)
-        told = {"unplaced": float(len(plan.unplaced)), "compile_seconds": plan.compile_seconds}
+        told = {"unplaced": float(len(plan.unplaced))}
         return Decision(plan.values, time.perf_counter() - began, statistics=told, stopped=plan.stopped)
     cluster = cluster_of(policy.model, store, limits, nodes_differ=binds_nodes(policy))
     instructions = instructions_of(policy, cluster, store, limits)

@@ -7,7 +7,6 @@ without a node that the model allows is in no queue.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -31,14 +30,10 @@ PLACE = "place_from_end"
 
 @dataclass(frozen=True, eq=False)
 class QueuePlan:
-    """`values` fix the family of the placement; `unplaced` are the codes of jobs that no queue took.
-
-    `compile_seconds` went to making or loading machine code, which happens once a process.
-    """
+    """`values` fix the family of the placement; `unplaced` are the codes of jobs that no queue took."""
 
     values: Mapping[str, Given]
     unplaced: Codes
-    compile_seconds: float = 0.0
     stopped: bool = False
 
 
@@ -72,14 +67,6 @@ def run_queues(
     return _Queues(policy, store, limits).run(stop)
 
 
-def _compiled_in() -> float:
-    """Seconds until the kernels can run: they are called with nothing to do."""
-    began, none = time.perf_counter(), np.zeros(0, dtype=np.int64)
-    order_rows(np.zeros((0, 1)), none)
-    append_all(np.zeros(1, dtype=np.int64), none, np.zeros(0), np.zeros(0), False)
-    return time.perf_counter() - began
-
-
 class _Queues:
     def __init__(self, policy: CheckedPolicy, store: Store, limits: Limits) -> None:
         assert policy.model.placement is not None, "the checker refuses policies for models without a placement"
@@ -89,7 +76,6 @@ class _Queues:
         self.job, self.node, self.place = (self._index(role) for role in ("job", "node", PLACE))
 
     def run(self, stop: Callable[[], bool] | None) -> QueuePlan:
-        compiling = _compiled_in()
         ordered = self._order()
         found = self._candidates(ordered)
         nodes, queue = np.unique(found.node, return_inverse=True)
@@ -102,7 +88,7 @@ class _Queues:
         columns = {self.job: job, self.node: node, self.place: self._codes_of_places(from_end)}
         codes = tuple(columns[at] for at in range(len(self.placement.indices)))
         values = {self.placement.variable: Given(codes, np.ones(len(job)))}
-        return QueuePlan(values, np.delete(ordered, placed), compiling, stop is not None and stop())
+        return QueuePlan(values, np.delete(ordered, placed), stop is not None and stop())
 
     # --- what the placement says -------------------------------------------------------------------------------------
 
