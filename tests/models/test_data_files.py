@@ -18,7 +18,7 @@ def test_synthetic_instances_are_what_the_script_makes(tmp_path: Path) -> None:
     script("synthetic/generate_instances.py").main(tmp_path)
     made = sorted(path.name for path in tmp_path.iterdir())
     assert made == sorted(path.name for path in (DATA / "synthetic").glob("*.csv"))
-    assert len(made) == 36
+    assert len(made) == 38
     for name in made:
         assert (tmp_path / name).read_bytes() == (DATA / "synthetic" / name).read_bytes()
 

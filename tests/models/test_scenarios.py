@@ -56,3 +56,16 @@ def test_plans_and_optimum_of_forty_jobs() -> None:
         }
         assert jobs["FIFO"] == 10
         assert jobs["Greedy"] >= 30
+
+
+def test_two_hundred_jobs_are_planned_without_building_the_whole_problem() -> None:
+    """Both solvers agree on the optimum; a plan is judged in a problem as small as the plan."""
+    with gs.load(MODELS / "scenarios" / "synthetic_20x200.gsm") as model:
+        plan = model.solve(backend="Greedy", bound=True, gap=1e-6)
+        assert plan.status == "feasible"
+        assert plan.bound == pytest.approx(2743.1752, abs=0.01)
+        assert plan.objective is not None
+        assert plan.objective >= plan.bound
+        assert plan.problem.columns < 1_000  # of 56,000
+        assert plan.solved.size is not None
+        assert plan.solved.size.columns > 50_000

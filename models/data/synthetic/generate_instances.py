@@ -31,6 +31,7 @@ SPEED = {  # relative to a K80, by application
 }
 SHIPPED_SIZES = (1, 2, 4)  # nodes; ten jobs each
 SHIPPED_SEEDS = (1, 2, 3)
+LARGER = ("azure6", 20, 1)  # catalogue, nodes, seed of the instance for comparing methods
 
 
 @dataclass(frozen=True)
@@ -117,6 +118,9 @@ def main(folder: Path) -> None:
             for seed in SHIPPED_SEEDS:
                 jobs = generate(seed, nodes, 10 * nodes, 30, catalogue)
                 write(jobs, folder / f"{name}_{nodes}x{10 * nodes}_seed{seed}")
+    name, nodes, seed = LARGER
+    jobs = generate(seed, nodes, 10 * nodes, 30, read_catalogue(name))
+    write(jobs, folder / f"{name}_{nodes}x{10 * nodes}_seed{seed}")
 
 
 if __name__ == "__main__":
