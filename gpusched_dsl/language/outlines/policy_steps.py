@@ -9,6 +9,7 @@ from typing import TypeAlias
 from gpusched_dsl.language.checked import Constant, Core, IndexingCore
 from gpusched_dsl.language.checked_policy import CheckedPolicy, CheckedRanking, CheckedRule
 from gpusched_dsl.language.outlines.rules import PRICES, RESERVE, RULES, SERVE, RuleShape
+from gpusched_dsl.language.outlines.stages import GIVES
 
 Step: TypeAlias = tuple[str, list[str], str]  # a sentence without its full stop, details, the words of its line
 _COMMENT = re.compile(r'"(?:[^"\\\n]|\\.)*"|#[^\r\n]*')
@@ -33,8 +34,8 @@ def steps_of(policy: CheckedPolicy) -> Iterator[Step]:
     for stage in policy.stages:
         parts = [f"`{role}`: `{text_of(core.span.text)}`" for role, core in stage.parts.items()]
         parts += [f"`{role}`: {_by([(k.value, k.descending) for k in keys])}" for role, keys in stage.keys.items()]
-        results = ", ".join(f"`{param.name}`" for param in stage.results.values())
-        asked = f"for `{_listing(stage.indexing)}` over `{_listing(stage.over)}`, which gives {results}"
+        parts += [f"gives `{param.name}`, {param.doc}" for param in stage.results.values()]
+        asked = f"for `{_listing(stage.indexing)}` over `{_listing(stage.over)}`, which gives {GIVES[stage.verb]}"
         yield f"Solve `{stage.verb} {stage.name}` {asked}", parts, f"{stage.verb} {stage.name}"
     if policy.split is not None:
         count = f"`{text_of(policy.split.span.text)}`"

@@ -70,6 +70,13 @@ RESULTS: dict[str, dict[str, Told]] = {
 }
 
 
+# What each verb finds, as the end of a sentence.
+GIVES = {
+    "profile": "the way to begin and when to go faster: the due date holds for sure, at least expected cost",
+    "admit": "who runs and who waits, so that all together cost least, one kind of node after another",
+}
+
+
 def result_name(stage: str, word: str) -> str:
     """`plan_cost` for `cost` of `profile plan ...`."""
     return f"{stage}_{word}"
