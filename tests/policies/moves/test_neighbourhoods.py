@@ -13,9 +13,11 @@ from gpusched_dsl.policies.kernels.moves.change import apply, empty_change
 from gpusched_dsl.policies.kernels.pricing import PRICES, price
 from gpusched_dsl.policies.rules import MOVE_NAMES
 
+SEVEN = MOVE_NAMES[:7]  # those of the text
+
 
 def _hold_against_enumeration(seeds: range) -> np.ndarray:
-    found = np.zeros((len(MOVE_NAMES), 2), dtype=int)
+    found = np.zeros((len(SEVEN), 2), dtype=int)
     for seed in seeds:
         rng = np.random.default_rng(seed)
         work = random_workload(rng)
@@ -28,7 +30,7 @@ def _hold_against_enumeration(seeds: range) -> np.ndarray:
                 books = empty_books(work, kind_of_price, pressure)
                 keep_books(work, plan, books)
                 assert books.sums[0] == price(work, plan, kind_of_price)
-                for move in range(len(MOVE_NAMES)):
+                for move in range(len(SEVEN)):
                     length = int(rng.choice([0, 1, 3]))
                     gain = BUILT_IN[move](work, plan, books, length, change)
                     all_prices = [price(work, p, kind_of_price) for p in candidates(work, plan, move, length, pressure)]
@@ -67,7 +69,7 @@ def test_best_candidates_are_those_of_the_text_many() -> None:
 
 
 def test_search_never_makes_worse_and_ends_where_no_move_helps() -> None:
-    everything = [(name, 0) for name in MOVE_NAMES]
+    everything = [(name, 0) for name in SEVEN]
     for seed in range(40):
         rng = np.random.default_rng(seed)
         work = random_workload(rng)
@@ -80,6 +82,6 @@ def test_search_never_makes_worse_and_ends_where_no_move_helps() -> None:
             assert price(work, one, kind_of_price) <= min(before) + 1e-9
             assert price(work, end, kind_of_price) <= min(before) + 1e-9
             pressure = shortest_minus_due(work)
-            for move in range(len(MOVE_NAMES)):
+            for move in range(len(SEVEN)):
                 for other in candidates(work, end, move, 0, pressure):
                     assert price(work, other, kind_of_price) >= price(work, end, kind_of_price) - 1e-7

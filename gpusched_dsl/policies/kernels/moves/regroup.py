@@ -11,10 +11,9 @@ import numpy as np
 from gpusched_dsl.policies.kernels.compiled import compiled
 from gpusched_dsl.policies.kernels.moves.books import Books, tolerance
 from gpusched_dsl.policies.kernels.moves.change import Change, clear
-from gpusched_dsl.policies.kernels.moves.gains import reshape_gain
-from gpusched_dsl.policies.kernels.moves.shapes import late_nodes, shares_gpus, write_node
+from gpusched_dsl.policies.kernels.moves.shapes import is_first, shares_gpus, sizes_of, try_ways, ways_of
 from gpusched_dsl.policies.kernels.moves.swaps import first_of
-from gpusched_dsl.policies.workload import NONE, Ints, Schedule, Workload
+from gpusched_dsl.policies.workload import Ints, Schedule, Workload
 
 FEW = 2000  # distributions of one node
 
@@ -25,23 +24,28 @@ def regroup_gpus(work: Workload, plan: Schedule, books: Books, length: int, chan
     best, margin = np.inf, tolerance(books.sums[0])
     clear(change)
     most = plan.jobs.max() if len(plan.jobs) else 0
-    sizes, ways = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
-    for n in late_nodes(plan, books, length):
-        if shares_gpus(plan, n):
-            continue
-        count, gpus = plan.jobs[n], work.units[plan.kind[n]] // work.parts
-        if distributions(gpus, count) > FEW:
-            continue
-        sizes[:count] = 1
-        while sizes[0] > 0:
-            if not _as_it_is(work, plan, books, n, sizes):
-                best = _try(work, plan, books, n, sizes, ways, best, margin, change)
-            _next(sizes, count, gpus)
-    for i in range(first_of(books.counts[0], length)):
-        n = plan.node[books.late[i]]
+    now, sizes, ways = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
+    late = books.late[: first_of(books.counts[0], length)]
+    for i in range(len(late)):
+        n = plan.node[late[i]]
+        here = books.member[books.member_from[n] : books.member_from[n + 1]]
         gpus = work.units[plan.kind[n]] // work.parts
-        if not shares_gpus(plan, n) and distributions(gpus, plan.jobs[n]) > FEW:
-            best = _transfers(work, plan, books, books.late[i], sizes, ways, best, margin, change)
+        few = distributions(gpus, len(here)) <= FEW
+        if shares_gpus(plan.spare[n]) or (few and not is_first(plan.node, late, i)):
+            continue
+        sizes_of(here, plan.way, work.size, now)
+        turn = 0
+        while True:
+            if few:
+                more = next_of_all(sizes, len(here), work.parts, gpus, turn)
+            else:
+                more = next_transfer(now, sizes, here, late[i], work.parts, turn)
+            if not more:
+                break
+            turn += 1
+            if differ(now, sizes, len(here)):
+                ways_of(here, work.way_at, plan.kind[n], sizes, ways)
+                best = try_ways(work, plan, books, n, plan.kind[n], ways, best, margin, change)
     return best
 
 
@@ -57,80 +61,43 @@ def distributions(gpus: int, jobs: int) -> int:
 
 
 @compiled
-def _next(sizes: Ints, count: int, gpus: int) -> None:
-    """The next vector in the order of the alphabet; the first entry is 0 after the last one."""
+def next_of_all(sizes: Ints, count: int, parts: int, gpus: int, turn: int) -> bool:
+    """The next distribution of whole GPUs in the order of the alphabet, at turn 0 the first; False if there is none."""
+    if turn == 0:
+        sizes[:count] = parts
+        return True
     total = 0
     for i in range(count):
         total += sizes[i]
-    last = count - 1
-    while last >= 0:
-        if total < gpus:
-            sizes[last] += 1
-            return
-        total -= sizes[last] - 1
-        sizes[last] = 1
-        last -= 1
-    sizes[0] = 0
+    for last in range(count - 1, -1, -1):
+        if total < gpus * parts:
+            sizes[last] += parts
+            return True
+        total -= sizes[last] - parts
+        sizes[last] = parts
+    return False
 
 
 @compiled
-def _as_it_is(work: Workload, plan: Schedule, books: Books, n: int, sizes: Ints) -> bool:
-    for i in range(plan.jobs[n]):
-        if work.size[plan.way[books.member[books.member_from[n] + i]]] != sizes[i] * work.parts:
-            return False
+def next_transfer(now: Ints, sizes: Ints, here: Ints, late: int, parts: int, turn: int) -> bool:
+    """One GPU more for the late job: an idle one at turn 0, then one of each job that has two; False at the end."""
+    count = len(here)
+    if turn > count:
+        return False
+    for i in range(count):
+        sizes[i] = now[i] + (parts if here[i] == late else 0)
+    if turn > 0 and here[turn - 1] != late:
+        if now[turn - 1] <= parts:
+            sizes[:count] = now[:count]
+        else:
+            sizes[turn - 1] -= parts
     return True
 
 
 @compiled
-def _try(
-    work: Workload,
-    plan: Schedule,
-    books: Books,
-    n: int,
-    sizes: Ints,
-    ways: Ints,
-    best: float,
-    margin: float,
-    change: Change,
-) -> float:
-    kind = plan.kind[n]
-    for i in range(plan.jobs[n]):
-        size = sizes[i] * work.parts
-        ways[i] = (
-            NONE if size >= work.way_at.shape[2] else work.way_at[books.member[books.member_from[n] + i], kind, size]
-        )
-    gain = reshape_gain(work, plan, books, n, kind, ways)
-    if gain < best - margin:
-        write_node(plan, books, n, kind, ways, change)
-        return gain
-    return best
-
-
-@compiled
-def _transfers(
-    work: Workload,
-    plan: Schedule,
-    books: Books,
-    late: int,
-    sizes: Ints,
-    ways: Ints,
-    best: float,
-    margin: float,
-    change: Change,
-) -> float:
-    """One GPU more for the late job: an idle one, or one of a job that keeps at least one."""
-    n = plan.node[late]
-    first, count = books.member_from[n], plan.jobs[n]
-    at = 0
-    for i in range(count):
-        sizes[i] = work.size[plan.way[books.member[first + i]]] // work.parts
-        if books.member[first + i] == late:
-            at = i
-    sizes[at] += 1
-    best = _try(work, plan, books, n, sizes, ways, best, margin, change)
-    for donor in range(count):
-        if donor != at and sizes[donor] > 1:
-            sizes[donor] -= 1
-            best = _try(work, plan, books, n, sizes, ways, best, margin, change)
-            sizes[donor] += 1
-    return best
+def differ(now: Ints, sizes: Ints, count: int) -> bool:
+    """Whether a distribution is another one."""
+    for i in range(count):  # noqa: SIM110
+        if now[i] != sizes[i]:
+            return True
+    return False

@@ -14,7 +14,7 @@ from gpusched_dsl.policies.kernels.moves.books import Books, tolerance
 from gpusched_dsl.policies.kernels.moves.change import Change, clear, name_job
 from gpusched_dsl.policies.kernels.moves.gains import reshape_gain, shift_gain
 from gpusched_dsl.policies.kernels.moves.swaps import first_of
-from gpusched_dsl.policies.workload import NONE, Ints, Schedule, Workload
+from gpusched_dsl.policies.workload import NONE, Floats, Ints, Schedule, Workload
 
 
 @compiled
@@ -22,20 +22,24 @@ def faster_type(work: Workload, plan: Schedule, books: Books, length: int, chang
     """N4: the node becomes one of as many GPUs on which the times of its jobs sum to less."""
     best, margin = np.inf, tolerance(books.sums[0])
     clear(change)
-    ways = np.empty(plan.jobs.max() if len(plan.jobs) else 0, dtype=np.int64)
+    most = plan.jobs.max() if len(plan.jobs) else 0
+    sizes, ways = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
     for i in range(first_of(books.counts[0], length)):
         j = books.late[i]
         n = plan.node[j]
         if work.node_kind[n] >= 0:
             best = _faster_node(work, plan, books, j, best, margin, change)
             continue
-        if not _first_on_node(plan, books, i):
+        if not is_first(plan.node, books.late, i):
             continue
+        here = books.member[books.member_from[n] : books.member_from[n + 1]]
+        sizes_of(here, plan.way, work.size, sizes)
         for kind in range(len(work.units)):
             if kind != plan.kind[n] and work.units[kind] == work.units[plan.kind[n]]:
-                saved = _ways_at(work, plan, books, n, kind, 1, 1, ways)
+                ways_of(here, work.way_at, kind, sizes, ways)
+                saved = _saved(here, plan.way, ways, work.time)
                 if saved > tolerance(saved):
-                    best = _try(work, plan, books, n, kind, ways, best, margin, change)
+                    best = try_ways(work, plan, books, n, kind, ways, best, margin, change)
     return best
 
 
@@ -52,64 +56,29 @@ def halve_gpus(work: Workload, plan: Schedule, books: Books, length: int, change
 
 
 @compiled
-def late_nodes(plan: Schedule, books: Books, length: int) -> Ints:
-    """The nodes of the latest jobs, in that order, once each."""
-    count = first_of(books.counts[0], length)
-    nodes = np.empty(count, dtype=np.int64)
-    found = 0
-    for i in range(count):
-        if _first_on_node(plan, books, i):
-            nodes[found] = plan.node[books.late[i]]
-            found += 1
-    return nodes[:found]
-
-
-@compiled
-def shares_gpus(plan: Schedule, n: int) -> bool:
-    """Whether a node has GPUs that are given out in parts."""
-    for g in range(plan.spare.shape[1]):  # noqa: SIM110
-        if plan.spare[n, g] != NONE:
-            return True
-    return False
-
-
-@compiled
-def write_node(plan: Schedule, books: Books, n: int, kind: int, ways: Ints, change: Change) -> None:
-    """Name the new ways of all jobs of a node, and its new kind if it has one."""
-    clear(change)
-    if kind != plan.kind[n]:
-        change.shape[1] = n
-        change.shape[2] = kind
-    for i in range(plan.jobs[n]):
-        j = books.member[books.member_from[n] + i]
-        name_job(change, j, ways[i], n, plan.gpu[j])
-
-
-@compiled
 def resized(work: Workload, plan: Schedule, books: Books, length: int, change: Change, up: bool) -> float:
     """The best of the nodes whose jobs take twice as many GPUs, or half as many."""
     times, over = (2, 1) if up else (1, 2)
     best, margin = np.inf, tolerance(books.sums[0])
     clear(change)
-    ways = np.empty(plan.jobs.max() if len(plan.jobs) else 0, dtype=np.int64)
-    for n in late_nodes(plan, books, length):
-        if shares_gpus(plan, n) or not _divisible(work, plan, books, n, over):
-            continue
-        if work.node_kind[n] >= 0:
-            _ways_at(work, plan, books, n, plan.kind[n], times, over, ways)
-            best = _try(work, plan, books, n, plan.kind[n], ways, best, margin, change)
+    most = plan.jobs.max() if len(plan.jobs) else 0
+    sizes, ways = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
+    for n in late_nodes(plan.node, books.late[: first_of(books.counts[0], length)]):
+        here = books.member[books.member_from[n] : books.member_from[n + 1]]
+        sizes_of(here, plan.way, work.size, sizes)
+        if shares_gpus(plan.spare[n]) or not _rescaled(sizes, len(here), work.parts, times, over):
             continue
         old = plan.kind[n]
         for kind in range(len(work.units)):
-            same = kind != old and work.family[kind] == work.family[old]
-            if same and work.units[kind] * over == work.units[old] * times:
-                _ways_at(work, plan, books, n, kind, times, over, ways)
-                best = _try(work, plan, books, n, kind, ways, best, margin, change)
+            same = kind != old and work.family[kind] == work.family[old] and work.node_kind[n] < 0
+            if kind == work.node_kind[n] or (same and work.units[kind] * over == work.units[old] * times):
+                ways_of(here, work.way_at, kind, sizes, ways)
+                best = try_ways(work, plan, books, n, kind, ways, best, margin, change)
     return best
 
 
 @compiled
-def _try(
+def try_ways(
     work: Workload,
     plan: Schedule,
     books: Books,
@@ -122,10 +91,16 @@ def _try(
 ) -> float:
     """The better of the best gain so far and that of a node's new ways, which are written down if they win."""
     gain = reshape_gain(work, plan, books, n, kind, ways)
-    if gain < best - margin:
-        write_node(plan, books, n, kind, ways, change)
-        return gain
-    return best
+    if not gain < best - margin:
+        return best
+    clear(change)
+    if kind != plan.kind[n]:
+        change.shape[1] = n
+        change.shape[2] = kind
+    for i in range(plan.jobs[n]):
+        j = books.member[books.member_from[n] + i]
+        name_job(change, j, ways[i], n, plan.gpu[j])
+    return gain
 
 
 @compiled
@@ -151,36 +126,68 @@ def _faster_node(
     return best
 
 
+# What follows takes the arrays that it reads: whole schedules as arguments take the compiler long.
+
+
 @compiled
-def _first_on_node(plan: Schedule, books: Books, i: int) -> bool:
-    """Whether none of the later jobs stands on the node of the i-th latest one."""
-    n = plan.node[books.late[i]]
+def late_nodes(node: Ints, late: Ints) -> Ints:
+    """The nodes of late jobs, in the order of these, once each."""
+    nodes = np.empty(len(late), dtype=np.int64)
+    found = 0
+    for i in range(len(late)):
+        if is_first(node, late, i):
+            nodes[found] = node[late[i]]
+            found += 1
+    return nodes[:found]
+
+
+@compiled
+def is_first(node: Ints, late: Ints, i: int) -> bool:
+    """Whether none of the jobs before the i-th one stands on its node."""
     for before in range(i):  # noqa: SIM110
-        if plan.node[books.late[before]] == n:
+        if node[late[before]] == node[late[i]]:
             return False
     return True
 
 
 @compiled
-def _divisible(work: Workload, plan: Schedule, books: Books, n: int, over: int) -> bool:
-    """Whether the whole GPUs of all jobs of a node can be divided by a number."""
-    for i in range(books.member_from[n], books.member_from[n + 1]):
-        if work.size[plan.way[books.member[i]]] // work.parts % over != 0:
-            return False
-    return True
+def shares_gpus(spare: Ints) -> bool:
+    """Whether a node has GPUs that are given out in parts."""
+    for left in spare:  # noqa: SIM110
+        if left != NONE:
+            return True
+    return False
 
 
 @compiled
-def _ways_at(
-    work: Workload, plan: Schedule, books: Books, n: int, kind: int, times: int, over: int, ways: Ints
-) -> float:
-    """The ways of a node's jobs on a kind, with `times / over` as many units; the time that they save in all."""
+def sizes_of(here: Ints, way: Ints, size: Ints, sizes: Ints) -> None:
+    """The units of the jobs of a node."""
+    for i in range(len(here)):
+        sizes[i] = size[way[here[i]]]
+
+
+@compiled
+def ways_of(here: Ints, way_at: Ints, kind: int, sizes: Ints, ways: Ints) -> None:
+    """The ways of the jobs of a node on a kind, with other units; NONE where there is none."""
+    for i in range(len(here)):
+        ways[i] = way_at[here[i], kind, sizes[i]] if sizes[i] < way_at.shape[2] else NONE
+
+
+@compiled
+def _saved(here: Ints, way: Ints, ways: Ints, time: Floats) -> float:
+    """How much shorter the jobs of a node run, in all."""
     saved = 0.0
-    for i in range(plan.jobs[n]):
-        j = books.member[books.member_from[n] + i]
-        old = plan.way[j]
-        size = work.size[old] * times // over
-        ways[i] = work.way_at[j, kind, size] if size < work.way_at.shape[2] else NONE
+    for i in range(len(here)):
         if ways[i] >= 0:
-            saved += work.time[old] - work.time[ways[i]]
+            saved += time[way[here[i]]] - time[ways[i]]
     return saved
+
+
+@compiled
+def _rescaled(sizes: Ints, count: int, parts: int, times: int, over: int) -> bool:
+    """Multiply units by `times / over`, in place; False if that gives other than whole GPUs."""
+    for i in range(count):
+        if sizes[i] // parts % over != 0:
+            return False
+        sizes[i] = sizes[i] * times // over
+    return True
