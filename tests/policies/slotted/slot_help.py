@@ -1,0 +1,77 @@
+"""Plans that policies make on scenarios of the price-aware model, read off their values and priced by the model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from gpusched_dsl.building import Built, build
+from gpusched_dsl.compiling.limits import Limits
+from gpusched_dsl.language.checked_policy import CheckedPolicy
+from gpusched_dsl.language.diagnostics import Diagnostics
+from gpusched_dsl.language.outlines.policies import check_policy
+from gpusched_dsl.language.scenarios.scenario import check_scenario
+from gpusched_dsl.language.workspace import Workspace, workspace_from_text
+from gpusched_dsl.planning import solve_by_policy
+from gpusched_dsl.policies.slotted.reading import Instance, read_instance
+from gpusched_dsl.policies.slotted.run import SlottedPlan, run_slotted
+
+MODELS = Path(__file__).resolve().parents[3] / "models"
+IMPORTS = 'import "oracles_price_aware_policies.gsm";\nimport "oracles_price_aware.gsm";\n'
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    built: Built
+    policy: CheckedPolicy
+
+    def plan(self) -> SlottedPlan:
+        return run_slotted(self.policy, self.built.instance.store, Limits())
+
+    def instance(self) -> Instance:
+        return read_instance(self.policy, self.built.instance.store, Limits())
+
+    def entries(self, family: str) -> dict[tuple[object, ...], float]:
+        """Labels and values of what is not 0."""
+        given = self.plan().values[family]
+        variable = self.policy.model.variables[family]
+        store = self.built.instance.store
+        labels = [store.universes[v.type.root].labels for v in variable.indexing.variables]  # type: ignore[union-attr]
+        return {
+            tuple(names[code] for names, code in zip(labels, row, strict=True)): float(value)
+            for *row, value in zip(*(c.tolist() for c in given.codes), given.values, strict=True)
+        }
+
+    def judged(self):  # type: ignore[no-untyped-def]
+        solved, warnings = solve_by_policy(self.built, self.policy)
+        return solved, [w.code for w in warnings]
+
+
+def case_of(text: str, scenario: str, policy: str, **settings: str) -> Case:
+    """A scenario of `text` or of the oracles, and a policy for it."""
+    found = Diagnostics()
+    workspace = _workspace(text)
+    checked = check_scenario(workspace, scenario, settings, found)
+    found.raise_if_errors()
+    assert checked is not None
+    made = check_policy(workspace, workspace.policies[policy], found, checked.model)
+    found.raise_if_errors()
+    assert made is not None
+    return Case(build(workspace, checked), made)
+
+
+@cache
+def _workspace(text: str) -> Workspace:
+    found = Diagnostics()
+    workspace = workspace_from_text(IMPORTS + text, "case.gsm", found, base=MODELS)
+    found.raise_if_errors()
+    return workspace
+
+
+def codes_of(text: str, policy: str) -> list[str]:
+    """The codes of what is wrong with a policy."""
+    found = Diagnostics()
+    workspace = _workspace(text)
+    check_policy(workspace, workspace.policies[policy], found)
+    return [d.code for d in found]

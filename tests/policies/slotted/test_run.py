@@ -1,0 +1,182 @@
+"""Policies of the standard library and written ones on small scenarios, up to the judgement of the model."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from slot_help import case_of, codes_of
+
+BY_EXPRESSION = """
+policy ByExpression for PriceAware {
+  order b in Batch by arrives[b];
+  choose k in Nodes, h in Slots where (b, node_type[k]) in Fits and arrives[b] <= h by 1;
+  occupies slots_needed[b, node_type[k]];
+  place start_now first_free, block;
+  reserve i in Services, k in Nodes, h in Slots where (i, node_type[k]) in Deployed of load[i, h]
+    with equal_parts(highest_utilisation * rate[i, node_type[k]]);
+  fix share[i in Services, k in Nodes, h in Slots] =
+    (1 - sum[b in Batch] train[b, k, h]) * load[i, h] / sum[q in Nodes] (1 - sum[b in Batch] train[b, q, h]);
+  fix on[k in Nodes, h in Slots] = if share["I1", k, h] > 0 then 1 else sum[b in Batch] train[b, k, h];
+}
+"""
+
+
+def test_what_is_not_decided_by_rules_may_be_stated_by_expressions() -> None:
+    """They read the plan, and each what is fixed before it."""
+    rules, stated = (case_of(BY_EXPRESSION, "Baselines", name) for name in ("Fifo", "ByExpression"))
+    assert stated.entries("train") == rules.entries("train")
+    shares = rules.entries("share")
+    assert stated.entries("share").keys() == shares.keys()
+    assert all(stated.entries("share")[at] == pytest.approx(value) for at, value in shares.items())
+    assert stated.entries("on") == rules.entries("on")
+    assert stated.judged()[0].objectives[0].value == pytest.approx(0.09784)
+
+
+LATE = 'scenario Late extends Baselines { due["T3"] = 1; }\n'
+
+
+def test_a_job_that_ends_late_breaks_the_hard_mode() -> None:
+    case = case_of(LATE, "Late", "Fifo")
+    assert case.plan().statistics["values_without_variable"] == 1
+    solved, warnings = case.judged()
+    assert solved.status == "broken"
+    assert warnings == ["GSM4015"]
+
+
+def test_a_job_that_ends_late_has_a_price_in_the_soft_mode() -> None:
+    case = case_of(LATE, "Late", "Fifo", mode="soft")
+    assert case.plan().statistics["values_without_variable"] == 0
+    solved, warnings = case.judged()
+    assert warnings == []
+    assert solved.objectives[0].value == pytest.approx(0.09784 + 0.005)
+
+
+def test_a_job_that_ends_after_the_last_slot_is_told() -> None:
+    text = 'scenario Long extends Baselines { epochs["T2"] = 8[epoch]; due["T2"] = 20; }\n'
+    found = case_of(text, "Long", "Eprons", mode="soft").plan()
+    assert found.statistics["jobs_beyond_the_last_slot"] == 1
+    assert case_of(text, "Long", "Eprons", mode="soft").judged()[0].status == "broken"
+
+
+def test_a_job_that_runs_nowhere_is_told() -> None:
+    text = 'scenario Tight extends Baselines { due["T1"] = 0; }\n'
+    case = case_of(text, "Tight", "ValleyGreedy")
+    assert case.plan().statistics["jobs_not_started"] == 1
+    assert case.judged()[0].status == "broken"
+
+
+def test_loads_above_what_nodes_take_are_told() -> None:
+    text = 'scenario Crowded extends Baselines { load["I1", 2] = 9000[request/min]; }\n'
+    case = case_of(text, "Crowded", "Eprons", mode="soft")
+    assert case.plan().statistics["slots_of_excess_load"] == 1
+    assert sum(v for (_, _, h), v in case.entries("share").items() if h == 2) == pytest.approx(9000)
+
+
+@pytest.mark.parametrize(
+    ("policy", "sharing", "cost"),
+    [("ValleyGreedy", "independent", 0.0091265), ("ValleyGreedyExclusive", "exclusive", 0.0126385)],
+)
+def test_both_ways_of_sharing(policy: str, sharing: str, cost: float) -> None:
+    """The greedy plans are the best ones here. Exclusively, no two slots side by side can spare a node."""
+    case = case_of("", "SharingByNode", policy, inference_sharing=sharing)
+    assert case.judged()[0].objectives[0].value == pytest.approx(cost)
+
+
+def test_nodes_dealt_in_turn() -> None:
+    """In slot 1 a job has the first node, and the second one is dealt to the first service."""
+    case = case_of("", "SharingByNode", "FifoExclusive", inference_sharing="exclusive")
+    shares = case.entries("share")
+    assert {at: v for at, v in shares.items() if at[2] == 1} == {("A", "n2", 1): 200}
+    assert {at: v for at, v in shares.items() if at[2] == 2} == {("A", "n1", 2): 200, ("B", "n2", 2): 150}
+    assert case.plan().statistics["slots_of_excess_load"] == 1
+
+
+def test_single_slots_need_their_rule() -> None:
+    text = "policy Blocks extends ValleyGreedyExclusive { place cheapest_block; }"
+    case = case_of(text, "SharingByNode", "Blocks", inference_sharing="exclusive")
+    assert case.plan().statistics["jobs_not_started"] == 1
+
+
+def test_where_restarts_are_dear_one_block_is_best() -> None:
+    assert case_of("", "DearRestartsByNode", "ValleyGreedy").judged()[0].objectives[0].value == pytest.approx(0.0328)
+
+
+def test_a_model_without_loads() -> None:
+    for policy in ("Fifo", "Eprons", "PaMbt", "ValleyGreedyBySlot"):
+        case = case_of("", "ValleysByNode", policy)
+        assert len(case.entries("train")) == 3
+        assert case.judged()[0].status == "feasible"
+
+
+def test_nodes_that_nothing_tells_apart() -> None:
+    """A year of `was_on` is not read by policies; a key by name, a list of some nodes and what `let`s read are."""
+    some = """
+scenario Alike extends MigrationByNode { was_on["n1"] = 1; }
+policy ByName extends Fifo {
+  choose k in Nodes, h in Slots where (b, node_type[k]) in Fits and arrives[b] <= h by sum[q in Nodes where q == k] 1;
+}
+policy ByState extends Fifo {
+  let cold[k in Nodes] = 1 - was_on[k];
+  choose k in Nodes, h in Slots where (b, node_type[k]) in Fits and arrives[b] <= h by cold[k] descending;
+}
+"""
+    for policy, classes in (("Fifo", 1), ("Eprons", 1), ("ByName", 2), ("ByState", 2)):
+        assert len(np.unique(case_of(some, "Alike", policy).instance().cluster.class_of)) == classes
+    first = min(case_of(some, "Alike", "ByState").entries("train"), key=lambda at: (at[2], at[0]))
+    assert first == ("T1", "n2", 0)
+
+
+def test_several_keys_rank_one_after_the_other() -> None:
+    text = """
+policy Ranked extends Fifo {
+  choose k in Nodes, h in Slots where (b, node_type[k]) in Fits and arrives[b] <= h
+    by slots_needed[b, node_type[k]], idle_power[node_type[k]];
+}
+policy RankedDown extends Fifo {
+  choose k in Nodes, h in Slots where (b, node_type[k]) in Fits and arrives[b] <= h
+    by slots_needed[b, node_type[k]] descending, idle_power[node_type[k]];
+}
+"""
+    assert ("T1", "n2", 0) in case_of(text, "Baselines", "Ranked").entries("train")
+    assert ("T1", "n3", 0) in case_of(text, "Baselines", "RankedDown").entries("train")
+
+
+def test_a_job_occupies_a_slot_at_least() -> None:
+    from gpusched_dsl.language.diagnostics import DiagnosticError
+
+    case = case_of("policy None extends Fifo { occupies 0; }", "Baselines", "None")
+    with pytest.raises(DiagnosticError) as error:
+        case.plan()
+    assert error.value.diagnostics[0].code == "GSM3016"
+
+
+WRONG = {
+    "occupies 1.5;": "GSM1207",
+    "finish smaller_type;": "GSM1640",
+    "place best_fit;": "GSM1640",
+    "fix train[b in Batch, k in Nodes, h in Slots] = 1;": "GSM1640",
+    "fix boots[k in Nodes, h in Slots] = excess[\"I1\", k, h] / load[\"I1\", h];": "GSM1640",
+    "fix on[k in Nodes] = 1;": "GSM1640",
+    "fix onn[k in Nodes, h in Slots] = 1;": "GSM1101",
+    "fix on[k in Nodes, h in Slots] = tariff[h];": "GSM1302",
+    "reserve i in Services, h in Slots of load[i, h] with all_services(1[request/min]);": "GSM1640",
+    "reserve i in Services, k in Nodes, h in Slots of load[i, h] with all_services;": "GSM1614",
+    "reserve i in Services, k in Nodes, h in Slots of load[i, h] with all_service(1[request/min]);": "GSM1614",
+    "reserve i in Services, k in Nodes, h in Slots of load[i, h] with all_services(1[W]);": "GSM1302",
+    "reserve i in Services, k in Nodes, h in Slots of load[i, h] with all_services(load[i, h]);": "GSM1640",
+    "reserve i in Services, k in Nodes, h in Slots of load[i, h] * was_on[k] with equal_parts(load[i, 1]);": "GSM1640",
+    "serve share[i in Services, k in Nodes, h in Slots where was_on[k] == 1 or load[i, h] > 0[request/min]] "
+    "of load[i, h] with equal_parts;": "GSM1640",
+    "serve share[i in Services, k in Nodes, h in Slots] of tariff[h] with equal_parts;": "GSM1302",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("number", range(len(WRONG)), ids=list(WRONG))
+def test_lines_that_do_not_fit(number: int) -> None:
+    text = "\n".join(f"policy P{n} extends Fifo {{ {line} }}" for n, line in enumerate(WRONG))
+    assert codes_of(text, f"P{number}") == [list(WRONG.values())[number]]
+
+
+def test_the_cheapest_block_adds_up_one_key() -> None:
+    text = "policy P extends Fifo { place cheapest_block; choose k in Nodes, h in Slots by 1, 2; }"
+    assert codes_of(text, "P") == ["GSM1640"]
