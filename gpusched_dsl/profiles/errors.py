@@ -27,7 +27,8 @@ def errors_of(true: Floats, predicted: Floats, *, logarithmic: bool) -> Errors:
     spread = float(((true - true.mean()) ** 2).sum()) if len(true) else 0.0
     r2 = 1 - float(((true - predicted) ** 2).sum()) / spread if spread > 0 else float("nan")
     if logarithmic:
-        relative = np.abs(np.expm1(predicted - true))
+        with np.errstate(over="ignore"):  # infinitely far off
+            relative = np.abs(np.expm1(predicted - true))
     else:
         relative = np.abs(predicted - true)[true > 0] / true[true > 0]
     if not len(relative):

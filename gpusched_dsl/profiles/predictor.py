@@ -21,6 +21,8 @@ from gpusched_dsl.profiles.folds import folds_of
 from gpusched_dsl.profiles.learners import Learner, learn
 from gpusched_dsl.profiles.sheets import Floats, Ints
 
+LARGEST_EXPONENT = 700.0  # beyond, numbers are 0 or infinite
+
 
 @dataclass(frozen=True, eq=False)
 class Effects:
@@ -63,7 +65,9 @@ class Predictor:
             at = self.fold[job] == fold
             found[at] = (self.whole if fold < 0 else self.held[fold]).predict(rows[at])
         found += self.effects.shift(job)
-        return np.exp(found) if is_logarithmic(self.target) else np.maximum(found, 0.0)
+        if not is_logarithmic(self.target):
+            return np.maximum(found, 0.0)
+        return np.exp(np.clip(found, -LARGEST_EXPONENT, LARGEST_EXPONENT))
 
 
 def fit_predictor(

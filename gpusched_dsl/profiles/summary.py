@@ -40,6 +40,9 @@ def summarise(
             help=f"give at least one of the columns {', '.join(f'`{r}`' for r in RESOURCES)}",
         )
         return None
+    if not file.rows:
+        diagnostics.error("GSM2304", f"`{file.name}` holds no samples", help="give a row for each sample")
+        return None
     for column in (JOB, GPU):
         tell(file, column, ~given_in(file.columns[column]), "is empty", diagnostics)
     read = {resource: numbers_of(file, resource, diagnostics, least=0.0) for resource in held}
@@ -55,6 +58,8 @@ def summarise(
     for resource, values in read.items():
         most = capacity if resource == IN_MB else np.full(pairs.height, PERCENT)
         given = np.isfinite(values)
+        if not given.any():
+            continue
         present, among = np.unique(codes[given], return_inverse=True)
         burst, idle = parts_of(among, values[given], len(present), split)
         columns = {"burst": burst, "idle": idle, "peak": peak_of(among, values[given], most[present])}

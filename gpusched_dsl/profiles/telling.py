@@ -67,4 +67,4 @@ def document_of(fitted: Fitted) -> dict[str, Any]:
 
 def _errors(errors: Errors) -> dict[str, float | int | None]:
     values = {"mape": errors.mape, "median": errors.median, "r2": errors.r2}
-    return {"pairs": errors.rows, **{k: None if np.isnan(v) else v for k, v in values.items()}}
+    return {"pairs": errors.rows, **{k: v if np.isfinite(v) else None for k, v in values.items()}}

@@ -99,6 +99,27 @@ def test_without_the_package(table: Path, capsys: pytest.CaptureFixture[str], mo
     assert main(["profile", "summarise", str(samples)]) == 0
 
 
+@pytest.mark.parametrize("rows", ["", "a,A,\n"])
+def test_no_samples_are_no_defect(tmp_path: Path, rows: str, capsys: pytest.CaptureFixture[str]) -> None:
+    samples = tmp_path / "samples.csv"
+    samples.write_text("job_id,gpu_type,gpu_util\n" + rows, encoding="utf-8")
+    assert main(["profile", "summarise", str(samples)]) == (0 if rows else 1)
+    told = capsys.readouterr()
+    assert ("GSM2304" in told.err) == (not rows)
+    assert "GSM9999" not in told.err
+
+
+def test_numbers_at_the_ends_of_what_there_is(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Errors beyond all numbers are told, not met: no warning of NumPy, and no infinity in JSON."""
+    table.write_text(
+        "job_id,gpu_type,exec_time_s,epochs\n1,A,1e308,0\n2,A,1e-308,3\n3,B,5,1\n4,B,6,2\n5,A,,4\n", encoding="utf-8"
+    )
+    assert main(["profile", "fit", str(table), "--json", "-", *FIT]) == 0
+    told = capsys.readouterr()
+    assert not told.err
+    assert json.loads(told.out, parse_constant=pytest.fail)["predictors"][0]["new_jobs"]["mape"] is None
+
+
 def test_samples_become_a_profile(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     samples, gpus = tmp_path / "samples.csv", tmp_path / "gpus.csv"
     samples.write_text(
