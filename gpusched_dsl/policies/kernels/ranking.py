@@ -14,7 +14,7 @@ from gpusched_dsl.policies.workload import NEVER, NONE, Floats, Ints
 
 TOLERANCE = 1e-9
 Scratch = tuple[Floats, Ints]
-_RUN = 32  # places
+_RUN, _FEW = 32, 8  # places
 
 
 @compiled
@@ -114,7 +114,15 @@ def arrange(keys: Floats, order: Ints, start: int, stop: int, values: Floats, sp
                 for place in range(low, high):
                     value = keys[order[place], column]
                     values[place] = value if value == value else np.inf
-                _sort(values, order, low, high, spare)
+                if high - low > _FEW:
+                    _sort(values, order, low, high, spare)
+                else:  # by insertion: most groups are of two or three
+                    for place in range(low + 1, high):
+                        value, row, at = values[place], order[place], place
+                        while at > low and values[at - 1] > value:
+                            values[at], order[at] = values[at - 1], order[at - 1]
+                            at -= 1
+                        values[at], order[at] = value, row
                 first = values[low]
                 for place in range(low + 1, high):
                     if not same(first, values[place]):
