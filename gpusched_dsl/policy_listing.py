@@ -10,7 +10,7 @@ from typing import Any
 
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, did_you_mean
 from gpusched_dsl.language.outlines.policy_words import PolicyListing, policies_of
-from gpusched_dsl.language.outlines.rules import RULES, known_rules
+from gpusched_dsl.language.outlines.rules import ADDED_AFTER, RULES, added_rules, known_rules
 from gpusched_dsl.language.reading import LIBRARY_PREFIX, library_folder
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.policy_library import libraries, model_chain
@@ -90,11 +90,19 @@ def listed_rules() -> list[ListedRule]:
 def _rules_of(verb: str) -> Iterator[ListedRule]:
     for text in known_rules(verb):
         shape = RULES[verb].get(text)
-        if shape is None:
-            yield ListedRule(verb, text, "from another package", (), True)
-        else:
+        if shape is not None:
             numbers = tuple(f"{p.name}: {p.meaning} (default: {p.default})" for p in shape.parameters)
             yield ListedRule(verb, text, shape.words, numbers, False)
+    if verb in ADDED_AFTER and added_rules():
+        from gpusched_dsl.policies.added import added
+
+        of_verb = {
+            "place": {name: rule.words for name, rule in added().place.items()},
+            "finish": {name: rule.words for name, rule in added().finish.items()},
+            "improve": {name: move.words for name, move in added().moves.items()},
+        }
+        for name, words in of_verb[verb].items():
+            yield ListedRule(verb, name, words, (), True)
 
 
 def _models(places: list[Workspace], workspace: Workspace | None, model: str | None) -> set[str]:

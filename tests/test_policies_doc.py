@@ -1,6 +1,11 @@
 """What docs/policies.md shows is what happens: its policies, their test, their words, its Python."""
 
+import json
+import os
 import re
+import subprocess
+import sys
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -82,3 +87,38 @@ def test_every_link_leads_somewhere() -> None:
         if anchor:
             headings = re.findall(r"^#+ (.*)$", target.read_text(encoding="utf-8"), re.MULTILINE)
             assert anchor in {heading.lower().replace(" ", "-") for heading in headings}
+
+
+def test_a_rule_of_another_package_is_found_and_followed(tmp_path: Path) -> None:
+    """Installed as a package is: a module, and beside it what its metadata say."""
+    part = PAGE[PAGE.index("## Add a rule") :]
+    python, toml, gsm = (re.search(rf"^```{k}\n(.*?)^```$", part, re.M | re.S) for k in ("python", "toml", "gsm"))
+    assert python is not None
+    assert toml is not None
+    assert gsm is not None
+    (tmp_path / "emptiest.py").write_text(python[1], encoding="utf-8")
+    (tmp_path / "spread.gsm").write_text(gsm[1], encoding="utf-8")
+    ((group, names),) = tomllib.loads(toml[1])["project"]["entry-points"].items()
+    metadata = tmp_path / "emptiest-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: emptiest\nVersion: 1.0\n")
+    lines = [f"[{group}]", *(f"{name} = {target}" for name, target in names.items())]
+    (metadata / "entry_points.txt").write_text("\n".join(lines) + "\n")
+
+    def run(*arguments: str) -> str:
+        environment = {**os.environ, "PYTHONPATH": str(tmp_path), "GSDSL_PYTHON_KERNELS": "1"}
+        done = subprocess.run(
+            [sys.executable, "-m", "gpusched_dsl.cli", *arguments],
+            cwd=tmp_path, env=environment, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    assert re.search(
+        r"^emptiest +on the node in use.*\(from another package\)", run("policies", "--rules"), re.MULTILINE
+    )
+    rules = json.loads(run("policies", "--rules", "--json", "-"))["rules"]
+    assert [(rule["verb"], rule["text"]) for rule in rules if rule["added"]] == [("place", "emptiest")]
+    found = json.loads(run("solve", "spread.gsm", "--scenario", "GavelAtMost", "--backend", "Spread", "--json", "-"))
+    assert found["status"] == "feasible"
+    assert len(found["placement"]) >= 30

@@ -65,7 +65,7 @@ def _show_rules(output: Output) -> None:
         grid = Grid(
             (
                 Column(verb, [rule.text for rule in rules]),
-                Column("does", [rule.told for rule in rules]),
+                Column("does", [f"{rule.told}{' (from another package)' if rule.added else ''}" for rule in rules]),
                 Column("numbers", ["; ".join(rule.parameters) for rule in rules]),
             )
         )

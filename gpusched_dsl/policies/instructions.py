@@ -11,9 +11,10 @@ from gpusched_dsl.compiling.store import Store
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.language.checked import Core, IndexVar
 from gpusched_dsl.language.checked_policy import CheckedPolicy, CheckedRanking
+from gpusched_dsl.policies.added import added
 from gpusched_dsl.policies.cluster import Cluster
 from gpusched_dsl.policies.kernels.ranking import list_ways, order_rows, rank_ways
-from gpusched_dsl.policies.rules import FINISH_CODES, NODE_ODDS, PLACE_CODES
+from gpusched_dsl.policies.rules import NODE_ODDS
 from gpusched_dsl.policies.workload import Floats, Instructions, Ints
 
 SMALL = 1e-9  # odds are inverse to at least this cost
@@ -51,14 +52,15 @@ class _Lines:
             choose, otherwise = otherwise, choose
         ranked, preferred = list_ways(work.first_way, choose, otherwise)
         place_draw = policy.draws.get("place")
+        place, finish = added().place_codes(), added().finish_codes()
         return Instructions(
             order=queued[order_rows(keys, np.ones(len(keys), dtype=np.int64))],
             choose_rank=choose,
             otherwise_rank=otherwise,
             ranked=ranked,
             preferred=preferred,
-            place=np.array([PLACE_CODES[r.text] for r in policy.place], dtype=np.int64),
-            finish=np.array([FINISH_CODES[r.text] for r in policy.finish], dtype=np.int64),
+            place=np.array([place[r.text] for r in policy.place], dtype=np.int64),
+            finish=np.array([finish[r.text] for r in policy.finish], dtype=np.int64),
             swap_chance=self._swap_chance(frame, queued),
             way_list=self._way_list(frame, queued),
             way_odds=self._way_odds(),

@@ -320,13 +320,6 @@ def test_rules_and_moves(gsdsl: Run, tmp_path: Path) -> None:
     assert not move["added"]
 
 
-def test_rules_of_other_packages_are_marked(gsdsl: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    from gpusched_dsl.language.outlines import rules
-
-    monkeypatch.setattr(rules, "added_rules", lambda: ("beside_its_data",))
-    assert re.search(r"^beside_its_data +from another package", gsdsl("policies", "--rules").out, re.MULTILINE)
-
-
 def test_a_policy_in_words(gsdsl: Run, rented: Callable[..., Path], tmp_path: Path) -> None:
     done = gsdsl("explain", rented(), "--policy", "Drawn", "--json", tmp_path / "words.json")
     assert done.code == 0, done.err
