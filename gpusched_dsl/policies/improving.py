@@ -16,6 +16,7 @@ from gpusched_dsl.policies.kernels.moves.books import Books, empty_books, keep_b
 from gpusched_dsl.policies.kernels.moves.change import Change, apply, copy_change, empty_change
 from gpusched_dsl.policies.kernels.moves.climb import climb
 from gpusched_dsl.policies.kernels.moves.regroup import regroup_gpus
+from gpusched_dsl.policies.kernels.moves.repack import repack_node, repack_two
 from gpusched_dsl.policies.kernels.moves.shapes import double_gpus, faster_type, halve_gpus
 from gpusched_dsl.policies.kernels.moves.swaps import swap_postponed_running, swap_tardy_any, swap_tardy_costly
 from gpusched_dsl.policies.kernels.pricing import PRICES, price
@@ -32,6 +33,8 @@ BUILT_IN: Final[tuple[Move, ...]] = (  # in the order of `MOVE_NAMES`
     double_gpus,
     halve_gpus,
     regroup_gpus,
+    repack_node,
+    repack_two,
 )
 UNLIMITED: Final = np.iinfo(np.int64).max  # rounds: until no change is for the better
 

@@ -18,7 +18,14 @@ PLACE_CODES: Final = {
     "wait": 7,
     "postpone": 8,
 }
-FINISH_CODES: Final = {"smaller_type": 0, "grow by speedup": 1, "grow_by_one by speedup": 2, "expand_parts": 3}
+FINISH_CODES: Final = {
+    "smaller_type": 0,
+    "grow by speedup": 1,
+    "grow_by_one by speedup": 2,
+    "expand_parts": 3,
+    "grow_by_one by time": 4,
+    "grow_if_cheaper by time": 5,
+}
 NODE_ODDS: Final = {"": 0, "inverse idle": 1, "idle": 2}
 MOVE_NAMES: Final = (
     "swap_tardy_costly",
@@ -28,4 +35,6 @@ MOVE_NAMES: Final = (
     "double_gpus",
     "halve_gpus",
     "regroup_gpus",
+    "repack_node",
+    "repack_two",
 )

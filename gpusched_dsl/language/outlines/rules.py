@@ -92,6 +92,8 @@ FINISH = {
     "grow by speedup": RuleShape("all GPUs that a node leaves idle go to the job that gains most speed by them"),
     "grow_by_one by speedup": RuleShape("idle GPUs go, one at a time, to the job of the node that gains most speed"),
     "sort by key": RuleShape("each queue is put in the order of an expression, small values first"),
+    "grow_by_one by time": RuleShape("idle GPUs go, one at a time, to the job of the node whose time they cut most"),
+    "grow_if_cheaper by time": RuleShape("the same, where the node costs no more by it than being late costs less"),
     "expand_parts": RuleShape("what is left of a shared GPU goes to those of its jobs that gain most time by it"),
 }
 KEEP = {
@@ -99,6 +101,7 @@ KEEP = {
     "nodes": RuleShape("equal nodes trade places in the plan, so that as many jobs as can be stay on their node"),
 }
 
+_WAITING = (Parameter("length", "how many postponed jobs are looked at, the dearest first (0: all)", "10"),)
 _LENGTH = (Parameter("length", "how many jobs of its list a move looks at, the worst first", "10"),)
 IMPROVE = {
     "swap_tardy_costly": RuleShape("a late job swaps places with a costly job that is on time", _LENGTH),
@@ -108,6 +111,8 @@ IMPROVE = {
     "double_gpus": RuleShape("the node of a late job and all its jobs get twice the GPUs", _LENGTH),
     "halve_gpus": RuleShape("the node of a late job and all its jobs get half the GPUs", _LENGTH),
     "regroup_gpus": RuleShape("the GPUs of the node of a late job are shared out anew among its jobs", _LENGTH),
+    "repack_node": RuleShape("a node is packed anew with the best of its jobs and the postponed ones", _WAITING),
+    "repack_two": RuleShape("two nodes are packed anew with the best of their jobs and the postponed ones", _WAITING),
 }  # fmt: skip
 RULES = {"place": PLACE, "finish": FINISH, "keep": KEEP, "improve": IMPROVE}
 ADDED_AFTER = ("place", "finish", "improve")  # where rules and moves of other packages may stand

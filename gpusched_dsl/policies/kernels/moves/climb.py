@@ -8,6 +8,7 @@ from gpusched_dsl.policies.kernels.compiled import compiled
 from gpusched_dsl.policies.kernels.moves.books import Books, keep_books, tolerance
 from gpusched_dsl.policies.kernels.moves.change import Change, apply, copy_change
 from gpusched_dsl.policies.kernels.moves.regroup import regroup_gpus
+from gpusched_dsl.policies.kernels.moves.repack import repack_node, repack_two
 from gpusched_dsl.policies.kernels.moves.shapes import faster_type, resized
 from gpusched_dsl.policies.kernels.moves.swaps import swap_postponed_running, swap_tardy_any, swap_tardy_costly
 from gpusched_dsl.policies.workload import Ints, Schedule, Workload
@@ -36,8 +37,12 @@ def climb(
                 gain = faster_type(work, plan, books, lengths[i], trial)
             elif moves[i] <= 5:
                 gain = resized(work, plan, books, lengths[i], trial, moves[i] == 4)
-            else:
+            elif moves[i] == 6:
                 gain = regroup_gpus(work, plan, books, lengths[i], trial)
+            elif moves[i] == 7:
+                gain = repack_node(work, plan, books, lengths[i], trial)
+            else:
+                gain = repack_two(work, plan, books, lengths[i], trial)
             if gain < best - margin:
                 best = gain
                 copy_change(change, trial)
