@@ -30,7 +30,7 @@ def plan(case: Case, placing: Placing, serving: int, guard: int) -> Plan:
 
 @pytest.mark.parametrize(("placing", "serving"), RULES, ids=str)
 def test_every_plan(placing: Placing, serving: int) -> None:
-    for seed in range(100):
+    for seed in range(40):
         case = random_case(seed)
         guard = seed % 4
         found = plan(case, placing, serving, guard)
