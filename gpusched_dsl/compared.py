@@ -27,8 +27,8 @@ SAME = 1e-9  # of their size: values that differ by less are equally good
 class Row:
     """One run of one method. `result` is None where it was refused; `findings` tell why, or what its plan breaks.
 
-    `seconds` are those from the data to the checked plan, without what compiling the kernels took, and finding out what
-    a plan breaks. `seed` is None for methods that draw nothing.
+    `seconds` are those from the data to the checked plan, without compiling kernels or reading them from the cache,
+    and finding out what a plan breaks. `seed` is None for methods that draw nothing.
     """
 
     method: str

@@ -87,8 +87,9 @@ def _run(
     except DiagnosticError as error:
         return Row(name, policy is not None, seed, None, tuple(error.diagnostics), time.perf_counter() - began)
     solved.close()
-    compiling = solved.statistics.get("compile_seconds", 0.0)
-    seconds = max(time.perf_counter() - began - compiling - solved.statistics.get("why_seconds", 0.0), 0.0)
+    told_of = solved.statistics
+    compiling, aside = told_of.get("compile_seconds", 0.0), told_of.get("ready_seconds", 0.0)
+    seconds = max(time.perf_counter() - began - aside - told_of.get("why_seconds", 0.0), 0.0)
     result = Result(solved, own.origins())
     return Row(name, policy is not None, seed, result, (*told, *solved.warnings), seconds, compiling)
 
