@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
+import numpy as np
 import pytest
 from deciding_help import LIMITS, Case, case_of, labelled
 from random_cluster_texts import KINDS, Text, drawn
@@ -16,6 +17,7 @@ FALLING_BACK = (
     "STSByGpus",
     "STSUnbound",
     "STSMerged",
+    "STSGrown",
     "EDF",
     "FIFO",
     "Greedy",
@@ -137,3 +139,18 @@ def test_jobs_stay_on_equal_nodes(policy: str) -> None:
         changed = {j for j in here if here[j] != again[j]}
         assert changed == {j for j, way in here.items() if way[0] in (one, other)}
     assert pairs
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("policy", ["EDF", "FIFO", "AvgEDF"])
+def test_running_jobs_are_left_alone(policy: str, seed: int) -> None:
+    """Some jobs of a plan go on, the others are gone or have lost their place: what goes on does so as it was."""
+    given = drawn(seed, jobs=10)
+    case = case_of(policy, "Drawn", given.text())
+    first = case.given()["run"]
+    kept = np.random.default_rng(seed).random(len(first.values)) < 0.6
+    running = {"run": Given(tuple(c[kept] for c in first.codes), first.values[kept])}
+    before, after = labelled(case, running), case.plan(running=running)
+    assert before
+    assert {job: after[job] for job in before} == before
+    assert all(used_gpus(after, node) <= given.gpus for node, _ in given.nodes)

@@ -1,0 +1,42 @@
+"""The file of policies is sound and laid out as it should be, and tells of each policy what it does."""
+
+from __future__ import annotations
+
+import pytest
+from deciding_help import MODELS
+
+from gpusched_dsl.cli import main
+from gpusched_dsl.language.diagnostics import Diagnostics
+from gpusched_dsl.language.outlines.policies import check_policy
+from gpusched_dsl.language.outlines.policy_words import policy_in_words
+from gpusched_dsl.language.workspace import load_workspace
+
+FILE = MODELS / "policies" / "gpu_sharing.gsm"
+
+
+def test_file_checks_and_is_formatted(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", str(FILE)]) == 0, capsys.readouterr()
+    assert main(["fmt", "--check", str(FILE)]) == 0, capsys.readouterr()
+
+
+def test_every_policy_says_what_it_is_and_can_be_told() -> None:
+    found = Diagnostics()
+    workspace = load_workspace(FILE, found)
+    assert len(workspace.policies) >= 16
+    for block in workspace.policies.values():
+        policy = check_policy(workspace, block, found)
+        assert policy is not None
+        assert policy.doc
+        assert len(policy_in_words(policy)) > 5
+    found.raise_if_errors()
+
+
+def test_what_is_solved_is_told_with_its_meaning() -> None:
+    found = Diagnostics()
+    workspace = load_workspace(FILE, found)
+    policy = check_policy(workspace, workspace.policies["DPShares"], found)
+    assert policy is not None
+    words = "\n".join(policy_in_words(policy))
+    assert "who runs and who waits" in words
+    assert "`turn_amount`, how much of the capacity of this kind the job gets" in words
+    assert "smallest `submitted[j]` first" in words
