@@ -256,10 +256,9 @@ class PolicyChecker:
             self.diagnostics.error("GSM1614", "the best is told by one value", span, "one more", help="leave it out")
 
     def _kept(self, rule: tree.Rule) -> None:
-        """`best total`: by which value of the model, or price of the engine, the best is told."""
+        """`best total`: by the objective of the model, all costs to the end of every job, or another price."""
         first, *rest = rule.words
         known = [o.name for o in self.model.objectives if o.name is not None]
-        known += [t.name for o in self.model.objectives for t in o.terms if t.name is not None]
         known += [p for p in PRICES if p not in known]
         if first.text != "best" or len(rest) != 1 or rule.arguments or rule.by is not None:
             self.diagnostics.error(
@@ -272,7 +271,7 @@ class PolicyChecker:
         elif rest[0].text not in known:
             self.diagnostics.error(
                 "GSM1101",
-                f"unknown objective, term or price `{rest[0].text}`",
+                f"unknown objective or price `{rest[0].text}`",
                 rest[0].span,
                 "not declared",
                 help=did_you_mean(rest[0].text, known) or f"there are {listed(known)}",
