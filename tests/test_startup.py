@@ -55,6 +55,29 @@ def test_check_of_a_model_imports_no_solver(tmp_path: Path) -> None:
     assert not modules & SOLVERS
 
 
+POLICY = """
+import "gsdsl:figure1.gsm";
+policy First for CapacityPlanning {
+  order j in Jobs by deadline[j];
+  choose (v, g) in Configs where (j, v, g) in Runnable by g;
+  place new_node, postpone;
+}
+test T { solve Figure1 with First, Greedy; expect status == feasible; }
+"""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["check", "first.gsm"], ["policies"], ["policies", "first.gsm"], ["policies", "--rules"],
+     ["explain", "first.gsm", "--policy", "First"], ["compare", "--help"]],
+)  # fmt: skip
+def test_reading_policies_loads_no_compiler_and_no_solver(arguments: list[str], tmp_path: Path) -> None:
+    (tmp_path / "first.gsm").write_text(POLICY, encoding="utf-8")
+    code, modules = modules_after(*arguments, cwd=tmp_path)
+    assert code == 0
+    assert not modules & {"numba", "llvmlite", *SOLVERS - {"scipy"}}
+
+
 def test_the_front_end_imports_no_number_library(tmp_path: Path) -> None:
     code = "import sys, pkgutil, importlib, gpusched_dsl.language as l\n"
     code += "for m in pkgutil.walk_packages(l.__path__, l.__name__ + '.'): importlib.import_module(m.name)\n"
