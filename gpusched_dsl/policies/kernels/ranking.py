@@ -27,6 +27,15 @@ def same(a: float, b: float) -> bool:
 
 
 @compiled
+def most_ways(first_way: Ints) -> int:
+    """The ways of the job that has most."""
+    most = 0
+    for j in range(len(first_way) - 1):
+        most = max(most, first_way[j + 1] - first_way[j])
+    return most
+
+
+@compiled
 def rank_ways(first_way: Ints, keys: Floats, mask: Ints) -> Ints:
     """The ranks of the ways of every job, by the columns of `keys` (W, C) in ascending order.
 
@@ -34,22 +43,21 @@ def rank_ways(first_way: Ints, keys: Floats, mask: Ints) -> Ints:
     Ways that `mask` leaves out have the rank NEVER.
     """
     ranks = np.full(len(keys), NEVER)
-    order = np.empty(len(keys), np.int64)
-    values = np.empty(len(keys))
-    spare = (np.empty(len(keys)), np.empty(len(keys), np.int64))
-    last = np.zeros(len(keys), np.int64)
+    most = most_ways(first_way)
+    order, last, values = np.empty(most, np.int64), np.zeros(most, np.int64), np.empty(most)
+    spare = (np.empty(most), np.empty(most, np.int64))
     for j in range(len(first_way) - 1):
-        start = stop = first_way[j]
+        stop = 0
         for w in range(first_way[j], first_way[j + 1]):
             if mask[w]:
                 order[stop] = w
                 stop += 1
-        arrange(keys, order, start, stop, values, spare, last)
+        arrange(keys, order, 0, stop, values, spare, last)
         rank = 0
-        for place in range(start, stop):
+        for place in range(stop):
             ranks[order[place]] = rank
             if last[place]:
-                rank = place + 1 - start
+                rank = place + 1
     return ranks
 
 
@@ -58,9 +66,10 @@ def list_ways(first_way: Ints, choose_rank: Ints, otherwise_rank: Ints) -> tuple
     """`ranked` and `preferred` of `Instructions`; NONE stands where both leave ways out."""
     ranked = np.full(len(choose_rank), NONE)
     preferred = np.zeros(len(first_way) - 1, np.int64)
-    places = np.full(len(choose_rank), NONE)
+    places = np.empty(most_ways(first_way), np.int64)
     for j in range(len(first_way) - 1):
         start, stop = first_way[j], first_way[j + 1]
+        places[: stop - start] = NONE
         for w in range(start, stop):
             if choose_rank[w] != NEVER:
                 place = start + choose_rank[w]
@@ -69,12 +78,12 @@ def list_ways(first_way: Ints, choose_rank: Ints, otherwise_rank: Ints) -> tuple
                 ranked[place] = w
                 preferred[j] += 1
             if otherwise_rank[w] != NEVER:
-                place = start + otherwise_rank[w]
+                place = otherwise_rank[w]
                 while places[place] != NONE:
                     place += 1
                 places[place] = w
         end = start + preferred[j]
-        for place in range(start, stop):
+        for place in range(stop - start):
             w = places[place]
             if w != NONE and choose_rank[w] == NEVER:
                 ranked[end] = w
