@@ -57,7 +57,7 @@ class References(Sets):
         if all(c.ndim == 0 for c in columns):
             return domain.locate([c.reshape(1) for c in columns]).reshape(())
         shape = np.broadcast_shapes(*(c.shape for c in columns))
-        return domain.locate([np.broadcast_to(c, shape) for c in columns])
+        return domain.locate([c if c.shape == shape else np.broadcast_to(c, shape) for c in columns])
 
     def variable_position(self, core: VariableRef, frame: Frame) -> Codes:
         """The place in the variable's family; -1 where its `where` condition excludes it (it reads zero there)."""

@@ -179,6 +179,8 @@ class Tuples(Domain):
     def locate(self, columns: Sequence[Codes]) -> Codes:
         if self.size == 0:
             return np.full(len(columns[0]), -1, dtype=np.int64)
+        if all(own is other for own, other in zip(self.codes, columns, strict=True)):
+            return np.arange(self.size)  # its own elements, in their order
         keys = self.packing.keys(columns)
         if self._table is not None:
             found: Codes = self._table[keys]  # key -1 (outside) reads the last cell, which is -1

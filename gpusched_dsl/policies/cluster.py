@@ -184,7 +184,7 @@ class _Reader:
             place += len(iterator.variables)
         columns = self.ev.index_domain(indexing, variable.span).columns()
         kept = np.isin(columns[node_at], nodes)
-        return tuple(c[kept] for c in columns)
+        return columns if kept.all() else tuple(c[kept] for c in columns)
 
     def _nodes_as_they_are(
         self, job_at: int, node_at: int, nodes: Codes
@@ -198,7 +198,7 @@ class _Reader:
         if not self.nodes_differ:
             place = np.searchsorted(nodes, columns[node_at])
             others = [c for at, c in enumerate(columns) if at != node_at]
-            told = [i.value for i in self._quantities("uses", "lasts", "costs", "node_rate")]
+            told = [i.value for i in self._quantities("uses", "lasts", "costs", "node_rate", "late")]
             kept_apart = None if declared is None else declared.value
             node = self.placement.indices[node_at]
             numbers = [self._numbers(c, self._frame(columns)) for c in told if _tells_apart(c, node, kept_apart)]
