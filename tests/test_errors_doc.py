@@ -39,6 +39,7 @@ ELSEWHERE = {
     "GSM4009": "backends/test_driver.py::test_wrong_claims_are_refused",
     "GSM4010": "backends/test_driver.py::test_start_must_fit",
     "GSM4012": "backends/test_driver.py::test_numbers_that_are_none_are_named",
+    "GSM4014": "compiling/test_fixing.py::test_what_the_model_does_not_have",
     "GSM4015": "cli/test_policies.py::test_a_plan_that_breaks_rows",
     "GSM4020": "ir/test_serial.py::test_foreign_text",
     "GSM4021": "ir/test_serial.py::test_other_version",

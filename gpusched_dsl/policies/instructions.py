@@ -25,7 +25,7 @@ def binds_nodes(policy: CheckedPolicy) -> bool:
     placement = policy.model.placement
     assert placement is not None
     names = {v.name for r in (policy.choose, policy.otherwise) if r is not None for v in r.indexing.variables}
-    node = next(i.value.span.text for i in placement.items if i.role == "node")
+    node = next((i.value.span.text for i in placement.items if i.role == "node"), None)  # without: refused elsewhere
     return node in names
 
 
