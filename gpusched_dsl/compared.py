@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 FORMAT = "gsdsl-comparison/1"
+REMARK = "remark"
 SHOWN = 3  # constraints that a plan breaks
 SAME = 1e-9  # of their size: values that differ by less are equally good
 
@@ -136,14 +137,14 @@ class Comparison:
             "remark": row.remark,
         }
 
-    def grid(self) -> Grid:
-        """The table as texts; `*` stands at the best value."""
+    def grid(self, *, terms: bool = True) -> Grid:
+        """The table as texts, with or without the cost by term; `*` stands at the best value."""
         unit = f" [{self.unit}]" if self.unit else ""
         columns = [Column("method", [row.method for row in self.rows])]
         if any(row.seed is not None for row in self.rows):
             columns.append(Column("seed", ["" if r.seed is None else str(r.seed) for r in self.rows], right=True))
         columns.append(Column("status", [row.status for row in self.rows]))
-        for name in self.terms:
+        for name in self.terms if terms else ():
             values = [None if row.result is None else row.result.terms.get(name) for row in self.rows]
             columns.append(Column(name, column_texts(values, digits=6), right=True))
         totals = column_texts([row.objective for row in self.rows], digits=6)
@@ -153,7 +154,7 @@ class Comparison:
             columns.append(Column("gap", [percent_text(self.gap(row)) for row in self.rows], right=True))
         columns.append(Column("time", [seconds_text(row.seconds) for row in self.rows], right=True))
         if any(row.remark for row in self.rows):
-            columns.append(Column("remark", [row.remark for row in self.rows]))
+            columns.append(Column(REMARK, [row.remark for row in self.rows]))
         return Grid(tuple(columns))
 
     def footer(self) -> list[str]:

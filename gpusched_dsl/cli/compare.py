@@ -14,16 +14,18 @@ from gpusched_dsl.cli.instance import open_scenario, permissions
 from gpusched_dsl.cli.kernels import announce_compiling, tell_compiled
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.progress import watching
+from gpusched_dsl.compared import REMARK
 from gpusched_dsl.ir.answer import Status
 from gpusched_dsl.methods import Method, method_named
 from gpusched_dsl.reporting.document import json_text
 from gpusched_dsl.reporting.files import check_writable, write_text
-from gpusched_dsl.reporting.grid import plain, rich_table
+from gpusched_dsl.reporting.grid import Grid, plain, rich_table
 
 if TYPE_CHECKING:
     from gpusched_dsl.compared import Comparison
 
 STDOUT = "-"
+SPACE = 3  # between columns
 
 
 def run(options: argparse.Namespace, output: Output) -> int:
@@ -86,13 +88,28 @@ def _check_targets(options: argparse.Namespace) -> None:
 def _show(found: Comparison, methods: list[Method], output: Output) -> None:
     if found.rows:
         if output.is_terminal and not output.quiet:
-            output.console().print(rich_table(found.grid()))
+            _show_on_terminal(found, output)
         else:
             output.say(plain(found.grid()).rstrip("\n"))
         output.say()
     for line in found.footer():
         output.say(line)
     output.report(finding for row in found.rows for finding in row.findings)
+
+
+def _show_on_terminal(found: Comparison, output: Output) -> None:
+    """The table, without the cost by term where the terminal is too narrow for it: numbers do not wrap."""
+    console, grid = output.console(), found.grid()
+    fits = width(grid) <= console.width
+    console.print(rich_table(grid if fits else found.grid(terms=False)))
+    if not fits:
+        output.note("the terminal is too narrow for the cost by term: `--csv -` and `--json -` show it")
+
+
+def width(grid: Grid) -> int:
+    """How many characters a line of the table takes, without the remarks, which wrap."""
+    columns = [column for column in grid.columns if column.header != REMARK]
+    return sum(max(len(text) for text in (c.header, *c.texts)) + SPACE for c in columns)
 
 
 def _write(found: Comparison, options: argparse.Namespace, output: Output) -> None:

@@ -54,6 +54,24 @@ def test_the_table(gsdsl: Run, rented: Callable[..., Path]) -> None:
     assert done.err == "" or "compiled the heuristic kernels" in done.err
 
 
+def test_a_narrow_terminal_gets_fewer_columns(
+    gsdsl: Run, rented: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from gpusched_dsl.cli.output import Output
+
+    monkeypatch.setattr(Output, "is_terminal", True)
+    for columns, shown in (("80", False), ("200", True)):
+        monkeypatch.setenv("COLUMNS", columns)
+        done = gsdsl("compare", rented(), "--methods", "highs,FIFO")
+        assert done.code == 0
+        (line,) = [line for line in done.out.splitlines() if "method" in line]
+        assert ("lateness" in line) == shown
+        assert "total [$]" in line
+        (line,) = [line for line in done.out.splitlines() if "FIFO" in line]
+        assert "feasible" in line
+        assert ("too narrow" in done.err) != shown
+
+
 def test_rows_are_those_of_single_solves(gsdsl: Run, rented: Callable[..., Path]) -> None:
     path = rented()
     found = compared(gsdsl, path, "highs,scip,FIFO,Greedy", "--gap", 0)
