@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gpusched_dsl.compiling.evaluate import Evaluator
 from gpusched_dsl.compiling.fixing import Given
 from gpusched_dsl.compiling.frames import Frame, Mask
 from gpusched_dsl.compiling.limits import Limits
@@ -18,6 +17,7 @@ from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.checked_slots import CheckedFix, CheckedLoads
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
 from gpusched_dsl.policies.kernels.slotted_cluster import Plan
+from gpusched_dsl.policies.slotted.plan_values import PlanEvaluator
 from gpusched_dsl.policies.slotted.planning import Planned, make_plan
 from gpusched_dsl.policies.slotted.reading import Instance, read_instance
 from gpusched_dsl.policies.slotted.rules import placing_of
@@ -115,7 +115,7 @@ class _Values:
     def __init__(self, policy: CheckedPolicy, store: Store, limits: Limits) -> None:
         self.model = policy.model
         self.store = replace(store, variables={}, point=np.zeros(0))
-        self.ev = Evaluator(policy.model, self.store, limits)
+        self.ev = PlanEvaluator(policy.model, self.store, limits)
         self.values: dict[str, Given] = {}
         self.outside = 0
 

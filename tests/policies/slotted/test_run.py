@@ -32,6 +32,28 @@ def test_what_is_not_decided_by_rules_may_be_stated_by_expressions() -> None:
     assert stated.judged()[0].objectives[0].value == pytest.approx(0.09784)
 
 
+SUMS = """
+policy Sums extends Eprons {
+  fix on[k in Nodes, h in Slots] =
+    (sum[b in Batch] train[b, k, h] + 10 * sum[b in Batch where due[b] < 5 and k == k] train[b, k, h]
+      + 100 * sum[b in Batch, q in Slots where q <= 2] train[b, k, q]
+      + 1000 * sum[b in Batch, q in Nodes, t in Slots] train[b, q, t]
+      + 10000 * sum[b in Batch where arrives[b] < h] train[b, k, h]
+      + 100000 * sum[q in Slots where q < h] train["T1", k, q] + sum[b in Batch] 2 * train[b, k, h]) / 1000000;
+}
+"""
+
+
+def test_sums_over_a_plan_are_those_over_all_that_might_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    from gpusched_dsl.policies.slotted.plan_values import PlanEvaluator
+
+    case = case_of(SUMS, "Baselines", "Sums")
+    found = case.entries("on")
+    assert len(set(found.values())) > 5
+    monkeypatch.setattr(PlanEvaluator, "_sum_of_entries", lambda *_: None)
+    assert case.entries("on") == pytest.approx(found)
+
+
 LATE = 'scenario Late extends Baselines { due["T3"] = 1; }\n'
 
 

@@ -1,0 +1,62 @@
+"""The evaluator on a plan: sums of variables go through what the plan has, not through all that it might have."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gpusched_dsl.compiling.evaluate import Evaluator
+from gpusched_dsl.compiling.frames import Frame
+from gpusched_dsl.compiling.free_variables import free_variables
+from gpusched_dsl.compiling.store import Values
+from gpusched_dsl.ir.domains import Tuples
+from gpusched_dsl.language.checked import IndexRef, Reduction, VariableRef
+
+
+class PlanEvaluator(Evaluator):
+    """Families of the store hold the entries of a plan alone; what is not among them is 0."""
+
+    def _Reduction(self, core: Reduction, frame: Frame) -> Values:
+        found = self._sum_of_entries(core, frame)
+        return super()._Reduction(core, frame) if found is None else found
+
+    def _sum_of_entries(self, core: Reduction, frame: Frame) -> Values | None:
+        """`sum[b in S where ...] x[b, k, h]` from the entries of x; None for whatever is not of this form.
+
+        Each subscript is an index by itself, all indices of the sum are subscripts, and its sets and conditions speak
+        of subscripts only: then the entries that fulfil them, gathered by the other subscripts, are the terms not 0.
+        """
+        body = core.body
+        if core.op != "sum" or not isinstance(body, VariableRef):
+            return None
+        names = [s.variable for s in body.subscripts if isinstance(s, IndexRef)]
+        if len(names) < len(body.subscripts) or len(set(names)) < len(names):
+            return None
+        inner = core.indexing.variables
+        spoken = set(self.needs(*core.indexing.conditions)).union(
+            *(free_variables(i.domain) for i in core.indexing.iterators)
+        )
+        if not {*inner, *spoken} <= set(names):
+            return None
+        family = self.store.variables[body.name]
+        assert self.store.point is not None
+        values = self.store.point[family.first : family.first + family.domain.size]
+        entries = Frame(family.domain.size, dict(zip(names, family.domain.columns(), strict=True)))
+        for iterator in core.indexing.iterators:
+            codes = [entries.columns[v] for v in iterator.variables]
+            kept = np.flatnonzero(self.contains(iterator.domain, codes, entries))
+            values, entries = values[kept], entries.take(kept)
+        for condition in core.indexing.conditions:
+            kept = np.flatnonzero(self.mask(condition, entries))
+            values, entries = values[kept], entries.take(kept)
+        outer = [v for v in names if v not in inner]
+        if not outer:
+            return np.asarray(values.sum())
+        if not len(values):
+            return np.zeros(frame.size)
+        keys, which = np.unique(np.stack([entries.columns[v] for v in outer]), axis=1, return_inverse=True)
+        sums = np.bincount(which.reshape(-1), weights=values)
+        components = tuple(self.store.component(v.type) for v in outer)
+        place = Tuples(components, tuple(keys)).locate(
+            [np.broadcast_to(frame.columns[v], (frame.size,)) for v in outer]
+        )
+        return np.where(place >= 0, sums[np.maximum(place, 0)], 0.0)
