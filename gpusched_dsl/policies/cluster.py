@@ -192,7 +192,9 @@ class _Reader:
         """Kinds of nodes that are there: those of one type on which all jobs have the same ways form a kind."""
         frame = Frame(len(nodes), {self.placement.indices[node_at]: nodes})
         declared = self.items.get("node_type")
-        label = self.ev.codes(declared.value, frame) if declared is not None and not self.nodes_differ else nodes
+        label = nodes
+        if not self.nodes_differ:
+            label = np.zeros_like(nodes) if declared is None else self.ev.codes(declared.value, frame)
         columns = self._family(node_at, nodes)
         signature = np.zeros(len(nodes), dtype=np.uint64)
         if not self.nodes_differ:

@@ -1,0 +1,117 @@
+"""Plans of policies before the judge: what the model says of them is what they cost, and what they break is told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import product
+
+import numpy as np
+import pytest
+
+import gpusched_dsl as gs
+from gpusched_dsl.compiling.fixing import Given
+from gpusched_dsl.compiling.grounding import ground
+from gpusched_dsl.language.diagnostics import DiagnosticError
+
+CAPACITY = """
+import "gsdsl:capacity_planning.gsm";
+scenario S for CapacityPlanning {{
+  node_rule = {rule};
+  Nodes = {{ {nodes} }};
+  period = 1[h];
+  table Types:  gpus  price[$/h]  family =
+    A           1     0.6         "a"
+    B           2     1.1         "a"
+    C           2     1.7         "";
+  table Jobs:  deadline[h]  weight[$/h]  submitted[h] =
+{jobs};
+  table Runnable:  exec_time[h] =
+{times};
+}}
+"""
+
+
+def instance(rng: np.random.Generator, rule: str = "at_most", jobs: int = 4, nodes: int = 2) -> str:
+    """A small random scenario."""
+    names = [f"j{i}" for i in range(1, jobs + 1)]
+    rows = [f"    {j}  {rng.uniform(-1, 6):.3f}  {rng.uniform(0.2, 2):.3f}  {i}" for i, j in enumerate(names)]
+    times = []
+    for j, (v, g) in product(names, [("A", 1), ("B", 1), ("B", 2), ("C", 1), ("C", 2)]):
+        times.append(f"    {j}  {v}  {g}  {rng.uniform(1, 8) / g**0.8:.3f}")
+    listed = ", ".join(f"n{i}" for i in range(1, nodes + 1))
+    return CAPACITY.format(rule=rule, nodes=listed, jobs="\n".join(rows), times="\n".join(times))
+
+
+@pytest.mark.parametrize(
+    "policy", ["FIFO", "EDF", "PS", "Greedy", "RandomisedGreedy", "PublishedLocalSearch", "LocalSearch"]
+)
+def test_the_engine_and_the_model_agree_on_the_price(policy: str) -> None:
+    rng = np.random.default_rng(5)
+    for _ in range(6):
+        model = gs.loads(instance(rng))
+        best = model.solve(gap=0).objective
+        found = model.solve(backend=policy, seed=3)
+        if found.status == "broken":  # at_most asks that as many jobs run as nodes may be rented
+            assert policy in ("FIFO", "EDF", "PS")
+            continue
+        assert found.status == "feasible"
+        assert found.solved.statistics["price"] == pytest.approx(found.objective, rel=1e-9, abs=1e-9)
+        assert best is not None
+        assert found.objective is not None
+        assert found.objective >= best - 1e-7 * max(1.0, best)
+
+
+def test_search_finds_the_optimum_of_small_instances() -> None:
+    rng = np.random.default_rng(6)
+    gaps = []
+    for _ in range(12):
+        model = gs.loads(instance(rng, jobs=5))
+        best, found = model.solve(gap=0).objective, model.solve(backend="LocalSearch", seed=1).objective
+        assert best is not None
+        assert found is not None
+        gaps.append((found - best) / max(1.0, found))
+    assert np.mean(gaps) < 0.01
+    assert np.count_nonzero(np.array(gaps) < 1e-6) >= 8
+
+
+def test_the_bound_is_the_solvers() -> None:
+    model = gs.loads(instance(np.random.default_rng(7)))
+    best = model.solve(gap=0).objective
+    found = model.solve(backend="Greedy", bound=True, gap=0)
+    assert found.bound == pytest.approx(best)
+    assert found.gap is not None
+    assert found.status == "feasible"
+
+
+def test_a_plan_that_breaks_the_model_is_no_solution() -> None:
+    model = gs.loads(
+        instance(np.random.default_rng(8)).replace("node_rule = at_most", "node_rule = force")
+        + """
+policy Nothing for CapacityPlanning {
+  order j in Jobs where weight[j] > 100[$/h] by deadline[j];
+  choose (v, g) in Configs where (j, v, g) in Runnable by g;
+  place new_node, postpone;
+}"""
+    )
+    found = model.solve(backend="Nothing")
+    assert found.status == "broken"
+    assert not found.has_point
+    assert [w.code for w in found.warnings] == ["GSM4015"]
+    assert "enough_run" in found.warnings[0].notes[0]
+
+
+def test_running_jobs_stay() -> None:
+    model = gs.loads(instance(np.random.default_rng(9), jobs=3, nodes=3))
+    first = model.solve(backend="FIFO")
+    rows: Mapping[tuple[object, ...], float] = {tuple(r[:-1]): r[-1] for r in first["run"].rows()}
+    again = model.solve(backend="EDF", warm_start={"run": rows})
+    assert again["run"].rows() == first["run"].rows()
+
+
+def test_only_what_the_model_has_can_be_fixed() -> None:
+    model = gs.loads(instance(np.random.default_rng(10)))
+    built = model._build("S", {})
+    codes = tuple(np.array([c]) for c in (0, 0, 0, 2))  # A has one GPU
+    with pytest.raises(DiagnosticError) as caught:
+        ground(built.scenario.model, built.instance.store, None, {"run": Given(codes, np.ones(1))})
+    assert [d.code for d in caught.value.diagnostics] == ["GSM4014"]
