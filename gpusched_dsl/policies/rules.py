@@ -7,6 +7,10 @@ from __future__ import annotations
 
 from typing import Final
 
+# A job that no rule places is postponed, and the queue goes on; `postpone` says the same. With `wait` it stops at
+# the job: nobody behind it starts first. Where every job can have every free node, the two come to the same.
+# With a list of nodes to draw from, `first_fit` draws as `best_fit` does. `idle` draws with odds 1 + idle GPUs,
+# `inverse idle` with 1 / (1 + idle GPUs).
 PLACE_CODES: Final = {
     "best_fit": 0,
     "first_fit": 1,
