@@ -76,8 +76,9 @@ def solve_by_policy(
     elif start is not None:
         warnings.append(_not_kept(policy))
     store, limits = built.instance.store, built.permissions.limits()
-    run = _Run(asked.time_limit, monitor)
-    with CtrlC(run.control), CompileClock() as compiling:
+    compiling = CompileClock()
+    run = _Run(asked.time_limit, monitor, compiling)
+    with CtrlC(run.control), compiling:
         decision = decide(policy, store, limits, asked.seed, running, run.stop, run.tell)
     completing = replace(asked, gap=0.0)
     if asked.time_limit is not None:
@@ -119,9 +120,10 @@ def start_by_policy(
 
 
 class _Run:
-    """What ends a policy early, and whom it tells how far it is."""
+    """What ends a policy early, and whom it tells how far it is. Compiling does not use up the time limit."""
 
-    def __init__(self, seconds: float | None, monitor: Monitor | None) -> None:
+    def __init__(self, seconds: float | None, monitor: Monitor | None, compiling: CompileClock) -> None:
+        self.compiling = compiling
         self.control = Control()
         self.monitor = monitor
         self.until = None if seconds is None else self.control.started + seconds
@@ -130,7 +132,7 @@ class _Run:
     def stop(self) -> bool:
         if self.control.stopping or (self.monitor is not None and self.monitor.stop_requested):
             self.ended_by = "interrupt"
-        elif self.until is not None and time.perf_counter() > self.until:
+        elif self.until is not None and time.perf_counter() - self.compiling.seconds > self.until:
             self.ended_by = "time"
         return bool(self.ended_by)
 

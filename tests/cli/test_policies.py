@@ -195,9 +195,8 @@ def test_a_policy_that_keeps_nothing_says_so(gsdsl: Run, rented: Callable[..., P
 
 
 def test_the_time_limit_ends_with_the_best_plan(gsdsl: Run, rented: Callable[..., Path]) -> None:
-    began = time.monotonic()
     found = solved(gsdsl, rented(), "--backend", "Endless", "--time-limit", 1)
-    assert time.monotonic() - began < 120  # the kernels may have to be compiled
+    assert 1.0 <= found["solve_seconds"] < 20
     assert (found["status"], found["reason"]) == ("feasible", "time")
     assert found["has_point"]
     assert found["statistics"]["iterations"] > 0
