@@ -9,9 +9,10 @@ from neighbours import candidates
 
 from gpusched_dsl.policies.improving import BUILT_IN, UNLIMITED, copied, improve, shortest_minus_due
 from gpusched_dsl.policies.kernels.moves.books import empty_books, keep_books
-from gpusched_dsl.policies.kernels.moves.change import apply, empty_change
+from gpusched_dsl.policies.kernels.moves.change import apply, clear, empty_change, name_job
 from gpusched_dsl.policies.kernels.pricing import PRICES, price
 from gpusched_dsl.policies.rules import MOVE_NAMES
+from gpusched_dsl.policies.workload import NONE
 
 SEVEN = MOVE_NAMES[:7]  # those of the text
 
@@ -66,6 +67,33 @@ def test_best_candidates_are_those_of_the_text() -> None:
 @pytest.mark.slow
 def test_best_candidates_are_those_of_the_text_many() -> None:
     _hold_against_enumeration(range(1000, 4000))
+
+
+def test_jobs_may_be_sent_to_the_queue_and_back() -> None:
+    """Nodes close, and GPUs that were shared are whole again; another change opens them as they were."""
+    shared = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        work = random_workload(rng)
+        plan = random_schedule(rng, work)
+        running = np.flatnonzero(plan.node >= 0)
+        some = running[rng.random(len(running)) < 0.6]
+        shared += int((plan.gpu[some] >= 0).sum())
+        change, after = empty_change(work), copied(plan)
+        for j in some.tolist():
+            name_job(change, j, NONE, NONE, NONE)
+        apply(work, after, change)
+        _check_books_of(work, after)
+        for n in np.flatnonzero(
+            (after.kind != plan.kind) & np.isin(np.arange(len(plan.kind)), plan.node[some])
+        ).tolist():
+            clear(change)  # one change opens one node
+            change.shape[1:] = n, plan.kind[n]
+            for j in some[plan.node[some] == n].tolist():
+                name_job(change, j, int(plan.way[j]), n, int(plan.gpu[j]))
+            apply(work, after, change)
+            _check_books_of(work, after)
+    assert shared > 10
 
 
 def test_search_never_makes_worse_and_ends_where_no_move_helps() -> None:
