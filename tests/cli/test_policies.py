@@ -337,7 +337,7 @@ def test_a_policy_in_words(gsdsl: Run, rented: Callable[..., Path], tmp_path: Pa
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (["--policy", "LocalSerch"], "GSM4016", "did you mean `LocalSearch`?"),
+        (["--policy", "LocalSerch"], "GSM4016", "did you mean `LocalSearch`"),
         (["--policy", "Greedy"], "GSM4016", "is a policy for several models: `CapacityPlanning`"),
         (["--policy", "Greedy", "--model", "PriceAware"], "GSM4016", "no policy `Greedy` for the model `PriceAware`"),
         ([], "GSM6002", "the file to explain is missing"),
