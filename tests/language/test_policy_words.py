@@ -151,14 +151,14 @@ def test_the_list_of_policies() -> None:
 
 def test_what_is_solved_before_and_served_beside_is_told() -> None:
     shown = {}
-    for file, name in (("price_aware", "Eprons"), ("gpu_sharing", "STS")):
+    for file, name in (("price_aware", "EPRONS"), ("gpu_sharing", "STS")):
         found = Diagnostics()
         read = load_workspace(LIBRARY / f"{file}.gsm", found)
         policy = check_policy(read, read.policies[name], found)
         assert policy is not None
         shown[name] = policy_in_words(policy)
     occupies, reserve, serve, fix = (
-        next(line for line in shown["Eprons"] if words in line)
+        next(line for line in shown["EPRONS"] if words in line)
         for words in ("A job occupies a node for", "It may run only where", "Serve the loads", "Set `on[")
     )
     assert occupies.endswith("`slots_needed[b, node_type[k]]` slots.")

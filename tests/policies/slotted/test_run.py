@@ -23,7 +23,7 @@ policy ByExpression for PriceAware {
 
 def test_what_is_not_decided_by_rules_may_be_stated_by_expressions() -> None:
     """They read the plan, and each what is fixed before it."""
-    rules, stated = (case_of(BY_EXPRESSION, "Baselines", name) for name in ("Fifo", "ByExpression"))
+    rules, stated = (case_of(BY_EXPRESSION, "Baselines", name) for name in ("FIFO", "ByExpression"))
     assert stated.entries("train") == rules.entries("train")
     shares = rules.entries("share")
     assert stated.entries("share").keys() == shares.keys()
@@ -33,7 +33,7 @@ def test_what_is_not_decided_by_rules_may_be_stated_by_expressions() -> None:
 
 
 SUMS = """
-policy Sums extends Eprons {
+policy Sums extends EPRONS {
   fix on[k in Nodes, h in Slots] =
     (sum[b in Batch] train[b, k, h] + 10 * sum[b in Batch where due[b] < 5 and k == k] train[b, k, h]
       + 100 * sum[b in Batch, q in Slots where q <= 2] train[b, k, q]
@@ -58,7 +58,7 @@ LATE = 'scenario Late extends Baselines { due["T3"] = 1; }\n'
 
 
 def test_a_job_that_ends_late_breaks_the_hard_mode() -> None:
-    case = case_of(LATE, "Late", "Fifo")
+    case = case_of(LATE, "Late", "FIFO")
     assert case.plan().statistics["values_without_variable"] == 1
     solved, warnings = case.judged()
     assert solved.status == "broken"
@@ -66,7 +66,7 @@ def test_a_job_that_ends_late_breaks_the_hard_mode() -> None:
 
 
 def test_a_job_that_ends_late_has_a_price_in_the_soft_mode() -> None:
-    case = case_of(LATE, "Late", "Fifo", mode="soft")
+    case = case_of(LATE, "Late", "FIFO", mode="soft")
     assert case.plan().statistics["values_without_variable"] == 0
     solved, warnings = case.judged()
     assert warnings == []
@@ -75,9 +75,9 @@ def test_a_job_that_ends_late_has_a_price_in_the_soft_mode() -> None:
 
 def test_a_job_that_ends_after_the_last_slot_is_told() -> None:
     text = 'scenario Long extends Baselines { epochs["T2"] = 8[epoch]; due["T2"] = 20; }\n'
-    found = case_of(text, "Long", "Eprons", mode="soft").plan()
+    found = case_of(text, "Long", "EPRONS", mode="soft").plan()
     assert found.statistics["jobs_beyond_the_last_slot"] == 1
-    assert case_of(text, "Long", "Eprons", mode="soft").judged()[0].status == "broken"
+    assert case_of(text, "Long", "EPRONS", mode="soft").judged()[0].status == "broken"
 
 
 def test_a_job_that_runs_nowhere_is_told() -> None:
@@ -89,7 +89,7 @@ def test_a_job_that_runs_nowhere_is_told() -> None:
 
 def test_loads_above_what_nodes_take_are_told() -> None:
     text = 'scenario Crowded extends Baselines { load["I1", 2] = 9000[request/min]; }\n'
-    case = case_of(text, "Crowded", "Eprons", mode="soft")
+    case = case_of(text, "Crowded", "EPRONS", mode="soft")
     assert case.plan().statistics["slots_of_excess_load"] == 1
     assert sum(v for (_, _, h), v in case.entries("share").items() if h == 2) == pytest.approx(9000)
 
@@ -106,7 +106,7 @@ def test_both_ways_of_sharing(policy: str, sharing: str, cost: float) -> None:
 
 def test_nodes_dealt_in_turn() -> None:
     """In slot 1 a job has the first node, and the second one is dealt to the first service."""
-    case = case_of("", "SharingByNode", "FifoExclusive", inference_sharing="exclusive")
+    case = case_of("", "SharingByNode", "FIFOExclusive", inference_sharing="exclusive")
     shares = case.entries("share")
     assert {at: v for at, v in shares.items() if at[2] == 1} == {("A", "n2", 1): 200}
     assert {at: v for at, v in shares.items() if at[2] == 2} == {("A", "n1", 2): 200, ("B", "n2", 2): 150}
@@ -124,7 +124,7 @@ def test_where_restarts_are_dear_one_block_is_best() -> None:
 
 
 def test_a_model_without_loads() -> None:
-    for policy in ("Fifo", "Eprons", "PaMbt", "ValleyGreedyBySlot"):
+    for policy in ("FIFO", "EPRONS", "PAMBT", "ValleyGreedyBySlot"):
         case = case_of("", "ValleysByNode", policy)
         assert len(case.entries("train")) == 3
         assert case.judged()[0].status == "feasible"
@@ -134,15 +134,15 @@ def test_nodes_that_nothing_tells_apart() -> None:
     """A year of `was_on` is not read by policies; a key by name, a list of some nodes and what `let`s read are."""
     some = """
 scenario Alike extends MigrationByNode { was_on["n1"] = 1; }
-policy ByName extends Fifo {
+policy ByName extends FIFO {
   choose k in Nodes, h in Slots where (b, node_type[k]) in Fits and arrives[b] <= h by sum[q in Nodes where q == k] 1;
 }
-policy ByState extends Fifo {
+policy ByState extends FIFO {
   let cold[k in Nodes] = 1 - was_on[k];
   choose k in Nodes, h in Slots where (b, node_type[k]) in Fits and arrives[b] <= h by cold[k] descending;
 }
 """
-    for policy, classes in (("Fifo", 1), ("Eprons", 1), ("ByName", 2), ("ByState", 2)):
+    for policy, classes in (("FIFO", 1), ("EPRONS", 1), ("ByName", 2), ("ByState", 2)):
         assert len(np.unique(case_of(some, "Alike", policy).instance().cluster.class_of)) == classes
     first = min(case_of(some, "Alike", "ByState").entries("train"), key=lambda at: (at[2], at[0]))
     assert first == ("T1", "n2", 0)
@@ -150,11 +150,11 @@ policy ByState extends Fifo {
 
 def test_several_keys_rank_one_after_the_other() -> None:
     text = """
-policy Ranked extends Fifo {
+policy Ranked extends FIFO {
   choose k in Nodes, h in Slots where (b, node_type[k]) in Fits and arrives[b] <= h
     by slots_needed[b, node_type[k]], idle_power[node_type[k]];
 }
-policy RankedDown extends Fifo {
+policy RankedDown extends FIFO {
   choose k in Nodes, h in Slots where (b, node_type[k]) in Fits and arrives[b] <= h
     by slots_needed[b, node_type[k]] descending, idle_power[node_type[k]];
 }
@@ -166,7 +166,7 @@ policy RankedDown extends Fifo {
 def test_a_job_occupies_a_slot_at_least() -> None:
     from gpusched_dsl.language.diagnostics import DiagnosticError
 
-    case = case_of("policy None extends Fifo { occupies 0; }", "Baselines", "None")
+    case = case_of("policy None extends FIFO { occupies 0; }", "Baselines", "None")
     with pytest.raises(DiagnosticError) as error:
         case.plan()
     assert error.value.diagnostics[0].code == "GSM3016"
@@ -195,10 +195,10 @@ WRONG = {
 
 @pytest.mark.parametrize("number", range(len(WRONG)), ids=list(WRONG))
 def test_lines_that_do_not_fit(number: int) -> None:
-    text = "\n".join(f"policy P{n} extends Fifo {{ {line} }}" for n, line in enumerate(WRONG))
+    text = "\n".join(f"policy P{n} extends FIFO {{ {line} }}" for n, line in enumerate(WRONG))
     assert codes_of(text, f"P{number}") == [list(WRONG.values())[number]]
 
 
 def test_the_cheapest_block_adds_up_one_key() -> None:
-    text = "policy P extends Fifo { place cheapest_block; choose k in Nodes, h in Slots by 1, 2; }"
+    text = "policy P extends FIFO { place cheapest_block; choose k in Nodes, h in Slots by 1, 2; }"
     assert codes_of(text, "P") == ["GSM1640"]
