@@ -24,12 +24,14 @@ if not (_here / "backends").is_dir() and (_here.parent / "backends" / "__init__.
 
 if TYPE_CHECKING:
     from gpusched_dsl.api import Model, compile, load, loads
+    from gpusched_dsl.compared import Comparison
     from gpusched_dsl.ir.answer import Status
     from gpusched_dsl.ir.problem import Problem
     from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
     from gpusched_dsl.reporting.result import Result
 
 _HOMES = {
+    "Comparison": "gpusched_dsl.compared",
     "Model": "gpusched_dsl.api",
     "compile": "gpusched_dsl.api",
     "load": "gpusched_dsl.api",
@@ -42,6 +44,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "Comparison",
     "Diagnostic",
     "DiagnosticError",
     "Model",

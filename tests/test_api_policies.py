@@ -185,6 +185,7 @@ def test_compare(model: gs.Model) -> None:
     assert [(row.method, row.seed) for row in found.rows] == [
         ("highs", None), ("FIFO", None), ("Drawn", 1), ("Drawn", 2),
     ]  # fmt: skip
+    assert isinstance(found, gs.Comparison)
     assert found.best == pytest.approx(BEST)
     assert found.bound == pytest.approx(BEST)
     assert found["highs"].status == "optimal"
