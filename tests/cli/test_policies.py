@@ -105,6 +105,8 @@ def test_a_plan_that_breaks_rows(gsdsl: Run, rented: Callable[..., Path], tmp_pa
     done = gsdsl("solve", rented(), "--backend", "Lazy", "--set", "node_rule=force", "--json", out)
     assert done.code == 3
     assert "status  broken: the plan of the policy breaks constraints of the model" in done.out
+    assert "Allow more time" not in done.out
+    assert "The warning names what would have to give way" in done.out
     assert "warning[GSM4015]: the plan of `Lazy` breaks constraints of the model" in done.err
     assert "enough_run" in done.err
     found = json.loads(out.read_text())
