@@ -67,7 +67,7 @@ def advice(status: Status, reason: str, has_point: bool) -> list[str]:
                 "finds out which ones, shows them with their numbers, and says by how much they would have to give.",
             ]
         case Status.BROKEN:
-            return ["The warning names what would have to give way: choose other options of the model, or another policy."]
+            return ["The warning names what would have to give way: choose other options, or another policy."]
         case Status.UNBOUNDED:
             return [
                 "Some variable that the objective rewards may grow for ever. `gsdsl explain`, with the same file and",
