@@ -14,13 +14,14 @@ from gpusched_dsl.compiling.limits import Limits
 from gpusched_dsl.compiling.store import Store
 from gpusched_dsl.language.checked import Core
 from gpusched_dsl.language.checked_policy import CheckedPolicy
-from gpusched_dsl.policies.cluster import Cluster, cluster_of
+from gpusched_dsl.policies.cluster import Cluster
 from gpusched_dsl.policies.engine import Settings, never, run
 from gpusched_dsl.policies.improving import UNLIMITED
 from gpusched_dsl.policies.instructions import binds_nodes, instructions_of
 from gpusched_dsl.policies.kernels.pinning import pin
 from gpusched_dsl.policies.kernels.pricing import PRICES
 from gpusched_dsl.policies.queues.running import appends, run_queues
+from gpusched_dsl.policies.reading import cluster_of
 from gpusched_dsl.policies.slotted.run import has_slots, run_slotted
 from gpusched_dsl.policies.stages import with_stages
 from gpusched_dsl.policies.staying import stay

@@ -7,7 +7,8 @@ import pytest
 
 import gpusched_dsl as gs
 from gpusched_dsl.compiling.limits import Limits
-from gpusched_dsl.policies.cluster import Cluster, cluster_of
+from gpusched_dsl.policies.cluster import Cluster
+from gpusched_dsl.policies.reading import cluster_of
 from gpusched_dsl.policies.workload import NONE
 
 RENTED = """

@@ -11,8 +11,8 @@ from random_cluster_texts import drawn
 
 import gpusched_dsl as gs
 from gpusched_dsl.language.diagnostics import DiagnosticError
-from gpusched_dsl.policies.cluster import cluster_of
 from gpusched_dsl.policies.deciding import decide
+from gpusched_dsl.policies.reading import cluster_of
 
 SEEDS = [0, 1, 2, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(3, 12))]
 

@@ -9,8 +9,8 @@ from deciding_help import LIMITS, case_of
 from gpusched_dsl.compiling.evaluate import Evaluator
 from gpusched_dsl.compiling.frames import Frame
 from gpusched_dsl.ir.distributions import uniform
-from gpusched_dsl.policies.cluster import cluster_of
 from gpusched_dsl.policies.instructions import instructions_of
+from gpusched_dsl.policies.reading import cluster_of
 from gpusched_dsl.policies.speed_profile import speed_profile
 from gpusched_dsl.policies.workload import NEVER
 

@@ -1,0 +1,75 @@
+"""The roles of a placement as numbers: over any rows, times and money in one unit each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from gpusched_dsl.compiling.evaluate import Evaluator
+from gpusched_dsl.compiling.frames import Frame
+from gpusched_dsl.compiling.limits import Limits
+from gpusched_dsl.compiling.store import Store
+from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.language.checked import CheckedModel, CheckedPlacementItem, Core, Numeric
+from gpusched_dsl.language.units import DIMENSIONLESS, Unit, convertible, factor
+from gpusched_dsl.policies.workload import Floats
+
+
+class Roles:
+    """Evaluates the items of one placement. Times are in the unit of `lasts`, money in that of the objective."""
+
+    def __init__(self, model: CheckedModel, store: Store, limits: Limits) -> None:
+        assert model.placement is not None, "the checker refuses policies for models without a placement"
+        self.model, self.store, self.limits = model, store, limits
+        self.placement = model.placement
+        self.items = {item.role: item for item in reversed(self.placement.items)}  # of several, the first
+        self.ev = Evaluator(model, store, limits)
+        self.money = next((o.unit for o in model.objectives), DIMENSIONLESS)
+        self.time = self._unit("lasts")
+
+    def _frame(self, columns: Sequence[Codes]) -> Frame:
+        return Frame(len(columns[0]), dict(zip(self.placement.indices, columns, strict=True)))
+
+    def _job_frame(self, job_at: int, jobs: Codes) -> Frame:
+        return Frame(len(jobs), {self.placement.indices[job_at]: jobs})
+
+    def _quantities(self, *roles: str) -> list[CheckedPlacementItem]:
+        return [item for item in self.placement.items if item.role in roles]
+
+    def _numbers(self, core: Core, frame: Frame) -> Floats:
+        return np.array(np.broadcast_to(self.ev.numbers(core, frame), (frame.size,)), dtype=np.float64)
+
+    def _capacity(self, item: CheckedPlacementItem, frame: Frame) -> Floats:
+        return np.full(frame.size, np.inf) if item.of is None else self._numbers(item.of, frame)
+
+    def _unit(self, role: str) -> Unit:
+        item = self.items.get(role)
+        if item is None or not isinstance(item.value.type, Numeric):
+            return DIMENSIONLESS
+        return item.unit or item.value.type.unit
+
+    def _times(self, role: str, frame: Frame, otherwise: float) -> Floats:
+        if role not in self.items:
+            return np.full(frame.size, otherwise)
+        return self._numbers(self.items[role].value, frame) * scale(self._unit(role), self.time)
+
+    def _money(self, role: str, frame: Frame, *, per_time: bool = False) -> Floats:
+        if role not in self.items:
+            return np.zeros(frame.size)
+        unit = self._unit(role) * self.time if per_time else self._unit(role)
+        return self._numbers(self.items[role].value, frame) * scale(unit, self.money)
+
+    def _rates(self, frame: Frame, time: Floats) -> Floats:
+        """Money per time of each way: of `costs` in money, what it is on average."""
+        if "costs" not in self.items:
+            return np.zeros(frame.size)
+        unit = self._unit("costs")
+        if convertible(unit, self.money) and unit != DIMENSIONLESS:
+            return self._money("costs", frame) / time
+        return self._money("costs", frame, per_time=True)
+
+
+def scale(source: Unit, target: Unit) -> float:
+    """What numbers are multiplied by; 1 where a file has no units."""
+    return float(factor(source, target)) if convertible(source, target) else 1.0
