@@ -19,9 +19,6 @@ from gpusched_dsl.building import Built
 from gpusched_dsl.compiling.fixing import Given
 from gpusched_dsl.compiling.grounding import ground
 from gpusched_dsl.compiling.symmetry.full_size import full_size
-from gpusched_dsl.explaining.clock import Clock
-from gpusched_dsl.explaining.findings import relaxation_text
-from gpusched_dsl.explaining.relaxation import relaxations
 from gpusched_dsl.folding import Entries, solve_built
 from gpusched_dsl.ir.answer import Status
 from gpusched_dsl.ir.domains import Tuples
@@ -201,6 +198,10 @@ def _as_plan(
 
 def _broken(policy: CheckedPolicy, problem: Problem, backend: Backend) -> Diagnostic:
     """Which rows the plan breaks: the least that would have to give way."""
+    from gpusched_dsl.explaining.clock import Clock
+    from gpusched_dsl.explaining.findings import relaxation_text
+    from gpusched_dsl.explaining.relaxation import relaxations
+
     everything = np.ones(problem.rows, dtype=np.bool_)
     found = relaxations(problem, everything, everything, backend, Clock(WHY_SECONDS))
     notes = (f"the least that would have to give way: {relaxation_text(problem, found[0])}",) if found else ()
