@@ -108,6 +108,28 @@ def test_running_jobs_stay() -> None:
     assert again["run"].rows() == first["run"].rows()
 
 
+def test_moves_leave_running_jobs_and_those_that_do_not_queue_alone() -> None:
+    rng = np.random.default_rng(12)
+    text = """
+import "gsdsl:policies/capacity_planning.gsm";
+policy Keeps for CapacityPlanning extends LocalSearch { keep running; }
+policy Some for CapacityPlanning extends LocalSearch {
+  order j in Jobs where j != "j1" by deadline[j];
+}"""
+    for _ in range(4):
+        model = gs.loads(instance(rng, jobs=5) + text)
+        first = model.solve(backend="FIFO")
+        if first.status == "broken":
+            continue
+        before = set(first["run"].drop("value").rows())
+        rows = dict.fromkeys(before, 1.0)
+        again = set(model.solve(backend="Keeps", warm_start={"run": rows})["run"].drop("value").rows())
+        assert before <= again
+        some = model.solve(backend="Some")
+        if some.has_point:
+            assert "j1" not in some["run"]["j"].to_list()
+
+
 def test_only_what_the_model_has_can_be_fixed() -> None:
     model = gs.loads(instance(np.random.default_rng(10)))
     built = model._build("S", {})

@@ -19,7 +19,7 @@ from gpusched_dsl.policies.kernels.construct import look_up, make_scratch
 from gpusched_dsl.policies.kernels.drawing import make_pool, pooled, randomised
 from gpusched_dsl.policies.kernels.pricing import PRICES, price_by_term
 from gpusched_dsl.policies.verifying import verify
-from gpusched_dsl.policies.workload import Floats, Instructions, Schedule, Workload, empty_schedule
+from gpusched_dsl.policies.workload import NONE, Floats, Instructions, Schedule, Workload, empty_schedule
 
 _warmed = False  # whether the kernels are there to be called
 _CALL_SECONDS = 0.05  # about how long one call of the kernels takes
@@ -150,16 +150,32 @@ def _search(
             tell(done - 1, float(pool.price[0]))
     elite = [pooled(pool, at, plan) for at in range(int(pool.held[0]))]
     if settings.moves and not stopped:
-        elite, stopped = _improved(work, elite, settings, stop)
+        elite, stopped = _improved(work, instructions, start, elite, settings, stop)
     return _Found(elite, done - 1, stopped)
 
 
 def _improved(
-    work: Workload, elite: list[Schedule], settings: Settings, stop: Callable[[], bool]
+    work: Workload,
+    instructions: Instructions,
+    start: Schedule,
+    elite: list[Schedule],
+    settings: Settings,
+    stop: Callable[[], bool],
 ) -> tuple[list[Schedule], bool]:
-    """The first schedules of the pool after the moves, put in order with the rest."""
+    """The first schedules of the pool after the moves, put in order with the rest.
+
+    Moves leave alone the jobs that do not queue and those that ran before: they have no way to go anywhere else.
+    """
     from gpusched_dsl.policies.improving import improve
 
+    movable = np.zeros(len(work.due), dtype=np.bool_)
+    movable[instructions.order] = True
+    movable[start.node >= 0] = False
+    pressure = np.full(len(work.due), -np.inf)
+    pressure[instructions.order] = -np.arange(len(instructions.order), dtype=np.float64)
+    loose = work
+    if not movable.all():
+        loose = work._replace(way_at=np.where(movable[:, None, None], work.way_at, NONE))
     moves = [
         (added().moves[name].function if name in added().moves else name, length) for name, length in settings.moves
     ]
@@ -168,7 +184,7 @@ def _improved(
     for plan in elite[: settings.improve]:
         if stopped := stop():
             break
-        found.append(improve(work, [plan], moves, settings.rounds, settings.price, stopped=stop))
+        found.append(improve(loose, [plan], moves, settings.rounds, settings.price, pressure, stop))
     found += elite[len(found) :]
     costs = [float(price_by_term(work, plan, PRICES[settings.price]).sum()) for plan in found]
     return [found[at] for at in np.argsort(costs, kind="stable")], stopped

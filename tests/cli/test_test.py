@@ -52,7 +52,7 @@ def test_what_fails_shows_both_sides_at_its_place(gsdsl: Run, variant: Callable[
         ("gap <= 0", True),
         ("status == infeasible", False),
         ('status != "limit"', True),
-        ('sum[i in Items] size[i] * take[i] == 7', True),
+        ("sum[i in Items] size[i] * take[i] == 7", True),
         ("sum[i in Items] size[i] * take[i] == 7000[MB]", True),
         ("all[i in Items] take[i] <= 2", True),
         ("all[i in Items] take[i] <= 1", False),

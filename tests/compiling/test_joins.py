@@ -90,12 +90,15 @@ CONDITIONS: dict[str, tuple[set[str], Callable[[Data, Row], bool]]] = {
     "i == c and j == b": ({"i", "j", "c", "b"}, lambda d, r: r["i"] == r["c"] and r["j"] == r["b"]),
     "v == home[c]": ({"v", "c"}, lambda d, r: r["v"] == d.home[r["c"]]),
     "(l, v) in { (c1, home[c1]) : c1 in A where c1 != l }": ({"l", "v"}, lambda d, r: False),
-    "(a, b) in { (a, home[a]), (c, b) }": (
-        {"a", "b", "c"}, lambda d, r: r["b"] == d.home[r["a"]] or r["a"] == r["c"]),
+    "(a, b) in { (a, home[a]), (c, b) }": ({"a", "b", "c"}, lambda d, r: r["b"] == d.home[r["a"]] or r["a"] == r["c"]),
     "(a, b) in { c1 : c1 in A where c1 != c } cross { home[a] }": (
-        {"a", "b", "c"}, lambda d, r: r["a"] != r["c"] and r["b"] == d.home[r["a"]]),
-    "g in { h0 : h0 in 1..9 where h0 > high[a] } union { 1 } diff 3..low[a]": ({"g", "a"}, lambda d, r:
-        (r["g"] > d.last[r["a"]] or r["g"] == 1) and not 3 <= r["g"] <= d.first[r["a"]]),
+        {"a", "b", "c"},
+        lambda d, r: r["a"] != r["c"] and r["b"] == d.home[r["a"]],
+    ),
+    "g in { h0 : h0 in 1..9 where h0 > high[a] } union { 1 } diff 3..low[a]": (
+        {"g", "a"},
+        lambda d, r: (r["g"] > d.last[r["a"]] or r["g"] == 1) and not 3 <= r["g"] <= d.first[r["a"]],
+    ),
     "u in 2..9 by 3": ({"u"}, lambda d, r: r["u"] in (2, 5, 8)),
     "k <= g": ({"k", "g"}, lambda d, r: r["k"] <= r["g"]),
     'a == "a2" or b == "b1"': ({"a", "b"}, lambda d, r: r["a"] == "a2" or r["b"] == "b1"),

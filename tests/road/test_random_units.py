@@ -82,8 +82,10 @@ class Formulas:
                 return f"max({left}, {right}, 0)", dimension, max(value, second)
             case 6:
                 right, _, second = self.quantity(dimension)
-                return f"(if {left} <= {right} then {left} else 2 * {right})", dimension, (
-                    value if value <= second else 2 * second
+                return (
+                    f"(if {left} <= {right} then {left} else 2 * {right})",
+                    dimension,
+                    (value if value <= second else 2 * second),
                 )
         return f"({left})^2", times(dimension, dimension), value * value
 

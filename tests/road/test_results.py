@@ -29,7 +29,7 @@ def test_json_and_csv_keep_every_label(tmp_path: Path) -> None:
     document = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))
     assert document["variables"]["x"] == [{"index": [label], "value": 3.0} for label in labels[1:]]
     assert document["variables"]["y"] == [{"index": [], "value": 1.0}]
-    assert (tmp_path / "out.json").read_text(encoding="utf-8").count("\n      {\"index\"") == len(labels)
+    assert (tmp_path / "out.json").read_text(encoding="utf-8").count('\n      {"index"') == len(labels)
     result.to_csv(tmp_path)
     with open(tmp_path / "x.csv", encoding="utf-8", newline="") as file:
         rows = [row[0] for row in csv.reader(file)][1:]

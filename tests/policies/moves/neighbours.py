@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import product
 
 import numpy as np
-from clusters import Places, read, written
+from move_clusters import Places, read, written
 
 from gpusched_dsl.policies.workload import NONE, Floats, Schedule, Workload
 

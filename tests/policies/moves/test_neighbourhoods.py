@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from clusters import random_schedule, random_workload, read, written
+from move_clusters import random_schedule, random_workload, read, written
 from neighbours import candidates
 
 from gpusched_dsl.policies.improving import BUILT_IN, UNLIMITED, copied, improve, shortest_minus_due

@@ -7,7 +7,7 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from clusters import Places, random_schedule, random_workload, read, written
+from move_clusters import Places, random_schedule, random_workload, read, written
 
 from gpusched_dsl.policies.improving import UNLIMITED, copied, improve, shortest_minus_due
 from gpusched_dsl.policies.kernels.moves.books import empty_books, keep_books

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from clusters import Places, workload, written
+from move_clusters import Places, workload, written
 
 from gpusched_dsl.policies.improving import BUILT_IN, UNLIMITED, improve, shortest_minus_due
 from gpusched_dsl.policies.kernels.moves.books import empty_books, keep_books

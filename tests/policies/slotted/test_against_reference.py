@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from reference import Plan, Simulation, cap, eprons, fifo, pa_mbt, response_time, valley
+from slotted_reference import Plan, Simulation, cap, eprons, fifo, pa_mbt, response_time, valley
 from small_clusters import Case, random_case
 
 from gpusched_dsl.policies.kernels.slotted_cluster import Plan as Planned

@@ -101,7 +101,7 @@ def test_what_no_node_can_take_is_the_excess() -> None:
 @pytest.mark.parametrize("kind", [1, 2, 3])
 def test_answers_of_the_guard(kind: int) -> None:
     """One more node of a class trains: all nodes that are left, tried one by one."""
-    from reference import can_serve
+    from slotted_reference import can_serve
     from small_clusters import random_case
 
     yes = 0

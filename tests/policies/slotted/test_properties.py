@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from reference import can_serve
+from slotted_reference import can_serve
 from small_clusters import Case, random_case
 
 from gpusched_dsl.policies.kernels.slotted_cluster import Plan

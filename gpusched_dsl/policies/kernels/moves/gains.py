@@ -27,7 +27,9 @@ def exchange_gain(work: Workload, plan: Schedule, books: Books, a: int, b: int) 
     old_a, m = plan.way[a], plan.node[a]
     new_a = work.way_at[a, plan.kind[n], work.size[old_b]]
     new_b = NONE
-    if new_a < 0 or n == m or not fits_instead(work.needs, work.room[plan.kind[n]], plan.left[n], old_b, new_a):
+    if new_a < 0 or n == m or work.way_at[b, plan.kind[n], work.size[old_b]] < 0:  # b must not be moved
+        return np.inf
+    if not fits_instead(work.needs, work.room[plan.kind[n]], plan.left[n], old_b, new_a):
         return np.inf
     if m >= 0:
         new_b = work.way_at[b, plan.kind[m], work.size[old_a]]

@@ -47,8 +47,8 @@ def repack_node(work: Workload, plan: Schedule, books: Books, length: int, chang
                 if looked_at_closed:
                     continue  # they are all alike
                 looked_at_closed = True
-            if may_become(work, plan, books, n, k):
-                own = members(books, n)
+            own = members(books, n)
+            if may_become(work, plan, books, n, k) and movable(work, plan, own):
                 add_jobs(work, table, own, len(waiting), k, NONE)
                 gain = least(work, table, len(waiting) + len(own), k, NONE)[0] - price_now(work, plan, books, n)
                 if gain < best - margin:
@@ -80,6 +80,8 @@ def repack_two(work: Workload, plan: Schedule, books: Books, length: int, change
     for n in range(len(plan.kind)):
         for m in range(n + 1, len(plan.kind)):
             if trial.jobs[n] == 0 or trial.jobs[m] == 0:
+                continue
+            if not movable(work, trial, members(books, n)) or not movable(work, trial, members(books, m)):
                 continue
             k, other = trial.kind[n], trial.kind[m]
             add_jobs(work, table, waiting, 0, k, other)
@@ -136,6 +138,15 @@ def postponed_jobs(work: Workload, plan: Schedule, length: int) -> Ints:
 def members(books: Books, n: int) -> Ints:
     """The jobs of a node."""
     return books.member[books.member_from[n] : books.member_from[n + 1]]
+
+
+@compiled
+def movable(work: Workload, plan: Schedule, jobs: Ints) -> bool:
+    """Whether jobs that run may be moved: one that must not has no ways, not even its own."""
+    own = 0
+    for j in jobs:
+        own = min(own, work.way_at[j, work.kind[plan.way[j]], work.size[plan.way[j]]])
+    return bool(own >= 0)
 
 
 @compiled
