@@ -58,7 +58,9 @@ def main() -> None:
                     seconds.setdefault(method, []).append(time.process_time() - began)
                     assert value is not None
                     gaps.setdefault(method, []).append(100 * (value - bound) / value)
-        print(f"\n{catalogue}, {options.nodes} x {10 * options.nodes}, seeds 1 to {options.seeds}: gap in % of the cost")
+        print(
+            f"\n{catalogue}, {options.nodes} x {10 * options.nodes}, seeds 1 to {options.seeds}: gap in % of the cost"
+        )
         for method, found in gaps.items():
             each = "  ".join(f"{gap:6.2f}" for gap in found)
             print(f"  {method:18} mean {np.mean(found):6.2f}   {each}   {np.mean(seconds[method]):6.2f} CPU s")
