@@ -152,11 +152,8 @@ def _conjuncts(core: Core) -> list[Core]:
 def _describe(evaluator: AnswerEvaluator, core: Core) -> Unmet:
     """The failing condition with the values of its sides; of an `all[...]` with the first index that fails."""
     if isinstance(core, Comparison):
-        return Unmet(
-            core,
-            f"`{core.span.text}` does not hold: {_sides(evaluator, core, EMPTY_FRAME)}",
-            _tolerated(evaluator, core),
-        )
+        return Unmet(core, f"`{core.span.text}` does not hold: {_sides(evaluator, core, EMPTY_FRAME)}",
+                     _tolerated(evaluator, core))
     if isinstance(core, Reduction) and core.op == "all":
         grown = evaluator.expand(EMPTY_FRAME, core.indexing, core.span).frame
         failing = np.flatnonzero(~evaluator.mask(core.body, grown))

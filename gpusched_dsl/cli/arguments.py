@@ -97,48 +97,24 @@ def _add_shared(parser: Parser, default: str | None) -> None:
 def _solve(parser: Parser) -> None:
     parser.add_argument("file", type=_place, metavar="FILE", help=PROBLEM_HELP)
     _add_instance(parser)
-    parser.add_argument(
-        "--backend",
-        default="highs",
-        metavar="NAME",
-        help="highs, scip, cvxpy, or a policy such as Greedy (default: highs)",
-    )
+    parser.add_argument("--backend", default="highs", metavar="NAME",
+                        help="highs, scip, cvxpy, or a policy such as Greedy (default: highs)")
     _add_effort(parser)
-    parser.add_argument(
-        "--seed", type=_integer, default=0, metavar="N", help="the random seed of the solver or policy (default: 0)"
-    )
+    parser.add_argument("--seed", type=_integer, default=0, metavar="N",
+                        help="the random seed of the solver or policy (default: 0)")
     _add_judge(parser)
-    parser.add_argument(
-        "--bound",
-        action="store_true",
-        help="beside the plan of a policy, the bound that the judge proves (at most --time-limit or 60 seconds)",
-    )
-    parser.add_argument(
-        "--heuristic",
-        choices=("auto", "on", "off"),
-        default="auto",
-        help="search for a good start before the solver does (default: where the problem is large)",
-    )
-    parser.add_argument(
-        "--solver-option",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="an option of the solver itself, such as mip_heuristic_effort=0.2",
-    )
-    parser.add_argument(
-        "--decompose",
-        choices=("auto", "on", "off"),
-        default="auto",
-        help="solve block by block where the model says `decompose by` (default: where it is large)",
-    )
+    parser.add_argument("--bound", action="store_true",
+                        help="beside the plan of a policy, the bound that the judge proves (at most "
+                             "--time-limit or 60 seconds)")
+    parser.add_argument("--heuristic", choices=("auto", "on", "off"), default="auto",
+                        help="search for a good start before the solver does (default: where the problem is large)")
+    parser.add_argument("--solver-option", action="append", default=[], metavar="NAME=VALUE",
+                        help="an option of the solver itself, such as mip_heuristic_effort=0.2")
+    parser.add_argument("--decompose", choices=("auto", "on", "off"), default="auto",
+                        help="solve block by block where the model says `decompose by` (default: where it is large)")
     _add_without(parser)
-    parser.add_argument(
-        "--warm-start",
-        type=_place,
-        metavar="START",
-        help="start from a result that --json wrote, or from the plan of a policy",
-    )
+    parser.add_argument("--warm-start", type=_place, metavar="START",
+                        help="start from a result that --json wrote, or from the plan of a policy")
     parser.add_argument("--json", type=_place, metavar="OUT", help="write the result as JSON (`-`: to standard output)")
     parser.add_argument("--csv", type=_place, metavar="DIR", help="write one CSV file per variable into a folder")
     parser.add_argument("--verbose", action="store_true", help="show the solver's own log")
@@ -147,42 +123,24 @@ def _solve(parser: Parser) -> None:
 def _compare(parser: Parser) -> None:
     parser.add_argument("file", type=_place, metavar="FILE", help="a .gsm file")
     _add_instance(parser)
-    parser.add_argument(
-        "--methods",
-        type=_names,
-        required=True,
-        metavar="A,B,...",
-        help="solvers and policies, such as highs,FIFO,Greedy",
-    )
-    parser.add_argument(
-        "--seeds",
-        type=_seeds,
-        default=(0,),
-        metavar="N,N,...",
-        help="policies that draw run once for each (default: 0)",
-    )
+    parser.add_argument("--methods", type=_names, required=True, metavar="A,B,...",
+                        help="solvers and policies, such as highs,FIFO,Greedy")
+    parser.add_argument("--seeds", type=_seeds, default=(0,), metavar="N,N,...",
+                        help="policies that draw run once for each (default: 0)")
     _add_effort(parser)
     _add_judge(parser)
-    parser.add_argument(
-        "--bound",
-        action="store_true",
-        help="let the judge prove a bound even where no solver is among the methods (at most "
-        "--time-limit or 60 seconds)",
-    )
-    parser.add_argument(
-        "--json", type=_place, metavar="OUT", help="write the comparison as JSON (`-`: to standard output)"
-    )
+    parser.add_argument("--bound", action="store_true",
+                        help="let the judge prove a bound even where no solver is among the methods (at most "
+                             "--time-limit or 60 seconds)")
+    parser.add_argument("--json", type=_place, metavar="OUT",
+                        help="write the comparison as JSON (`-`: to standard output)")
     parser.add_argument("--csv", type=_place, metavar="OUT", help="write the table as CSV (`-`: to standard output)")
 
 
 def _policies(parser: Parser) -> None:
-    parser.add_argument(
-        "file",
-        nargs="?",
-        type=_place,
-        metavar="FILE",
-        help="a .gsm file: its policies, and those of the library for its models (default: all of the library)",
-    )
+    parser.add_argument("file", nargs="?", type=_place, metavar="FILE",
+                        help="a .gsm file: its policies, and those of the library for its models (default: all of "
+                             "the library)")
     parser.add_argument("--model", metavar="NAME", help="only those for this model")
     parser.add_argument("--rules", action="store_true", help="the rules and moves that a policy may name, instead")
     parser.add_argument("--json", type=_place, metavar="OUT", help="write them as JSON (`-`: to standard output)")
@@ -191,90 +149,53 @@ def _policies(parser: Parser) -> None:
 
 def _add_effort(parser: Parser) -> None:
     """How much is tried, by solvers and by policies."""
-    parser.add_argument(
-        "--gap",
-        type=_not_negative,
-        default=1e-4,
-        metavar="G",
-        help="relative gap at which a solution counts as optimal (default: 0.0001)",
-    )
-    parser.add_argument(
-        "--time-limit", type=_not_negative, metavar="SECONDS", help="stop after so many seconds with the best found"
-    )
+    parser.add_argument("--gap", type=_not_negative, default=1e-4, metavar="G",
+                        help="relative gap at which a solution counts as optimal (default: 0.0001)")
+    parser.add_argument("--time-limit", type=_not_negative, metavar="SECONDS",
+                        help="stop after so many seconds with the best found")
     parser.add_argument("--threads", type=_thread_count, metavar="N", help="threads of the solver")
 
 
 def _add_judge(parser: Parser) -> None:
-    parser.add_argument(
-        "--judge",
-        default="highs",
-        metavar="NAME",
-        help="the solver that completes and checks the plan of a policy (default: highs)",
-    )
+    parser.add_argument("--judge", default="highs", metavar="NAME",
+                        help="the solver that completes and checks the plan of a policy (default: highs)")
 
 
 def _explain(parser: Parser) -> None:
-    parser.add_argument(
-        "file",
-        nargs="?",
-        type=_place,
-        metavar="FILE",
-        help=PROBLEM_HELP + "; may be left out with `--policy` for those of the library",
-    )
+    parser.add_argument("file", nargs="?", type=_place, metavar="FILE",
+                        help=PROBLEM_HELP + "; may be left out with `--policy` for those of the library")
     parser.add_argument("--policy", metavar="NAME", help="tell in words what this policy does, instead")
     parser.add_argument("--model", metavar="NAME", help="with `--policy`: the one for this model")
     _add_instance(parser)
-    parser.add_argument(
-        "--backend",
-        default="highs",
-        metavar="NAME",
-        help="explain the problem as this backend gets it (default: highs)",
-    )
+    parser.add_argument("--backend", default="highs", metavar="NAME",
+                        help="explain the problem as this backend gets it (default: highs)")
     _add_without(parser)
-    parser.add_argument(
-        "--no-why", action="store_true", help="do not find out whether there is a solution, and why not"
-    )
-    parser.add_argument(
-        "--time-limit", type=_not_negative, default=60.0, metavar="SECONDS", help="for finding that out (default: 60)"
-    )
-    parser.add_argument(
-        "--json", type=_place, metavar="OUT", help="write the explanation as JSON (`-`: to standard output)"
-    )
+    parser.add_argument("--no-why", action="store_true",
+                        help="do not find out whether there is a solution, and why not")
+    parser.add_argument("--time-limit", type=_not_negative, default=60.0, metavar="SECONDS",
+                        help="for finding that out (default: 60)")
+    parser.add_argument("--json", type=_place, metavar="OUT",
+                        help="write the explanation as JSON (`-`: to standard output)")
 
 
 def _add_without(parser: Parser) -> None:
-    parser.add_argument(
-        "--without",
-        action="append",
-        default=[],
-        metavar="PASS",
-        help="leave out a tightening pass (`all`: every one); may be given several times",
-    )
+    parser.add_argument("--without", action="append", default=[], metavar="PASS",
+                        help="leave out a tightening pass (`all`: every one); may be given several times")
 
 
 def _add_instance(parser: Parser) -> None:
     """What says which problem of a file is meant, and what may be read and taken for it."""
     parser.add_argument("--scenario", metavar="NAME", help="which scenario (needed where there are several)")
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="set a parameter or an option of the model, such as period=30[min]",
-    )
-    parser.add_argument(
-        "--memory-limit",
-        type=_positive,
-        metavar="GIB",
-        help="refuse to build what would take more memory (default: half of the machine, at most 8)",
-    )
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE",
+                        help="set a parameter or an option of the model, such as period=30[min]")
+    parser.add_argument("--memory-limit", type=_positive, metavar="GIB",
+                        help="refuse to build what would take more memory (default: half of the machine, at most 8)")
     _add_outside(parser)
 
 
 def _add_outside(parser: Parser) -> None:
-    parser.add_argument(
-        "--allow-outside", action="store_true", help="allow imports and data from outside the folder of the file"
-    )
+    parser.add_argument("--allow-outside", action="store_true",
+                        help="allow imports and data from outside the folder of the file")
 
 
 def _check(parser: Parser) -> None:
@@ -283,13 +204,9 @@ def _check(parser: Parser) -> None:
 
 
 def _fmt(parser: Parser) -> None:
-    parser.add_argument(
-        "files",
-        nargs="+",
-        type=_place,
-        metavar="FILE",
-        help=".gsm files or folders of them, rewritten in place; `-` reads standard input and writes standard output",
-    )
+    parser.add_argument("files", nargs="+", type=_place, metavar="FILE",
+                        help=".gsm files or folders of them, rewritten in place; `-` reads standard input and writes "
+                             "standard output")
     parser.add_argument("--check", action="store_true", help="change nothing; exit 1 when a file is not formatted")
     parser.add_argument("--diff", action="store_true", help="change nothing; show what would change")
 
@@ -298,82 +215,44 @@ def _test(parser: Parser) -> None:
     parser.add_argument("files", nargs="+", type=_place, metavar="FILE", help=".gsm files or folders of them")
     parser.add_argument("--filter", metavar="TEXT", default="", help="only tests whose name contains TEXT")
     parser.add_argument("--backend", metavar="NAME", help="only the runs with this backend or policy")
-    parser.add_argument(
-        "--every-backend",
-        action="store_true",
-        help="run all backends, also those that a test does not name, on what they take",
-    )
-    parser.add_argument(
-        "--memory-limit",
-        type=_positive,
-        metavar="GIB",
-        help="refuse to build what would take more memory (default: half of the machine, at most 8)",
-    )
+    parser.add_argument("--every-backend", action="store_true",
+                        help="run all backends, also those that a test does not name, on what they take")
+    parser.add_argument("--memory-limit", type=_positive, metavar="GIB",
+                        help="refuse to build what would take more memory (default: half of the machine, at most 8)")
     _add_outside(parser)
 
 
 def _export(parser: Parser) -> None:
     parser.add_argument("file", type=_place, metavar="FILE", help=PROBLEM_HELP)
-    parser.add_argument(
-        "--to",
-        choices=TARGETS,
-        required=True,
-        help="LP or MPS text, the problem as JSON, or the formulation as mathematics",
-    )
+    parser.add_argument("--to", choices=TARGETS, required=True,
+                        help="LP or MPS text, the problem as JSON, or the formulation as mathematics")
     parser.add_argument("--out", type=_place, metavar="FILE", help="where to write (default: standard output)")
-    parser.add_argument(
-        "--model", metavar="NAME", help="which model to write as mathematics (default: all of the file)"
-    )
+    parser.add_argument("--model", metavar="NAME",
+                        help="which model to write as mathematics (default: all of the file)")
     _add_instance(parser)
 
 
 def _profile(parser: Parser) -> None:
-    parser.add_argument(
-        "action",
-        choices=PROFILE_ACTIONS,
-        metavar="fit|summarise",
-        help="fit: learn from a table of profiles and predict the pairs of job and GPU model that it "
-        "lacks; summarise: burst, idle and peak from a table of samples",
-    )
+    parser.add_argument("action", choices=PROFILE_ACTIONS, metavar="fit|summarise",
+                        help="fit: learn from a table of profiles and predict the pairs of job and GPU model that it "
+                             "lacks; summarise: burst, idle and peak from a table of samples")
     parser.add_argument("table", type=_place, metavar="TABLE", help="a .csv or .parquet file")
-    parser.add_argument(
-        "--out",
-        type=_place,
-        metavar="FILE",
-        help="write the table that scenarios read, as .csv or .parquet (`-`: to standard output)",
-    )
+    parser.add_argument("--out", type=_place, metavar="FILE",
+                        help="write the table that scenarios read, as .csv or .parquet (`-`: to standard output)")
     parser.add_argument("--gpus", type=_place, metavar="FILE", help="table of GPUs: gpu_type, memory_mb")
-    parser.add_argument(
-        "--jobs",
-        type=_place,
-        metavar="FILE",
-        help="fit: table of jobs: job_id and what describes them; jobs without a row are predicted",
-    )
-    parser.add_argument(
-        "--group",
-        choices=("job", "model"),
-        default="job",
-        help="fit: what never stands on both sides of a split (default: job)",
-    )
-    parser.add_argument(
-        "--folds", type=_folds, default=5, metavar="K", help="fit: parts of the cross-validation (default: 5)"
-    )
-    parser.add_argument(
-        "--learner",
-        choices=LEARNERS,
-        default="auto",
-        help="fit: what learns (default: auto, the best by an inner cross-validation)",
-    )
+    parser.add_argument("--jobs", type=_place, metavar="FILE",
+                        help="fit: table of jobs: job_id and what describes them; jobs without a row are predicted")
+    parser.add_argument("--group", choices=("job", "model"), default="job",
+                        help="fit: what never stands on both sides of a split (default: job)")
+    parser.add_argument("--folds", type=_folds, default=5, metavar="K",
+                        help="fit: parts of the cross-validation (default: 5)")
+    parser.add_argument("--learner", choices=LEARNERS, default="auto",
+                        help="fit: what learns (default: auto, the best by an inner cross-validation)")
     parser.add_argument("--seed", type=_integer, default=0, metavar="N", help="fit: of folds and forests (default: 0)")
-    parser.add_argument(
-        "--json", type=_place, metavar="OUT", help="fit: write the errors as JSON (`-`: to standard output)"
-    )
-    parser.add_argument(
-        "--split",
-        choices=("two-means", "median"),
-        default="two-means",
-        help="summarise: where samples are parted in burst and idle (default: two-means)",
-    )
+    parser.add_argument("--json", type=_place, metavar="OUT",
+                        help="fit: write the errors as JSON (`-`: to standard output)")
+    parser.add_argument("--split", choices=("two-means", "median"), default="two-means",
+                        help="summarise: where samples are parted in burst and idle (default: two-means)")
 
 
 def _new(parser: Parser) -> None:

@@ -72,7 +72,9 @@ def contents(workspace: Workspace) -> str:
     return ", ".join(count_text(n, one, many) for n, one, many in kinds if n) or "nothing declared"
 
 
-def _check_data(workspace: Workspace, scenario: CheckedScenario, found: Diagnostics, permissions: Permissions) -> None:
+def _check_data(
+    workspace: Workspace, scenario: CheckedScenario, found: Diagnostics, permissions: Permissions
+) -> None:
     missing = missing_targets(scenario)
     if missing:
         if _stands_alone(workspace, scenario.name):

@@ -131,15 +131,8 @@ def main(throughputs: Path, trace: Path, prices: Path, folder: Path) -> None:
         folder / "jobs.csv",
         ("job", "application", "batch_size", "steps", "arrival_s", "gpus_in_trace", "deadline_h", "weight_usd_per_h"),
         [
-            (
-                j.name,
-                j.application,
-                j.batch_size,
-                j.steps,
-                int(j.arrival_seconds),
-                j.gpus_in_trace,
-                *deadline_and_weight(j),
-            )
+            (j.name, j.application, j.batch_size, j.steps, int(j.arrival_seconds), j.gpus_in_trace,
+             *deadline_and_weight(j))
             for j in jobs
         ],
     )
