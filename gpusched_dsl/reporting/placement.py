@@ -37,8 +37,8 @@ class Placement:
     """`table` has a row per chosen element and a column per role (`job`, `node`, `uses`, `of`, `lasts`, `costs`, ...).
 
     `late` is by how much a job ends after it is `due`, where the placement tells. `cost` is what the row costs
-    altogether: `costs` itself, or `costs * lasts` where `costs` is money per time. `units` gives the unit of the columns
-    that have one, `codes` the sort keys of label columns by the order of sets.
+    altogether: `costs` itself, or `costs * lasts` where `costs` is money per time. `units` gives the unit of the
+    columns that have one, `codes` the sort keys of label columns by the order of sets.
     """
 
     table: pl.DataFrame
