@@ -31,7 +31,7 @@ from gpusched_dsl.reporting.points import OUTSIDE, codes_of, entries_of_point
 
 WHY_SECONDS = 10.0  # for finding out which rows a plan breaks
 JUDGE_SECONDS = 10.0  # at least, for completing a plan: a time limit ends the policy, and its plan shall be told
-BOUND_SECONDS = 60.0  # for a bound, where no time limit is stated
+BOUND_SECONDS = 60.0  # for completing a plan, and for a bound, where no time limit is stated
 
 
 class PolicyBackend:
@@ -61,9 +61,10 @@ def solve_by_policy(
 ) -> tuple[Solved, tuple[Diagnostic, ...]]:
     """The plan of a policy, completed by `backend` and checked and priced by the model; and warnings.
 
-    `start` is the plan before, for policies that `keep` what runs. `options.seed` seeds every draw; the time limit is
-    for the policy and, from `JUDGE_SECONDS` on, for completing its plan each. Ctrl-C, the time limit and the monitor
-    end the policy with the best plan found. Raises DiagnosticError as `decide` and `solve_problem` do.
+    `start` is the plan before, for policies that `keep` what runs. `options.seed` seeds every draw. The time limit is
+    for the policy and for completing its plan each, which gets `JUDGE_SECONDS` at least, and `BOUND_SECONDS` where
+    there is no limit. Ctrl-C, the time limit and the monitor end the policy with the best plan found. Raises
+    DiagnosticError as `decide` and `solve_problem` do.
     """
     asked = options or SolveOptions()
     warnings: list[Diagnostic] = []
@@ -77,9 +78,8 @@ def solve_by_policy(
     run = _Run(asked.time_limit, monitor, compiling)
     with CtrlC(run.control), compiling:
         decision = decide(policy, store, limits, asked.seed, running, run.stop, run.tell)
-    completing = replace(asked, gap=0.0)
-    if asked.time_limit is not None:
-        completing = replace(completing, time_limit=max(asked.time_limit, JUDGE_SECONDS))
+    patience = BOUND_SECONDS if asked.time_limit is None else max(asked.time_limit, JUDGE_SECONDS)
+    completing = replace(asked, gap=0.0, time_limit=patience)
     problem = ground(built.scenario.model, store, limits, decision.values)
     # A monitor that has ended the policy would end this at once, and the plan would be lost.
     solved = solve_problem(problem, backend, completing, None, None if run.ended_by else monitor)
