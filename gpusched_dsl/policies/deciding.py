@@ -66,10 +66,10 @@ def decide(
     began = time.perf_counter()
     store = with_stages(policy, store, limits)
     if has_slots(policy):
-        found = run_slotted(policy, store, limits, seed, running, stop)
+        found = run_slotted(policy, store, limits, stop)
         return Decision(found.values, time.perf_counter() - began, statistics=found.statistics, stopped=found.stopped)
     if appends(policy):
-        plan = run_queues(policy, store, limits, seed, running, stop)
+        plan = run_queues(policy, store, limits, stop)
         told = {"unplaced": float(len(plan.unplaced))}
         return Decision(plan.values, time.perf_counter() - began, statistics=told, stopped=plan.stopped)
     cluster = cluster_of(policy.model, store, limits, nodes_differ=binds_nodes(policy))

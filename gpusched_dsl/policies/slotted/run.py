@@ -46,11 +46,9 @@ def run_slotted(
     policy: CheckedPolicy,
     store: Store,
     limits: Limits,
-    seed: int = 0,
-    initial: Mapping[str, Given] | None = None,
     stop: Callable[[], bool] | None = None,
 ) -> SlottedPlan:
-    """The plan of a policy with `occupies`. Nothing is drawn and nothing kept: `seed` and `initial` do nothing.
+    """The plan of a policy with `occupies`. Nothing is drawn and nothing kept.
 
     Raises DiagnosticError as evaluation does, and where the placement does not say what is needed (GSM3016).
     """
