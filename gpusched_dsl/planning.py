@@ -44,8 +44,10 @@ class PolicyBackend:
 
     def versions(self) -> dict[str, str]:
         from importlib.metadata import version
+        from importlib.util import find_spec
 
-        return {**self.judge.versions(), "numba": version("numba"), "numpy": np.__version__}
+        compiler = {"numba": version("numba")} if find_spec("numba") else {}  # kernels run without it too
+        return {**self.judge.versions(), **compiler, "numpy": np.__version__}
 
     def open(self, problem: Problem) -> Session:
         raise TypeError(f"`{self.name}` is a policy: it makes plans for models, not for problems")
