@@ -17,6 +17,7 @@ LAYERS = [
     "gpusched_dsl.compiling",
     "gpusched_dsl.policies",
     "gpusched_dsl.backends",
+    "gpusched_dsl.online",
     "gpusched_dsl.reporting",
     "gpusched_dsl.explaining",
     "gpusched_dsl",

@@ -457,11 +457,22 @@ class DataItem(Node):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Data(Statement):
-    """`data "file.csv" { ... }`, `data "jobs.sqlite" table "jobs" { ... }`."""
+    """`data "file.csv" { ... }`, `data "jobs.sqlite" table "jobs" { ... }`, `data "jobs.csv" as philly (first = 100) {`."""
 
     path: Text
     items: tuple[DataItem, ...]
     table: Text | None = None
+    format: Identifier | None = None
+    options: tuple[NamedArgument, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Generate(Statement):
+    """`generate capacity_jobs (jobs = 40, seed = 1) { Jobs = job; deadline[job] = deadline[h]; }`."""
+
+    generator: Identifier
+    items: tuple[DataItem, ...]
+    options: tuple[NamedArgument, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -544,12 +555,13 @@ class PolicyRule(Statement):
     """One line of a policy.
 
     `verb` is `order`, `choose`, `otherwise`, `place`, `finish`, `keep`, `randomise`, `repeat`, `improve` or `split`; in
-    policies for slots also `occupies`, `reserve`, `serve` or `fix`.
+    policies for slots also `occupies`, `reserve`, `serve` or `fix`; for the online loop `remember` or `again`.
     order/choose/otherwise fill `indexing` and `keys`; place/finish/keep/improve fill `rules`;
     randomise has `target` (`order`, `choose`, `place`), `count` (`from 3`) or `probability`, and `by` words;
     repeat has `count` and `rules` (what is kept); improve has `count`, `rules` and `rounds`, or `all_rounds` for
     `rounds all`; split has `count`. occupies has `value` (how many slots); reserve and serve have `indexing`, `value`
     (a load) and one of `rules`; fix has `indexing` and `value`; the `target` of serve and fix is a variable.
+    remember has `target` (a parameter) and `value`; again has `value` (a time) and maybe `condition`.
     """
 
     verb: str
@@ -563,6 +575,7 @@ class PolicyRule(Statement):
     rounds: Expr | None = None
     all_rounds: bool = False
     value: Expr | None = None
+    condition: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -640,10 +653,57 @@ class Carry(Statement):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Fallback(Statement):
+    """`fallback Greedy;`: the policy that decides where a solver found no plan in time."""
+
+    policy: Identifier
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World(Statement):
+    """One line about what really happens: `work epochs[b];`, `speed ...;`, `ends at length[j];`, `stretch ...;`.
+
+    `verb` is `work`, `speed`, `ends` or `stretch`.
+    """
+
+    verb: str
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change(Statement):
+    """`on migration delay 5[min] costs 0.1[$];`."""
+
+    event: Identifier
+    delay: Expr | None = None
+    costs: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outage(Statement):
+    """`outage n in Nodes every exponential(mean = 500[h]) lasting deterministic(2[h]);`."""
+
+    index: Index
+    every: Expr
+    lasting: Expr
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Charge(Statement):
+    """`charge nodes;`, `charge energy[k in Nodes] in $ = ...;`."""
+
+    name: Identifier
+    indexing: Indexing | None = None
+    unit: UnitNode | None = None
+    value: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Online(Block):
     name: Identifier
     statements: tuple[Statement, ...]
-    model: Identifier
+    model: Identifier | None = None
+    extends: Identifier | None = None
     doc: str | None = None
 
 

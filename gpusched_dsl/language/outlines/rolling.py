@@ -23,7 +23,7 @@ _SLOT_WORDS = ("slot", "slots")
 def check_online(workspace: HasModels, online: tree.Online, diagnostics: Diagnostics) -> bool:
     """Whether an online block is sound; reports GSM162x, unknown names, wrong types and units."""
     found = Diagnostics()
-    model = model_of(workspace, online.model, found)
+    model = None if online.model is None else model_of(workspace, online.model, found)
     if model is not None:
         _OnlineChecker(model, found, workspace.lost).run(online)
     diagnostics.extend(found)

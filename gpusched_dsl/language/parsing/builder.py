@@ -125,8 +125,8 @@ class BlockBuilder(RunBuilder):
     def _online(self, block: ParseTree) -> tree.Online:
         head = Parts(self, block.children[1:])
         name = self.identifier(block.children[0])
-        model = head.identifier("of_model", "`for`")
-        if model is None:
+        model, extends = head.identifier("of_model", "`for`"), head.identifier("extends", "`extends`")
+        if model is None and extends is None:
             self.diagnostics.error(
                 "GSM1023", f"online block `{name.text}` names no model", name.span, help="write `for` and its model"
             )
@@ -136,5 +136,6 @@ class BlockBuilder(RunBuilder):
             name=name,
             statements=self.statements_of(block.children[1:]),
             model=model,
+            extends=extends,
             doc=head.doc(),
         )

@@ -23,6 +23,7 @@ class RunBuilder(DeclarationBuilder):
             "draw": self._draw,
             "table": self._table,
             "data": self._data,
+            "generate": self._generate,
             "solve": self._solve,
             "expect": self._expect,
             "stage": self._stage,
@@ -36,10 +37,20 @@ class RunBuilder(DeclarationBuilder):
             "reserve": self._reserve,
             "serve": self._serve,
             "fix": self._fix,
+            "remember": self._remember,
+            "again": self._again,
             "window": self._window,
             "arrive": self._arrive,
             "replan": self._replan,
             "carry": self._carry,
+            "fallback": self._fallback,
+            "work": self._world,
+            "speed": self._world,
+            "ends": self._world,
+            "stretch": self._world,
+            "change": self._change,
+            "outage": self._outage,
+            "charge": self._charge,
         }
 
     # --- scenarios --------------------------------------------------------------------------------------------------
@@ -93,12 +104,23 @@ class RunBuilder(DeclarationBuilder):
         return self.string(token) if token.type == "STRING" else str(token)
 
     def _data(self, children: Children, span: Span) -> tree.Data:
-        path, table, *items = children
+        path, table, format_, options, *items = children
         return tree.Data(
             span=span,
             path=tree.Text(span=self.span(path), value=self.string(path)),
             table=None if table is None else tree.Text(span=self.span(table), value=self.string(table)),
             items=tuple(self._data_item(i) for i in items if isinstance(i, Tree)),
+            format=None if format_ is None else self.identifier(format_),
+            options=self._settings(options),
+        )
+
+    def _generate(self, children: Children, span: Span) -> tree.Generate:
+        generator, options, *items = children
+        return tree.Generate(
+            span=span,
+            generator=self.identifier(generator),
+            items=tuple(self._data_item(i) for i in items if isinstance(i, Tree)),
+            options=self._settings(options),
         )
 
     def _data_item(self, item: ParseTree) -> tree.DataItem:
@@ -293,6 +315,15 @@ class RunBuilder(DeclarationBuilder):
             value=self.expr(value.children[0]),
         )
 
+    def _remember(self, children: Children, span: Span) -> tree.PolicyRule:
+        target, value = children
+        return tree.PolicyRule(span=span, verb="remember", target=self.identifier(target), value=self.expr(value))
+
+    def _again(self, children: Children, span: Span) -> tree.PolicyRule:
+        value, where = children
+        condition = self.expr(where.children[0]) if isinstance(where, Tree) else None
+        return tree.PolicyRule(span=span, verb="again", value=self.expr(value), condition=condition)
+
     # --- online -----------------------------------------------------------------------------------------------------
 
     def _window(self, children: Children, span: Span) -> tree.Window:
@@ -316,3 +347,29 @@ class RunBuilder(DeclarationBuilder):
     def _carry(self, children: Children, span: Span) -> tree.Carry:
         target, names, value = children
         return tree.Carry(span=span, target=self.identifier(target), indices=self.names(names), value=self.expr(value))
+
+    def _fallback(self, children: Children, span: Span) -> tree.Fallback:
+        return tree.Fallback(span=span, policy=self.identifier(children[0]))
+
+    def _world(self, children: Children, span: Span) -> tree.World:
+        return tree.World(span=span, verb=span.text.split(maxsplit=1)[0], value=self.expr(children[0]))
+
+    def _change(self, children: Children, span: Span) -> tree.Change:
+        event, delay, costs = children
+        return tree.Change(
+            span=span, event=self.identifier(event), delay=self.optional(delay), costs=self.optional(costs)
+        )
+
+    def _outage(self, children: Children, span: Span) -> tree.Outage:
+        index, every, lasting = children
+        return tree.Outage(span=span, index=self.index(index), every=self.expr(every), lasting=self.expr(lasting))
+
+    def _charge(self, children: Children, span: Span) -> tree.Charge:
+        name, indexing, unit, value = children
+        return tree.Charge(
+            span=span,
+            name=self.identifier(name),
+            indexing=self.optional_indexing(indexing),
+            unit=self.unit(unit.children[0]) if isinstance(unit, Tree) else None,
+            value=self.optional(value),
+        )

@@ -1,0 +1,27 @@
+"""The formats and generators there are, by name; each is imported only when it is used."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from types import MappingProxyType
+
+from gpusched_dsl.data.formats.shape import Format
+
+# name: module below gpusched_dsl.data.formats, which has it as FORMATS[name]
+READERS = MappingProxyType[str, str]({})
+GENERATORS = MappingProxyType[str, str]({})
+
+
+def reader(name: str) -> Format:
+    """The format of files of this name; raises KeyError."""
+    return _named(READERS[name], name)
+
+
+def generator(name: str) -> Format:
+    """The generator of this name; raises KeyError."""
+    return _named(GENERATORS[name], name)
+
+
+def _named(module: str, name: str) -> Format:
+    found: Format = import_module(f"gpusched_dsl.data.formats.{module}").FORMATS[name]
+    return found

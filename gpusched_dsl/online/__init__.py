@@ -1,0 +1,1 @@
+"""Models driven over time: events, the world, the rolling-horizon loop and its journal."""
