@@ -1,63 +1,67 @@
-"""What a format is: a table read or drawn, in columns with stated units, and an account of the rows left out."""
+"""What a format is: a table read or drawn, in columns with stated units, and an account of the rows left out.
+
+A module of formats has `FORMATS`, its formats by name. It is imported to check texts, so it imports polars and NumPy
+inside functions only.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gpusched_dsl.language.scenarios.formats import Column, Option, Setting
 
 if TYPE_CHECKING:
+    import numpy as np
     import polars as pl
+    from numpy.typing import NDArray
 
-Setting: TypeAlias = float | int | str
-
-
-@dataclass(frozen=True, slots=True)
-class Option:
-    """`first = 1000` behind the name of a format; its type is that of `default`, None where it must be given."""
-
-    name: str
-    meaning: str
-    default: Setting | None = None
+__all__ = ["Column", "Dropped", "Format", "Option", "Raw", "Setting", "Table"]
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
-    """A column of the table that a format gives; `unit` as a data statement writes it, "" for labels and counts."""
+class Raw:
+    """A data file taken in: its name as the author wrote it and its bytes, expanded where it was compressed."""
 
     name: str
-    meaning: str
-    unit: str = ""
+    data: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """Rows left out for one reason; `first` is the line of the first of them in the file."""
+    """Rows left out for one reason ("no duration"); `first` is the line of the first of them in the file."""
 
     reason: str
     rows: int
     first: int | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Table:
-    """A table in the columns of its format, how many rows there were, and what was left out or mended."""
+    """A table in the columns of its format, how many rows the file had, and what was left out or mended.
+
+    The frame is typed (text, integers, floats; null is not given) and may lack columns that this file cannot give:
+    those that are asked for are reported. `lines` holds the line of the file for each row.
+    """
 
     frame: pl.DataFrame
     rows: int
     dropped: tuple[Dropped, ...] = ()
     notes: tuple[str, ...] = ()
+    lines: NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True)
 class Format:
-    """A reader of files (`read` gets a path) or a generator (`read` gets None); options are complete and typed."""
+    """A reader of files (`read` gets the file) or a generator (`read` gets None); options are complete and typed.
+
+    `read` raises Unreadable with everything wrong with the file as a whole; single rows are dropped with a reason.
+    """
 
     name: str
     doc: str
     columns: tuple[Column, ...]
-    read: Callable[[Path | None, Mapping[str, Setting]], Table]
+    read: Callable[[Raw | None, Mapping[str, Setting]], Table]
     options: tuple[Option, ...] = ()
     source: str = ""  # where the format is from, and a licence if it names one
-    settings: Mapping[str, Setting] = field(default_factory=dict)

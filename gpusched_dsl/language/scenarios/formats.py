@@ -1,0 +1,103 @@
+"""Formats of data files and generators as the checker sees them: their columns with units, and their options.
+
+What reads and draws is no business of the language: a format describes itself, and its module is found by name when a
+text names it, as solvers are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Protocol, TypeAlias
+
+Setting: TypeAlias = bool | int | float | str
+
+# The module that knows all formats; it has READERS and GENERATORS (names) and `reader(name)`, `generator(name)`.
+_REGISTRY = "gpusched_dsl.data.formats.registry"
+_KINDS: Mapping[type, str] = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """`first = 1000` behind the name of a format.
+
+    Its kind is that of `default`, or `kind` where it must be given (then `default` is None). A number may have a `unit`
+    ("h"), in which readers get it; it may be stated in any unit that converts to it, or without one. `choices` are the
+    texts that may stand there (none: any), `least` the smallest number. `shown` tells the default in words.
+    """
+
+    name: str
+    meaning: str
+    default: Setting | None = None
+    kind: type[bool] | type[int] | type[float] | type[str] | None = None
+    unit: str = ""
+    choices: tuple[str, ...] = ()
+    least: float | None = None
+    shown: str = ""
+
+    @property
+    def type(self) -> type[bool] | type[int] | type[float] | type[str]:
+        return self.kind or (float if self.default is None else type(self.default))
+
+    @property
+    def needs(self) -> str:
+        """`a whole number`, `a number or a quantity in h`, `one of a, b`."""
+        if self.choices:
+            return f"one of {', '.join(self.choices)}"
+        return _KINDS[self.type] + (f" in `{self.unit}`" if self.unit else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of the table that a format gives; `unit` as a data statement writes it, "" for labels and counts."""
+
+    name: str
+    meaning: str
+    unit: str = ""
+
+
+class Described(Protocol):
+    """What the checker asks of a format or a generator."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def columns(self) -> Sequence[Column]: ...
+    @property
+    def options(self) -> Sequence[Option]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A format or generator with all of its options, as one statement uses it. Equal uses of a file read the same."""
+
+    name: str
+    generated: bool
+    options: tuple[tuple[str, Setting], ...]
+
+    @property
+    def text(self) -> str:
+        """`capacity_jobs (jobs = 40, seed = 1)`: a stable name of what a generator draws."""
+        shown = ", ".join(f"{name} = {_written(value)}" for name, value in self.options)
+        return f"{self.name} ({shown})" if shown else self.name
+
+
+def _written(value: Setting) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return f'"{value}"' if isinstance(value, str) else repr(value)
+
+
+def names(generated: bool) -> tuple[str, ...]:
+    """The formats of files, or the generators, there are."""
+    registry = import_module(_REGISTRY)
+    known: Mapping[str, str] = registry.GENERATORS if generated else registry.READERS
+    return tuple(sorted(known))
+
+
+def described(name: str, generated: bool) -> Described:
+    """The format of files or the generator of this name; raises KeyError."""
+    registry = import_module(_REGISTRY)
+    found: Described = registry.generator(name) if generated else registry.reader(name)
+    return found
