@@ -123,6 +123,8 @@ CODES: dict[str, str] = {
     "GSM1621": "window over a set without an order",
     "GSM1622": "unknown event",
     "GSM1623": "name that cannot be carried",
+    "GSM1624": "online block that cannot be extended",
+    "GSM1625": "jobs or nodes that are no set of their own",
     "GSM1630": "index of the placement that is left open",
     "GSM1631": "draw that does not fit",
     "GSM1632": "line of a policy that does not go with queues",

@@ -457,7 +457,7 @@ class DataItem(Node):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Data(Statement):
-    """`data "file.csv" { ... }`, `data "jobs.sqlite" table "jobs" { ... }`, `data "jobs.csv" as philly (first = 100) {`."""
+    """`data "file.csv" { ... }`, with `table "jobs"` of a database, or `as philly (first = 100)`: in that format."""
 
     path: Text
     items: tuple[DataItem, ...]

@@ -232,7 +232,7 @@ def test_any_method_may_stand_when_none_is_known() -> None:
 def test_sound_online_blocks() -> None:
     text = """
     online Events for M {
-      arrive j in Jobs at arrives[j];
+      arrive j in Jobs at submitted[j];
       replan on arrival, completion, every period, every 15[min];
       carry time[j, v, g] = remaining[j] * time[j, v, g];
       carry deadline[j] = deadline[j] - now;

@@ -1,94 +1,228 @@
-"""Name checks of `online` blocks. The loop runs in a later version; what they say is checked now."""
+"""Checks of `online` blocks: what drives a model over time, against the model that it drives."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 from gpusched_dsl.language import tree
-from gpusched_dsl.language.checked import CheckedModel, IndexVar, NamedSet, Numeric
-from gpusched_dsl.language.checking import EMPTY, Binding, ExpressionChecker, ExtraName, Scope, Symbols
+from gpusched_dsl.language.checked import (
+    CheckedModel,
+    CheckedRandom,
+    Core,
+    IndexingCore,
+    IndexVar,
+    LawCore,
+    NamedSet,
+    Numeric,
+)
+from gpusched_dsl.language.checked_online import (
+    CHANGES,
+    CHARGED,
+    EVENTS,
+    CheckedArrival,
+    CheckedCarry,
+    CheckedChange,
+    CheckedCharge,
+    CheckedOnline,
+    CheckedOutage,
+    CheckedTrigger,
+    CheckedWindow,
+)
+from gpusched_dsl.language.checking import EMPTY, ExpressionChecker, Scope, Symbols
 from gpusched_dsl.language.checking.conversion import because_declared, unit_in
 from gpusched_dsl.language.checking.flatten import HasModels
 from gpusched_dsl.language.checking.kinds import numeric_type
+from gpusched_dsl.language.checking.randoms import DISTRIBUTIONS, check_law
 from gpusched_dsl.language.checking.symbols import slots_of
 from gpusched_dsl.language.diagnostics import Diagnostics, Label, did_you_mean
+from gpusched_dsl.language.outlines.online_names import bind, placement_scope, with_clock
 from gpusched_dsl.language.outlines.policies import model_of
-from gpusched_dsl.language.outlines.rules import EVENTS
 from gpusched_dsl.language.source import Span
-from gpusched_dsl.language.units import DIMENSIONLESS, UNITS, convertible
+from gpusched_dsl.language.units import DIMENSIONLESS, UNITS, Unit, convertible, unit_of
 
+S = TypeVar("S", bound=tree.Statement)
 _SLOT_WORDS = ("slot", "slots")
 
 
-def check_online(workspace: HasModels, online: tree.Online, diagnostics: Diagnostics) -> bool:
-    """Whether an online block is sound; reports GSM162x, unknown names, wrong types and units."""
+class HasOnlines(HasModels, Protocol):
+    """What is needed of a workspace here."""
+
+    @property
+    def onlines(self) -> Mapping[str, tree.Online]: ...
+
+
+def check_online(
+    workspace: HasOnlines, online: tree.Online, diagnostics: Diagnostics, model: CheckedModel | None = None
+) -> CheckedOnline | None:
+    """An online block with those that it extends, for `model` (None: its own model with the defaults of its options).
+
+    Reports GSM162x, unknown names, wrong types and units; None where there are errors.
+    """
     found = Diagnostics()
-    model = None if online.model is None else model_of(workspace, online.model, found)
+    chain = _chain(workspace, online, found)
+    named = next((o.model for o in reversed(chain) if o.model is not None), None)
+    if model is None and named is not None:
+        model = model_of(workspace, named, found)
+    checked = None
     if model is not None:
-        _OnlineChecker(model, found, workspace.lost).run(online)
+        checked = _OnlineChecker(model, found, workspace.lost).run(online, _merged(chain, found))
     diagnostics.extend(found)
-    return not found.has_errors
+    return None if found.has_errors else checked
 
 
+def _chain(workspace: HasOnlines, online: tree.Online, diagnostics: Diagnostics) -> list[tree.Online]:
+    """The blocks that a block extends, the oldest first, and itself."""
+    chain = [online]
+    while chain[0].extends is not None:
+        name = chain[0].extends
+        base = workspace.onlines.get(name.text)
+        if base is None or base in chain:
+            message = f"unknown online block `{name.text}`" if base is None else f"`{name.text}` extends itself"
+            help = did_you_mean(name.text, workspace.onlines) if base is None else None
+            diagnostics.error("GSM1624", message, name.span, "extended here", help=help)
+            break
+        chain.insert(0, base)
+    return chain
+
+
+def _key(statement: tree.Statement) -> str:
+    """What a statement is about: of two about the same the one further down the chain holds."""
+    match statement:
+        case tree.Carry():
+            return f"carry {statement.target.text}"
+        case tree.World():
+            return statement.verb
+        case tree.Change():
+            return f"on {statement.event.text}"
+        case tree.Charge():
+            return f"charge {statement.name.text}" if statement.value is not None else "charge"
+        case tree.Outage():
+            return f"outage {statement.index.domain.span.text}"
+    return type(statement).__name__.lower()
+
+
+def _merged(chain: list[tree.Online], diagnostics: Diagnostics) -> list[tree.Statement]:
+    kept: dict[str, tree.Statement] = {}
+    for online in chain:
+        own: dict[str, tree.Statement] = {}
+        for statement in online.statements:
+            key = _key(statement)
+            if key in own:
+                diagnostics.error(
+                    "GSM1620",
+                    f"`{key}` stands twice",
+                    statement.span,
+                    "again",
+                    secondary=[Label(own[key].span, "first here")],
+                    help="keep one of them",
+                )
+            own.setdefault(key, statement)
+        kept.update(own)
+    return list(kept.values())
+
+
+@dataclass
 class _OnlineChecker:
-    def __init__(self, model: CheckedModel, diagnostics: Diagnostics, lost: Mapping[str, Span]) -> None:
-        self.model = model
-        self.lost = lost
-        self.diagnostics = diagnostics
-        self.seen: dict[str, Span] = {}
+    model: CheckedModel
+    diagnostics: Diagnostics
+    lost: Mapping[str, Span]
 
-    def run(self, online: tree.Online) -> None:
-        extras: dict[str, ExtraName] = {
-            "now": ExtraName(None),
-            "remaining": ExtraName(None),
-            "done": ExtraName(None),
-            "committed": ExtraName(None),
-        }
-        for statement in online.statements:
-            if isinstance(statement, tree.Window):
-                slots = self._window_set(statement)
-                if slots is not None:  # the last slot that was committed
-                    extras["committed"] = ExtraName(slots.types[0], span=statement.span)
-            elif isinstance(statement, tree.Arrive):
-                name = _reference(statement.at)
-                if name is not None and name not in self.model.params:
-                    extras.setdefault(name, ExtraName(None))  # a parameter that the loop brings along
-        own = {n: e for n, e in extras.items() if n not in self.model.params and n not in self.model.variables}
-        self.checker = self._expressions(own)
-        for statement in online.statements:
-            match statement:
-                case tree.Window():
-                    self._once("window", statement.span)
-                    self._counted(statement.lookahead, "the lookahead")
-                    self._counted(statement.commit, "the commitment")
-                case tree.Arrive():
-                    self._arrive(statement)
-                case tree.Replan():
-                    self._once("replan", statement.span)
-                    for trigger in statement.triggers:
-                        self._trigger(trigger)
-                case tree.Carry():
-                    self._carry(statement)
+    def run(self, online: tree.Online, statements: list[tree.Statement]) -> CheckedOnline:
+        self.span = online.name.span
+        window = next(_of(tree.Window, statements), None)
+        slots = None if window is None else self._window_set(window)
+        arrive = next(_of(tree.Arrive, statements), None)
+        jobs, brought = self._jobs(arrive)
+        self.unit = DIMENSIONLESS if window is not None else self._clock_unit(arrive, bool(brought))
+        # Spans of time: with a window the clock counts slots, so they are in hours.
+        self.span_unit = UNITS["h"] if window is not None else self.unit
+        worlds = {s.verb: s for s in _of(tree.World, statements)}
+        self._see(jobs, DIMENSIONLESS, slots, brought)
+        arrival = None if arrive is None else self._arrival(arrive, jobs)
+        self.job_scope = EMPTY
+        if arrive is not None and arrival is not None:
+            indexing = tree.Indexing(span=arrive.index.span, indices=(arrive.index,))
+            _, self.job_scope = self.checker.indexing(indexing)
+        work = self._work(worlds.get("work"))
+        self.work_unit = unit_in(work) if work is not None else DIMENSIONLESS
+        self._see(jobs, self.work_unit, slots, brought)
+        self.model_seen = self.checker_model
+        self.places = placement_scope(self.checker_model)
+        speed, per_entry = self._speed(worlds.get("speed"), window is not None)
+        charged, charges = self._charges(list(_of(tree.Charge, statements)))
+        return CheckedOnline(
+            name=online.name.text,
+            span=online.name.span,
+            model=self.model_seen,
+            base=self.model,
+            arrival=arrival,
+            unit=self.unit,
+            doc=online.doc,
+            window=self._window(window, slots),
+            triggers=tuple(self._triggers(list(_of(tree.Replan, statements)), window is not None)),
+            carries=tuple(c for s in _of(tree.Carry, statements) if (c := self._carry(s)) is not None),
+            work=work,
+            ends=self._ends(worlds.get("ends")),
+            speed=speed,
+            per_entry=per_entry,
+            stretch=self._stretch(worlds.get("stretch"), jobs),
+            changes={own.event: own for s in _of(tree.Change, statements) if (own := self._change(s)) is not None},
+            outages=tuple(o for s in _of(tree.Outage, statements) if (o := self._outage(s)) is not None),
+            charged=charged,
+            charges=charges,
+            fallback=next((s.policy.text for s in _of(tree.Fallback, statements)), None),
+            brought=frozenset(brought),
+        )
 
-    def _expressions(self, extras: Mapping[str, ExtraName]) -> ExpressionChecker:
-        symbols = Symbols.of(self.model, extras)
+    # --- names -------------------------------------------------------------------------------------------------------
+
+    def _see(self, jobs: NamedSet | None, work: Unit, slots: NamedSet | None, brought: tuple[str, ...]) -> None:
+        self.checker_model = with_clock(self.model, self.span, jobs, self.unit, work, slots, brought)
+        self.checker = self._expressions(self.checker_model)
+
+    def _expressions(self, model: CheckedModel) -> ExpressionChecker:
+        symbols = Symbols.of(model, {})
         symbols.poisoned.update(self.lost)
         return ExpressionChecker(symbols, self.diagnostics)
 
-    def _once(self, what: str, span: Span) -> None:
-        if what in self.seen:
+    def _jobs(self, arrive: tree.Arrive | None) -> tuple[NamedSet | None, tuple[str, ...]]:
+        """The set of jobs, and the name of a parameter that the model lacks, for events to bring along."""
+        if arrive is None:
+            return None, ()
+        core = self._expressions(self.model).set_of(arrive.index.domain)
+        name = _reference(arrive.at)
+        known = name is None or name in self.model.params or name in self.model.lets
+        brought = () if known or name is None else (name,)
+        if not isinstance(core, NamedSet) or len(core.types) != 1:
+            return None, brought
+        if self.model.sets[core.name].root != core.name:
             self.diagnostics.error(
-                "GSM1620",
-                f"`{what}` stands twice",
-                span,
-                "again",
-                secondary=[Label(self.seen[what], "first here")],
-                help="keep one of them",
+                "GSM1625",
+                f"the jobs that arrive are elements of a set of its own, `{core.name}` is part of another",
+                core.span,
+                "not a set of its own",
+                secondary=[Label(self.model.sets[core.name].span, "declared here")],
             )
-        self.seen.setdefault(what, span)
+        return core, brought
+
+    def _clock_unit(self, arrive: tree.Arrive | None, brought: bool) -> Unit:
+        """The unit of `now`: that in which arrivals are stated, else that in which the placement says times."""
+        if arrive is not None and not brought:
+            quiet = ExpressionChecker(Symbols.of(self.model, {}), Diagnostics())
+            _, scope = quiet.indexing(tree.Indexing(span=arrive.index.span, indices=(arrive.index,)))
+            core = quiet.number(arrive.at, scope)
+            if core is not None:
+                return unit_in(core)
+        placement = self.model.placement
+        times = [i for i in placement.items if i.role in ("lasts", "due")] if placement is not None else []
+        return (times[0].unit or unit_in(times[0].value)) if times else UNITS["h"]
+
+    # --- windows and arrivals ----------------------------------------------------------------------------------------
 
     def _window_set(self, window: tree.Window) -> NamedSet | None:
-        core = self._expressions({}).set_of(window.index.domain)
+        core = self._expressions(self.model).set_of(window.index.domain)
         if core is None:
             return None
         if not isinstance(core, NamedSet) or len(core.types) != 1 or not self.model.sets[core.name].ordered:
@@ -104,34 +238,152 @@ class _OnlineChecker:
             return None
         return core
 
-    def _counted(self, expr: tree.Expr, what: str) -> None:
+    def _window(self, window: tree.Window | None, slots: NamedSet | None) -> CheckedWindow | None:
+        if window is None:
+            return None
+        ahead = self._counted(window.lookahead, "the lookahead")
+        commit = self._counted(window.commit, "the commitment")
+        if slots is None or ahead is None or commit is None:
+            return None
+        name = window.index.names[0].text if window.index.names else "_"
+        return CheckedWindow(window.span, IndexVar(name, slots.types[0], window.span), slots.name, ahead, commit)
+
+    def _counted(self, expr: tree.Expr, what: str) -> Core | None:
         core = self.checker.number(expr, unit=DIMENSIONLESS)
-        if core is not None and self.checker.data_only(core, what):
-            self.checker.is_whole(core)
+        if core is None or not self.checker.data_only(core, what) or not self.checker.is_whole(core):
+            return None
+        return core
 
-    def _arrive(self, statement: tree.Arrive) -> None:
-        self._once(f"arrive {statement.index.domain.span.text}", statement.span)
+    def _arrival(self, statement: tree.Arrive, jobs: NamedSet | None) -> CheckedArrival | None:
         indexing = tree.Indexing(span=statement.index.span, indices=(statement.index,))
-        _, scope = self.checker.indexing(indexing)
-        core = self.checker.number(statement.at, scope)
-        if core is not None:
-            self.checker.data_only(core, "the time of an arrival")
+        core, scope = self.checker.indexing(indexing)
+        at = self.checker.number(statement.at, scope, unit=self.unit)
+        if core is None or jobs is None or at is None or not self.checker.data_only(at, "the time of an arrival"):
+            return None
+        return CheckedArrival(statement.span, core.variables[0], jobs.name, core, at)
 
-    def _trigger(self, trigger: tree.Trigger) -> None:
-        if trigger.event is not None:
-            if trigger.event.text not in EVENTS:
+    # --- what really happens -----------------------------------------------------------------------------------------
+
+    def _work(self, statement: tree.World | None) -> Core | None:
+        if statement is None:
+            return None
+        core = self.checker.number(statement.value, self.job_scope)
+        return core if core is not None and self.checker.data_only(core, "the work of a job") else None
+
+    def _speed(self, statement: tree.World | None, slotted: bool) -> tuple[Core | None, bool]:
+        if statement is None:
+            return None, False
+        core = self.checker.number(statement.value, self.places)
+        if core is None or not self.checker.data_only(core, "the speed of a job"):
+            return None, False
+        unit = unit_in(core)
+        if slotted and convertible(unit, self.work_unit):
+            return self.checker.number(statement.value, self.places, unit=self.work_unit), True
+        return self.checker.number(statement.value, self.places, unit=self.work_unit / self.span_unit), False
+
+    def _ends(self, statement: tree.World | None) -> Core | str | None:
+        if statement is None:
+            return None
+        name = _reference(statement.value)
+        if name is not None and name in self.model.randoms:
+            if not convertible(self.model.randoms[name].type.unit, self.work_unit):
                 self.diagnostics.error(
-                    "GSM1622",
-                    f"unknown event `{trigger.event.text}`",
-                    trigger.event.span,
-                    "unknown",
-                    help=did_you_mean(trigger.event.text, EVENTS)
-                    or f"events are {', '.join(f'`{e}`' for e in EVENTS)}, or `every` and a time",
+                    "GSM1302",
+                    f"units do not agree: `{name}` is in `{self.model.randoms[name].type.unit}`, "
+                    f"the work of a job in `{self.work_unit}`",
+                    statement.value.span,
+                    secondary=[Label(self.model.randoms[name].span, "declared here")],
+                    help="state the work of a job in that unit: `work ...;`",
                 )
-            return
+            return name
+        core = self.checker.number(statement.value, self.job_scope, unit=self.work_unit)
+        return core if core is not None and self.checker.data_only(core, "where a job really ends") else None
+
+    def _stretch(self, statement: tree.World | None, jobs: NamedSet | None) -> Core | LawCore | None:
+        if statement is None:
+            return None
+        if isinstance(statement.value, tree.Call) and statement.value.function.text in DISTRIBUTIONS:
+            return self._law(statement.value, "stretch", DIMENSIONLESS, self.job_scope)
+        core = self.checker.number(statement.value, self.job_scope, unit=DIMENSIONLESS)
+        return core if core is not None and self.checker.data_only(core, "how much longer a job takes") else None
+
+    def _law(self, expr: tree.Expr, name: str, unit: Unit, scope: Scope) -> LawCore | None:
+        random = CheckedRandom(name, expr.span, Numeric(False, unit), IndexingCore())
+        if isinstance(expr, tree.Call):
+            return check_law(self.checker, expr, random, scope)
+        core = self.checker.number(expr, scope, unit=unit)
+        if core is None or not self.checker.data_only(core, "a law"):
+            return None
+        return LawCore(span=expr.span, name="deterministic", numbers=(("value", core),))
+
+    def _change(self, statement: tree.Change) -> CheckedChange | None:
+        event = statement.event.text
+        if event not in CHANGES:
+            self._unknown(statement.event, CHANGES, "change", "changes")
+            return None
+        delay = costs = None
+        if statement.delay is not None:
+            delay = self._of_place(statement.delay, self.span_unit, "a delay")
+        if statement.costs is not None:
+            costs = self._of_place(statement.costs, self._money(), "what a change costs")
+        return CheckedChange(event, statement.span, delay, costs)
+
+    def _of_place(self, expr: tree.Expr, unit: Unit, what: str) -> Core | None:
+        core = self.checker.number(expr, self.places, unit=unit)
+        return core if core is not None and self.checker.data_only(core, what) else None
+
+    def _money(self) -> Unit:
+        return next((o.unit for o in self.model.objectives), DIMENSIONLESS)
+
+    def _outage(self, statement: tree.Outage) -> CheckedOutage | None:
+        indexing = tree.Indexing(span=statement.index.span, indices=(statement.index,))
+        core, scope = self.checker.indexing(indexing)
+        every = self._law(statement.every, "every", self.span_unit, scope)
+        lasting = self._law(statement.lasting, "lasting", self.span_unit, scope)
+        if core is None or every is None or lasting is None:
+            return None
+        domain = core.iterators[0].domain
+        if not isinstance(domain, NamedSet) or self.model.sets[domain.name].root != domain.name:
+            self.diagnostics.error("GSM1625", "nodes that fail are elements of a set of its own", domain.span)
+            return None
+        return CheckedOutage(statement.span, domain.name, core, every, lasting)
+
+    # --- money -------------------------------------------------------------------------------------------------------
+
+    def _charges(self, statements: list[tree.Charge]) -> tuple[str, tuple[CheckedCharge, ...]]:
+        charged, charges = "", []
+        for statement in statements:
+            name = statement.name
+            if statement.value is None:
+                if name.text not in CHARGED or statement.indexing is not None:
+                    self._unknown(name, CHARGED, "way to charge", "ways to charge")
+                charged = name.text
+                continue
+            core, scope = self.checker.indexing(statement.indexing)
+            unit = None if statement.unit is None else unit_of(statement.unit, self.diagnostics)
+            value = self.checker.number(statement.value, scope, unit=unit)
+            if value is not None and core is not None:
+                charges.append(CheckedCharge(name.text, statement.span, core, value, unit or unit_in(value)))
+        return charged, tuple(charges)
+
+    # --- when, and what is carried -----------------------------------------------------------------------------------
+
+    def _triggers(self, statements: list[tree.Replan], slotted: bool) -> Iterator[CheckedTrigger]:
+        for statement in statements:
+            for trigger in statement.triggers:
+                checked = self._trigger(trigger, slotted)
+                if checked is not None:
+                    yield checked
+
+    def _trigger(self, trigger: tree.Trigger, slotted: bool) -> CheckedTrigger | None:
+        if trigger.event is not None:
+            if trigger.event.text in EVENTS:
+                return CheckedTrigger(trigger.span, trigger.event.text)
+            self._unknown(trigger.event, EVENTS, "event", "events", ", or `every` and a time")
+            return None
         assert trigger.every is not None
         if trigger.unit is not None:
-            self._counted(trigger.every, "how often to replan")
+            core = self._counted(trigger.every, "how often to replan")
             if trigger.unit.text not in _SLOT_WORDS:
                 self.diagnostics.error(
                     "GSM1622",
@@ -140,12 +392,15 @@ class _OnlineChecker:
                     "unknown",
                     help="write `every 4 slots`, or a time: `every 15[min]`",
                 )
-            return
+                return None
+            return None if core is None else CheckedTrigger(trigger.span, every=core)
         core = self.checker.number(trigger.every)
         if core is None or not self.checker.data_only(core, "how often to replan"):
-            return
+            return None
         kind = numeric_type(core)
         assert kind is not None
+        if slotted and kind.unit == DIMENSIONLESS:
+            return CheckedTrigger(trigger.span, every=core)
         if kind.unit != DIMENSIONLESS and not convertible(kind.unit, UNITS["s"]):
             self.diagnostics.error(
                 "GSM1302",
@@ -153,12 +408,23 @@ class _OnlineChecker:
                 core.span,
                 f"this is in `{unit_in(core)}`",
             )
+            return None
+        wanted = self.checker.number(trigger.every, unit=self.span_unit)
+        return None if wanted is None else CheckedTrigger(trigger.span, every=wanted)
 
-    def _carry(self, statement: tree.Carry) -> None:
+    def _unknown(self, name: tree.Identifier, known: tuple[str, ...], one: str, many: str, more: str = "") -> None:
+        self.diagnostics.error(
+            "GSM1622",
+            f"unknown {one} `{name.text}`",
+            name.span,
+            "unknown",
+            help=did_you_mean(name.text, known) or f"{many} are {', '.join(f'`{e}`' for e in known)}{more}",
+        )
+
+    def _carry(self, statement: tree.Carry) -> CheckedCarry | None:
         target = self.model.params.get(statement.target.text)
-        self._once(f"carry {statement.target.text}", statement.span)
         if target is None and statement.target.text in self.lost:
-            return
+            return None
         if target is None or target.value is not None:
             where = self.checker.symbols.span_of(statement.target.text)
             reason = "derived by the model" if target is not None else "no parameter of the model"
@@ -170,7 +436,7 @@ class _OnlineChecker:
                 secondary=[] if where is None else [Label(where, "declared here")],
                 help=did_you_mean(statement.target.text, self.model.params) if target is None else None,
             )
-            return
+            return None
         slots = slots_of(target)
         names = statement.indices
         if len(names) != len(slots):
@@ -183,9 +449,10 @@ class _OnlineChecker:
                 f"{len(names) or 'none'} given",
                 secondary=[Label(target.span, f"`{target.name}` is declared here")],
             )
-            return
+            return None
         scope: Scope = EMPTY
         bound: dict[str, Span] = {}
+        variables = []
         for name, slot in zip(names, slots, strict=True):
             if name.text in bound:
                 self.diagnostics.error(
@@ -196,12 +463,17 @@ class _OnlineChecker:
                     secondary=[Label(bound[name.text], "first here")],
                 )
             bound.setdefault(name.text, name.span)
-            variable = IndexVar(name.text, slot.type, name.span)
-            scope = scope.bind(name.text, Binding(variable, slot.domain, slot.component))
+            variables.append(IndexVar(name.text, slot.type, name.span))
+            scope = bind(scope, variables[-1], slot)
         because = None
         if isinstance(target.type, Numeric):
             because = because_declared(target.name, target.span, target.type.unit)
-        self.checker.value(statement.value, target.type, scope, because=because)
+        value = self.checker.value(statement.value, target.type, scope, because=because)
+        return None if value is None else CheckedCarry(target.name, statement.span, tuple(variables), value)
+
+
+def _of(kind: type[S], statements: list[tree.Statement]) -> Iterator[S]:
+    return (s for s in statements if isinstance(s, kind))
 
 
 def _reference(expr: tree.Expr) -> str | None:

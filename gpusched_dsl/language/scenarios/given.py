@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import Core, LawCore, SetCore
+from gpusched_dsl.language.scenarios.formats import Use
 from gpusched_dsl.language.source import Span
 
 ONE = Fraction(1)
@@ -66,16 +67,18 @@ class TableGiven(Given):
 class FileGiven(Given):
     """An item of a data statement: `columns` in the file for the keys (of a set: for its components) and the value.
 
-    `function` is an aggregate over the rows of one key; `distinct` lets the rows of a set repeat.
+    `function` is an aggregate over the rows of one key; `distinct` lets the rows of a set repeat. `use` is the format
+    of the file, or the generator that draws the table instead of one; without it the file is a plain table.
     """
 
-    data: tree.Data
+    data: tree.Data | tree.Generate
     item: tree.DataItem
     keys: tuple[str, ...]
     value: str | None
     factor: Fraction = ONE
     function: str | None = None
     distinct: bool = False
+    use: Use | None = None
 
 
 AGGREGATES = ("mean", "sum", "min", "max", "count", "first", "last")

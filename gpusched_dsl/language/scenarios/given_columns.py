@@ -11,9 +11,11 @@ from gpusched_dsl.language.checking.conversion import because_declared
 from gpusched_dsl.language.checking.kinds import describe, describe_all, same_kind
 from gpusched_dsl.language.checking.symbols import slots_of
 from gpusched_dsl.language.diagnostics import Diagnostics, Label, Severity, did_you_mean
+from gpusched_dsl.language.scenarios.formats import Described
 from gpusched_dsl.language.scenarios.given import AGGREGATES, ONE, FileGiven
+from gpusched_dsl.language.scenarios.given_formats import unit_of_column
 from gpusched_dsl.language.source import Span
-from gpusched_dsl.language.units import DIMENSIONLESS, convertible, factor, reads_as_duration, unit_of
+from gpusched_dsl.language.units import DIMENSIONLESS, Unit, convertible, factor, reads_as_duration, unit_of
 
 
 class ColumnChecker:
@@ -25,8 +27,13 @@ class ColumnChecker:
 
     # --- units -------------------------------------------------------------------------------------------------------
 
-    def factor(self, name: str, unit: tree.UnitNode | None, span: Span, target: CheckedParam) -> Fraction | None:
-        """What the numbers of a column are multiplied by; None when its unit does not fit, which is reported."""
+    def factor(
+        self, name: str, unit: tree.UnitNode | None, span: Span, target: CheckedParam, own: Unit | None = None
+    ) -> Fraction | None:
+        """What the numbers of a column are multiplied by; None when its unit does not fit, which is reported.
+
+        `own` is the unit that the format of the file states: the numbers are in it, whatever unit is written.
+        """
         declared = Label(target.span, f"`{target.name}` is declared here")
         if not isinstance(target.type, Numeric):
             if unit is None:
@@ -41,7 +48,7 @@ class ColumnChecker:
             return None
         wanted = target.type.unit
         because = because_declared(target.name, target.span, wanted)
-        if unit is None:
+        if unit is None and own is None:
             if wanted == DIMENSIONLESS:
                 return ONE
             self.diagnostics.error(
@@ -53,16 +60,27 @@ class ColumnChecker:
                 help=f"write `{span.text}[{wanted}]` if it is in `{wanted}`",
             )
             return None
-        found = unit_of(unit, self.diagnostics)
+        place = span if unit is None else unit.span
+        found = own if unit is None else unit_of(unit, self.diagnostics)
         if found is None:
             return None
+        if own is not None and not convertible(found, own):
+            self.diagnostics.error(
+                "GSM1302",
+                f"units do not agree: column `{name}` of the format is in `{own}`, not in `{found}`",
+                place,
+                f"this is `{found}`",
+                help=f"leave the unit out, or write one that converts to `{own}`",
+            )
+            return None
+        found = own or found
         if convertible(found, wanted):
             return factor(found, wanted)
         if reads_as_duration(found, wanted):
             self.diagnostics.error(
                 "GSM1304",
                 f"`{found}` and `{wanted}` meet: the reciprocal of a rate is read as a duration",
-                unit.span,
+                place,
                 f"this is in `{found}`",
                 secondary=[because],
                 severity=Severity.WARNING,
@@ -72,7 +90,7 @@ class ColumnChecker:
         self.diagnostics.error(
             "GSM1302",
             f"units do not agree: `{found}` where {'a plain number' if plain else f'`{wanted}`'} is needed",
-            unit.span,
+            place,
             f"this is `{found}`",
             secondary=[because],
         )
@@ -127,7 +145,9 @@ class ColumnChecker:
 
     # --- files -------------------------------------------------------------------------------------------------------
 
-    def set_item(self, level: int, data: tree.Data, item: tree.DataItem, target: CheckedSet) -> FileGiven | None:
+    def set_item(
+        self, level: int, data: tree.Data | tree.Generate, item: tree.DataItem, target: CheckedSet
+    ) -> FileGiven | None:
         """`Jobs = job;`, `F = (job, type);`, `Jobs = distinct(job);`."""
         sound = True
         declared = Label(target.span, f"`{target.name}` is declared here")
@@ -174,7 +194,14 @@ class ColumnChecker:
             distinct=item.distinct,
         )
 
-    def param_item(self, level: int, data: tree.Data, item: tree.DataItem, target: CheckedParam) -> FileGiven | None:
+    def param_item(
+        self,
+        level: int,
+        data: tree.Data | tree.Generate,
+        item: tree.DataItem,
+        target: CheckedParam,
+        described: Described | None = None,
+    ) -> FileGiven | None:
         """`exec_time[job, type] = seconds[s];`, `tariff[hour] = mean(lbmp[$/MWh]);`."""
         slots = slots_of(target)
         declared = Label(target.span, f"`{target.name}` is declared here")
@@ -206,7 +233,9 @@ class ColumnChecker:
         ratio = (
             self._count_factor(column, target)
             if function == "count"
-            else self.factor(column.name, column.unit, column.span, target)
+            else self.factor(
+                column.name, column.unit, column.span, target, unit_of_column(described, column.name)
+            )
         )
         if not sound or ratio is None or (column.function is not None and function is None):
             return None

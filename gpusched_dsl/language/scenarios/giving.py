@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import CheckedModel, CheckedParam, CheckedSet
@@ -10,8 +11,10 @@ from gpusched_dsl.language.checking import ExpressionChecker, Symbols
 from gpusched_dsl.language.checking.randoms import check_law, scope_of
 from gpusched_dsl.language.checking.scope import EMPTY
 from gpusched_dsl.language.diagnostics import Diagnostics, Label, did_you_mean
+from gpusched_dsl.language.scenarios.formats import Described
 from gpusched_dsl.language.scenarios.given import ExpressionGiven, FileGiven, Given, LawGiven, TableGiven
 from gpusched_dsl.language.scenarios.given_columns import ColumnChecker
+from gpusched_dsl.language.scenarios.given_formats import FormatChecker
 from gpusched_dsl.language.scenarios.given_values import ValueChecker
 from gpusched_dsl.language.source import Span
 
@@ -31,6 +34,7 @@ class GivenTable:
         self.checker = checker
         self.values = ValueChecker(checker)
         self.columns = ColumnChecker(diagnostics, self.not_yet)
+        self.formats = FormatChecker(diagnostics)
         self._given: dict[str, list[Given]] = {}
         self._table_keys: dict[str, TableGiven] = {}
 
@@ -87,9 +91,11 @@ class GivenTable:
                 yield from self._assign(level, statement)
             case tree.Table():
                 yield from self._table(level, statement, keys)
-            case tree.Data():
+            case tree.Data(format=None):
                 for item in statement.items:
                     yield from self._item(level, statement, item)
+            case tree.Data() | tree.Generate():
+                yield from self._formatted(level, statement)
             case tree.Draw():
                 yield from self._draw(level, statement)
 
@@ -197,7 +203,21 @@ class GivenTable:
             return None
         return target
 
-    def _item(self, level: int, data: tree.Data, item: tree.DataItem) -> Iterable[Given]:
+    def _formatted(self, level: int, data: tree.Data | tree.Generate) -> Iterable[Given]:
+        found = self.formats.use(data)
+        for item in data.items:
+            if found is None:
+                self._target(item.target)
+                continue
+            use, described = found
+            if self.formats.columns(item, described):
+                yield from (replace(given, use=use) for given in self._item(level, data, item, described))
+            else:
+                self._target(item.target)
+
+    def _item(
+        self, level: int, data: tree.Data | tree.Generate, item: tree.DataItem, described: Described | None = None
+    ) -> Iterable[FileGiven]:
         target = self._target(item.target)
         if target is None:
             return
@@ -205,7 +225,7 @@ class GivenTable:
         if isinstance(target, CheckedSet):
             given = self.columns.set_item(level, data, item, target)
         else:
-            given = self.columns.param_item(level, data, item, target)
+            given = self.columns.param_item(level, data, item, target, described)
         if given is not None:
             yield given
 

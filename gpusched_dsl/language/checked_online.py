@@ -1,0 +1,133 @@
+"""An online block with its inheritance resolved and its expressions checked: how a model is driven over time.
+
+The loop's own names are parameters of `CheckedOnline.model`, in place of parameters of the model with the same names:
+`now`, and of each job `remaining` (fraction of the work left), `done` (work done), `running` (1 if it ran until now)
+and `requested` (1 if the policy asked to be heard now because of it); with a window also `committed`, the last slot
+that was executed. In right sides of `carry`, all other parameters have the values of the scenario.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from gpusched_dsl.language.checked import CheckedModel, Core, IndexingCore, IndexVar, LawCore
+from gpusched_dsl.language.source import Span
+from gpusched_dsl.language.units import DIMENSIONLESS, Unit
+
+CLOCK = ("now", "remaining", "done", "running", "requested", "committed")
+EVENTS = ("arrival", "completion", "failure", "recovery", "change")  # what a loop may replan on, besides `every ...`
+CHANGES = ("start", "resume", "migration", "resize", "halt", "boot")  # of a job or a node, that may take time and money
+CHARGED = ("jobs", "nodes")  # `charge jobs;`: their rates while they run; `charge nodes;`: whole nodes in use
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedWindow:
+    """The set of slots, and how many slots are planned and how many of them executed before the next plan."""
+
+    span: Span
+    index: IndexVar
+    slots: str
+    lookahead: Core
+    commit: Core
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedArrival:
+    """When jobs come, in the unit of the clock; with a window: in which slot. `job` is bound in `at`."""
+
+    span: Span
+    job: IndexVar
+    jobs: str  # the set, a root set
+    indexing: IndexingCore
+    at: Core
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedTrigger:
+    """An event of `EVENTS`, or `every`: a time in the unit of the clock, or with a window a number of slots."""
+
+    span: Span
+    event: str | None = None
+    every: Core | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedCarry:
+    """`target[variables] = value` for the next plan, in the declared unit of the target."""
+
+    target: str
+    span: Span
+    variables: tuple[IndexVar, ...]
+    value: Core
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedChange:
+    """What a change costs: `delay` in the unit of the clock (with a window: in hours), `costs` in money.
+
+    The indices of the placement are bound to where the job is put.
+    """
+
+    event: str
+    span: Span
+    delay: Core | None = None
+    costs: Core | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedOutage:
+    """Nodes of a set fail `every` so long after they were last put up, each time `lasting` so long."""
+
+    span: Span
+    nodes: str
+    indexing: IndexingCore
+    every: LawCore
+    lasting: LawCore
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedCharge:
+    """An amount for the executed slots, or a rate while a plan holds; by the elements of `indexing`."""
+
+    name: str
+    span: Span
+    indexing: IndexingCore
+    value: Core
+    unit: Unit
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedOnline:
+    """`model` has the loop's own names as parameters; `unit` is that of the clock (with a window it counts slots, and
+    spans of time such as delays are in hours).
+
+    `work` is the work of a job in its own unit (None: fractions of a job), `ends` where it really ends: an expression,
+    or the name of a random of the model, which the world draws. `speed` is work by time in a way to run; `per_entry`:
+    work in one slot. `stretch` multiplies planned times. `brought`: parameters that events bring along.
+    """
+
+    name: str
+    span: Span
+    model: CheckedModel
+    base: CheckedModel
+    arrival: CheckedArrival | None
+    unit: Unit = DIMENSIONLESS
+    doc: str | None = None
+    window: CheckedWindow | None = None
+    triggers: tuple[CheckedTrigger, ...] = ()
+    carries: tuple[CheckedCarry, ...] = ()
+    work: Core | None = None
+    ends: Core | str | None = None
+    speed: Core | None = None
+    per_entry: bool = False
+    stretch: Core | LawCore | None = None
+    changes: Mapping[str, CheckedChange] = field(default_factory=dict)
+    outages: tuple[CheckedOutage, ...] = ()
+    charged: str = ""  # one of CHARGED; "": node rates where the placement has them, else jobs
+    charges: tuple[CheckedCharge, ...] = ()
+    fallback: str | None = None
+    brought: frozenset[str] = frozenset()
+
+    def replans_on(self, event: str) -> bool:
+        return any(t.event == event for t in self.triggers)

@@ -1,0 +1,73 @@
+"""What an online block may speak of without declaring it: the time, and how far each job is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from gpusched_dsl.language.checked import (
+    CheckedModel,
+    CheckedParam,
+    Element,
+    IndexingCore,
+    IndexVar,
+    Iterator,
+    NamedSet,
+    Numeric,
+    ValueType,
+)
+from gpusched_dsl.language.checking import EMPTY, Binding, Scope
+from gpusched_dsl.language.checking.symbols import Slot, slots_of
+from gpusched_dsl.language.source import Span
+from gpusched_dsl.language.units import DIMENSIONLESS, Unit
+
+# Of each job, besides `done`: a plain number.
+OF_JOBS = ("remaining", "running", "requested")
+
+
+def with_clock(
+    model: CheckedModel,
+    span: Span,
+    jobs: NamedSet | None,
+    unit: Unit,
+    work: Unit,
+    slots: NamedSet | None,
+    brought: Iterable[str],
+) -> CheckedModel:
+    """The model with the loop's own names as parameters, in place of its own of the same names.
+
+    `unit` is that of the clock, `work` that of `done`; `brought` are parameters of jobs that events bring along, in the
+    unit of the clock.
+    """
+    params = {**model.params, "now": _param("now", span, Numeric(slots is not None, unit), IndexingCore())}
+    if slots is not None:
+        params["committed"] = _param("committed", span, slots.types[0], IndexingCore())
+    if jobs is not None:
+        each = IndexingCore((Iterator((IndexVar("_", jobs.types[0], span),), jobs, span),))
+        for name in OF_JOBS:
+            params[name] = _param(name, span, Numeric(False, DIMENSIONLESS), each)
+        params["done"] = _param("done", span, Numeric(False, work), each)
+        for name in brought:
+            params[name] = _param(name, span, Numeric(False, unit), each)
+    return replace(model, params=params)
+
+
+def _param(name: str, span: Span, type_: ValueType, indexing: IndexingCore) -> CheckedParam:
+    kind = "element" if isinstance(type_, Element) else "real"
+    return CheckedParam(name, span, type_, kind, indexing)
+
+
+def placement_scope(model: CheckedModel) -> Scope:
+    """The indices of the placement by their names: a job, its node, the way it runs."""
+    placement = model.placement
+    scope = EMPTY
+    if placement is None:
+        return scope
+    for index, slot in zip(placement.indices, slots_of(model.variables[placement.variable]), strict=True):
+        if index.name != "_":
+            scope = bind(scope, index, slot)
+    return scope
+
+
+def bind(scope: Scope, index: IndexVar, slot: Slot) -> Scope:
+    return scope.bind(index.name, Binding(index, slot.domain, slot.component))
