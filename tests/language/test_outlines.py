@@ -239,7 +239,7 @@ def test_sound_online_blocks() -> None:
     }
     online Windows for M {
       window h in Slots lookahead 96 commit 4;
-      arrive j in Jobs at submitted[j];
+      arrive j in Jobs at arrives[j];
       replan on every 4 slots;
       carry was_on[v] = on[v, committed];
     }

@@ -193,7 +193,8 @@ class _OnlineChecker:
             return None, ()
         core = self._expressions(self.model).set_of(arrive.index.domain)
         name = _reference(arrive.at)
-        known = name is None or name in self.model.params or name in self.model.lets
+        declared = (self.model.params, self.model.lets, self.model.variables, self.model.sets, self.lost)
+        known = name is None or any(name in names for names in declared)
         brought = () if known or name is None else (name,)
         if not isinstance(core, NamedSet) or len(core.types) != 1:
             return None, brought
