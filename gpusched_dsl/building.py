@@ -179,7 +179,7 @@ def build(
         aggregation=found,
         grounded=[],
         seconds=0.0,
-        warnings=tuple(warnings),
+        warnings=(*warnings, *instance.notes),
         permissions=allowed,
         sha256=workspace.sha256,
         settings=dict(settings or {}),

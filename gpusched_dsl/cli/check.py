@@ -83,7 +83,7 @@ def _check_data(
     if scenario.not_yet or not scenario.given:
         return
     try:
-        read_data(workspace, scenario, permissions=permissions)
+        found.extend(read_data(workspace, scenario, permissions=permissions).notes)
     except DiagnosticError as error:
         found.extend(map(_may_still_come, error.diagnostics))
 

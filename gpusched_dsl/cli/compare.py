@@ -50,6 +50,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
         fold=True,
         whole=False,
     )
+    output.report(built.warnings)
     if STDOUT in (options.json, options.csv):
         output.only_findings()
     output.say(f"{scenario.model.name}{f', scenario {scenario.name}' if scenario.name else ''}")

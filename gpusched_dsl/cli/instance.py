@@ -95,6 +95,7 @@ def open_instance(options: argparse.Namespace, output: Output, *, fold: bool = F
         fold=fold,
         whole=policy is None,
     )
+    output.report(built.warnings)
     return Opened(built, None, before, policy, workspace)
 
 

@@ -15,6 +15,7 @@ from gpusched_dsl.compiling.frames import EMPTY_FRAME, Frame
 from gpusched_dsl.compiling.limits import Limits
 from gpusched_dsl.compiling.randoms import laws_of
 from gpusched_dsl.compiling.reuse import Inputs, Kept
+from gpusched_dsl.compiling.slicing import KnownValues, LawSlice, ParamSlice, Ready, put
 from gpusched_dsl.compiling.store import Param, Store, Values
 from gpusched_dsl.data.binding import (
     BoundParam,
@@ -49,7 +50,7 @@ from gpusched_dsl.language.checked import (
     SetCore,
     TextType,
 )
-from gpusched_dsl.language.diagnostics import DiagnosticError, Diagnostics
+from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, Diagnostics
 from gpusched_dsl.language.scenarios.given import ExpressionGiven, FileGiven, Given, LawGiven, TableGiven
 from gpusched_dsl.language.scenarios.scenario import CheckedScenario
 
@@ -74,6 +75,11 @@ class Instance:
         """The SHA-256 of every data file read, by the name the author wrote."""
         return self.reader.hashes
 
+    @property
+    def notes(self) -> tuple[Diagnostic, ...]:
+        """What formats of data files left out."""
+        return tuple(self.reader.notes)
+
 
 class Unavailable(Exception):
     """Something needs a value that could not be made; the reason has been reported already."""
@@ -94,13 +100,15 @@ def build_instance(
     replaced: Mapping[str, Sequence[Piece]] | None = None,
     reader: FileReader | None = None,
     earlier: Instance | None = None,
+    ready: Mapping[str, Ready] | None = None,
 ) -> Instance:
     """Read, bind, derive and check all data of a scenario.
 
     `folder` is where data paths of texts that are no file start; `roots` are the folders that the paths of a text may
     not leave, where that is not its own (`Workspace.roots`); `replaced` stands for what the scenario gives (values
     set from Python); `reader` is that of an earlier instance of the scenario, with the files it has read, and `earlier`
-    that instance: of its values those are taken over whose inputs did not change (`reuse.py`).
+    that instance: of its values those are taken over whose inputs did not change (`reuse.py`). What is `ready` is taken
+    as it is, whatever the scenario gives (`slicing.py`).
     Raises DiagnosticError with everything found: GSM20xx of files, GSM21xx of keys and values, GSM22xx of checks,
     GSM30xx of derivations.
     """
@@ -111,10 +119,11 @@ def build_instance(
         law = _law(scenario, random)
         if law is not None:
             reader.expect(files_of(random, law))
-    made_of = Inputs(scenario, reader, dict(replaced or {}))
+    ready = ready or {}
+    made_of = Inputs(scenario, reader, {**(replaced or {}), **{name: (value,) for name, value in ready.items()}})
     before = (None, None) if earlier is None else (earlier.made_of, earlier.store)
     kept = Kept(made_of, *before)
-    builder = _Builder(scenario, reader, limits or Limits(), dict(replaced or {}), diagnostics, kept)
+    builder = _Builder(scenario, reader, limits or Limits(), dict(replaced or {}), diagnostics, kept, ready)
     with np.errstate(all="ignore"):  # what is not finite is reported with its place
         builder.run()
     diagnostics.raise_if_errors()
@@ -130,8 +139,10 @@ class _Builder:
         replaced: dict[str, Sequence[Piece]],
         diagnostics: Diagnostics,
         kept: Kept,
+        ready: Mapping[str, Ready],
     ) -> None:
         self.kept = kept
+        self.ready = ready
         self.scenario = scenario
         self.model: CheckedModel = scenario.model
         self.reader = reader
@@ -163,7 +174,9 @@ class _Builder:
     def _guarded(self, name: str) -> None:
         """Make one set, parameter or random; a failure leaves it out, and what needs it is passed over in silence."""
         try:
-            if name in self.model.sets:
+            if name in self.ready:
+                self._ready(name, self.ready[name])
+            elif name in self.model.sets:
                 self._set(self.model.sets[name])
             elif name in self.model.randoms:
                 self._random(self.model.randoms[name])
@@ -173,6 +186,21 @@ class _Builder:
             self.diagnostics.extend(error.diagnostics)
         except Unavailable:
             return
+
+    def _ready(self, name: str, ready: Ready) -> None:
+        if put(name, ready, self.store):
+            return
+        if isinstance(ready, LawSlice):
+            random = self.model.randoms[name]
+            self.store.randoms[name] = ready.laws(self.ev.index_domain(random.indexing, random.span))
+            return
+        assert isinstance(ready, ParamSlice | KnownValues)
+        declared = self.model.params[name]
+        domain = self.ev.index_domain(declared.indexing, declared.span)
+        values = ready.values(domain)
+        if isinstance(ready, KnownValues):  # what was given has been held to its bounds before
+            self._hold_to_bounds(declared, domain, self.ev.domain_frame(declared.indexing, domain), values, None)
+        self.store.params[name] = Param(domain, values)
 
     # --- sets --------------------------------------------------------------------------------------------------------
 

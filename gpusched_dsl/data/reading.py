@@ -8,16 +8,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gpusched_dsl.data.files import Fault, FileColumns, Limits, Located, Unreadable, locate
+from gpusched_dsl.data.formatted import Formatted, draw, read_formatted, report_dropped
 from gpusched_dsl.data.pieces import ColumnPiece, FileOrigin, TableOrigin, first_mixed
 from gpusched_dsl.data.tables import is_text, read_located
 from gpusched_dsl.data.untyped import column_of
 from gpusched_dsl.ir.domains import Scalar
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.diagnostics import Diagnostics, Label
+from gpusched_dsl.language.scenarios.formats import Use
 from gpusched_dsl.language.scenarios.given import FileGiven, Given, TableGiven
 from gpusched_dsl.language.source import Span
 
-_FileKey = tuple[Path, str | None]
+# A file and which of its tables is read, or how; what a generator draws has no path.
+_FileKey = tuple[Path | None, str | Use | None]
 
 
 @dataclass(eq=False)
@@ -25,13 +28,16 @@ class FileReader:
     """Reads the files of one scenario, each once and only the columns that are used.
 
     `folder` stands for the folder of texts that are no file. `roots` tells for a text the folder that its paths may
-    not leave, where that is not its own. `hashes` holds the SHA-256 of every file read, by the name the author wrote.
+    not leave, where that is not its own. `hashes` holds the SHA-256 of every file read, by the name the author wrote,
+    and of every table drawn, by its generator with all options. `notes` tell what formats left out.
     """
 
     folder: Path
     limits: Limits = field(default_factory=Limits)
     roots: Mapping[Path, Path | None] = field(default_factory=dict)
     hashes: dict[str, str] = field(default_factory=dict)
+    notes: Diagnostics = field(default_factory=Diagnostics)
+    _formatted: dict[_FileKey, Formatted | None] = field(default_factory=dict)
     _wanted: dict[_FileKey, dict[str, Span]] = field(default_factory=dict)
     _located: dict[tuple[Path, str], Located | Fault] = field(default_factory=dict)
     _read: dict[_FileKey, FileColumns | None] = field(default_factory=dict)
@@ -40,18 +46,19 @@ class FileReader:
     def expect(self, givens: Iterable[Given]) -> None:
         """Tell beforehand what will be read, so that one pass over a file takes all columns."""
         for given in givens:
-            if isinstance(given, FileGiven):
+            if isinstance(given, FileGiven) and given.use is None:
+                assert isinstance(given.data, tree.Data)
                 located = self._locate(given.data)
                 if isinstance(located, Located):
                     self._want(located, given)
 
     def read(self, given: FileGiven, diagnostics: Diagnostics) -> FileColumns | None:
         """The file of a given with at least its columns; None after a finding (reported once for each file)."""
-        located = self._locate(given.data)
-        if isinstance(located, Fault):
-            diagnostics.error(
-                located.code, located.message, given.data.path.span, notes=located.notes, help=located.help
-            )
+        if given.use is not None:
+            return self._by_format(given, given.use, diagnostics)
+        assert isinstance(given.data, tree.Data)
+        located = self._located_or_told(given.data, diagnostics)
+        if located is None:
             return None
         key = (located.path, _table(given.data))
         wanted = self._want(located, given)
@@ -62,6 +69,41 @@ class FileReader:
         known = self._read.get(key)
         columns = {*given.keys, given.value} - {None}
         return known if known is not None and columns <= known.columns.keys() else None
+
+    def _by_format(self, given: FileGiven, use: Use, diagnostics: Diagnostics) -> FileColumns | None:
+        """What a format reads or a generator draws, once for all statements that say the same."""
+        located, data = None, given.data
+        if isinstance(data, tree.Data):
+            located = self._located_or_told(data, diagnostics)
+            if located is None:
+                return None
+        key: _FileKey = (None if located is None else located.path, use)
+        wanted = {k.column: k.span for k in given.item.keys} | {c.name: c.span for c in given.item.columns}
+        try:
+            if key not in self._formatted:
+                self._formatted[key] = None
+                read = draw(use) if located is None else read_formatted(use, located, self.limits)
+                self._formatted[key] = read
+                self._remember(read.file, located)
+                report_dropped(read, use, data, self.notes)
+            known = self._formatted[key]
+            return None if known is None else known.columns(list(wanted))
+        except Unreadable as error:
+            statement = data.path.span if isinstance(data, tree.Data) else data.generator.span
+            _report(error.faults, statement, None, wanted, diagnostics)
+            return None
+
+    def _located_or_told(self, data: tree.Data, diagnostics: Diagnostics) -> Located | None:
+        located = self._locate(data)
+        if isinstance(located, Located):
+            return located
+        diagnostics.error(located.code, located.message, data.path.span, notes=located.notes, help=located.help)
+        return None
+
+    def _remember(self, file: FileColumns, located: Located | None) -> None:
+        """Keep the hash of what was read, by its name or, where two files have the same name, by its path."""
+        same = self.hashes.get(file.name, file.sha256) == file.sha256
+        self.hashes[file.name if same or located is None else str(located.path)] = file.sha256
 
     def _locate(self, data: tree.Data) -> Located | Fault:
         source = data.path.span.source.path
@@ -77,6 +119,7 @@ class FileReader:
         return self._located[key]
 
     def _want(self, located: Located, given: FileGiven) -> dict[str, Span]:
+        assert isinstance(given.data, tree.Data)
         wanted = self._wanted.setdefault((located.path, _table(given.data)), {})
         for key in given.item.keys:
             wanted.setdefault(key.column, key.span)
@@ -93,14 +136,14 @@ class FileReader:
             try:
                 file = read_located(located, _table(data), list(wanted), self.limits)
             except Unreadable as error:
-                _report(error.faults, data, wanted, diagnostics)
+                table = None if data.table is None else data.table.span
+                _report(error.faults, data.path.span, table, wanted, diagnostics)
                 lost = {fault.column for fault in error.faults}
                 if None in lost or not lost <= wanted.keys():
                     return None
                 wanted = {column: span for column, span in wanted.items() if column not in lost}
                 continue
-            same = self.hashes.get(located.name, file.sha256) == file.sha256
-            self.hashes[located.name if same else str(located.path)] = file.sha256
+            self._remember(file, located)
             return file
 
 
@@ -116,11 +159,11 @@ def _table(data: tree.Data) -> str | None:
     return None if data.table is None else data.table.value
 
 
-def _report(faults: Iterable[Fault], data: tree.Data, wanted: Mapping[str, Span], diagnostics: Diagnostics) -> None:
+def _report(
+    faults: Iterable[Fault], path: Span, table: Span | None, wanted: Mapping[str, Span], diagnostics: Diagnostics
+) -> None:
     for fault in faults:
-        statement = wanted.get(
-            fault.column or "", data.table.span if fault.code == "GSM2016" and data.table else data.path.span
-        )
+        statement = wanted.get(fault.column or "", table if fault.code == "GSM2016" and table else path)
         secondary = [Label(statement, "read for this")] if fault.cell is not None else []
         diagnostics.error(
             fault.code, fault.message, fault.cell or statement, secondary=secondary, notes=fault.notes, help=fault.help
@@ -137,9 +180,8 @@ def read_given(given: TableGiven | FileGiven, reader: FileReader, diagnostics: D
     keys = tuple(file.columns[key] for key in given.keys)
     values = None if given.value is None else file.columns[given.value]
     origin = FileOrigin(given.span, file, given.keys, given.value)
-    return ColumnPiece(
-        keys, values, origin, given.factor, given.function, given.distinct, typed=not is_text(given.data.path.value)
-    )
+    typed = given.use is not None or not (isinstance(given.data, tree.Data) and is_text(given.data.path.value))
+    return ColumnPiece(keys, values, origin, given.factor, given.function, given.distinct, typed=typed)
 
 
 def read_table(given: TableGiven) -> ColumnPiece:

@@ -103,6 +103,9 @@ CODES: dict[str, str] = {
     "GSM1515": "setting of something indexed",
     "GSM1516": "distribution of something that is not random",
     "GSM1517": "values given by each other in a circle",
+    "GSM1518": "unknown format or generator",
+    "GSM1519": "option of a format that does not fit",
+    "GSM1520": "column that the format does not have",
     # 16xx tests, policies, online
     "GSM1601": "expectation before any solve",
     "GSM1602": "unknown method",
@@ -148,6 +151,7 @@ CODES: dict[str, str] = {
     "GSM2014": "column of a type that cannot be used",
     "GSM2015": "stray quote in a data file",
     "GSM2016": "table of a database that is not there or not named",
+    "GSM2017": "rows of a trace left out",
     # 21xx values and keys
     "GSM2101": "missing value",
     "GSM2102": "value given more than once",

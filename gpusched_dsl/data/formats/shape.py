@@ -42,12 +42,14 @@ class Table:
     """A table in the columns of its format, how many rows the file had, and what was left out or mended.
 
     The frame is typed (text, integers, floats; null is not given) and may lack columns that this file cannot give:
-    those that are asked for are reported. `lines` holds the line of the file for each row.
+    those that are asked for are reported. `lines` holds the line of the file for each row. `dropped` rows could not be
+    used, which is told; `filtered` ones are those that the options exclude.
     """
 
     frame: pl.DataFrame
     rows: int
     dropped: tuple[Dropped, ...] = ()
+    filtered: tuple[Dropped, ...] = ()
     notes: tuple[str, ...] = ()
     lines: NDArray[np.int64] | None = None
 
