@@ -120,7 +120,8 @@ def build_instance(
         if law is not None:
             reader.expect(files_of(random, law))
     ready = ready or {}
-    made_of = Inputs(scenario, reader, {**(replaced or {}), **{name: (value,) for name, value in ready.items()}})
+    given: dict[str, Sequence[object]] = {**(replaced or {}), **{name: (value,) for name, value in ready.items()}}
+    made_of = Inputs(scenario, reader, given)
     before = (None, None) if earlier is None else (earlier.made_of, earlier.store)
     kept = Kept(made_of, *before)
     builder = _Builder(scenario, reader, limits or Limits(), dict(replaced or {}), diagnostics, kept, ready)

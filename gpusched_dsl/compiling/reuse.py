@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from gpusched_dsl.compiling.store import Store
-from gpusched_dsl.data.binding import FileReader, Piece
+from gpusched_dsl.data.binding import FileReader
 from gpusched_dsl.language.checked import CheckedCheck, CheckedModel
 from gpusched_dsl.language.scenarios.given import ExpressionGiven, Given, LawGiven
 from gpusched_dsl.language.scenarios.scenario import CheckedScenario
@@ -26,7 +26,7 @@ class Inputs:
 
     scenario: CheckedScenario
     reader: FileReader
-    replaced: Mapping[str, Sequence[Piece]]
+    replaced: Mapping[str, Sequence[object]]
     _reads: dict[str, frozenset[str]] = field(default_factory=dict)
     _read_by: dict[int, frozenset[str]] = field(default_factory=dict)  # by identity of parts of the model
 
