@@ -1,0 +1,107 @@
+"""What is replayed, and what comes of it, as arrays: no model, no policy, no unit is known here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from gpusched_dsl.policies.workload import NONE, Floats, Ints
+
+FITS_NOWHERE, BEST_FIT, FIRST_FIT = 0, 1, 2  # which of the nodes in use takes a job: none, the tightest, the first
+# Why a job has not run to its end.
+FINISHED, LEFT_OUT, NO_ROOM, BEHIND, UNOPENED = 0, 1, 2, 3, 4
+REASONS: Final = {
+    FINISHED: "it ran to its end",
+    LEFT_OUT: "the queue of the policy leaves it out",
+    NO_ROOM: "no node that the policy may give it is large enough, even an empty one",
+    BEHIND: "it waits behind a job that never starts",
+    UNOPENED: "no rule of the policy uses an empty node",
+}
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The rules of `place`. Empty nodes are used where `opens`, before nodes in use where `opens_first`.
+
+    `alone`: a job has an empty node of its way's kind for itself. `next_choice`: the rules are tried for every way of
+    the list, else for the first one only. `waits`: nobody overtakes a job that finds no place.
+    """
+
+    fit: int
+    opens: bool
+    opens_first: bool = False
+    alone: bool = False
+    next_choice: bool = False
+    waits: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """Jobs that come over time to nodes that are there, J jobs, W ways, N nodes, K kinds of node; times in one unit.
+
+    The ways of job j are `first_way[j]` to `first_way[j + 1]`: on a node of `kind[w]` with `size[w]` GPUs, for
+    `time[w]`. `ranked` lists in the same places those that the policy lists, the best one first, then NONE. `rank` is the
+    place in the queue (NONE: not in it), no two jobs have the same.
+    """
+
+    submitted: Floats  # (J,)
+    rank: Ints  # (J,)
+    first_way: Ints  # (J + 1,)
+    ranked: Ints  # (W,)
+    kind: Ints  # (W,)
+    size: Ints  # (W,) at least 1
+    time: Floats  # (W,) positive
+    node_kind: Ints  # (N,)
+    units: Ints  # (K,) GPUs of a node
+    family: Ints  # (K,)
+    rules: Rules
+
+
+@dataclass(frozen=True, eq=False)
+class Replayed:
+    """One entry a job: NaN and NONE where it never starts, and then why (`REASONS`). `instants` were decided at."""
+
+    start: Floats
+    end: Floats
+    node: Ints
+    way: Ints
+    reason: Ints
+    instants: int
+
+
+def groups_of(trace: Trace) -> Ints:
+    """A number for each job: jobs of one number find a place on the same clusters, for they list the same ways."""
+    jobs = len(trace.submitted)
+    counts = np.diff(trace.first_way)
+    job = np.repeat(np.arange(jobs), counts)
+    place = np.arange(len(trace.kind)) - trace.first_way[job]
+    most = int(counts.max(initial=0))
+    table = np.full((jobs, 3 * most), NONE)
+    listed = np.where(trace.ranked == NONE, NONE, trace.ranked - trace.first_way[job])
+    for column, values in enumerate((trace.kind, trace.size, listed)):
+        table[job, column * most + place] = values
+    if not jobs or not most:
+        return np.zeros(jobs, dtype=np.int64)
+    varying = table[:, (table != table[0]).any(axis=0)]
+    return np.unique(varying, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
+
+
+def could_start(trace: Trace) -> tuple[Ints, Ints]:
+    """Of each job: whether an empty cluster has room for a way that the rules look at; and whether it has such a way."""
+    jobs = len(trace.submitted)
+    job = np.repeat(np.arange(jobs), np.diff(trace.first_way))
+    there = np.zeros(len(trace.units), dtype=np.bool_)
+    there[trace.node_kind] = True
+    fits = there[trace.kind] & (trace.size <= trace.units[trace.kind])
+    if not trace.rules.alone and len(job):  # a way lets in those of its size on all kinds of its family
+        alike = np.stack((job, trace.family[trace.kind], trace.size), axis=1)
+        which = np.unique(alike, axis=0, return_inverse=True)[1].reshape(-1)
+        fits = (np.bincount(which, weights=fits) > 0)[which]
+    listed = np.flatnonzero(trace.ranked != NONE)
+    if not trace.rules.next_choice:
+        listed = listed[listed == trace.first_way[job[listed]]]
+    room = np.bincount(job[listed], weights=fits[trace.ranked[listed]], minlength=jobs) > 0
+    some = np.bincount(job[listed], minlength=jobs) > 0
+    return room.astype(np.int64), some.astype(np.int64)
