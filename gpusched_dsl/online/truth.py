@@ -1,0 +1,149 @@
+"""What really happens, known to the world alone: when jobs come, how much work they are, when nodes fail.
+
+Every draw has a stream of its own, named, so that one more draw elsewhere changes nothing here.
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gpusched_dsl.compiling.evaluate import Evaluator
+from gpusched_dsl.compiling.frames import Frame
+from gpusched_dsl.compiling.randoms import laws_of
+from gpusched_dsl.compiling.store import Param, RandomLaws, Store
+from gpusched_dsl.ir.distributions.base import Distribution
+from gpusched_dsl.ir.domains import Interval
+from gpusched_dsl.language.checked import CheckedRandom, Core, IndexingCore, LawCore, Numeric
+from gpusched_dsl.language.checked_online import CheckedOnline, CheckedOutage
+from gpusched_dsl.language.diagnostics import Diagnostics
+from gpusched_dsl.online.base import Base
+from gpusched_dsl.policies.workload import Floats, Ints
+
+NEVER = np.inf
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """Arrays over all jobs: times in the unit of the world's clock, work in its own unit.
+
+    `arrival` is infinite for jobs that never come. `stretch` multiplies the time that a job needs.
+    """
+
+    arrival: Floats
+    work: Floats
+    ends: Floats
+    stretch: Floats
+
+
+def stream(seed: int, name: str) -> np.random.Generator:
+    """The random stream of one purpose."""
+    return np.random.default_rng([seed, zlib.crc32(name.encode())])
+
+
+def truth_of(online: CheckedOnline, base: Base, seed: int, slot_hours: float) -> Truth:
+    """Draws and reads the truth of all jobs of a base. `slot_hours`: the length of a slot, with a window."""
+    if online.arrival is None:
+        nothing = np.zeros(0)
+        return Truth(nothing, nothing, nothing, nothing)
+    root = online.arrival.jobs
+    count = len(base.store.universes[root].labels)
+    codes = np.arange(count, dtype=np.int64)
+    ev = Evaluator(online.model, _with_brought(online, base), base.limits)
+    frame = Frame(count, {online.arrival.job: codes})
+    arrival = _numbers(ev, online.arrival.at, frame)
+    if online.window is not None:
+        arrival = _slot_starts(online, base, arrival, slot_hours)
+    work = np.ones(count) if online.work is None else _numbers(ev, online.work, frame)
+    return Truth(arrival, work, _ends(online, base, ev, frame, work, seed), _stretch(online, base, ev, frame, seed))
+
+
+def _numbers(ev: Evaluator, core: Core, frame: Frame) -> Floats:
+    return np.array(np.broadcast_to(ev.numbers(core, frame), (frame.size,)), dtype=np.float64)
+
+
+def _with_brought(online: CheckedOnline, base: Base) -> Store:
+    """The data with what events bring along, which is 0 where none has."""
+    if not online.brought or online.arrival is None:
+        return base.store
+    jobs = base.store.universes[online.arrival.jobs]
+    every = Interval(0, len(jobs.labels) - 1, 1, jobs)
+    brought = {name: Param(every, np.zeros(len(jobs.labels))) for name in online.brought}
+    return replace(base.store, params={**base.store.params, **brought})
+
+
+def _slot_starts(online: CheckedOnline, base: Base, labels: Floats, slot_hours: float) -> Floats:
+    """Numbers of slots as the times at which they start; slots before the first one count as the first."""
+    assert online.window is not None
+    universe = base.store.universes[online.window.slots]
+    numbers = universe.integer_labels
+    if numbers is None:
+        numbers = np.arange(len(universe.labels), dtype=np.int64)
+    place = np.searchsorted(numbers, np.ceil(labels - 1e-9))
+    return np.where(place < len(numbers), place * slot_hours, NEVER)
+
+
+def _ends(online: CheckedOnline, base: Base, ev: Evaluator, frame: Frame, work: Floats, seed: int) -> Floats:
+    if online.ends is None:
+        return work.copy()
+    if isinstance(online.ends, str):
+        laws = base.store.randoms[online.ends]
+        return _drawn(laws, frame, stream(seed, f"ends {online.ends}"))
+    return _numbers(ev, online.ends, frame)
+
+
+def _stretch(online: CheckedOnline, base: Base, ev: Evaluator, frame: Frame, seed: int) -> Floats:
+    if online.stretch is None:
+        return np.ones(frame.size)
+    if isinstance(online.stretch, LawCore):
+        assert online.arrival is not None
+        laws = _laws(base, ev, online.stretch, online.arrival.indexing, "stretch")
+        return np.maximum(_drawn(laws, frame, stream(seed, "stretch")), 1e-9)
+    return _numbers(ev, online.stretch, frame)
+
+
+def _laws(base: Base, ev: Evaluator, law: LawCore, indexing: IndexingCore, name: str) -> RandomLaws:
+    found = Diagnostics()
+    laws = laws_of(CheckedRandom(name, law.span, Numeric(), indexing), law, ev, base.instance.reader, found)
+    found.raise_if_errors()
+    assert laws is not None
+    return laws
+
+
+def _drawn(laws: RandomLaws, frame: Frame, rng: np.random.Generator) -> Floats:
+    """One draw for each job, from the law of each: job j takes the j-th uniform number."""
+    uniform = rng.random(frame.size)
+    position = np.arange(frame.size) if laws.domain.arity else np.zeros(frame.size, dtype=np.int64)
+    return np.array(laws.each(position, lambda law, u: law.inv_lo(u), uniform), dtype=np.float64)
+
+
+class Outages:
+    """When each node of a set fails and how long it is down, drawn one after the other for each node by itself."""
+
+    def __init__(self, outage: CheckedOutage, online: CheckedOnline, base: Base, seed: int) -> None:
+        self.root = outage.nodes
+        ev = Evaluator(online.model, base.store, base.limits)
+        self.every = _laws(base, ev, outage.every, outage.indexing, "every")
+        self.lasting = _laws(base, ev, outage.lasting, outage.indexing, "lasting")
+        labels = base.store.universes[self.root].labels
+        self.rngs = [stream(seed, f"outage {self.root} {label}") for label in labels]
+        self.next: Floats = np.array([self._draw(self.every, n, 0.0) for n in range(len(labels))])
+        self.down: Ints = np.zeros(len(labels), dtype=np.int64)
+
+    def at(self, now: float, tolerance: float) -> tuple[Ints, Ints]:
+        """Nodes that fail and nodes that come back at this time; each then has its next time."""
+        due = np.flatnonzero(self.next <= now + tolerance)
+        failing, coming = due[self.down[due] == 0], due[self.down[due] == 1]
+        for n in failing.tolist():
+            self.next[n], self.down[n] = self._draw(self.lasting, n, now), 1
+        for n in coming.tolist():
+            self.next[n], self.down[n] = self._draw(self.every, n, now), 0
+        return failing, coming
+
+    def _draw(self, laws: RandomLaws, node: int, now: float) -> float:
+        law: Distribution = laws.laws[laws.which[node if laws.domain.arity else 0]]
+        return now + float(law.inv_lo(np.array([self.rngs[node].random()]))[0])
+
+
