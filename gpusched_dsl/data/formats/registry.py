@@ -8,7 +8,15 @@ from types import MappingProxyType
 from gpusched_dsl.data.formats.shape import Format
 
 # name: module below gpusched_dsl.data.formats, which has it as FORMATS[name]
-READERS = MappingProxyType[str, str]({})
+READERS = MappingProxyType[str, str](
+    {
+        "dayahead_countries": "prices",
+        "entsoe": "prices",
+        "epf": "prices",
+        "nyiso": "prices",
+        "prices": "prices",
+    }
+)
 GENERATORS = MappingProxyType[str, str]({})
 
 

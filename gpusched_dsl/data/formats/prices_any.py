@@ -1,0 +1,38 @@
+"""Any file with a column of times and a column of prices, described by options."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+import numpy as np
+
+from gpusched_dsl.data.files import Fault, Unreadable, missing_columns
+from gpusched_dsl.data.formats.prices_files import header_of, only_series, prices_of, read_lines, stamps_of
+from gpusched_dsl.data.formats.prices_slots import Prices, table_of
+from gpusched_dsl.data.formats.shape import Raw, Setting, Table
+
+
+def read_any(raw: Raw, settings: Mapping[str, Setting]) -> Table:
+    """The slots of one series; raises Unreadable (GSM2011 for a column that is not there)."""
+    named = {label: str(settings[label]) for label in ("time", "price", "forecast", "series") if settings[label]}
+    faults = missing_columns(raw.name, list(named.values()), header_of(raw))
+    if faults:
+        raise Unreadable(*(Fault(f.code, f.message, f.cell, None, f.notes, f.help) for f in faults))
+    everything = read_lines(raw, {label: re.escape(name) for label, name in named.items()})
+    lines = everything
+    if "series" in named:
+        lines = only_series(lines, "series", str(settings["zone"]), "zone")
+    order = str(settings["dates"])
+    labels = [label for label in ("price", "forecast") if label in named]
+    prices = Prices(
+        lines,
+        everything.rows,
+        stamps_of(lines, "time", "" if order == "auto" else order),
+        np.column_stack([prices_of(lines, label) for label in labels]),
+        labels,
+        str(settings["timezone"]),
+        settings["stamps"] == "end",
+        round(float(settings["interval"])),
+    )
+    return table_of(prices, settings)

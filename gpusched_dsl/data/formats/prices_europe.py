@@ -1,0 +1,120 @@
+"""European day-ahead prices: market time units of the transparency platform, tables of countries, the epftoolbox."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from gpusched_dsl.data.files import Fault, Unreadable
+from gpusched_dsl.data.formats.prices_clock import FIRST, SECOND, UNKNOWN, Passes
+from gpusched_dsl.data.formats.prices_files import (
+    NO_SERIES,
+    Lines,
+    header_of,
+    only_series,
+    prices_of,
+    read_lines,
+    stamps_of,
+)
+from gpusched_dsl.data.formats.prices_slots import Prices, table_of
+from gpusched_dsl.data.formats.shape import Raw, Setting, Table
+from gpusched_dsl.language.diagnostics import did_you_mean
+
+_CENTRAL = "Europe/Brussels"
+_MARK = r" *\((C?ES?T|[A-Z]{3,4})\)"
+_FORECASTS = {
+    "forecast_lear56": r"forecast_lear56|lear 56",
+    "forecast_lear": r"forecast_lear|lear ensemble",
+    "forecast_dnn": r"forecast_dnn|dnn ensemble",
+}
+
+
+def read_entsoe(raw: Raw, settings: Mapping[str, Setting]) -> Table:
+    """Rows `01/01/2025 00:00:00 - 01/01/2025 00:15:00`, marked (CET) or (CEST) where clocks change."""
+    everything = read_lines(
+        raw,
+        {"time": r"mtu.*", "price": r"(day-ahead )?price.*"},
+        {"zone": r"area.*|bidding zone", "sequence": r"sequence"},
+    )
+    lines = everything
+    if "sequence" in lines.columns:
+        wanted = str(settings["sequence"]).strip().lower()
+        lines = lines.where((lines.columns["sequence"].fill_null("").str.to_lowercase() == wanted).to_numpy())
+    if "zone" in lines.columns and lines.rows:
+        lines = only_series(lines, "zone", str(settings["zone"]), "zone")
+    header = " ".join(header_of(raw)).lower()
+    zone = str(settings["timezone"]) or ("UTC" if "(utc)" in header else _CENTRAL)
+    lines, marks, end_marks = _split(lines)
+    prices = Prices(
+        lines,
+        everything.rows,
+        stamps_of(lines, "time", "dmy"),
+        prices_of(lines, "price")[:, None],
+        ("price",),
+        zone,
+        marks=marks,
+        ends=stamps_of(lines, "end", "dmy"),
+        end_marks=end_marks,
+    )
+    return table_of(prices, settings)
+
+
+def _split(lines: Lines) -> tuple[Lines, Passes, Passes]:
+    """Start and end of each unit as columns of their own, and which pass of a repeated hour each is marked as."""
+    halves = lines.columns["time"].str.split_exact(" - ", 1).struct.unnest().get_columns()
+    marks = [_pass(half.str.extract(_MARK).fill_null("").to_numpy().astype(str)) for half in halves]
+    start, end = (half.str.replace(_MARK, "").str.strip_chars() for half in halves)
+    columns = {**lines.columns, "time": start, "end": end}
+    return Lines(lines.name, columns, lines.numbers), marks[0], marks[1]
+
+
+def _pass(marks: np.ndarray[tuple[int], np.dtype[np.str_]]) -> Passes:
+    """CEST is the first pass of the hour that occurs twice, CET the second."""
+    summer = np.char.endswith(marks, "ST") & (np.char.str_len(marks) > 3)
+    found: Passes = np.where(marks == "", UNKNOWN, np.where(summer, FIRST, SECOND)).astype(np.int8)
+    return found
+
+
+def read_countries(raw: Raw, settings: Mapping[str, Setting]) -> Table:
+    """Columns date, hour (`00:00 - 01:00`) and a price for each country."""
+    zone = str(settings["zone"])
+    header = header_of(raw)
+    countries = [name for name in header if name.lower() not in ("date", "hour")]
+    found = next((name for name in countries if name.lower() == zone.strip().lower()), None)
+    if found is None:
+        note = f"it has {', '.join(f'`{c}`' for c in countries)}"
+        raise Unreadable(
+            Fault(
+                NO_SERIES,
+                f"data file `{raw.name}` has no prices of `{zone}`",
+                notes=(note,),
+                help=did_you_mean(zone, countries),
+            )
+        )
+    lines = read_lines(raw, {"date": "date", "hour": "hour", "price": _exactly(found)})
+    start = lines.columns["hour"].str.extract(r"^(\d{1,2}:\d{2})", 1)
+    columns = {**lines.columns, "time": (lines.columns["date"] + " " + start).alias("time")}
+    lines = Lines(lines.name, columns, lines.numbers)
+    times = stamps_of(lines, "time", "dmy")
+    values = prices_of(lines, "price")[:, None]
+    prices = Prices(lines, lines.rows, times, values, ("price",), str(settings["timezone"]), minutes=60)
+    return table_of(prices, settings)
+
+
+def read_epf(raw: Raw, settings: Mapping[str, Setting]) -> Table:
+    """Hourly prices and forecasts. Every day has 24 rows: the hour that clocks leave out was interpolated, and the hour
+    that occurs twice was averaged. The first is left out here, and the second stands for both."""
+    header = header_of(raw)
+    first = header[0]
+    lines = read_lines(raw, {"time": _exactly(first), "price": "price|real price"}, _FORECASTS)
+    labels = ["price", *(name for name in _FORECASTS if name in lines.columns)]
+    values = np.column_stack([prices_of(lines, name) for name in labels])
+    prices = Prices(lines, lines.rows, stamps_of(lines, "time"), values, labels, str(settings["timezone"]), minutes=60)
+    return table_of(prices, settings)
+
+
+def _exactly(name: str) -> str:
+    import re
+
+    return re.escape(name)

@@ -1,0 +1,201 @@
+"""Price files to columns of text: headers matched loosely, daily files of a zip archive joined, faults with lines."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import zipfile
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpusched_dsl.data.delimited import read_delimited
+from gpusched_dsl.data.files import Fault, Limits, Unreadable, check_text, decoded_too_large
+from gpusched_dsl.data.formats.shape import Raw
+from gpusched_dsl.data.formats.slots import Micros
+from gpusched_dsl.data.formats.slots_times import Times, TwoReadings, times_in
+from gpusched_dsl.language.diagnostics import Cell, did_you_mean
+
+if TYPE_CHECKING:
+    import polars as pl
+
+UNREADABLE_TIME = "GSM2030"
+NOT_COVERED = "GSM2031"
+NO_SERIES = "GSM2032"
+
+_EMPTY = ["", "-", "n/e", "N/E", "NA", "N/A", "nan", "NaN", "null"]
+_MOST_MEMBERS = 400  # of an archive: a year of days and some more
+
+
+@dataclass(frozen=True, eq=False)
+class Lines:
+    """Columns of text by the names asked for, the line of each row, and the file that findings name."""
+
+    name: str
+    columns: dict[str, pl.Series]
+    numbers: NDArray[np.int64]
+
+    @property
+    def rows(self) -> int:
+        return len(self.numbers)
+
+    def where(self, kept: NDArray[np.bool_]) -> Lines:
+        import polars as pl
+
+        mask = pl.Series(kept)
+        return Lines(self.name, {k: c.filter(mask) for k, c in self.columns.items()}, self.numbers[kept])
+
+    def fault(self, code: str, message: str, row: int, column: str | None = None, help: str | None = None) -> Fault:
+        text = None if column is None else self.columns[column][row]
+        return Fault(code, message, Cell(self.name, int(self.numbers[row]), column, text), help=help)
+
+
+def header_of(raw: Raw) -> list[str]:
+    """The names in the first line, trimmed; raises Unreadable (GSM2010)."""
+    _, data = _members(raw)[0]
+    text = check_text(raw.name, data).decode("utf-8")
+    first = next(csv.reader(io.StringIO(text)), [])
+    if not any(cell.strip() for cell in first):
+        raise Unreadable(Fault("GSM2010", f"data file `{raw.name}` is empty", help="its first line must name columns"))
+    return [cell.strip() for cell in first]
+
+
+def read_lines(raw: Raw, wanted: Mapping[str, str], optional: Mapping[str, str] | None = None) -> Lines:
+    """Columns by regular expressions of their names (whole, any case), under the names on the left.
+
+    Optional ones may be missing. Several files of an archive are joined in the order of their names. Raises
+    Unreadable (GSM2007 to GSM2013, GSM2015; GSM2011 where no column fits).
+    """
+    import polars as pl
+
+    parts: list[dict[str, pl.Series]] = []
+    numbers: list[NDArray[np.int64]] = []
+    for name, data in _members(raw):
+        member = Raw(name, data)
+        places = _places(name, header_of(member), wanted, optional or {})
+        file = read_delimited(data, name, list(dict.fromkeys(places.values())), ",")
+        parts.append({label: file.columns[column] for label, column in places.items()})
+        numbers.append(np.arange(file.rows) + file.first_line if file.lines is None else file.lines)
+    labels = [label for label in parts[0] if all(label in part for part in parts)]
+    columns = {label: pl.concat([part[label] for part in parts], rechunk=True) for label in labels}
+    return Lines(raw.name, columns, np.concatenate(numbers).astype(np.int64))
+
+
+def _places(name: str, header: Sequence[str], wanted: Mapping[str, str], optional: Mapping[str, str]) -> dict[str, str]:
+    places: dict[str, str] = {}
+    for label, pattern in (*wanted.items(), *optional.items()):
+        found = [h for h in header if re.fullmatch(pattern, h.strip(), re.IGNORECASE)]
+        if found:
+            places[label] = found[0]
+        elif label in wanted:
+            raise Unreadable(
+                Fault(
+                    "GSM2011",
+                    f"data file `{name}` has no column for the {label}",
+                    notes=(f"its columns are {', '.join(f'`{h}`' for h in header[:20])}",),
+                    help="is it a file of this format?",
+                )
+            )
+    return places
+
+
+def _members(raw: Raw) -> list[tuple[str, bytes]]:
+    """The file itself, or the `.csv` files in a zip archive by name; never more than the limit of expanded data."""
+    if not raw.data.startswith(b"PK\x03\x04"):
+        return [(raw.name, raw.data)]
+    left = (limits := Limits()).decoded_bytes
+    found: list[tuple[str, bytes]] = []
+    try:
+        with zipfile.ZipFile(io.BytesIO(raw.data)) as archive:
+            names = sorted(n for n in archive.namelist() if n.lower().endswith(".csv"))
+            for name in names[:_MOST_MEMBERS]:
+                with archive.open(name) as member:
+                    data = member.read(left + 1)
+                left -= len(data)
+                if left < 0:
+                    raise Unreadable(decoded_too_large(raw.name, limits))
+                found.append((f"{raw.name}:{name}", data))
+    except (zipfile.BadZipFile, zlib.error, OSError, NotImplementedError, RuntimeError) as error:
+        note = (str(error),)
+        raise Unreadable(Fault("GSM2008", f"data file `{raw.name}` is a damaged archive", notes=note)) from None
+    if not found or len(names) > _MOST_MEMBERS:
+        raise Unreadable(Fault("GSM2008", f"archive `{raw.name}` holds {len(names)} `.csv` files",
+                               help=f"it must hold 1 to {_MOST_MEMBERS}"))  # fmt: skip
+    return found
+
+
+def stamps_of(lines: Lines, column: str, order: str = "") -> Times:
+    """The times of a column; raises Unreadable (GSM2030) at the first cell that is none."""
+    try:
+        times = times_in(lines.columns[column], order)
+    except TwoReadings:
+        fault = lines.fault(
+            UNREADABLE_TIME,
+            f"the dates of data file `{lines.name}` can be read with the day first or with the month first",
+            0,
+            column,
+            help="write dates as 2018-06-30, or state the option `dates` where the format has it",
+        )
+        raise Unreadable(fault) from None
+    wrong = np.flatnonzero(~times.read)
+    if len(wrong):
+        row = int(wrong[0])
+        what = "no time" if not times.given[row] else f"`{lines.columns[column][row]}`, which is no time"
+        more = f" ({len(wrong)} such rows)" if len(wrong) > 1 else ""
+        raise Unreadable(
+            lines.fault(
+                UNREADABLE_TIME,
+                f"a row of data file `{lines.name}` has {what}{more}",
+                row,
+                column,
+                help="times are written 2018-06-30 14:05:00, or 06/30/2018 14:05",
+            )
+        )
+    return times
+
+
+def prices_of(lines: Lines, column: str) -> NDArray[np.float64]:
+    """The numbers of a column, NaN where the cell is empty or says so; raises Unreadable (GSM2104) for any other."""
+    import polars as pl
+
+    text = lines.columns[column].str.strip_chars()
+    text = text.replace(_EMPTY, [None] * len(_EMPTY))
+    numbers = text.cast(pl.Float64, strict=False)
+    infinite = numbers.is_infinite().fill_null(False)
+    wrong = np.flatnonzero(((numbers.is_null() & text.is_not_null()) | infinite).to_numpy())
+    if len(wrong):
+        row = int(wrong[0])
+        raise Unreadable(
+            lines.fault("GSM2104", f"`{text[row]}`, a price in data file `{lines.name}`, is not a number", row, column)
+        )
+    return numbers.fill_null(np.nan).to_numpy().astype(np.float64)
+
+
+def only_series(lines: Lines, column: str, wanted: str, option: str) -> Lines:
+    """The rows of one series: that which is wanted, or the only one; raises Unreadable (GSM2032)."""
+    names = lines.columns[column].fill_null("").str.strip_chars()
+    known = names.unique(maintain_order=True).to_list()
+    if not wanted and len(known) == 1:
+        return lines
+    kept = (names.str.to_lowercase() == wanted.strip().lower()).to_numpy() if wanted else np.zeros(len(names), bool)
+    if not kept.any():
+        shown = ", ".join(f"`{k}`" for k in known[:20]) + (f" and {len(known) - 20} more" if len(known) > 20 else "")
+        message = (
+            f"data file `{lines.name}` has no prices of `{wanted}`"
+            if wanted
+            else f"data file `{lines.name}` has the prices of {len(known)} places, and option `{option}` names none"
+        )
+        raise Unreadable(Fault(NO_SERIES, message, notes=(f"it has {shown}",), help=did_you_mean(wanted, known)))
+    return lines.where(kept)
+
+
+def shown_utc(micros: Micros) -> pl.Series:
+    """Times in UTC as `2018-06-01T04:00:00Z`."""
+    import polars as pl
+
+    return pl.Series(micros).cast(pl.Datetime("us")).dt.strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,105 @@
+"""Rows of prices to stretches of time without gaps: order, duplicates, ends of intervals, prices carried forward."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpusched_dsl.data.formats.shape import Dropped
+from gpusched_dsl.data.formats.slots import MINUTE, Micros
+
+Values = NDArray[np.float64]
+LONGEST = 15 * MINUTE  # a longer interval between real-time stamps hides rows that are missing
+LENGTHS = (5, 15, 30, 60)  # min
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Rows:
+    """Prices in the order of the file: moments in UTC (µs), one row of values each (price first), lines of the file.
+
+    `ends` where the file states them; it has only starts or only ends otherwise.
+    """
+
+    times: Micros
+    values: Values
+    lines: NDArray[np.int64]
+    ends: Micros | None = None
+
+    def take(self, at: NDArray[np.int64] | NDArray[np.bool_]) -> Rows:
+        return Rows(self.times[at], self.values[at], self.lines[at], None if self.ends is None else self.ends[at])
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Series:
+    """Stretches `[start, end)` in UTC that follow each other; `carried` are those filled with the price before.
+
+    `gaps` (µs) says of a filled stretch how long prices were missing, which is compared with the largest gap allowed.
+    """
+
+    starts: Micros
+    ends: Micros
+    values: Values
+    carried: NDArray[np.bool_]
+    gaps: Micros
+    lines: NDArray[np.int64]
+    dropped: tuple[Dropped, ...] = ()
+
+
+def without_repeats(rows: Rows) -> tuple[Rows, list[Dropped]]:
+    """In order of time; of rows of one time the last in the file."""
+    order = np.argsort(rows.times, kind="stable")
+    ordered = rows.take(order)
+    again = np.append(ordered.times[1:] == ordered.times[:-1], False)
+    equal = (ordered.values[1:] == ordered.values[:-1]) | (np.isnan(ordered.values[1:]) & np.isnan(ordered.values[:-1]))
+    same = again & np.append(equal.all(axis=1), False)
+    dropped = [
+        Dropped(reason, int(mask.sum()), int(ordered.lines[mask].min()))
+        for reason, mask in (("the same row again", same), ("another row of its time follows", again & ~same))
+        if mask.any()
+    ]
+    return ordered.take(~again), dropped
+
+
+def usual_length(times: Micros) -> int | None:
+    """How long an interval is: the most frequent of 5, 15, 30 and 60 min between neighbours; None without any."""
+    steps = np.diff(np.unique(times))
+    counts = [int((steps == minutes * MINUTE).sum()) for minutes in LENGTHS]
+    return LENGTHS[int(np.argmax(counts))] * MINUTE if any(counts) else None
+
+
+def from_ends(rows: Rows, nominal: int) -> Series:
+    """Stamps are ends: an interval begins at the stamp before it, the first one `nominal` before its own.
+
+    An interval longer than 15 min (or than `nominal`, where that is longer) hides rows that are missing: its price
+    holds for the nominal length before its stamp only, and before that the last price goes on.
+    """
+    rows, dropped = without_repeats(rows)
+    starts = np.concatenate((rows.times[:1] - nominal, rows.times[:-1]))
+    long = rows.times - starts > max(LONGEST, nominal)
+    own = np.where(long, rows.times - nominal, starts)
+    return _filled(rows, own, rows.times, np.where(long, rows.times - starts, 0), dropped)
+
+
+def from_starts(rows: Rows, nominal: int) -> Series:
+    """Stamps are starts: a price holds for its interval, or up to the next stamp where that is nearer."""
+    rows, dropped = without_repeats(rows)
+    ends = rows.times + nominal if rows.ends is None else rows.ends
+    if len(ends):
+        ends = np.append(np.minimum(ends[:-1], rows.times[1:]), ends[-1])
+    gaps = np.append(np.int64(0), rows.times[1:] - ends[:-1]) if len(ends) else ends
+    return _filled(rows, rows.times, ends, gaps, dropped)
+
+
+def _filled(rows: Rows, starts: Micros, ends: Micros, gaps: Micros, dropped: list[Dropped]) -> Series:
+    """Put a stretch before every row that has a gap, with the values of the row before."""
+    late = np.flatnonzero(gaps > 0)
+    at = np.sort(np.concatenate((np.arange(len(starts)), late)), kind="stable")
+    carried = np.append(at[1:] == at[:-1], False) if len(at) else np.zeros(0, dtype=np.bool_)
+    source = np.where(carried, at - 1, at)
+    all_starts, all_ends = starts[at], ends[at]
+    all_starts[carried] = ends[at[carried] - 1]
+    all_ends[carried] = starts[at[carried]]
+    missing = np.where(carried, gaps[at], 0)
+    return Series(all_starts, all_ends, rows.values[source], carried, missing, rows.lines[source], tuple(dropped))

@@ -1,0 +1,241 @@
+"""From rows of prices to the table that every price format gives: one row a slot, gaps filled or refused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpusched_dsl.data.files import Fault, Unreadable
+from gpusched_dsl.data.formats.prices_clock import Passes, to_utc
+from gpusched_dsl.data.formats.prices_files import NOT_COVERED, UNREADABLE_TIME, Lines, shown_utc
+from gpusched_dsl.data.formats.prices_series import (
+    LENGTHS,
+    Rows,
+    Series,
+    Values,
+    from_ends,
+    from_starts,
+    usual_length,
+)
+from gpusched_dsl.data.formats.shape import Dropped, Setting, Table
+from gpusched_dsl.data.formats.slots import MINUTE, Micros, cut, weighted_means
+from gpusched_dsl.data.formats.slots_times import Times, TwoReadings, times_in
+from gpusched_dsl.language.diagnostics import Cell
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@dataclass(frozen=True, eq=False)
+class Prices:
+    """What a price file says, row by row: stamps on the clock of `zone`, and the price with its forecasts.
+
+    `lines` are those of the series that is asked for, of the `rows` that the file has.
+    `marks` and `end_marks` say for each row which pass of a repeated hour is meant. `at_end`: stamps end intervals.
+    `minutes` is the length of an interval, 0 where the stamps tell.
+    """
+
+    lines: Lines
+    rows: int
+    times: Times
+    values: Values
+    labels: Sequence[str]
+    zone: str
+    at_end: bool = False
+    minutes: int = 0
+    marks: Passes | None = None
+    ends: Times | None = None
+    end_marks: Passes | None = None
+    notes: tuple[str, ...] = ()
+
+
+def table_of(prices: Prices, settings: Mapping[str, Setting]) -> Table:
+    """The slots of a price file; raises Unreadable (GSM2030, GSM2031)."""
+    rows, dropped, notes = _rows(prices)
+    name = prices.lines.name
+    if not len(rows.times):
+        raise Unreadable(Fault(NOT_COVERED, f"data file `{name}` has no prices"))
+    nominal = prices.minutes * MINUTE or usual_length(rows.times)
+    if nominal is None and rows.ends is None:
+        listed = ", ".join(map(str, LENGTHS))
+        raise Unreadable(
+            Fault(
+                UNREADABLE_TIME,
+                f"the times of data file `{name}` do not tell how long an interval is: none are {listed} min apart",
+                help="state the option `interval`",
+            )
+        )
+    series = (from_ends if prices.at_end else from_starts)(rows, nominal or 0)
+    frame, numbers, filled = _slots(series, settings, prices)
+    others = prices.rows - prices.lines.rows
+    return Table(
+        frame,
+        prices.rows,
+        (*dropped, *series.dropped),
+        (Dropped("another series", others),) if others else (),
+        (*prices.notes, *notes, *filled),
+        numbers,
+    )
+
+
+def _rows(prices: Prices) -> tuple[Rows, list[Dropped], list[str]]:
+    """Rows in UTC that have a price and a time that exists."""
+    times, lines = prices.times, prices.lines
+    moments = to_utc(times.micros, prices.zone, prices.marks)
+    utc = np.where(times.zoned, times.micros, moments.utc)
+    ends: Micros | None = None
+    if prices.ends is not None:
+        found = to_utc(prices.ends.micros, prices.zone, prices.end_marks)
+        ends = np.where(prices.ends.zoned, prices.ends.micros, found.utc)
+        wrong = np.flatnonzero(ends <= utc)
+        if len(wrong):
+            fault = lines.fault(UNREADABLE_TIME, "an interval ends before it starts", int(wrong[0]))
+            raise Unreadable(fault)
+    priced = ~np.isnan(prices.values[:, 0])
+    exists = moments.exists | times.zoned
+    if prices.at_end:  # the interval before the clocks go forward may end in the hour that they leave out
+        exists = exists | _first_missing(times.micros, prices.zone)
+        utc = np.where(moments.exists | times.zoned, utc, _shifted(times.micros, prices.zone))
+    dropped = [
+        Dropped(reason, int(mask.sum()), int(lines.numbers[mask].min()))
+        for reason, mask in (
+            ("no price", ~priced),
+            ("a local time that does not exist: the clocks went forward", priced & ~exists),
+        )
+        if mask.any()
+    ]
+    notes: list[str] = []
+    if (assumed := int((moments.assumed & priced & ~times.zoned).sum())) > 0:
+        notes.append(f"{assumed} times in an hour that occurs twice stand there once: taken as its first pass")
+    kept = priced & exists
+    return Rows(utc, prices.values, lines.numbers, ends).take(kept), dropped, notes
+
+
+def _first_missing(local: Micros, zone: str) -> NDArray[np.bool_]:
+    """Where a local time is the very moment at which the clocks go forward."""
+    before = to_utc(local - 1, zone)
+    return before.exists & ~to_utc(local, zone).exists
+
+
+def _shifted(local: Micros, zone: str) -> Micros:
+    found: Micros = to_utc(local - 1, zone).utc + 1
+    return found
+
+
+def _slots(
+    series: Series, settings: Mapping[str, Setting], prices: Prices
+) -> tuple[pl.DataFrame, NDArray[np.int64], list[str]]:
+    import polars as pl
+
+    length = round(float(settings["slot"]) * MINUTE)
+    largest = round(float(settings["max_gap"]) * MINUTE)
+    first, last = int(series.starts[0]), int(series.ends[-1])
+    origin = _origin(str(settings["from"]), prices)
+    if origin is None:
+        origin = -(-first // length) * length
+    wanted = int(settings["slots"])
+    skipped = 0 if wanted else max(-(-(first - origin) // length), 0)
+    count = wanted or max((last - origin) // length, 0)
+    if count <= skipped:
+        raise _not_covered(prices, f"it has no whole slot of {length / MINUTE:g} min", first, last)
+    horizon = origin + count * length
+    if first > origin + skipped * length:
+        raise _not_covered(prices, f"the first slot begins at {_text(origin)}", first, last)
+    series, notes = _extended(series, horizon, largest, prices)
+    begin = origin + skipped * length
+    inside = series.carried & (series.ends > begin) & (series.starts < horizon)
+    _refuse_gaps(series, inside & (series.gaps > largest), largest, prices)
+    if inside.any():
+        minutes = float((series.ends - series.starts)[inside].sum()) / MINUTE
+        at = _text(int(series.starts[inside][0]))
+        number = int(inside.sum())
+        many = f"{number} gaps, {minutes:g} min in all, the first" if number > 1 else f"a gap of {minutes:g} min"
+        notes.append(f"{many} at {at}, filled with the price before")
+    cuts = cut(series.starts, series.ends, begin, length)
+    rows = count - skipped
+    columns = {label: weighted_means(cuts, series.values[:, k], rows)[0] for k, label in enumerate(prices.labels)}
+    starts = begin + np.arange(rows) * length
+    frame = pl.DataFrame(
+        {
+            "time": shown_utc(starts),
+            "slot": np.arange(skipped, count),
+            **{label: pl.Series(means).fill_nan(None) for label, means in columns.items()},
+        }
+    )
+    row = np.searchsorted(series.starts, starts, side="right") - 1
+    return frame, series.lines[row], notes
+
+
+def _origin(text: str, prices: Prices) -> int | None:
+    """The start that is asked for, in UTC; on the clock of the file unless it has an offset of its own."""
+    import polars as pl
+
+    if not text.strip():
+        return None
+    try:
+        found = times_in(pl.Series([text]), "mdy")
+    except TwoReadings:  # pragma: no cover - one date has one distance to itself
+        found = None
+    moments = None if found is None or not found.read[0] else to_utc(found.micros, prices.zone)
+    if found is None or moments is None or not (found.zoned[0] or moments.exists[0]):
+        why = "there is no such time" if moments is not None else "it is no date"
+        raise Unreadable(
+            Fault(
+                UNREADABLE_TIME,
+                f"option `from` cannot be `{text}`: {why}",
+                help='write a date, or a date and a time, as in "2018-06-01 00:00"',
+            )
+        )
+    return int(found.micros[0] if found.zoned[0] else moments.utc[0])
+
+
+def _extended(series: Series, horizon: int, largest: int, prices: Prices) -> tuple[Series, list[str]]:
+    """The series with its last price carried on to the end of the last slot."""
+    last = int(series.ends[-1])
+    if last >= horizon:
+        return series, []
+    if last <= int(series.starts[0]) or horizon - last > largest:
+        missing = (horizon - last) / MINUTE
+        raise _not_covered(
+            prices, f"the last slot ends at {_text(horizon)}, {missing:g} min after that", int(series.starts[0]), last
+        )
+    longer = series.ends.copy()
+    longer[-1] = horizon
+    note = f"the last price is carried on for {(horizon - last) / MINUTE:g} min, to the end of the last slot"
+    return replace(series, ends=longer), [note]
+
+
+def _refuse_gaps(series: Series, wide: NDArray[np.bool_], largest: int, prices: Prices) -> None:
+    at = np.flatnonzero(wide)
+    if not len(at):
+        return
+    row = int(at[0])
+    name, minutes = prices.lines.name, series.gaps[row] / MINUTE
+    more = f", the first of {len(at)}" if len(at) > 1 else ""
+    raise Unreadable(
+        Fault(
+            NOT_COVERED,
+            f"data file `{name}` has no prices for {minutes:g} min after {_text(int(series.starts[row]))}{more}",
+            Cell(name, int(series.lines[row])),
+            notes=(f"gaps of up to {largest / MINUTE:g} min are filled with the price before",),
+            help="take slots without the gap, complete the file, or allow more with the option `max_gap`",
+        )
+    )
+
+
+def _not_covered(prices: Prices, what: str, first: int, last: int) -> Unreadable:
+    return Unreadable(
+        Fault(
+            NOT_COVERED,
+            f"data file `{prices.lines.name}` has prices from {_text(first)} to {_text(last)}, but {what}",
+            help="change the options `from` and `slots`, or take another file",
+        )
+    )
+
+
+def _text(micros: int) -> str:
+    return str(shown_utc(np.array([micros]))[0])
