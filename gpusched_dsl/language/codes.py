@@ -152,6 +152,7 @@ CODES: dict[str, str] = {
     "GSM2015": "stray quote in a data file",
     "GSM2016": "table of a database that is not there or not named",
     "GSM2017": "rows of a trace left out",
+    "GSM2018": "nothing left of a trace",
     "GSM2030": "time that cannot be read",
     "GSM2031": "prices that do not cover the slots",
     "GSM2032": "series that the data file does not have",

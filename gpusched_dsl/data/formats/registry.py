@@ -13,7 +13,12 @@ READERS = MappingProxyType[str, str](
         "dayahead_countries": "prices",
         "entsoe": "prices",
         "epf": "prices",
+        "helios": "clusters",
         "nyiso": "prices",
+        "openb_nodes": "clusters",
+        "openb_pods": "clusters",
+        "pai": "clusters",
+        "philly": "clusters",
         "prices": "prices",
     }
 )

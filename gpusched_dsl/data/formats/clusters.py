@@ -1,0 +1,157 @@
+"""Traces of shared GPU clusters: Philly, Helios, Alibaba openb and PAI."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from gpusched_dsl.data.formats.fields import Field, Rows, header_of, optional, read_rows
+from gpusched_dsl.data.formats.jobs import trace
+from gpusched_dsl.data.formats.shape import Column, Format, Option, Raw, Setting, Table
+
+_NO_GPUS, _NO_TIME = "no GPUs", "no duration"
+
+
+def _gpus(*sources: str, least: float = 1) -> Field:
+    return Field("gpus", sources, "whole", least=least, reason=_NO_GPUS if least == 1 else "negative number of GPUs")
+
+
+def _duration(*sources: str, scale: float = 1.0) -> Field:
+    return Field("duration", sources, "number", scale, least=1e-9, reason=_NO_TIME)
+
+
+PHILLY = trace(
+    "philly",
+    "Jobs of Microsoft's Philly clusters (2017) as CSV; `submit_time` is a date and time of day without a zone.",
+    (
+        Field("submitted", ("submit_time", "submitted_time"), "clock"),
+        _gpus("num_gpus", "num_gpu"),
+        _duration("duration_s", "duration"),
+        optional("job", ("job_id", "jobid"), "label"),
+        optional("vc", ("vc",)),
+        optional("status", ("status",)),
+        optional("user", ("user",)),
+        optional("gpu_time", ("gpu_time_gpu_s",), "number"),
+    ),
+    "msr-fiddle/philly-traces (CC-BY-4.0): Jeon et al., USENIX ATC 2019",
+)
+
+
+_HELIOS = (
+    Field("job", ("job_id",), "label"),
+    _gpus("num_gpus", "gpu_num"),
+    _duration("duration_s", "duration"),
+    optional("nodes", ("num_nodes", "node_num"), "whole"),
+    optional("cpus", ("cpu_num",), "number"),
+    Field("status", ("final_status", "state")),
+    optional("vc", ("vc",)),
+    optional("user", ("user",)),
+)
+
+
+def _read_helios(raw: Raw) -> Rows:
+    """The published logs have `submit_time` as date and time, cuts of it `submit_time_s` in seconds."""
+    seconds = Field("submitted", ("submit_time_s",), "number")
+    clock = Field("submitted", ("submit_time",), "clock")
+    return read_rows(raw, (seconds if "submit_time_s" in header_of(raw) else clock, *_HELIOS))
+
+
+HELIOS = trace(
+    "helios",
+    "Jobs of SenseTime's Helios clusters (2020).",
+    (Field("submitted", ("submit_time_s",), "number"), *_HELIOS),
+    "S-Lab-System-Group/HeliosData (CC-BY-4.0): Hu et al., SC 2021",
+    read=_read_helios,
+)
+
+PAI = trace(
+    "pai",
+    "Jobs of Alibaba PAI (2020) as GAIA samples them: hours, and the width as GPUs.",
+    (
+        Field("submitted", ("arrival_h", "arrival_time"), "number", 3600.0),
+        _gpus("width", "cpus"),
+        _duration("duration_h", "length", scale=3600.0),
+    ),
+    "umassos/GAIA (MIT), from alibaba/clusterdata cluster-trace-gpu-v2020 (CC-BY-4.0): Weng et al., NSDI 2022",
+)
+
+
+# --- openb -----------------------------------------------------------------------------------------------------------
+
+_OPENB = "alibaba/clusterdata cluster-trace-gpu-v2023: Weng et al., USENIX ATC 2023"
+_LEAST_GPUS = Option("least_gpus", "only those with at least so many GPUs", 1, least=0)
+
+
+def _too_few_gpus(rows: Rows, settings: Mapping[str, Setting]) -> None:
+    least = settings.get("least_gpus", 1)
+    assert isinstance(least, int)
+    rows.leave_out(f"fewer than {least} GPUs", rows["gpus"] < least, asked=True)
+
+
+def _openb_pods(rows: Rows, settings: Mapping[str, Setting]) -> None:
+    """Pods run from when they are scheduled to when they are deleted."""
+    _too_few_gpus(rows, settings)
+    rows.leave_out("never started", rows["started"].is_null())
+    rows.put((rows["deleted"] - rows["started"]).alias("duration"))
+    rows.leave_out(_NO_TIME, rows["duration"] <= 0)
+
+
+OPENB_PODS = trace(
+    "openb_pods",
+    "Pods of Alibaba's heterogeneous GPU cluster openb (2023), with shares of GPUs and the models they may run on.",
+    (
+        Field("job", ("name",), "label"),
+        Field("submitted", ("creation_time",), "number"),
+        _gpus("num_gpu", least=0),
+        Field("deleted", ("deletion_time",), "number"),
+        Field("started", ("scheduled_time",), "number", needed=False),
+        optional("gpu_share", ("gpu_milli",), "number", 1e-3),
+        optional("gpu_types", ("gpu_spec",)),
+        optional("cpus", ("cpu_milli",), "number", 1e-3),
+        optional("memory", ("memory_mib",), "number"),
+        optional("status", ("pod_phase",)),
+        optional("qos", ("qos",)),
+    ),
+    _OPENB,
+    change=_openb_pods,
+    more_columns=(
+        Column("duration", "from when it was started to when it was deleted", "s"),
+        Column("qos", "class of service: LS, BE, Burstable, Guaranteed"),
+    ),
+    more_options=(_LEAST_GPUS,),
+    hidden=("deleted", "started"),
+)
+
+_NODE_FIELDS = (
+    Field("node", ("sn",), "label"),
+    _gpus("gpu", least=0),
+    optional("gpu_type", ("model",)),
+    optional("cpus", ("cpu_milli",), "number", 1e-3),
+    optional("memory", ("memory_mib",), "number"),
+)
+
+
+def _openb_nodes(raw: Raw | None, settings: Mapping[str, Setting]) -> Table:
+    assert raw is not None
+    rows = read_rows(raw, _NODE_FIELDS)
+    rows.leave_out("a node of the same name stands before it", ~rows["node"].is_first_distinct())
+    _too_few_gpus(rows, settings)
+    return rows.table(f.name for f in _NODE_FIELDS)
+
+
+OPENB_NODES = Format(
+    "openb_nodes",
+    "Nodes of Alibaba's heterogeneous GPU cluster openb (2023).",
+    (
+        Column("node", "the node"),
+        Column("gpus", "its GPUs"),
+        Column("gpu_type", "their model"),
+        Column("cpus", "its CPU cores"),
+        Column("memory", "its main memory", "MiB"),
+    ),
+    _openb_nodes,
+    (_LEAST_GPUS,),
+    _OPENB,
+)
+
+FORMATS = MappingProxyType({f.name: f for f in (PHILLY, HELIOS, PAI, OPENB_PODS, OPENB_NODES)})

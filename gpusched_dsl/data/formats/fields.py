@@ -1,0 +1,200 @@
+"""Columns of a published table to those of its format: numbers checked, unusable rows left out with the reason."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from gpusched_dsl.data.files import Fault, Unreadable, check_text
+from gpusched_dsl.data.formats.shape import Dropped, Raw, Table
+from gpusched_dsl.language.diagnostics import did_you_mean
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
+    from numpy.typing import NDArray
+
+Kind = Literal["text", "number", "whole", "label", "clock"]
+LARGEST = 2.0**53  # beyond it a float no longer tells whole numbers apart
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """Where a column comes from: the first of `sources` that the file has, its numbers times `scale`.
+
+    A row is left out where the cell is empty though `needed`, where it is no finite number of its kind, and where it is
+    below `least` (said as `reason`). Cells that read `unknown` are empty. A "label" is text, or whole numbers where all
+    cells are; a "clock" is a date and time of day, in seconds from the first midnight.
+    """
+
+    name: str
+    sources: tuple[str, ...]
+    kind: Kind = "text"
+    scale: float = 1.0
+    needed: bool = True
+    least: float | None = None
+    reason: str = ""
+    unknown: tuple[str, ...] = ()
+
+
+def optional(name: str, sources: Iterable[str], kind: Kind = "text", scale: float = 1.0) -> Field:
+    return Field(name, tuple(sources), kind, scale, needed=False)
+
+
+LINE, ROW = "_line", "_row"  # columns beside those of the format: the line in the file, and the number of the row
+
+
+@dataclass(eq=False)
+class Rows:
+    """The rows of a file that are still in, in the columns of the format, and why the others are not."""
+
+    frame: pl.DataFrame
+    total: int
+    dropped: dict[str, Dropped] = field(default_factory=dict)
+    filtered: dict[str, Dropped] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def __contains__(self, column: str) -> bool:
+        return column in self.frame.columns
+
+    def __getitem__(self, column: str) -> pl.Series:
+        return self.frame[column]
+
+    def put(self, *columns: pl.Series | pl.Expr) -> None:
+        """Add columns, or replace those of the same name."""
+        self.frame = self.frame.with_columns(*columns)
+
+    def leave_out(self, reason: str, which: pl.Series, *, asked: bool = False) -> None:
+        """Take out rows, as unusable or (`asked`) as the options say; nothing where there are none."""
+        mask = which.fill_null(False)
+        if not mask.any():
+            return
+        account = self.filtered if asked else self.dropped
+        gone = self.frame.filter(mask)
+        before = account.get(reason, Dropped(reason, 0))
+        first = int(gone[LINE].to_numpy().min())
+        account[reason] = Dropped(reason, before.rows + gone.height, min(first, before.first or first))
+        self.frame = self.frame.filter(~mask)
+
+    def order(self, *by: str) -> None:
+        """Sort by columns; equal rows stay as they stand in the file."""
+        self.frame = self.frame.sort(*by, LINE)
+
+    def table(self, columns: Iterable[str]) -> Table:
+        """The rows in these columns, of which the file may lack some."""
+        return Table(
+            self.frame.select([name for name in columns if name in self.frame.columns]),
+            self.total,
+            tuple(self.dropped.values()),
+            tuple(self.filtered.values()),
+            tuple(self.notes),
+            self.frame[LINE].to_numpy(),
+        )
+
+
+def read_rows(raw: Raw, fields: Sequence[Field], separator: str = ",") -> Rows:
+    """The columns of a CSV file; raises Unreadable (GSM20xx): GSM2011 for each column that is needed and not there."""
+    import numpy as np
+
+    from gpusched_dsl.data.delimited import read_delimited
+
+    header = header_of(raw, separator)
+    found = {f.name: next((s for s in f.sources if s in header), None) for f in fields}
+    faults = [lacks(raw.name, f, header) for f in fields if f.needed and found[f.name] is None]
+    if faults:
+        raise Unreadable(*faults)
+    sources = [source for source in found.values() if source is not None]
+    file = read_delimited(raw.data, raw.name, sources, separator)
+    lines = np.arange(file.rows) + file.first_line if file.lines is None else file.lines
+    texts = {name: file.columns[source] for name, source in found.items() if source is not None}
+    return rows_of(texts, lines, fields)
+
+
+def header_of(raw: Raw, separator: str = ",") -> list[str]:
+    """The names in the first line that is not blank; raises Unreadable (GSM2009, GSM2010)."""
+    lines = (line for line in check_text(raw.name, raw.data).split(b"\n", 64) if line.strip())
+    first = next(lines, None)
+    if first is None:
+        raise Unreadable(Fault("GSM2010", f"data file `{raw.name}` is empty", help="its first line names the columns"))
+    return [cell.strip() for cell in next(csv.reader([first.decode("utf-8")], delimiter=separator))]
+
+
+def lacks(name: str, wanted: Field, header: Sequence[str]) -> Fault:
+    """The fault of a file without a column that its format needs."""
+    shown = ", ".join(f"`{column}`" for column in header[:20]) + (" ..." if len(header) > 20 else "")
+    either = " or ".join(f"`{source}`" for source in wanted.sources)
+    return Fault(
+        "GSM2011",
+        f"data file `{name}` has no column {either}, which its format needs for `{wanted.name}`",
+        notes=(f"its columns are {shown}",),
+        help=did_you_mean(wanted.sources[0], header) or "is it of another format?",
+    )
+
+
+def rows_of(texts: Mapping[str, pl.Series], lines: NDArray[np.int64], fields: Sequence[Field]) -> Rows:
+    """Columns of text to those of the fields; unusable rows go, those with several faults by the first of them."""
+    import polars as pl
+
+    present = [f for f in fields if f.name in texts]
+    columns = {f.name: texts[f.name].cast(pl.String) for f in present}
+    numbers = {LINE: pl.Series(lines, dtype=pl.Int64), ROW: pl.int_range(1, len(lines) + 1, eager=True)}
+    rows = Rows(pl.DataFrame({**columns, **numbers}), len(lines))
+    for each in present:
+        _convert(rows, each)
+    return rows
+
+
+def _convert(rows: Rows, each: Field) -> None:
+    import polars as pl
+
+    rows.put(rows[each.name].str.strip_chars().replace(list(dict.fromkeys(("", *each.unknown))), None))
+    if each.needed:
+        rows.leave_out(f"no {_words(each.name)}", rows[each.name].is_null())
+    column = rows[each.name]
+    if each.kind == "text":
+        return
+    if each.kind == "label":
+        whole = column.drop_nulls().str.contains(r"^(0|-?[1-9][0-9]{0,17})$").all()
+        rows.put(column.cast(pl.Int64) if whole else column)
+        return
+    numbers = clock_seconds(column) if each.kind == "clock" else column.cast(pl.Float64, strict=False)
+    wrong = column.is_not_null() & (numbers.is_null() | ~numbers.is_finite().fill_null(True))
+    if each.kind == "whole":
+        wrong |= (numbers != numbers.round()).fill_null(False) | (numbers.abs() >= LARGEST).fill_null(False)
+    what = {"whole": "whole number", "clock": "date and time"}.get(each.kind, "number")
+    rows.put(numbers)
+    rows.leave_out(f"{_words(each.name)} that is no {what}", wrong)
+    if each.least is not None:
+        rows.leave_out(each.reason or f"{_words(each.name)} below {each.least:g}", rows[each.name] < each.least)
+    if each.kind == "whole":
+        rows.put(rows[each.name].cast(pl.Int64))
+    elif each.scale != 1:
+        # Divided where that is exact: 1000 thousandths are 1.
+        numbers = rows[each.name]
+        rows.put(numbers * each.scale if each.scale > 1 else numbers / round(1 / each.scale))
+
+
+def _words(column: str) -> str:
+    """`batch size`, `number of GPUs`."""
+    special = {"gpus": "number of GPUs", "nodes": "number of nodes", "submitted": "submission time", "job": "name"}
+    return special.get(column, column.replace("_", " "))
+
+
+_CLOCKS = ("%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M")
+
+
+def clock_seconds(column: pl.Series) -> pl.Series:
+    """Dates and times of day without a zone as seconds from midnight before the first; null where they are none."""
+    import polars as pl
+
+    times = pl.Series([None] * len(column), dtype=pl.Datetime("us"))
+    for form in _CLOCKS:
+        parsed = column.str.to_datetime(form, strict=False, time_unit="us")
+        times = times.zip_with(times.is_not_null(), parsed)
+    if times.null_count() == len(times):
+        return pl.Series(column.name, [None] * len(column), dtype=pl.Float64)
+    first = times.dt.truncate("1d").min()
+    seconds = (times - first).dt.total_microseconds() / 1e6
+    return seconds.alias(column.name)

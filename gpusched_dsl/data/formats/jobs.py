@@ -1,0 +1,190 @@
+"""Traces of jobs: the columns that they share, and the options by which all of them are cut, one way for all."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from gpusched_dsl.data.files import Fault, Unreadable
+from gpusched_dsl.data.formats.fields import ROW, Field, Rows, read_rows
+from gpusched_dsl.data.formats.shape import Column, Format, Option, Raw, Setting, Table
+from gpusched_dsl.language.diagnostics import did_you_mean
+
+if TYPE_CHECKING:
+    import polars as pl
+
+COLUMNS = MappingProxyType(
+    {
+        c.name: c
+        for c in (
+            Column("job", "the job; where the file names none, the number of its row"),
+            Column("submitted", "when it was submitted, since the first submission that is kept (see `clock`)", "s"),
+            Column("gpus", "GPUs that it asks for"),
+            Column("nodes", "nodes that it ran on"),
+            Column("duration", "how long it ran", "s"),
+            Column("deadline", "when it is due, on the clock of `submitted`", "s"),
+            Column("weight", "its weight or priority"),
+            Column("value", "what it is worth if it ends in time"),
+            Column("model", "what it trains"),
+            Column("batch_size", "samples of one iteration"),
+            Column("iterations", "length of the training", "iteration"),
+            Column("status", "how it ended, in the words of the trace"),
+            Column("vc", "virtual cluster or queue"),
+            Column("user", "who submitted it"),
+            Column("cpus", "CPU cores"),
+            Column("memory", "main memory", "MiB"),
+            Column("gpu_share", "part of a GPU that it asks for, 1 for whole ones"),
+            Column("gpu_types", "GPU models that it may run on, with `|` between them; empty: any"),
+            Column("gpu_time", "GPU time of all attempts", "gpu*s"),
+        )
+    }
+)
+ALL = 1 << 62
+_CLOCKS = ("first", "file")
+
+
+def columns(names: Iterable[str], *more: Column) -> tuple[Column, ...]:
+    """Shared columns by name, then those of one format alone."""
+    return (*(COLUMNS[name] for name in names), *more)
+
+
+def job_options(names: Sequence[str], *more: Option) -> tuple[Option, ...]:
+    """The options that fit a trace with these columns, then those of one format alone."""
+    found = [
+        Option("first", "keep so many rows, in the order of submission, after all other options", ALL, least=1,
+               shown="all"),
+        Option("skip", "pass over so many rows before", 0, least=0),
+        Option("after", "only jobs submitted at this time of the trace or later", -math.inf, unit="s", shown="all"),
+        Option("before", "only jobs submitted earlier than this time of the trace", math.inf, unit="s", shown="all"),
+        Option("clock", "where times begin: at the `first` submission kept, or as in the `file`", "first",
+               choices=_CLOCKS),
+    ]  # fmt: skip
+    for name, what in (("status", "only jobs that ended so"), ("vc", "only jobs of these virtual clusters")):
+        if name in names:
+            found.append(Option(name, f"{what}, several with `|` between them", "", shown="all"))
+    if "gpus" in names:
+        found.append(Option("most_gpus", "only jobs that ask for at most so many GPUs", ALL, least=1, shown="any"))
+    if "duration" in names:
+        found.append(
+            Option("least_duration", "only jobs that ran at least so long", 0.0, unit="s", least=0, shown="any")
+        )
+    return (*found, *more)
+
+
+Change = Callable[[Rows, Mapping[str, Setting]], None]
+
+
+def trace(
+    name: str,
+    doc: str,
+    fields: Sequence[Field],
+    source: str,
+    *,
+    change: Change | None = None,
+    more_columns: Sequence[Column] = (),
+    more_options: Sequence[Option] = (),
+    hidden: Sequence[str] = (),
+    read: Callable[[Raw], Rows] | None = None,
+) -> Format:
+    """The format of a trace in CSV: `fields` as they stand in it; `change` works on the rows before they are cut.
+
+    `hidden` are fields that only `change` needs, `more_columns` those that it makes or that are of this format alone.
+    """
+    own = [c.name for c in more_columns]
+    made = [f.name for f in fields if f.name not in hidden]
+    names = [n for n in COLUMNS if (n in made or n in own) and n not in hidden]
+    if "job" not in names:
+        names.insert(0, "job")
+    listed = columns(names, *(c for c in more_columns if c.name not in COLUMNS))
+
+    def take(raw: Raw | None, settings: Mapping[str, Setting]) -> Table:
+        assert raw is not None
+        rows = read_rows(raw, fields) if read is None else read(raw)
+        if change is not None:
+            change(rows, settings)
+        cut(rows, settings, raw.name)
+        return rows.table(c.name for c in listed)
+
+    return Format(name, doc, listed, take, job_options(names, *more_options), source)
+
+
+def cut(rows: Rows, settings: Mapping[str, Setting], name: str) -> None:
+    """Order by submission, leave out what cannot be used or is not asked for, and set the clock.
+
+    Raises Unreadable (GSM2018) when nothing is left.
+    """
+    _name_jobs(rows)
+    if "deadline" in rows:
+        rows.leave_out("deadline before the submission", rows["deadline"] < rows["submitted"])
+    rows.order("submitted")
+    seen = {name: rows[name].unique().drop_nulls().to_list() for name in ("status", "vc") if name in rows}
+    _filter(rows, settings)
+    _window(rows, settings)
+    if rows.frame.height == 0:
+        raise Unreadable(_nothing_left(rows, settings, seen, name))
+    if settings.get("clock", "first") == "first":
+        _rebase(rows)
+
+
+def _name_jobs(rows: Rows) -> None:
+    """Jobs without names are called by the number of their row; of those named alike only the first is kept."""
+    if "job" not in rows:
+        rows.put(rows[ROW].alias("job"))
+    rows.leave_out("a job of the same name stands before it", ~rows["job"].is_first_distinct())
+
+
+def _filter(rows: Rows, settings: Mapping[str, Setting]) -> None:
+    for name in ("status", "vc"):
+        wanted = str(settings.get(name, ""))
+        if wanted and name in rows:
+            listed = [part.strip() for part in wanted.split("|")]
+            rows.leave_out(f"another {name}", ~rows[name].is_in(listed).fill_null(False), asked=True)
+    start = rows["submitted"].min() if settings.get("clock", "first") == "first" else 0.0
+    since = rows["submitted"] - start
+    after, before = _number(settings, "after", -math.inf), _number(settings, "before", math.inf)
+    reason = "submitted before or after the time asked for"
+    rows.leave_out(reason, (since < after) | (since >= before), asked=True)
+    if "gpus" in rows:
+        most = _number(settings, "most_gpus", ALL)
+        rows.leave_out(f"more than {most:g} GPUs", rows["gpus"] > most, asked=True)
+    if "duration" in rows:
+        least = _number(settings, "least_duration", 0.0)
+        rows.leave_out(f"shorter than {least:g} s", rows["duration"] < least, asked=True)
+
+
+def _window(rows: Rows, settings: Mapping[str, Setting]) -> None:
+    skip, first = int(_number(settings, "skip", 0)), int(_number(settings, "first", ALL))
+    rows.leave_out("among the first, passed over", _numbers(rows) < skip, asked=True)
+    rows.leave_out("behind the first ones asked for", _numbers(rows) >= first, asked=True)
+
+
+def _numbers(rows: Rows) -> pl.Series:
+    import polars as pl
+
+    return pl.int_range(rows.frame.height, eager=True)
+
+
+def _number(settings: Mapping[str, Setting], name: str, default: float) -> float:
+    value = settings.get(name, default)
+    assert not isinstance(value, str)
+    return value
+
+
+def _rebase(rows: Rows) -> None:
+    zero = rows["submitted"].min()
+    for name in ("submitted", "deadline"):
+        if name in rows:
+            rows.put(rows[name] - zero)
+
+
+def _nothing_left(rows: Rows, settings: Mapping[str, Setting], seen: Mapping[str, list[str]], name: str) -> Fault:
+    help = None
+    for option in ("status", "vc"):
+        wanted = str(settings.get(option, ""))
+        if wanted and option in seen and not set(wanted.split("|")) & set(seen[option]):
+            known = sorted(seen[option])
+            help = did_you_mean(wanted, known) or f"`{option}` in the file: {', '.join(known[:12])}"
+    notes = [f"{d.rows}: {d.reason}" for d in (*rows.dropped.values(), *rows.filtered.values())]
+    return Fault("GSM2018", f"nothing is left of the {rows.total} rows of `{name}`", notes=tuple(notes), help=help)
