@@ -236,6 +236,16 @@ CODES: dict[str, str] = {
     "GSM4021": "problem file of another version",
     "GSM4022": "problem file that contradicts itself",
     "GSM4023": "problem that cannot be written",
+    # 51xx journals of online runs
+    "GSM5101": "journal that cannot be opened",
+    "GSM5102": "file that is no journal",
+    "GSM5103": "journal of another version",
+    "GSM5104": "journal of another run",
+    "GSM5105": "damaged journal",
+    "GSM5106": "journal that is in use",
+    "GSM5107": "journal that cannot be written",
+    "GSM5108": "journal that has steps already",
+    "GSM5109": "run that does not follow its journal",
     # 60xx command line and Python interface
     "GSM6001": "unknown command",
     "GSM6002": "command line that is not understood",

@@ -66,7 +66,7 @@ class Journal:
             if not exists(path):
                 create(path, dict(header))
             with ExitStack() as view:
-                _, head = verified(path, view)
+                _, head = verified(path, view, alone=True)
             found = differences(head.header, as_read_back(dict(header)))
             if found:
                 raise other_run(path, found, head.steps)
@@ -87,7 +87,7 @@ class Journal:
         if not exists(path):
             raise cannot_open(path, "there is no such file", "name the journal of a run")
         with ExitStack() as held:
-            connection, head = verified(path, held)
+            connection, head = verified(path, held, alone=False)
             return cls(path, head, connection, held.pop_all(), writes=False)
         raise AssertionError
 

@@ -28,14 +28,15 @@ class Head:
     ids: dict[str, int] = field(default_factory=dict)  # of external events, to their numbers
 
 
-def verified(path: Path, stack: ExitStack) -> tuple[sqlite3.Connection, Head]:
+def verified(path: Path, stack: ExitStack, *, alone: bool) -> tuple[sqlite3.Connection, Head]:
     """A view of a journal, open as long as `stack`, whose records were all read and checked.
 
+    `alone` says that nobody writes it meanwhile.
     Raises GSM5101 to GSM5103, GSM5105, GSM5106.
     """
     recognise(path)
     try:
-        torn = _lost(path.with_name(path.name + "-wal"))
+        torn = _lost(path.with_name(path.name + "-wal"), alone)
         if torn is not None:
             raise damaged_log(path, *torn)
         connection = stack.enter_context(reading(path))
@@ -48,13 +49,13 @@ def verified(path: Path, stack: ExitStack) -> tuple[sqlite3.Connection, Head]:
         raise cannot_open(path, str(failure)) from failure
 
 
-def _lost(log: Path) -> tuple[str, int] | None:
-    """As `lost_frames`; asked again, since a run that writes meanwhile can look like damage for a moment."""
-    for pause in (0.0, 0.05, 0.2):
-        time.sleep(pause)
-        torn = lost_frames(log)
-        if torn is None:
-            return None
+def _lost(log: Path, alone: bool) -> tuple[str, int] | None:
+    """As `lost_frames`, asked more than once unless `alone`: a log that grows can look damaged for a moment."""
+    torn = lost_frames(log)
+    for pause in () if alone else (0.05, 0.2):
+        if torn is not None:
+            time.sleep(pause)
+            torn = lost_frames(log)
     return torn
 
 

@@ -10,7 +10,7 @@ import sqlite3
 import struct
 import tempfile
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from shutil import copyfile
 
@@ -132,22 +132,26 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
 
     SQLite needs to make files beside a database with a log, even to read it; where it may not, a copy is read.
     """
-    with tempfile.TemporaryDirectory(prefix="gsdsl-journal-") as folder:
-        connection = connect(path, write=False)
+    with ExitStack() as held:
         try:
-            try:
-                connection.execute("BEGIN")
-                connection.execute("SELECT 1 FROM sqlite_master").fetchone()
-            except sqlite3.OperationalError as failure:
-                if failure.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
-                    raise
-                connection.close()
-                copy = Path(folder) / "journal"
-                copyfile(path, copy)
-                with suppress(FileNotFoundError):
-                    copyfile(path.with_name(path.name + "-wal"), copy.with_name("journal-wal"))
-                connection = connect(copy, write=True)
-                connection.execute("BEGIN")
-            yield connection
-        finally:
-            connection.close()
+            connection = held.enter_context(closing(_view(path, write=False)))
+        except sqlite3.OperationalError as failure:
+            if failure.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
+                raise
+            copy = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="gsdsl-journal-"))) / "journal"
+            copyfile(path, copy)
+            with suppress(FileNotFoundError):
+                copyfile(path.with_name(path.name + "-wal"), copy.with_name("journal-wal"))
+            connection = held.enter_context(closing(_view(copy, write=True)))
+        yield connection
+
+
+def _view(path: Path, *, write: bool) -> sqlite3.Connection:
+    connection = connect(path, write=write)
+    try:
+        connection.execute("BEGIN")
+        connection.execute("SELECT 1 FROM sqlite_master").fetchone()  # from now on nothing of it changes
+    except BaseException:
+        connection.close()
+        raise
+    return connection
