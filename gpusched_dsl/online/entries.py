@@ -112,6 +112,19 @@ class Reader(Roles):
             frame = frame.bind({counting: gpus})
         return self._money("node_rate", frame, per_time=True) / self.hours
 
+    def changes(self, columns: Sequence[Codes]) -> tuple[dict[str, Floats], dict[str, Floats]]:
+        """What each kind of change would delay and cost each entry, of those kinds that the block states."""
+        delays: dict[str, Floats] = {}
+        costs: dict[str, Floats] = {}
+        if self.online.changes:
+            frame = self._frame(columns)
+            ev = Evaluator(self.online.model, self.store, self.limits)
+            for name, change in self.online.changes.items():
+                for core, found in ((change.delay, delays), (change.costs, costs)):
+                    if core is not None:
+                        found[name] = np.broadcast_to(ev.numbers(core, frame), (frame.size,)).astype(np.float64)
+        return delays, costs
+
     @property
     def rated(self) -> bool:
         return "node_rate" in self.items

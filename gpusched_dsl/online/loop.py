@@ -1,0 +1,120 @@
+"""The loop of models that decide at events: arrivals, completions, failures, a period, times that policies ask for.
+
+Events at one time are taken together: completions, then failures and recoveries, then arrivals, then one plan.
+A. Jahani et al. (2019) and F. Filippini et al. (2024) describe it for their models.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpusched_dsl.online.driver import Driver
+from gpusched_dsl.online.record import Outcome
+
+
+@dataclass(eq=False)
+class EventLoop(Driver):
+    """Runs until all jobs are done, `stop` says so, or nothing can happen any more."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        periods = [self.number(t.every) for t in self.online.triggers if t.every is not None]
+        self.period = min(periods, default=np.inf)
+        self.any_trigger = bool(self.online.triggers)
+
+    def run(self) -> Outcome:
+        """The whole run, from the first arrival on. Raises DiagnosticError as planning does."""
+        while True:
+            ended = self.step()
+            if ended:
+                return self.outcome(ended)
+
+    def step(self) -> str:
+        """Take the events of the next moment, and plan if one of them asks for it; why the run is over, else ""."""
+        if self.stop():
+            return "interrupt"
+        if self.events >= self.options.most_events:
+            self.warn("GSM7004", f"the run was ended after {self.events:,} events")
+            return "events"
+        until = self.next_time()
+        if not np.isfinite(until):
+            return self._over()
+        self.advance(until)
+        why = self.happen()
+        if why:
+            self.decide(tuple(why))
+        return ""
+
+    def next_time(self) -> float:
+        """When something happens next; infinite if nothing does."""
+        world = self.world
+        times = [world.next_arrival()]
+        unfinished = bool(len(world.present()))
+        if len(world.running):
+            times.append(float(world.completions().min()))
+        if unfinished:
+            times += [self.next_outage(), float(world.request.min(initial=np.inf)), self.last_plan + self.period]
+        return max(min(times), world.now)
+
+    def advance(self, until: float) -> None:
+        if self.online.charges and until > self.world.now and len(self.world.running):
+            self.charge_stated(until - self.world.now)
+        self.world.advance(until)
+
+    def happen(self) -> list[str]:
+        """What happens now, in order; the events among it that ask for a plan."""
+        world = self.world
+        happened = []
+        ended = world.complete()
+        if len(ended):
+            happened.append("completion")
+            self.left()
+        happened += self.outages_now()
+        came = world.arrive()
+        if len(came):
+            happened.append("arrival")
+        self.events += len(ended) + len(came)
+        why = [event for event in happened if not self.any_trigger or self.online.replans_on(event)]
+        if world.now >= self.last_plan + self.period - world.tolerance():
+            why.append("period")
+            self.events += not happened
+        if (world.request <= world.now + world.tolerance()).any():
+            why.append("request")
+            self.events += 1
+        return why
+
+    def left(self) -> None:
+        """Jobs have left: rates are of those that go on."""
+        if self.reader is not None:
+            self.drop_ended()
+            self.charge_rates()
+
+    def decide(self, why: tuple[str, ...], events: list[dict[str, Any]] | None = None) -> None:
+        """One plan for the jobs that are there, in effect from now on."""
+        if not len(self.world.present()):
+            self.last_plan = np.inf  # no period without jobs
+            return
+        plan = self.plan(why, events)
+        if plan is None:
+            return
+        assert self.reader is not None
+        assert self.part is not None
+        columns = self.chosen(plan)
+        inner = np.arange(len(self.part.kept[self.jobs_root]), dtype=np.int64)
+        due, weight = self.reader.jobs(inner)
+        self.world.know(self.part.kept[self.jobs_root], due, weight)
+        self.note(plan, self.put(columns, self.reader.entries(columns)))
+
+    def _over(self) -> str:
+        waiting = len(self.world.present())
+        if not waiting:
+            return "finished"
+        self.warn(
+            "GSM7005",
+            f"{waiting} job{'s wait' if waiting > 1 else ' waits'} and nothing will happen any more",
+            help="let the block `replan on` a period: a plan may leave jobs waiting on purpose",
+        )
+        return "stuck"

@@ -1,0 +1,105 @@
+"""From a text to a run: the online block, its scenario, the method and its fallback."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from gpusched_dsl.backends.protocol import SolveOptions
+from gpusched_dsl.building import Permissions, checked, choose_scenario, read_data
+from gpusched_dsl.language.checked_online import CheckedOnline
+from gpusched_dsl.language.checked_policy import CheckedPolicy
+from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, Diagnostics, did_you_mean
+from gpusched_dsl.language.outlines.blocks import check_online
+from gpusched_dsl.language.scenarios.scenario import CheckedScenario
+from gpusched_dsl.language.workspace import Workspace
+from gpusched_dsl.methods import method_named
+from gpusched_dsl.online.base import Base
+from gpusched_dsl.online.driver import Driver, Options, StepJournal
+from gpusched_dsl.online.loop import EventLoop
+from gpusched_dsl.online.planner import Planner
+from gpusched_dsl.planners import PolicyPlanner, SolverPlanner
+
+
+def online_named(workspace: Workspace, name: str | None, scenario: CheckedScenario) -> CheckedOnline:
+    """The online block of that name for the model of a scenario, or the only one of the workspace.
+
+    Raises DiagnosticError: GSM6019 there is none of that name, or none, or several.
+    """
+    blocks = workspace.onlines
+    if name is None and len(blocks) == 1:
+        name = next(iter(blocks))
+    if name is None or name not in blocks:
+        listed = ", ".join(f"`{n}`" for n in blocks)
+        if name is not None:
+            message, help = f"there is no online block `{name}`", did_you_mean(name, blocks)
+        elif blocks:
+            message, help = f"there are {len(blocks)} online blocks: {listed}", "choose one: `--online NAME`"
+        else:
+            message, help = "there is no online block: nothing says how the model is driven over time", None
+            help = f"write `online Name for {scenario.model.name} {{ arrive ...; replan on ...; carry ...; }}`"
+        raise DiagnosticError([Diagnostic("GSM6019", message, help=help)])
+    found = Diagnostics()
+    online = check_online(workspace, blocks[name], found, scenario.model)
+    found.raise_if_errors()
+    assert online is not None
+    return online
+
+
+def open_run(
+    workspace: Workspace,
+    online: str | None = None,
+    scenario: str | None = None,
+    method: str = "highs",
+    *,
+    settings: Mapping[str, str] | None = None,
+    permissions: Permissions | None = None,
+    options: Options | None = None,
+    solve_options: SolveOptions | None = None,
+    fallback: str | None = None,
+    journal: StepJournal | None = None,
+    stop: Callable[[], bool] | None = None,
+    tell: Callable[[Driver], None] | None = None,
+    external: bool = False,
+) -> Driver:
+    """A loop that is ready to run; raises DiagnosticError with everything wrong in text, data and names."""
+    allowed = permissions or Permissions()
+    name = choose_scenario(workspace, scenario)
+    found, _ = checked(workspace, name, settings)
+    block = online_named(workspace, online, found)
+    instance = read_data(workspace, found, permissions=allowed)
+    base = Base(instance, allowed.limits())
+    spare = fallback or block.fallback
+    make = _loop_of(block)
+    return make(
+        block,
+        base,
+        planner_named(workspace, method, block, allowed, solve_options),
+        None if spare is None else planner_named(workspace, spare, block, allowed, solve_options),
+        options or Options(),
+        journal,
+        stop or (lambda: False),
+        tell or (lambda driver: None),
+        external,
+    )
+
+
+def _loop_of(online: CheckedOnline) -> type[EventLoop]:
+    return EventLoop
+
+
+def planner_named(
+    workspace: Workspace,
+    method: str,
+    online: CheckedOnline,
+    permissions: Permissions,
+    options: SolveOptions | None = None,
+) -> Planner:
+    """A policy or a solver as a planner; raises DiagnosticError for unknown names."""
+    found = method_named(workspace, method, online.base)
+    if isinstance(found, CheckedPolicy):
+        return PolicyPlanner(found, permissions)
+    return SolverPlanner(found, permissions, replace(options or SolveOptions()))
+
+
+__all__ = ["CheckedOnline", "Options", "online_named", "open_run", "planner_named"]
