@@ -3,10 +3,10 @@
 One function for lists and for arrays: interpreted it is given lists, which Python reads several times as fast; compiled
 it is given arrays. It calls nothing but heaps, so that it compiles by itself and is read from its cache in a moment.
 
-Jobs wait in one heap for each group: of jobs with the same ways, none finds a place where another one has found none and
-no job has ended since. So with rules that let jobs overtake one another an instant costs as many attempts as there are
-groups, not as there are jobs waiting. Where nobody overtakes, all jobs are one group. An attempt looks at the nodes of
-the kinds that the job may have.
+Jobs wait in one heap for each group: of jobs with the same ways, none finds a place where another one has found none
+and no job has ended since. So with rules that let jobs overtake one another an instant costs as many attempts as there
+are groups, not as there are jobs waiting. Where nobody overtakes, all jobs are one group. An attempt looks at the nodes
+of the kinds that the job may have.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from heapq import heappop, heappush
 from typing import Final
 
 TOLERANCE: Final = 1e-9  # of the time, at least of one unit: events that are no further apart are simultaneous
-_BEST_FIT, _FIRST_FIT = 1, 2  # as in `trace.py`
+_FIRST_FIT: Final = 2  # as in `trace.py`
 
 
 def run_events(
@@ -84,7 +84,7 @@ def run_events(
                         k = kind[v]
                         if size[v] != size[w] or size[v] > spare[k] or family[k] != family[kind[w]]:
                             continue
-                        if alone and v != w:
+                        if alone and kind[v] != kind[w]:
                             continue
                         for at in range(nodes_at[k], nodes_at[k + 1]):
                             n = nodes[at]

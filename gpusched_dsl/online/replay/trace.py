@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gpusched_dsl.policies.workload import NONE, Floats, Ints
 
@@ -42,8 +43,8 @@ class Trace:
     """Jobs that come over time to nodes that are there, J jobs, W ways, N nodes, K kinds of node; times in one unit.
 
     The ways of job j are `first_way[j]` to `first_way[j + 1]`: on a node of `kind[w]` with `size[w]` GPUs, for
-    `time[w]`. `ranked` lists in the same places those that the policy lists, the best one first, then NONE. `rank` is the
-    place in the queue (NONE: not in it), no two jobs have the same.
+    `time[w]`. `ranked` lists in the same places those that the policy lists, the best one first, then NONE. `rank` is
+    the place in the queue (NONE: not in it), no two jobs have the same.
     """
 
     submitted: Floats  # (J,)
@@ -88,8 +89,8 @@ def groups_of(trace: Trace) -> Ints:
     return np.unique(varying, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
-def could_start(trace: Trace) -> tuple[Ints, Ints]:
-    """Of each job: whether an empty cluster has room for a way that the rules look at; and whether it has such a way."""
+def could_start(trace: Trace) -> NDArray[np.bool_]:
+    """Of each job: whether an empty cluster has room for a way that the rules look at."""
     jobs = len(trace.submitted)
     job = np.repeat(np.arange(jobs), np.diff(trace.first_way))
     there = np.zeros(len(trace.units), dtype=np.bool_)
@@ -103,5 +104,4 @@ def could_start(trace: Trace) -> tuple[Ints, Ints]:
     if not trace.rules.next_choice:
         listed = listed[listed == trace.first_way[job[listed]]]
     room = np.bincount(job[listed], weights=fits[trace.ranked[listed]], minlength=jobs) > 0
-    some = np.bincount(job[listed], minlength=jobs) > 0
-    return room.astype(np.int64), some.astype(np.int64)
+    return np.asarray(room)

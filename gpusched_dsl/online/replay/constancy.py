@@ -1,0 +1,155 @@
+"""Whether the value of an expression for a waiting job stays what it is, whatever happens in the cluster meanwhile.
+
+Looks at what the expression refers to, through `let`s, derived parameters, defaults and derived sets. Whatever it
+does not know counts as changing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from gpusched_dsl.language.checked import (
+    CheckedModel,
+    ComprehensionSet,
+    Core,
+    Element,
+    Expected,
+    IndexingCore,
+    IndexRef,
+    KnownValue,
+    Label,
+    LetRef,
+    Membership,
+    NamedSet,
+    ParamRef,
+    RandomRef,
+    SetCore,
+    SetOperation,
+    Shift,
+    VariableRef,
+)
+from gpusched_dsl.language.checked_policy import NOW
+from gpusched_dsl.language.checking.walk import Part, children
+
+
+class Constancy:
+    """What changes while a job waits: `carried` parameters, the time, and which other jobs are there.
+
+    `jobs` is the root set of the jobs; `own_clock` says that `now` is the policy's and no name of the model.
+    """
+
+    def __init__(self, model: CheckedModel, jobs: str, carried: Collection[str], own_clock: bool) -> None:
+        self.model, self.jobs, self.carried, self.own_clock = model, jobs, carried, own_clock
+        self._known: dict[str, str | None] = {}
+
+    def change_in(self, part: Part) -> str | None:
+        """The first thing in a part that may change, in words; None if nothing does."""
+        return next(self._changes(part), None)
+
+    def change_in_listed(self, indexing: IndexingCore) -> str | None:
+        """The same for an index list whose first iterator may go through the jobs, one row for each."""
+        return next(self._changes_listed(indexing), None)
+
+    def _changes(self, part: Part) -> Iterator[str]:
+        match part:
+            case VariableRef():
+                yield f"`{part.name}` is decided anew at every plan"
+            case KnownValue() | RandomRef() | Expected():
+                yield f"`{part.span.text}` may change"
+            case LetRef() if part.name == NOW and self.own_clock:
+                yield "the time goes on"
+            case LetRef():
+                yield from self._declared(part.name)
+            case ParamRef() if isinstance(part.type, Element) and part.type.root == self.jobs:
+                yield f"the job `{part.span.text}` is not always there"
+            case ParamRef():
+                yield from self._declared(part.name)
+            case Shift() if part.ordering == self.jobs:
+                yield "which jobs stand beside a job depends on who is there"
+            case Label() if isinstance(part.type, Element) and part.type.root == self.jobs:
+                yield f"the job `{part.text}` is not always there"
+            case Membership():
+                for element in part.element:
+                    yield from self._changes(element)
+                yield from self._formula_of(part.domain)
+                return
+            case SetCore() if self._jobs_in(part):
+                yield f"`{part.span.text}` depends on which jobs are there"
+            case NamedSet():
+                yield from self._formula_of(part)
+        for inner in children(part):
+            yield from self._changes(inner)
+
+    def _changes_listed(self, indexing: IndexingCore) -> Iterator[str]:
+        for iterator in indexing.iterators:
+            yield from self._formula_of(iterator.domain)
+        for condition in indexing.conditions:
+            yield from self._changes(condition)
+
+    def _declared(self, name: str) -> Iterator[str]:
+        """Changes in what a parameter or `let` stands for; looked at once."""
+        if name in self.carried:
+            yield f"`{name}` is carried from plan to plan"
+            return
+        if name not in self._known:
+            self._known[name] = None  # while it is looked at
+            self._known[name] = next(self._in_declaration(name), None)
+        found = self._known[name]
+        if found is not None:
+            yield found
+
+    def _in_declaration(self, name: str) -> Iterator[str]:
+        param = self.model.params.get(name)
+        let = self.model.lets.get(name)
+        if param is not None:
+            for core in (param.value, param.default):
+                if core is not None:
+                    yield from self._changes(core)
+            yield from self._changes_listed(param.indexing)
+        elif let is not None:
+            yield from self._changes(let.value)
+            yield from self._changes_listed(let.indexing)
+        else:
+            yield f"`{name}` may change"
+
+    def _formula_of(self, domain: SetCore) -> Iterator[str]:
+        """Changes in whether an element belongs to a set, where each job answers for its own elements alone."""
+        match domain:
+            case NamedSet():
+                declared = self.model.sets.get(domain.name)
+                if declared is None:
+                    yield f"`{domain.name}` may change"
+                elif declared.value is not None and domain.name not in self._known:
+                    self._known[domain.name] = None
+                    self._known[domain.name] = next(self._formula_of(declared.value), None)
+                found = self._known.get(domain.name)
+                if found is not None:
+                    yield found
+            case ComprehensionSet():
+                over = sum(self._jobs_in(iterator.domain) for iterator in domain.indexing.iterators)
+                if over > self._jobs_in(domain):
+                    yield f"`{domain.span.text}` depends on which jobs are there"
+                yield from self._changes_listed(domain.indexing)
+                for core in domain.element:
+                    yield from self._changes(core)
+            case SetOperation():
+                yield from self._formula_of(domain.left)
+                yield from self._formula_of(domain.right)
+            case _:
+                for part in children(domain):
+                    yield from self._changes(part)
+
+    def _jobs_in(self, domain: SetCore) -> int:
+        """How many components of a set are jobs."""
+        return sum(isinstance(t, Element) and t.root == self.jobs for t in domain.types)
+
+
+def reads_node_beyond_type(part: Part, node: object, label: Core | None) -> bool:
+    """Whether a value can differ between nodes of one type: whether it reads the node otherwise than for its type."""
+    if isinstance(part, IndexRef):
+        return part.variable is node
+    if isinstance(part, ParamRef) and isinstance(label, ParamRef) and part.name == label.name:
+        both = (*part.subscripts, *label.subscripts)
+        if all(isinstance(s, IndexRef) and s.variable is node for s in both):
+            return False
+    return any(reads_node_beyond_type(inner, node, label) for inner in children(part))

@@ -1,0 +1,191 @@
+"""From a built instance to what is replayed: the policy's own lines decide, evaluated for all jobs of the run at once.
+
+The cluster is read off the placement for some jobs at a time: its table of ways by size would not fit otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gpusched_dsl.compiling.evaluate import Evaluator
+from gpusched_dsl.compiling.frames import Frame
+from gpusched_dsl.compiling.limits import Limits
+from gpusched_dsl.compiling.store import Store
+from gpusched_dsl.ir.domains import Codes, Tuples
+from gpusched_dsl.language.checked import IndexRef, NamedSet
+from gpusched_dsl.language.checked_policy import CheckedPolicy
+from gpusched_dsl.online.replay.eligible import chooses_nodes, rules_of
+from gpusched_dsl.online.replay.queue_order import NoOneOrder, queue_order
+from gpusched_dsl.online.replay.trace import Trace
+from gpusched_dsl.policies.cluster import Cluster
+from gpusched_dsl.policies.reading import cluster_of
+from gpusched_dsl.policies.workload import NONE, Floats, Ints
+
+_FIRST_JOBS = 64  # of the first part, which shows how large the next ones may be
+_ENTRIES = 1_000_000  # of the table of ways of one part, about
+
+
+class NoReplay(Exception):
+    """The data do not allow a replay; the reason is the end of `... because`."""
+
+
+@dataclass(frozen=True, eq=False)
+class Readied:
+    """A trace and what its numbers stand for: `jobs` and `nodes` are codes of elements, in the order of the arrays.
+
+    `ways` are the index codes of the placement's family for each way, with a node of its kind in place of the node.
+    """
+
+    trace: Trace
+    jobs: Codes
+    nodes: Codes
+    ways: tuple[Codes, ...]
+    job_at: int
+    node_at: int
+
+    def entries(self, node: Ints, way: Ints) -> tuple[Codes, ...]:
+        """The index codes of the family's elements that are 1, for the nodes and ways of jobs (NONE: does not run)."""
+        runs = np.flatnonzero(node >= 0)
+        codes = [column[way[runs]] for column in self.ways]
+        codes[self.node_at] = self.nodes[node[runs]]
+        return tuple(codes)
+
+
+def read_trace(policy: CheckedPolicy, store: Store, limits: Limits, submitted: Floats) -> Readied:
+    """What is replayed; `submitted` has the arrival of every job, by code, in the unit of the placement's `lasts`.
+
+    For policies of which `why_not` says nothing. `store` has all jobs of the run with the values that they arrive with.
+    Raises NoReplay where the data stand against it, DiagnosticError as evaluation does.
+    """
+    rules = rules_of(policy)
+    assert not isinstance(rules, str), "the policy may not be replayed"
+    parts = list(_parts(policy, store, limits))
+    first = parts[0].cluster
+    jobs = np.concatenate([part.cluster.jobs for part in parts])
+    counts = np.concatenate([np.diff(part.cluster.work.first_way) for part in parts])
+    ends = np.cumsum([0, *(len(part.cluster.work.job) for part in parts)])
+    for part in parts:
+        if not np.array_equal(part.cluster.work.node_kind, first.work.node_kind):
+            raise NoReplay("nodes are of one kind for some jobs and not for others")
+        if part.cluster.work.parts != 1:
+            raise NoReplay("jobs take parts of GPUs")
+    ranked = [np.where(part.ranked == NONE, NONE, part.ranked + at) for part, at in zip(parts, ends, strict=False)]
+    size = np.concatenate([part.cluster.work.size for part in parts])
+    time = np.concatenate([part.cluster.work.time for part in parts])
+    if len(submitted) != len(jobs):
+        raise ValueError(f"{len(submitted)} arrivals of {len(jobs)} jobs")
+    if not np.isfinite(submitted).all():
+        raise NoReplay("some jobs never arrive")
+    if len(size) and (size.min() < 1 or not (time > 0).all()):
+        raise NoReplay("some jobs take no GPU or no time")
+    trace = Trace(
+        submitted=np.asarray(submitted, dtype=np.float64),
+        rank=_ranks(policy, store, limits, jobs),
+        first_way=np.concatenate(([0], np.cumsum(counts))).astype(np.int64),
+        ranked=np.concatenate(ranked).astype(np.int64),
+        kind=np.concatenate([part.cluster.work.kind for part in parts]),
+        size=size,
+        time=time,
+        node_kind=first.work.node_kind,
+        units=np.max([part.cluster.work.units for part in parts], axis=0),
+        family=_families([part.cluster for part in parts]),
+        rules=rules,
+    )
+    ways = tuple(np.concatenate(columns) for columns in zip(*(part.cluster.ways for part in parts), strict=True))
+    return Readied(trace, jobs, first.nodes, ways, first.job_at, first.node_at)
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """Some of the jobs: their cluster, without the table of ways by size, and their ways as the policy lists them."""
+
+    cluster: Cluster
+    ranked: Ints
+
+
+def _parts(policy: CheckedPolicy, store: Store, limits: Limits) -> Iterator[_Part]:
+    """All jobs, some at a time where the placement and the queue go through one set of them."""
+    name = _jobs_set(policy)
+    if name is None:
+        yield _part(policy, store, limits)[0]
+        return
+    domain = store.sets[name]
+    codes = np.sort(domain.columns()[0])
+    at, length = 0, min(_FIRST_JOBS, len(codes))
+    while at < len(codes) or at == 0:
+        some = Tuples((domain.components[0],), (codes[at : at + length],))
+        part, entries = _part(policy, replace(store, sets={**store.sets, name: some}), limits)
+        yield part
+        at += max(length, 1)
+        length = max(_FIRST_JOBS, _ENTRIES * length // max(entries, 1))
+
+
+def _part(policy: CheckedPolicy, store: Store, limits: Limits) -> tuple[_Part, int]:
+    """And how many entries the table had that is let go."""
+    cluster = cluster_of(policy.model, store, limits, nodes_differ=chooses_nodes(policy))
+    if _lists_all(policy):
+        ranked = np.arange(len(cluster.work.job))
+    else:
+        from gpusched_dsl.policies.instructions import instructions_of  # with the compiler's package
+
+        ranked = instructions_of(policy, cluster, store, limits).ranked
+    entries = cluster.work.way_at.size + len(cluster.jobs) * len(cluster.nodes)
+    slim = cluster.work._replace(way_at=np.zeros((0, 0, 0), dtype=np.int64))
+    return _Part(replace(cluster, work=slim), ranked), entries
+
+
+def _lists_all(policy: CheckedPolicy) -> bool:
+    """Whether the policy lists all ways of a job, in the order in which they stand."""
+    choose = policy.choose
+    if policy.otherwise is not None or choose is None:
+        return False
+    return not (choose.indexing.iterators or choose.indexing.conditions or choose.keys)
+
+
+def _jobs_set(policy: CheckedPolicy) -> str | None:
+    """The set that both the placement's family and the queue go through for their jobs; None where there is none."""
+    placement = policy.model.placement
+    assert placement is not None
+    job = next(i.value.variable for i in placement.items if i.role == "job" and isinstance(i.value, IndexRef))
+    at = placement.indices.index(job)
+    names = []
+    for indexing in (policy.model.variables[placement.variable].indexing, policy.order.indexing):
+        place = at if indexing is not policy.order.indexing else 0
+        for iterator in indexing.iterators:
+            if place < len(iterator.variables):
+                alone = len(iterator.variables) == 1 and isinstance(iterator.domain, NamedSet)
+                names.append(iterator.domain.name if alone and isinstance(iterator.domain, NamedSet) else None)
+                break
+            place -= len(iterator.variables)
+    return names[0] if names[0] == names[1] else None
+
+
+def _ranks(policy: CheckedPolicy, store: Store, limits: Limits, jobs: Codes) -> Ints:
+    """The place of every job in the queue, NONE where it is not in it."""
+    ev = Evaluator(policy.model, store, limits)
+    indexing = policy.order.indexing
+    codes = ev.index_domain(indexing, policy.order.span).columns()[0]
+    frame = Frame(len(codes), {indexing.variables[0]: codes})
+    keys = np.zeros((len(codes), len(policy.order.keys)))
+    for column, key in enumerate(policy.order.keys):
+        keys[:, column] = ev.numbers(key.value, frame) * (-1.0 if key.descending else 1.0)
+    try:
+        order = queue_order(keys)
+    except NoOneOrder:
+        raise NoReplay("keys of the queue are so near one another that their order depends on who waits") from None
+    rank = np.full(len(jobs), NONE)
+    rank[np.searchsorted(jobs, codes[order])] = np.arange(len(order))
+    return rank
+
+
+def _families(clusters: list[Cluster]) -> Ints:
+    """Kinds of one family in any part are of one family; of a kind that no job of a part can have it knows nothing."""
+    family = np.arange(len(clusters[0].work.units))
+    for cluster in clusters:
+        for kind in np.unique(cluster.work.kind).tolist():
+            ours, theirs = family[kind], family[cluster.work.family[kind]]
+            family[family == max(ours, theirs)] = min(ours, theirs)
+    return family
