@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from gpusched_dsl.data.formats.fields import Field, Rows, header_of, optional, read_rows
+from gpusched_dsl.data.formats.fields import POSITIVE, Field, Rows, header_of, optional, read_rows
 from gpusched_dsl.data.formats.jobs import trace
 from gpusched_dsl.data.formats.shape import Column, Format, Option, Raw, Setting, Table
 
@@ -17,7 +17,7 @@ def _gpus(*sources: str, least: float = 1) -> Field:
 
 
 def _duration(*sources: str, scale: float = 1.0) -> Field:
-    return Field("duration", sources, "number", scale, least=1e-9, reason=_NO_TIME)
+    return Field("duration", sources, "number", scale, least=POSITIVE, reason=_NO_TIME)
 
 
 PHILLY = trace(
@@ -119,7 +119,6 @@ OPENB_PODS = trace(
         Column("qos", "class of service: LS, BE, Burstable, Guaranteed"),
     ),
     more_options=(_LEAST_GPUS,),
-    hidden=("deleted", "started"),
 )
 
 _NODE_FIELDS = (
@@ -134,7 +133,7 @@ _NODE_FIELDS = (
 def _openb_nodes(raw: Raw | None, settings: Mapping[str, Setting]) -> Table:
     assert raw is not None
     rows = read_rows(raw, _NODE_FIELDS)
-    rows.leave_out("a node of the same name stands before it", ~rows["node"].is_first_distinct())
+    rows.keep_first("node")
     _too_few_gpus(rows, settings)
     return rows.table(f.name for f in _NODE_FIELDS)
 

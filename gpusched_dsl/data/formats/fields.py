@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Kind = Literal["text", "number", "whole", "label", "clock"]
+POSITIVE = 5e-324  # the smallest number above 0
 LARGEST = 2.0**53  # beyond it a float no longer tells whole numbers apart
 
 
@@ -54,7 +55,7 @@ class Rows:
     total: int
     dropped: dict[str, Dropped] = field(default_factory=dict)
     filtered: dict[str, Dropped] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
+    facts: list[str] = field(default_factory=list)
 
     def __contains__(self, column: str) -> bool:
         return column in self.frame.columns
@@ -78,6 +79,13 @@ class Rows:
         account[reason] = Dropped(reason, before.rows + gone.height, min(first, before.first or first))
         self.frame = self.frame.filter(~mask)
 
+    def keep_first(self, *keys: str) -> None:
+        """Of rows that agree in these columns keep the first."""
+        import polars as pl
+
+        repeated = self.frame.select(~pl.struct(keys).is_first_distinct()).to_series()
+        self.leave_out(f"another row for the same {', '.join(map(_words, keys))} stands before it", repeated)
+
     def order(self, *by: str) -> None:
         """Sort by columns; equal rows stay as they stand in the file."""
         self.frame = self.frame.sort(*by, LINE)
@@ -89,8 +97,8 @@ class Rows:
             self.total,
             tuple(self.dropped.values()),
             tuple(self.filtered.values()),
-            tuple(self.notes),
-            self.frame[LINE].to_numpy(),
+            facts=tuple(self.facts),
+            lines=self.frame[LINE].to_numpy(),
         )
 
 
@@ -178,7 +186,7 @@ def _convert(rows: Rows, each: Field) -> None:
 
 def _words(column: str) -> str:
     """`batch size`, `number of GPUs`."""
-    special = {"gpus": "number of GPUs", "nodes": "number of nodes", "submitted": "submission time", "job": "name"}
+    special = {"gpus": "number of GPUs", "nodes": "number of nodes", "submitted": "submission time"}
     return special.get(column, column.replace("_", " "))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -45,11 +45,6 @@ ALL = 1 << 62
 _CLOCKS = ("first", "file")
 
 
-def columns(names: Iterable[str], *more: Column) -> tuple[Column, ...]:
-    """Shared columns by name, then those of one format alone."""
-    return (*(COLUMNS[name] for name in names), *more)
-
-
 def job_options(names: Sequence[str], *more: Option) -> tuple[Option, ...]:
     """The options that fit a trace with these columns, then those of one format alone."""
     found = [
@@ -85,19 +80,16 @@ def trace(
     change: Change | None = None,
     more_columns: Sequence[Column] = (),
     more_options: Sequence[Option] = (),
-    hidden: Sequence[str] = (),
     read: Callable[[Raw], Rows] | None = None,
 ) -> Format:
     """The format of a trace in CSV: `fields` as they stand in it; `change` works on the rows before they are cut.
 
-    `hidden` are fields that only `change` needs, `more_columns` those that it makes or that are of this format alone.
+    `more_columns` are those that `change` makes, that are of this format alone, or that mean something else in it; a
+    field that is no column is there for `change` only.
     """
-    own = [c.name for c in more_columns]
-    made = [f.name for f in fields if f.name not in hidden]
-    names = [n for n in COLUMNS if (n in made or n in own) and n not in hidden]
-    if "job" not in names:
-        names.insert(0, "job")
-    listed = columns(names, *(c for c in more_columns if c.name not in COLUMNS))
+    own = {c.name: c for c in more_columns}
+    made = {"job", *own, *(f.name for f in fields)}
+    listed = tuple(c for c in {**COLUMNS, **own}.values() if c.name in made)
 
     def take(raw: Raw | None, settings: Mapping[str, Setting]) -> Table:
         assert raw is not None
@@ -107,7 +99,7 @@ def trace(
         cut(rows, settings, raw.name)
         return rows.table(c.name for c in listed)
 
-    return Format(name, doc, listed, take, job_options(names, *more_options), source)
+    return Format(name, doc, listed, take, job_options([c.name for c in listed], *more_options), source)
 
 
 def cut(rows: Rows, settings: Mapping[str, Setting], name: str) -> None:
@@ -132,7 +124,7 @@ def _name_jobs(rows: Rows) -> None:
     """Jobs without names are called by the number of their row; of those named alike only the first is kept."""
     if "job" not in rows:
         rows.put(rows[ROW].alias("job"))
-    rows.leave_out("a job of the same name stands before it", ~rows["job"].is_first_distinct())
+    rows.keep_first("job")
 
 
 def _filter(rows: Rows, settings: Mapping[str, Setting]) -> None:

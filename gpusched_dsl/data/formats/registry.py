@@ -10,9 +10,19 @@ from gpusched_dsl.data.formats.shape import Format
 # name: module below gpusched_dsl.data.formats, which has it as FORMATS[name]
 READERS = MappingProxyType[str, str](
     {
+        "chronus": "deadlines",
+        "chronus_values": "deadlines",
         "dayahead_countries": "prices",
+        "elasticflow": "deadlines",
+        "elasticflow_throughputs": "throughputs",
         "entsoe": "prices",
         "epf": "prices",
+        "gavel": "training",
+        "gavel_colocated": "throughputs",
+        "gavel_throughputs": "throughputs",
+        "gpuspb_jobs": "deadlines",
+        "gpuspb_nodes": "deadlines",
+        "gpuspb_times": "deadlines",
         "helios": "clusters",
         "nyiso": "prices",
         "openb_nodes": "clusters",
@@ -20,6 +30,13 @@ READERS = MappingProxyType[str, str](
         "pai": "clusters",
         "philly": "clusters",
         "prices": "prices",
+        "shockwave": "training",
+        "sia": "training",
+        "sia_placements": "throughputs",
+        "sia_scalability": "throughputs",
+        "swf": "swf",
+        "tiresias": "training",
+        "tiresias_nodes": "training",
     }
 )
 GENERATORS = MappingProxyType[str, str]({})

@@ -22,7 +22,10 @@ class FormatChecker:
         self.diagnostics = diagnostics
 
     def use(self, data: tree.Data | tree.Generate) -> tuple[Use, Described] | None:
-        """The format or generator of a statement with all its options; None after GSM1518 or GSM1519."""
+        """The format or generator of a statement with all its options; None if there is none (GSM1518).
+
+        Options that do not fit (GSM1519) are left out, so that what else is wrong with the statement is found too.
+        """
         generated = isinstance(data, tree.Generate)
         named = data.generator if isinstance(data, tree.Generate) else data.format
         assert named is not None
@@ -31,7 +34,6 @@ class FormatChecker:
         except KeyError:
             self._report_unknown(named, generated)
             return None
-        before = len(self.diagnostics)
         settings = self._settings(data, found, named)
         if isinstance(data, tree.Data) and data.table is not None:
             self.diagnostics.error(
@@ -41,8 +43,6 @@ class FormatChecker:
                 "not with a format",
                 help="`table` is for SQLite databases without a format",
             )
-        if len(self.diagnostics) > before:
-            return None
         return Use(found.name, generated, settings), found
 
     def _report_unknown(self, named: tree.Identifier, generated: bool) -> None:

@@ -1,0 +1,200 @@
+"""Traces whose jobs have deadlines: ElasticFlow's, those of Chronus, and instances of the random greedy (GPUspb)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from gpusched_dsl.data.formats.fields import POSITIVE, Field, Rows, optional, read_rows
+from gpusched_dsl.data.formats.jobs import cut, trace
+from gpusched_dsl.data.formats.shape import Column, Format, Raw, Setting, Table
+
+_NO_GPUS, _NO_TIME = "no GPUs", "no duration"
+
+ELASTICFLOW = trace(
+    "elasticflow",
+    "Jobs of Microsoft's ITP clusters (2021) with the deadlines, models and iterations that ElasticFlow gave them.",
+    (
+        Field("job", ("job_id",), "label"),
+        Field("submitted", ("submission_time",), "number"),
+        Field("gpus", ("num_gpu",), "whole", least=1, reason=_NO_GPUS),
+        Field("duration", ("duration",), "number", least=POSITIVE, reason=_NO_TIME),
+        Field("deadline", ("deadline",), "number"),
+        optional("model", ("model_name",)),
+        optional("batch_size", ("batch_size",), "whole"),
+        Field("iterations", ("num_iteration",), "number", needed=False, least=POSITIVE, reason="no iterations"),
+    ),
+    "microsoft/elasticflow-traces (MIT): Gu et al., ASPLOS 2023",
+)
+
+# --- Chronus ---------------------------------------------------------------------------------------------------------
+
+_CHRONUS_FIELDS = (
+    Field("job", ("job_id",), "label"),
+    Field("submitted", ("submit_time",), "number", 60.0),
+    Field("gpus", ("num_gpu",), "whole", least=1, reason=_NO_GPUS),
+    Field("duration", ("duration",), "number", 60.0, least=POSITIVE, reason=_NO_TIME),
+    Field("expected", ("expect_time_list",)),
+    Field("values", ("expect_value_list",)),
+    Field("best_effort", ("best_effort",), "whole", least=0),
+    optional("kind", ("job_type",)),
+    optional("model", ("model_name",)),
+    Field("iterations", ("iterations",), "number", needed=False, least=POSITIVE, reason="no iterations"),
+    optional("vc", ("user", "vc")),
+)
+
+
+def _steps(rows: Rows) -> None:
+    """The curve of each row as lists of seconds after the submission and of values; rows without one are left out.
+
+    A job of best effort has no deadline: its list repeats the submission.
+    """
+    import polars as pl
+
+    lists = {
+        name: rows[source].str.split("-").list.eval(pl.element().cast(pl.Float64, strict=False))
+        for name, source in (("times", "expected"), ("worths", "values"))
+    }
+    rows.put(*(series.alias(name) for name, series in lists.items()))
+    times, worths = rows["times"], rows["worths"]
+    broken = (times.list.len() != worths.list.len()) | ~times.list.eval(pl.element().is_finite().all()).list.first()
+    broken |= times.list.eval(pl.element().is_null().any()).list.first()
+    broken |= worths.list.eval(pl.element().is_null().any()).list.first()
+    rows.leave_out("a curve of values that cannot be read", broken)
+
+
+def _chronus(rows: Rows, settings: Mapping[str, Setting]) -> None:
+    """The first step of the curve is the deadline: until then the job has its full value."""
+    import polars as pl
+
+    _steps(rows)
+    due = rows["times"].list.first() * 60.0 + rows["submitted"]
+    rows.put(due.alias("deadline"), rows["worths"].list.first().alias("value"))
+    without = pl.col("best_effort") != 0
+    rows.put(*(pl.when(without).then(None).otherwise(pl.col(name)).alias(name) for name in ("deadline", "value")))
+
+
+_CHRONUS_SOURCE = "S-Lab-System-Group/ChronusArtifact (MIT): Gao et al., SoCC 2021"
+_KIND = Column("kind", "strict, soft, or best for jobs without a deadline")
+
+CHRONUS = trace(
+    "chronus",
+    "Philly jobs with the deadlines and values that Chronus gave them; jobs of best effort have neither.",
+    _CHRONUS_FIELDS,
+    _CHRONUS_SOURCE,
+    change=_chronus,
+    more_columns=(
+        Column("deadline", "the first step of its curve of values", "s"),
+        Column("value", "what it is worth by then"),
+        Column("best_effort", "1 if it has no deadline"),
+        _KIND,
+    ),
+)
+
+
+def _chronus_values(raw: Raw | None, settings: Mapping[str, Setting]) -> Table:
+    """One row for each step of the curve of each job that has deadlines, of the jobs that `chronus` would give."""
+    import polars as pl
+
+    assert raw is not None
+    rows = read_rows(raw, _CHRONUS_FIELDS)
+    _chronus(rows, settings)
+    cut(rows, settings, raw.name)
+    rows.leave_out("best effort", rows["best_effort"] != 0, asked=True)
+    rows.put((rows["times"].list.eval(pl.int_range(1, pl.len() + 1))).alias("step"))
+    rows.frame = rows.frame.explode("step", "times", "worths")
+    rows.put((rows["times"] * 60.0).alias("after"), rows["worths"].alias("value"))
+    return rows.table(("job", "step", "after", "value"))
+
+
+CHRONUS_VALUES = Format(
+    "chronus_values",
+    "The curves of values of Chronus: a row for each step of each job with deadlines; options as for `chronus`.",
+    (
+        Column("job", "the job"),
+        Column("step", "number of the step, from 1 on"),
+        Column("after", "the job is worth `value` if it ends at most so long after its submission", "s"),
+        Column("value", "what it is worth then"),
+    ),
+    _chronus_values,
+    CHRONUS.options,
+    _CHRONUS_SOURCE,
+)
+
+# --- GPUspb ----------------------------------------------------------------------------------------------------------
+
+_GPUSPB = "ai-sprint-eu-project/GPUScheduler (Apache-2.0): Filippini et al."
+
+GPUSPB_JOBS = trace(
+    "gpuspb_jobs",
+    "Jobs of an instance of the random greedy: `Lof_Selectjobs.csv`.",
+    (
+        Field("job", ("UniqueJobsID",), "label"),
+        Field("submitted", ("SubmissionTime",), "number"),
+        Field("deadline", ("Deadline",), "number"),
+        Field("weight", ("Tardinessweight",), "number", least=0),
+        optional("application", ("Application",)),
+        optional("shortest", ("MinExecTime",), "number"),
+        optional("longest", ("MaxExecTime",), "number"),
+    ),
+    _GPUSPB,
+    more_columns=(
+        Column("weight", "money for each second that it is late", "$/s"),
+        Column("application", "what it runs"),
+        Column("shortest", "its shortest execution time", "s"),
+        Column("longest", "its longest execution time", "s"),
+    ),
+)
+
+_TIMES = (
+    Field("job", ("UniqueJobsID",), "label"),
+    Field("vm_type", ("VMtype",)),
+    Field("gpus", ("nGPUs",), "whole", least=1, reason=_NO_GPUS),
+    Field("duration", ("ExecutionTime",), "number", least=POSITIVE, reason="no execution time"),
+    optional("gpu_type", ("GPUtype",)),
+    optional("vm_gpus", ("max_nGPUs",), "whole"),
+    optional("price", ("cost",), "number"),
+)
+
+
+def _gpuspb_times(raw: Raw | None, settings: Mapping[str, Setting]) -> Table:
+    assert raw is not None
+    rows = read_rows(raw, _TIMES)
+    return rows.table(f.name for f in _TIMES)
+
+
+GPUSPB_TIMES = Format(
+    "gpuspb_times",
+    "Execution times of an instance of the random greedy: `SelectJobs_times.csv`.",
+    (
+        Column("job", "the job"),
+        Column("vm_type", "type of virtual machine"),
+        Column("gpus", "GPUs that the job uses"),
+        Column("duration", "its execution time on them", "s"),
+        Column("gpu_type", "GPU model of the machine"),
+        Column("vm_gpus", "GPUs of the machine"),
+        Column("price", "rent of the whole machine", "$/h"),
+    ),
+    _gpuspb_times,
+    source=_GPUSPB,
+)
+
+
+def _gpuspb_nodes(raw: Raw | None, settings: Mapping[str, Setting]) -> Table:
+    assert raw is not None
+    rows = read_rows(raw, (Field("node", ("Nodes",), "label"),))
+    rows.keep_first("node")
+    return rows.table(("node",))
+
+
+GPUSPB_NODES = Format(
+    "gpuspb_nodes",
+    "Nodes of an instance of the random greedy: `tNodes.csv`.",
+    (Column("node", "the node"),),
+    _gpuspb_nodes,
+    source=_GPUSPB,
+)
+
+FORMATS = MappingProxyType(
+    {f.name: f for f in (ELASTICFLOW, CHRONUS, CHRONUS_VALUES, GPUSPB_JOBS, GPUSPB_TIMES, GPUSPB_NODES)}
+)

@@ -1,0 +1,273 @@
+"""Measured speeds of training: Gavel's throughputs alone and sharing a GPU, ElasticFlow's, and Sia's step times.
+
+What is measured more than once stays so: a data statement says by `mean` or `first` what becomes of it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from gpusched_dsl.data.files import Fault, Unreadable, check_text
+from gpusched_dsl.data.formats.fields import POSITIVE, Field, Rows, optional, read_rows, rows_of
+from gpusched_dsl.data.formats.shape import Column, Format, Option, Raw, Setting, Table
+from gpusched_dsl.data.formats.training import JOB_TYPE, join_job_type, split_job_type
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_NO_GPUS = "no GPUs"
+_UNFIT = Option("unfit", "also rows with a speed of 0: it does not fit", False)
+
+
+def _speeds(
+    name: str,
+    doc: str,
+    source: str,
+    columns: Sequence[Column],
+    read: Callable[[Raw], Rows],
+    speeds: Sequence[str],
+) -> Format:
+    """A table of speeds; rows of speed 0 only where they are asked for."""
+
+    def take(raw: Raw | None, settings: Mapping[str, Setting]) -> Table:
+        assert raw is not None
+        rows = read(raw)
+        if not settings.get("unfit", False):
+            for speed in speeds:
+                rows.leave_out("a speed of 0: it does not fit", rows[speed] <= 0, asked=True)
+        return rows.table(c.name for c in columns)
+
+    return Format(name, doc, tuple(columns), take, (_UNFIT,), source)
+
+
+_GPU_TYPE = Column("gpu_type", "GPU model")
+_MODEL = Column("model", "what is trained")
+_BATCH = Column("batch_size", "samples of one iteration")
+_GPUS = Column("gpus", "GPUs that it runs on")
+_SPEED = Column("speed", "iterations per time", "iteration/s")
+
+# --- ElasticFlow -----------------------------------------------------------------------------------------------------
+
+_ELASTICFLOW = (
+    Field("gpu_type", ("gpu_type",)),
+    Field("model", ("model",)),
+    Field("batch_size", ("global_batch_size",), "whole", least=1),
+    Field("gpus", ("num_gpus",), "whole", least=1, reason=_NO_GPUS),
+    Field("speed", ("iterations_per_s",), "number", least=0),
+)
+ELASTICFLOW = _speeds(
+    "elasticflow_throughputs",
+    "Speeds of ElasticFlow by GPU model, model, batch size of all GPUs together, and number of GPUs.",
+    "pkusys/ElasticFlow (Apache-2.0): Gu et al., ASPLOS 2023",
+    (_GPU_TYPE, _MODEL, _BATCH, _GPUS, _SPEED),
+    lambda raw: read_rows(raw, _ELASTICFLOW),
+    ("speed",),
+)
+
+# --- Gavel -----------------------------------------------------------------------------------------------------------
+
+_GAVEL = "stanford-futuredata/gavel (MIT): Narayanan et al., OSDI 2020"
+_ALONE = (
+    Field("gpu_type", ("gpu_type",)),
+    Field("model", ("model",)),
+    optional("batch_size", ("batch_size",), "whole"),
+    Field("gpus", ("num_gpus",), "whole", least=1, reason=_NO_GPUS),
+    Field("speed", ("iters_per_s",), "number", least=0),
+)
+_TOGETHER = (
+    Field("gpu_type", ("gpu_type",)),
+    Field("model", ("model1",)),
+    optional("batch_size", ("batch1",), "whole"),
+    Field("gpus", ("num_gpus1",), "whole", least=1, reason=_NO_GPUS),
+    Field("other_model", ("model2",)),
+    optional("other_batch_size", ("batch2",), "whole"),
+    Field("other_gpus", ("num_gpus2",), "whole", least=1, reason=_NO_GPUS),
+    Field("speed", ("iters_per_s1",), "number", least=0),
+    Field("other_speed", ("iters_per_s2",), "number", least=0),
+)
+_KEY = r"^\('(.*)', (\d+)\)$"
+
+
+def _is_json(raw: Raw) -> bool:
+    return raw.data.lstrip().startswith(b"{")
+
+
+def _document(raw: Raw) -> dict[str, dict[str, dict[str, Any]]]:
+    """GPU model -> job -> "null" or another job -> speeds; raises Unreadable (GSM2008) where it is not so."""
+    try:
+        found = json.loads(check_text(raw.name, raw.data))
+        sound = isinstance(found, dict) and all(
+            isinstance(jobs, dict) and all(isinstance(others, dict) for others in jobs.values())
+            for jobs in found.values()
+        )
+    except (ValueError, RecursionError) as error:
+        note = str(error) or type(error).__name__
+        raise Unreadable(Fault("GSM2008", f"data file `{raw.name}` is not JSON", notes=(note,))) from None
+    if not sound:
+        message = f"data file `{raw.name}` holds no speeds as Gavel writes them"
+        raise Unreadable(Fault("GSM2008", message, help="they stand by GPU model, job, and `null` or another job"))
+    return dict(found)
+
+
+def _rows_of_json(raw: Raw, together: bool) -> Rows:
+    """One row for each number, or pair of numbers, of the document; rows are counted instead of lines."""
+    import numpy as np
+    import polars as pl
+
+    entries = [
+        (gpu, job, other, speeds)
+        for gpu, jobs in _document(raw).items()
+        for job, others in jobs.items()
+        for other, speeds in others.items()
+        if (other != "null") == together
+    ]
+    texts: dict[str, list[str | None]] = {
+        "gpu_type": [gpu for gpu, _, _, _ in entries],
+        "key": [job for _, job, _, _ in entries],
+        "speed": [_cell(speeds, 0, together) for _, _, _, speeds in entries],
+    }
+    fields = [Field("gpu_type", ()), Field("key", ()), Field("speed", (), "number", least=0)]
+    if together:
+        texts["other_key"] = [other for _, _, other, _ in entries]
+        texts["other_speed"] = [_cell(speeds, 1, together) for _, _, _, speeds in entries]
+        fields += [Field("other_key", ()), Field("other_speed", (), "number", least=0)]
+    columns = {name: pl.Series(name, cells, dtype=pl.String) for name, cells in texts.items()}
+    rows = rows_of(columns, np.arange(1, len(entries) + 1), fields)
+    for prefix in ("", "other_") if together else ("",):
+        key = rows[f"{prefix}key"]
+        rows.leave_out("a job that is no `('model', GPUs)`", ~key.str.contains(_KEY))
+        key = rows[f"{prefix}key"]
+        rows.put(
+            key.str.extract(_KEY, 1).alias(f"{prefix}job_type"),
+            key.str.extract(_KEY, 2).cast(pl.Int64, strict=False).alias(f"{prefix}gpus"),
+        )
+        rows.leave_out(_NO_GPUS, rows[f"{prefix}gpus"].fill_null(0) < 1)
+        split_job_type(rows, f"{prefix}job_type", f"{prefix}model", f"{prefix}batch_size")
+    return rows
+
+
+def _cell(speeds: object, place: int, together: bool) -> str | None:
+    """A number of the document as the text that any other file would have."""
+    if together:
+        speeds = speeds[place] if isinstance(speeds, list) and len(speeds) == 2 else "no pair"
+    return None if speeds is None else str(speeds)
+
+
+def _alone(raw: Raw) -> Rows:
+    if _is_json(raw):
+        return _rows_of_json(raw, together=False)
+    rows = read_rows(raw, _ALONE)
+    join_job_type(rows, "job_type")
+    return rows
+
+
+def _together(raw: Raw) -> Rows:
+    if _is_json(raw):
+        return _rows_of_json(raw, together=True)
+    rows = read_rows(raw, _TOGETHER)
+    join_job_type(rows, "job_type")
+    join_job_type(rows, "other_job_type", "other_model", "other_batch_size")
+    return rows
+
+
+GAVEL = _speeds(
+    "gavel_throughputs",
+    "Speeds of Gavel's jobs alone on their GPUs; CSV or the original JSON.",
+    _GAVEL,
+    (_GPU_TYPE, JOB_TYPE, _MODEL, _BATCH, _GPUS, _SPEED),
+    _alone,
+    ("speed",),
+)
+
+GAVEL_COLOCATED = _speeds(
+    "gavel_colocated",
+    "Speeds of two of Gavel's jobs that share their GPUs; CSV or the original JSON.",
+    _GAVEL,
+    (
+        _GPU_TYPE,
+        JOB_TYPE,
+        _MODEL,
+        _BATCH,
+        _GPUS,
+        _SPEED,
+        Column("other_job_type", "the other job, as `job_type`"),
+        Column("other_model", "what the other job trains"),
+        Column("other_batch_size", "its batch size"),
+        Column("other_gpus", "its GPUs"),
+        Column("other_speed", "its iterations per time", "iteration/s"),
+    ),
+    _together,
+    ("speed", "other_speed"),
+)
+
+# --- Sia and Pollux --------------------------------------------------------------------------------------------------
+
+_SIA = "siasosp23/artifacts, on petuum/adaptdl (Apache-2.0): Subramanya et al., SOSP 2023"
+_STEP = (
+    Field("step_time", ("step_time",), "number", least=POSITIVE, reason="no step time"),
+    Field("sync_time", ("sync_time",), "number", least=0),
+)
+_PLACEMENTS = (
+    Field("model", ("model",)),
+    Field("cluster", ("cluster",)),
+    Field("placement", ("placement",)),
+    Field("batch_size", ("local_bsz",), "whole", least=1),
+    *_STEP,
+)
+_SCALABILITY = (
+    Field("model", ("model",)),
+    Field("cluster", ("cluster",)),
+    Field("nodes", ("num_nodes",), "whole", least=1),
+    Field("gpus", ("num_replicas",), "whole", least=1, reason=_NO_GPUS),
+    Field("batch_size", ("local_bsz",), "whole", least=1),
+    *_STEP,
+)
+_COMMON = (
+    _MODEL,
+    Column("cluster", "kind of nodes, such as aws, dgx, rtx"),
+    Column("nodes", "nodes that it is spread over"),
+    _GPUS,
+    Column("batch_size", "samples of one iteration on one GPU"),
+    Column("step_time", "time of one iteration", "s"),
+    Column("sync_time", "part of it that is spent on synchronisation", "s"),
+)
+
+
+def _sia_placements(raw: Raw | None, settings: Mapping[str, Setting]) -> Table:
+    """A placement is a digit for each node: its replicas."""
+    import polars as pl
+
+    assert raw is not None
+    rows = read_rows(raw, _PLACEMENTS)
+    rows.leave_out("a placement that is no row of digits", ~rows["placement"].str.contains(r"^[1-9]+$"))
+    rows.put(rows["placement"].str.len_chars().cast(pl.Int64).alias("nodes"))
+    digits: pl.Expr = pl.sum_horizontal(pl.col("placement").str.count_matches(str(d)) * d for d in range(1, 10))
+    rows.put(digits.cast(pl.Int64).alias("gpus"))
+    return rows.table(c.name for c in SIA_PLACEMENTS.columns)
+
+
+def _sia_scalability(raw: Raw | None, settings: Mapping[str, Setting]) -> Table:
+    assert raw is not None
+    rows = read_rows(raw, _SCALABILITY)
+    return rows.table(c.name for c in _COMMON)
+
+
+SIA_PLACEMENTS = Format(
+    "sia_placements",
+    "Step times of Pollux and Sia by how many replicas run on each node.",
+    (_COMMON[0], _COMMON[1], Column("placement", "a digit for each node: its replicas, `44`"), *_COMMON[2:]),
+    _sia_placements,
+    source=_SIA,
+)
+SIA_SCALABILITY = Format(
+    "sia_scalability",
+    "Step times of Pollux and Sia by nodes and replicas; some stand there twice, take their `mean`.",
+    _COMMON,
+    _sia_scalability,
+    source=_SIA,
+)
+
+FORMATS = MappingProxyType({f.name: f for f in (ELASTICFLOW, GAVEL, GAVEL_COLOCATED, SIA_PLACEMENTS, SIA_SCALABILITY)})
