@@ -124,21 +124,7 @@ def checked(
     scenario = check_scenario(workspace, name, settings or {}, found, settings=arguments, at=at)
     found.raise_if_errors()
     assert scenario is not None
-    refuse_not_yet(scenario, found)
     return scenario, tuple(found)
-
-
-def refuse_not_yet(scenario: CheckedScenario, found: Diagnostics) -> None:
-    """Raise DiagnosticError (GSM9010) naming everything in the scenario or its model that cannot run yet."""
-    for what, span in scenario.not_yet:
-        found.error(
-            "GSM9010",
-            f"{what} is checked, but cannot be solved in this version",
-            span,
-            "a later version will run this",
-            help="solve a model without it for now",
-        )
-    found.raise_if_errors()
 
 
 def build(

@@ -105,11 +105,6 @@ def _run_solve(
     if every:
         methods = (*methods, *_others(methods))
     running = [m for m in methods if backend in (None, m.name)]
-    if solve.scenario.not_yet:
-        what = ", ".join(dict.fromkeys(w for w, _ in solve.scenario.not_yet))
-        for method in running:
-            yield Run(test.name, title, method.name, Outcome.SKIPPED, reason=f"{what} cannot run in this version")
-        return
     if not running:
         return
     try:

@@ -80,7 +80,7 @@ def _check_data(
         if _stands_alone(workspace, scenario.name):
             found.add(_incomplete(scenario, missing))
         return
-    if scenario.not_yet or not scenario.given:
+    if not scenario.given:
         return
     try:
         found.extend(read_data(workspace, scenario, permissions=permissions).notes)

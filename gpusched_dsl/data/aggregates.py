@@ -10,10 +10,13 @@ from numpy.typing import NDArray
 from gpusched_dsl.ir.domains import Codes
 
 
-def aggregate(function: str, positions: Codes, rows: Codes, values: NDArray[Any]) -> tuple[Codes, Codes, NDArray[Any]]:
+def aggregate(
+    function: str, positions: Codes, rows: Codes, values: NDArray[Any], weights: NDArray[np.float64] | None = None
+) -> tuple[Codes, Codes, NDArray[Any]]:
     """One row for each position: the position, the first of its rows (of `last`: the last), the aggregated value.
 
-    `function` is `mean sum min max count first last`; the rows of a position stand in the order of the file.
+    `function` is `mean sum min max count first last`; the rows of a position stand in the order of the file. A mean is
+    weighted by positive `weights` of the rows, if there are any; around its first value, so that equal values stay.
     """
     order = np.argsort(positions, kind="stable")
     ordered = positions[order]
@@ -31,6 +34,11 @@ def aggregate(function: str, positions: Codes, rows: Codes, values: NDArray[Any]
     elif function == "max":
         result = np.maximum.reduceat(taken, starts)
     elif function in ("sum", "mean", "count"):
+        if function == "mean" and weights is not None:
+            base = np.repeat(taken[starts], ends - starts)
+            heavy = weights[order]
+            shifts = np.add.reduceat(heavy * (taken - base), starts) / np.add.reduceat(heavy, starts)
+            return ordered[starts], rows[order[at]], taken[starts] + shifts
         result = np.add.reduceat(taken, starts)
         if function == "mean":
             result = result / (ends - starts)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from gpusched_dsl.data.aggregates import aggregate
 from gpusched_dsl.data.cells import check_kind, read_values
-from gpusched_dsl.data.labels import Mask, encode, given_in, scale
+from gpusched_dsl.data.labels import Mask, encode, given_in, numbers, scale
 from gpusched_dsl.data.pieces import ColumnPiece, Piece, Place, TextOrigin, ValuePiece, label_piece
 from gpusched_dsl.data.reports import (
     SHOWN,
@@ -168,7 +168,8 @@ def _part(
     rows = np.flatnonzero(sound)
     positions, values = positions[rows], values[rows]
     if piece.function is not None:
-        positions, rows, values = aggregate(piece.function, positions, rows, values)
+        weights = None if piece.weights is None else piece.weights[rows]
+        positions, rows, values = aggregate(piece.function, positions, rows, values, weights)
     if values.dtype == np.float64:
         values = scale(values, piece.factor)
     check_kind(checked, piece, rows, values, within, diagnostics)
@@ -194,11 +195,12 @@ def positions_of(checked: CheckedParam, domain: Domain, piece: ColumnPiece, diag
         assert piece.values is not None
         return np.zeros(len(piece.values), dtype=np.int64)
     coded = [encode(series, component) for series, component in zip(piece.keys, domain.components, strict=True)]
-    known: Mask = np.ones(len(piece.keys[0]), dtype=np.bool_)
+    outside = beyond(piece, domain)
+    known: Mask = ~outside
     for at, column in enumerate(coded):
         if not column.given.all():
             report_empty_keys(checked, piece, at, ~column.given, diagnostics)
-        unknown = column.given & ~column.known
+        unknown = column.given & ~column.known & ~outside
         if unknown.any():
             report_unknown_keys(checked, piece, at, domain.components[at], unknown, diagnostics)
         known &= column.known
@@ -214,6 +216,20 @@ def positions_of(checked: CheckedParam, domain: Domain, piece: ColumnPiece, diag
         labels = decode(domain.components, [column.codes[shown] for column in coded])
         _report_extra(checked, piece, extra, [key_text(checked.name, key) for key in labels], diagnostics)
     return positions
+
+
+def beyond(piece: ColumnPiece, domain: Domain) -> Mask:
+    """The rows whose slot lies before the first or after the last one of the domain."""
+    outside: Mask = np.zeros(len(piece.keys[0]), dtype=np.bool_)
+    for at in piece.windows:
+        codes, component = domain.columns()[at], domain.components[at]
+        labels = codes if component is None else component.integer_labels
+        if labels is None or not len(codes):
+            continue
+        there = labels if component is None else labels[codes]
+        found = numbers(piece.keys[at])
+        outside |= found.given & ((found.values < there.min()) | (found.values > there.max()))
+    return outside
 
 
 def _report_extra(

@@ -14,7 +14,9 @@ from gpusched_dsl.language.scenarios.given import ONE, TableGiven
 from gpusched_dsl.language.source import Span
 
 if TYPE_CHECKING:
+    import numpy as np
     import polars as pl
+    from numpy.typing import NDArray
 
 Place = Span | Cell
 
@@ -75,6 +77,8 @@ class ColumnPiece:
     `typed`: text is text on purpose (a quoted label, a database column), not the writing of a number.
     `mixed`: the first row whose key is not of the same kind (number or text) as the rows before.
     `values` is None for a set. `factor` takes values to the declared unit; `function` aggregates the rows of a key.
+    `weights` of the rows count in means. `windows` are the keys that are slots of time: rows before the first or after
+    the last element of the index set are left out, as a file may hold more than the horizon.
     """
 
     keys: tuple[pl.Series, ...]
@@ -85,6 +89,8 @@ class ColumnPiece:
     distinct: bool = False
     typed: bool = True
     mixed: int | None = None
+    weights: NDArray[np.float64] | None = None
+    windows: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, slots=True)

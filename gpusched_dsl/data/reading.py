@@ -181,7 +181,16 @@ def read_given(given: TableGiven | FileGiven, reader: FileReader, diagnostics: D
     values = None if given.value is None else file.columns[given.value]
     origin = FileOrigin(given.span, file, given.keys, given.value)
     typed = given.use is not None or not (isinstance(given.data, tree.Data) and is_text(given.data.path.value))
-    return ColumnPiece(keys, values, origin, given.factor, given.function, given.distinct, typed=typed)
+    piece = ColumnPiece(keys, values, origin, given.factor, given.function, given.distinct, typed=typed)
+    if not any(given.slots):
+        return piece
+    from gpusched_dsl.data.slotted import in_slots
+
+    try:
+        return in_slots(piece, given.slots, file, given.keys)
+    except Unreadable as error:
+        _report(error.faults, given.item.keys[0].span.to(given.item.keys[-1].span), None, {}, diagnostics)
+        return None
 
 
 def read_table(given: TableGiven) -> ColumnPiece:

@@ -106,6 +106,7 @@ CODES: dict[str, str] = {
     "GSM1518": "unknown format or generator",
     "GSM1519": "option of a format that does not fit",
     "GSM1520": "column that the format does not have",
+    "GSM1521": "slots of time that cannot be made",
     # 16xx tests, policies, online
     "GSM1601": "expectation before any solve",
     "GSM1602": "unknown method",
@@ -267,6 +268,5 @@ CODES: dict[str, str] = {
     "GSM6018": "model that does not exist",
     # 90xx not in this version
     "GSM9001": "campaign block skipped",
-    "GSM9010": "scenario that a later version will run",
     "GSM9999": "internal error",
 }

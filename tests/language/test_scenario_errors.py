@@ -256,16 +256,15 @@ def test_missing_unit_of_a_column_says_which() -> None:
         ("count_of[job] = count(a[h]);", "GSM1307", "h"),
         ("period = count(a);", "GSM1302", "a"),
         ("weight[slat(time, 15[min])] = a;", "GSM1511", "slat"),
+        ("weight[slot(time, 15)] = a;", "GSM1521", "15"),
+        ("weight[slot(time, 0[min])] = a;", "GSM1521", "0[min]"),
+        ("weight[slot(time, 15[W])] = a;", "GSM1521", "15[W]"),
+        ("weight[slot(time, 15[min], 1[W])] = a;", "GSM1521", "1[W]"),
+        ('weight[slot(time, 15[min], "a", "b")] = a;', "GSM1521", 'slot(time, 15[min], "a", "b")'),
     ],
 )
 def test_wrong_items(item: str, code: str, at: str) -> None:
     wrong(f'data "a.csv" {{ {item} }}', code, at)
-
-
-def test_slots_of_times_are_for_a_later_version() -> None:
-    checked = sound('data "a.csv" { weight[slot(time, 15[min])] = mean(w); }')
-    assert [(what, span.text) for what, span in checked.not_yet] == [("`slot(time, 15[min])`", "slot(time, 15[min])")]
-    assert "weight" not in checked.given
 
 
 # --- options and settings --------------------------------------------------------------------------------------------

@@ -25,13 +25,14 @@ _YEAR_LAST = r"^(\d{1,2})[-/.](\d{1,2})[-/.](\d{4})" + _CLOCK + _OFFSET
 class Times:
     """`micros` since 1970 on the clock of the text, or in UTC where `zoned`; `read`: is a time; `given`: not empty.
 
-    Numbers count seconds from any start; they are not `zoned`.
+    `numbers`: the column counts seconds from any start.
     """
 
     micros: Micros
     read: Mask
     given: Mask
     zoned: Mask
+    numbers: bool = False
 
 
 class TwoReadings(ValueError):
@@ -71,7 +72,7 @@ def _numbers(series: pl.Series, given: Mask) -> Times:
     values = seconds.fill_null(np.nan).to_numpy().astype(np.float64)
     read = np.isfinite(values) & (np.abs(values) < 1e12)
     micros = np.rint(np.where(read, values, 0.0) * SECOND).astype(np.int64)
-    return Times(micros, read, given, np.zeros(len(given), dtype=np.bool_))
+    return Times(micros, read, given, np.zeros(len(given), dtype=np.bool_), True)
 
 
 def _parsed(text: pl.Series, pattern: str, order: str, given: Mask) -> Times:

@@ -63,12 +63,26 @@ class TableGiven(Given):
         return self.keys + len(self.table.columns)
 
 
+@dataclass(frozen=True, slots=True)
+class SlotKey:
+    """`slot(time, 15[min])`, `slot(time, 15[min], "2018-06-01")`: slots of `micros` µs, numbered from 0.
+
+    `start` is where slot 0 begins: a time as text or in µs; None: at the first time of the column. A column of numbers
+    counts in `seconds`.
+    """
+
+    micros: int
+    start: str | int | None = None
+    seconds: Fraction = ONE
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileGiven(Given):
     """An item of a data statement: `columns` in the file for the keys (of a set: for its components) and the value.
 
     `function` is an aggregate over the rows of one key; `distinct` lets the rows of a set repeat. `use` is the format
-    of the file, or the generator that draws the table instead of one; without it the file is a plain table.
+    of the file, or the generator that draws the table instead of one; without it the file is a plain table. `slots`
+    says for each key whether it is derived from a time.
     """
 
     data: tree.Data | tree.Generate
@@ -79,6 +93,7 @@ class FileGiven(Given):
     function: str | None = None
     distinct: bool = False
     use: Use | None = None
+    slots: tuple[SlotKey | None, ...] = ()
 
 
 AGGREGATES = ("mean", "sum", "min", "max", "count", "first", "last")

@@ -12,8 +12,9 @@ from gpusched_dsl.language.checking.kinds import describe, describe_all, same_ki
 from gpusched_dsl.language.checking.symbols import slots_of
 from gpusched_dsl.language.diagnostics import Diagnostics, Label, Severity, did_you_mean
 from gpusched_dsl.language.scenarios.formats import Described
-from gpusched_dsl.language.scenarios.given import AGGREGATES, ONE, FileGiven
+from gpusched_dsl.language.scenarios.given import AGGREGATES, ONE, FileGiven, SlotKey
 from gpusched_dsl.language.scenarios.given_formats import unit_of_column
+from gpusched_dsl.language.scenarios.given_slots import slot_key
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.units import DIMENSIONLESS, Unit, convertible, factor, reads_as_duration, unit_of
 
@@ -21,9 +22,8 @@ from gpusched_dsl.language.units import DIMENSIONLESS, Unit, convertible, factor
 class ColumnChecker:
     """Checks columns and says what takes their unit to the declared one."""
 
-    def __init__(self, diagnostics: Diagnostics, not_yet: list[tuple[str, Span]]) -> None:
+    def __init__(self, diagnostics: Diagnostics) -> None:
         self.diagnostics = diagnostics
-        self.not_yet = not_yet
 
     # --- units -------------------------------------------------------------------------------------------------------
 
@@ -205,7 +205,8 @@ class ColumnChecker:
         """`exec_time[job, type] = seconds[s];`, `tariff[hour] = mean(lbmp[$/MWh]);`."""
         slots = slots_of(target)
         declared = Label(target.span, f"`{target.name}` is declared here")
-        sound = self._derived_keys(item)
+        slotted = self._derived_keys(item, described)
+        sound = slotted is not None
         if len(item.keys) != len(slots):
             place = item.keys[0].span.to(item.keys[-1].span) if item.keys else item.target.span
             kinds = f" ({', '.join(describe(slot.type) for slot in slots)})" if slots else ""
@@ -237,7 +238,7 @@ class ColumnChecker:
                 column.name, column.unit, column.span, target, unit_of_column(described, column.name)
             )
         )
-        if not sound or ratio is None or (column.function is not None and function is None):
+        if not sound or slotted is None or ratio is None or (column.function is not None and function is None):
             return None
         return FileGiven(
             target=target.name,
@@ -249,18 +250,25 @@ class ColumnChecker:
             value=column.name,
             factor=ratio,
             function=function,
+            slots=slotted,
         )
 
-    def _derived_keys(self, item: tree.DataItem) -> bool:
-        """Whether all keys are plain columns. `slot(time, 15[min])` is for a later version."""
+    def _derived_keys(
+        self, item: tree.DataItem, described: Described | None
+    ) -> tuple[SlotKey | None, ...] | None:
+        """For each key how it is derived from its column; None, reported, where a function does not fit."""
+        found: list[SlotKey | None] = []
         sound = True
         for key in item.keys:
             if key.function is None:
+                found.append(None)
+                continue
+            if key.function.text == "slot":
+                slot = slot_key(key, unit_of_column(described, key.column), self.diagnostics)
+                sound &= slot is not None
+                found.append(slot)
                 continue
             sound = False
-            if key.function.text == "slot":
-                self.not_yet.append((f"`{key.span.text}`", key.span))
-                continue
             self.diagnostics.error(
                 "GSM1511",
                 f"unknown function `{key.function.text}` of a key column",
@@ -268,7 +276,7 @@ class ColumnChecker:
                 "unknown",
                 help=did_you_mean(key.function.text, ["slot"]) or "keys are columns, or `slot(time, length)`",
             )
-        return sound
+        return tuple(found) if sound else None
 
     def _aggregate(self, column: tree.DataColumn, target: CheckedParam) -> str | None:
         function = column.function

@@ -27,13 +27,12 @@ class GivenTable:
         self.model = model
         self.diagnostics = diagnostics
         self.lost = lost
-        self.not_yet: list[tuple[str, Span]] = []
         symbols = Symbols.of(model)
         symbols.poisoned.update(lost)
         checker = ExpressionChecker(symbols, diagnostics)
         self.checker = checker
         self.values = ValueChecker(checker)
-        self.columns = ColumnChecker(diagnostics, self.not_yet)
+        self.columns = ColumnChecker(diagnostics)
         self.formats = FormatChecker(diagnostics)
         self._given: dict[str, list[Given]] = {}
         self._table_keys: dict[str, TableGiven] = {}

@@ -32,14 +32,13 @@ class CheckedScenario:
 
     `given` says for each target what gives it: what replaced nothing and is itself not replaced, then patches in the
     order in which they apply. `model` is checked with the scenario's options, and its `data_order` also holds for what
-    the scenario's expressions read. `not_yet` lists statements that cannot run in this version, with their spans.
+    the scenario's expressions read.
     """
 
     name: str
     span: Span
     model: CheckedModel
     given: dict[str, tuple[Given, ...]]
-    not_yet: tuple[tuple[str, Span], ...] = ()
     doc: str | None = None
 
 
@@ -118,7 +117,6 @@ def _check(
         scenario.name.span,
         replace(model, data_order=order),
         given,
-        tuple(table.not_yet),
         scenario.doc,
     )
 
