@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from gpusched_dsl.backends.protocol import Monitor, SolveOptions
 from gpusched_dsl.backends.solved import Solved
 from gpusched_dsl.building import Built, Permissions
-from gpusched_dsl.compiling.aggregation.aggregate import aggregate
+from gpusched_dsl.compiling.aggregation.aggregate import Aggregation, aggregate
 from gpusched_dsl.compiling.fixing import Given
 from gpusched_dsl.compiling.instance import Instance
 from gpusched_dsl.folding import Entries, solve_built
@@ -20,6 +20,8 @@ from gpusched_dsl.ir.domains import decode_column
 from gpusched_dsl.language.checked_policy import CheckedPolicy, at
 from gpusched_dsl.online.planner import Plan, Question
 from gpusched_dsl.policies.deciding import decide
+
+MOST_SEED = 2**31  # solvers take no larger seed
 
 
 @dataclass(eq=False)
@@ -68,8 +70,6 @@ class SolverPlanner:
 
         Raises DiagnosticError as `solve_built` does.
         """
-        from dataclasses import replace
-
         began = time.perf_counter()
         options = replace(self.options, seed=seed_of(question), time_limit=question.seconds)
         built = built_of(question.instance, self.permissions, fold=self.fold)
@@ -101,13 +101,11 @@ class SolverPlanner:
 
 def seed_of(question: Question) -> int:
     """A seed for each plan, so that a plan does not repeat the draws of the one before."""
-    return int(np.random.SeedSequence([question.seed, question.number]).generate_state(1)[0])
+    return int(np.random.SeedSequence([question.seed, question.number]).generate_state(1)[0]) % MOST_SEED
 
 
 def built_of(instance: Instance, permissions: Permissions, *, fold: bool = True) -> Built:
     """An instance of the loop as something to solve."""
-    from gpusched_dsl.compiling.aggregation.aggregate import Aggregation
-
     found = Aggregation(None, ())
     if fold:
         found = aggregate(instance.scenario.model, instance.store, permissions.limits())
