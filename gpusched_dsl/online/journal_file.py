@@ -39,12 +39,14 @@ def create(path: Path, header: Json) -> None:
     """A new journal at `path`: written beside it, flushed, then renamed, so that there is never half of one."""
     stored = packed(header)
     new = path.with_name(path.name + "-new")
+    log = path.with_name(path.name + "-new-wal")
     try:
-        new.unlink(missing_ok=True)  # left by a process that was killed here; the writer's lock is ours
+        for left in (new, log):
+            left.unlink(missing_ok=True)  # by a process that was killed here; the writer's lock is ours
         with closing(sqlite3.connect(new, isolation_level=None)) as connection:
             for pragma in ("page_size = 4096", f"application_id = {APPLICATION_ID}", f"user_version = {FORMAT}"):
                 connection.execute(f"PRAGMA {pragma}")
-            connection.execute("PRAGMA journal_mode = WAL")
+            # Not yet with a log, which would have to be copied into the file on closing: that can fail in silence.
             connection.execute("BEGIN")
             for table in TABLES:
                 connection.execute(table)
@@ -52,12 +54,16 @@ def create(path: Path, header: Json) -> None:
             chains = (root(stored, "step"), root(stored, "event"))
             connection.execute("INSERT INTO head VALUES (1, 0, ?, 0, ?, 0, 0)", chains)
             connection.execute("COMMIT")
+            connection.execute("PRAGMA journal_mode = WAL")
+        if log.exists() and log.stat().st_size:
+            raise OSError("its log could not be written")
         _flush(new)
         os.replace(new, path)
         _flush(path.parent)
     except (OSError, sqlite3.Error) as failure:
-        with suppress(OSError):
-            new.unlink(missing_ok=True)
+        for left in (new, log, path.with_name(path.name + "-new-journal")):
+            with suppress(OSError):
+                left.unlink(missing_ok=True)
         raise cannot_open(path, f"it cannot be made ({failure})") from failure
 
 

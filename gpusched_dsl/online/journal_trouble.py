@@ -112,4 +112,6 @@ def of_sqlite(path: Path, failure: sqlite3.Error) -> DiagnosticError:
         return in_use(path)
     if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH):
         return cannot_open(path, str(failure))
+    if code in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL, sqlite3.SQLITE_NOMEM):
+        return cannot_open(path, str(failure), "make room or mend the disk, then run the same command again")
     return damaged(path, str(failure))

@@ -308,6 +308,37 @@ def test_a_full_disk_ends_the_run_and_loses_nothing(tmp_path: Path) -> None:
         record(journal, len(journal) + 1)
 
 
+@pytest.mark.parametrize("room", [*range(0, 36_864, 2048), 100_000, 130_000])
+def test_a_disk_that_is_full_at_any_moment(tmp_path: Path, room: int) -> None:
+    """Making a journal either fails, and then there is none, or gives one that can go on once there is room."""
+    path = tmp_path / "run.db"
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        code = 3
+        try:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
+            os.dup2(writing, 1)
+            child(str(path), 60)
+        except DiagnosticError as refused:
+            code = {"GSM5101": 1, "GSM5107": 2}[refused.diagnostics[0].code]
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(code)
+    os.close(writing)
+    with os.fdopen(reading) as lines:
+        said = len(lines.read().split("\n")[:-1]) - 1
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    assert code == (2 if said >= 0 else 1), "the disk was full before or after it was opened"
+    if code == 1 and room < 20_000:
+        assert [p.name for p in tmp_path.iterdir() if p.suffix != ".db-lock"] == []
+    with Journal.open(path, HEADER) as journal:
+        assert max(said, 0) <= len(journal) <= max(said, 0) + 1
+        assert list(journal.steps()) == [step_number(k) for k in range(1, len(journal) + 1)]
+        record(journal, len(journal) + 1)
+
+
 def test_after_a_failed_write_nothing_more_is_written(tmp_path: Path) -> None:
     with Journal.open(tmp_path / "run.db", HEADER) as journal:
         record(journal, 1)
