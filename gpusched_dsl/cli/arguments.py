@@ -255,6 +255,26 @@ def _profile(parser: Parser) -> None:
                         help="summarise: where samples are parted in burst and idle (default: two-means)")
 
 
+def _trace(parser: Parser) -> None:
+    parser.add_argument("file", nargs="?", type=_place, metavar="FILE", help="a trace or table as it was published")
+    parser.add_argument("--as", dest="format", metavar="FORMAT", help="its format, such as philly, gavel, swf")
+    parser.add_argument("--formats", nargs="?", const="", metavar="FORMAT",
+                        help="list the formats and generators, or the columns and options of one")
+    parser.add_argument("--first", metavar="N", help="keep so many rows, in the order of submission")
+    parser.add_argument("--skip", metavar="N", help="pass over so many rows before")
+    parser.add_argument("--after", metavar="TIME", help="only jobs from this time of the trace on, such as 10[h]")
+    parser.add_argument("--before", metavar="TIME", help="only jobs before this time of the trace")
+    parser.add_argument("--status", metavar="WORDS", help="only jobs that ended so, such as 'COMPLETED|FAILED'")
+    parser.add_argument("--vc", metavar="NAMES", help="only jobs of these virtual clusters")
+    parser.add_argument("--most-gpus", metavar="N", help="only jobs that ask for at most so many GPUs")
+    parser.add_argument("--least-duration", metavar="TIME", help="only jobs that ran at least so long")
+    parser.add_argument("--clock", metavar="first|file", help="where times begin (default: at the first job kept)")
+    parser.add_argument("--option", action="append", default=[], metavar="NAME=VALUE",
+                        help="any other option of the format")
+    parser.add_argument("--csv", type=_place, metavar="OUT", help="write the table as CSV (`-`: to standard output)")
+    parser.add_argument("--parquet", type=_place, metavar="OUT", help="write the table as Parquet")
+
+
 def _new(parser: Parser) -> None:
     parser.add_argument("name", metavar="NAME", help="the project: a folder of this name is made")
 
@@ -269,6 +289,7 @@ COMMANDS: dict[str, tuple[str, Callable[[Parser], None]]] = {
     "fmt": ("format files", _fmt),
     "export": ("write the compiled problem for other tools, or a model as mathematics", _export),
     "profile": ("learn execution times from measured profiles, or sum up samples", _profile),
+    "trace": ("show what is in a trace of jobs or a table of prices, and write it in standard columns", _trace),
     "new": ("make a starter project", _new),
 }
 

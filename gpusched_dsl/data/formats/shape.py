@@ -43,8 +43,8 @@ class Table:
 
     The frame is typed (text, integers, floats; null is not given) and may lack columns that this file cannot give:
     those that are asked for are reported. `lines` holds the line of the file for each row. `dropped` rows could not be
-    used, which is told as are the `notes`; `filtered` ones are those that the options exclude. `facts` are what the file
-    says of itself, such as the name of the cluster.
+    used, which is told as are the `notes`; `filtered` ones are those that the options exclude. `facts` are what the
+    file says of itself, such as the name of the cluster.
     """
 
     frame: pl.DataFrame

@@ -1,0 +1,149 @@
+"""`gsdsl trace`: what is in a trace, its table in standard columns, and the formats there are."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gpusched_dsl.cli import exits
+from gpusched_dsl.cli.arguments import UsageError
+from gpusched_dsl.cli.output import Output
+from gpusched_dsl.data.files import Fault, Limits, Located, Unreadable
+from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, Diagnostics
+from gpusched_dsl.language.scenarios.formats import Use, described, names
+from gpusched_dsl.reporting.files import cannot_write, check_writable, replacing
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from gpusched_dsl.data.formats.shape import Format, Table
+
+STDOUT = "-"
+# Options of formats that have one of their own on the command line.
+OPTIONS = ("first", "skip", "after", "before", "status", "vc", "most_gpus", "least_duration", "clock")
+
+
+def run(options: argparse.Namespace, output: Output) -> int:
+    if options.formats is not None:
+        return _list(options.formats, output)
+    if options.file is None or options.format is None:
+        missing = "which file" if options.file is None else "which format"
+        raise UsageError("GSM6002", f"{missing}?", "`gsdsl trace FILE --as FORMAT`, or `gsdsl trace --formats`")
+    for path in (options.csv, options.parquet):
+        if path not in (None, STDOUT):
+            check_writable(Path(path))
+    if options.csv == STDOUT:
+        output.only_findings()
+    use = _use(options)
+    found, table = _read(options.file, use)
+    from gpusched_dsl.data.formats.telling import lines_of_table
+
+    for line in lines_of_table(found, table):
+        output.say(line)
+    if options.csv is not None:
+        _write(table.frame, options.csv, table.frame.write_csv().encode(), output)
+    if options.parquet is not None:
+        content = io.BytesIO()
+        table.frame.write_parquet(content)
+        _write(table.frame, options.parquet, content.getvalue(), output)
+    return exits.OK
+
+
+def _list(name: str, output: Output) -> int:
+    """All formats and generators in a line each, or one of them wholly."""
+    from gpusched_dsl.data.formats.registry import generator, reader
+    from gpusched_dsl.data.formats.telling import lines_of_format, lines_of_list
+
+    if name:
+        generated = name not in names(False) and name in names(True)
+        _refuse_unknown(name, generated)
+        for line in lines_of_format(generator(name) if generated else reader(name)):
+            output.say(line)
+        return exits.OK
+    for title, generated in (("formats of files: `data FILE as NAME`", False), ("generators: `generate NAME`", True)):
+        known = names(generated)
+        if known:
+            output.say(title)
+            for line in lines_of_list((generator if generated else reader)(each) for each in known):
+                output.say(line)
+            output.say()
+    output.say("`gsdsl trace --formats NAME` tells columns and options")
+    return exits.OK
+
+
+def _refuse_unknown(name: str, generated: bool) -> None:
+    try:
+        described(name, generated)
+    except KeyError:
+        from gpusched_dsl.language.diagnostics import did_you_mean
+
+        known = (*names(False), *names(True))
+        help = did_you_mean(name, known) or f"they are {', '.join(known)}"
+        raise DiagnosticError([Diagnostic("GSM1518", f"unknown format `{name}`", help=help)]) from None
+
+
+def _use(options: argparse.Namespace) -> Use:
+    """The format and its options, checked as those of a data statement are."""
+    from gpusched_dsl.language import tree
+    from gpusched_dsl.language.parsing.parser import parse
+    from gpusched_dsl.language.scenarios.given_formats import FormatChecker
+    from gpusched_dsl.language.source import Source
+
+    _refuse_unknown(options.format, False)
+    kinds = {option.name: option.type for option in described(options.format, False).options}
+    given = [(name, getattr(options, name)) for name in OPTIONS if getattr(options, name) is not None]
+    given += [_pair(text) for text in options.option]
+    written = ", ".join(f"{name} = {json.dumps(v) if kinds.get(name) is str else v}" for name, v in given)
+    text = f'data "FILE" as {options.format}{f" ({written})" if written else ""} {{ }}'
+    found = Diagnostics()
+    blocks = parse(Source("command line", f"scenario s {{\n  {text}\n}}\n"), found).blocks
+    found.raise_if_errors()
+    scenario = blocks[0]
+    assert isinstance(scenario, tree.Scenario)
+    statement = scenario.statements[0]
+    assert isinstance(statement, tree.Data)
+    use = FormatChecker(found).use(statement)
+    found.raise_if_errors()
+    assert use is not None
+    return use[0]
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip().isidentifier() or not value.strip():
+        raise UsageError("GSM6002", f"`{text}` sets no option", "write `--option name=value`")
+    return name.strip(), value.strip()
+
+
+def _read(file: str, use: Use) -> tuple[Format, Table]:
+    from gpusched_dsl.data.formats.registry import reader
+    from gpusched_dsl.data.formatted import read_formatted
+
+    path = Path(file)
+    try:
+        if not path.exists():
+            raise Unreadable(Fault("GSM2001", f"data file `{file}` does not exist"))
+        read = read_formatted(use, Located(path.resolve(), file), Limits())
+    except Unreadable as error:
+        raise DiagnosticError([_told(fault) for fault in error.faults]) from None
+    return reader(use.name), read.table
+
+
+def _told(fault: Fault) -> Diagnostic:
+    return Diagnostic(fault.code, fault.message, fault.cell, notes=fault.notes, help=fault.help)
+
+
+def _write(frame: pl.DataFrame, name: str, content: bytes, output: Output) -> None:
+    if name == STDOUT:
+        print(content.decode(), end="")
+        return
+    path = Path(name)
+    try:
+        with replacing(path) as beside:
+            beside.write_bytes(content)
+    except OSError as failure:
+        raise DiagnosticError([cannot_write(path, failure)]) from failure
+    output.say(f"wrote {name}: {frame.height} rows")
