@@ -78,7 +78,7 @@ def table_of(prices: Prices, settings: Mapping[str, Setting]) -> Table:
         (*dropped, *series.dropped),
         (Dropped("another series", others),) if others else (),
         (*prices.notes, *notes, *filled),
-        numbers,
+        lines=numbers,
     )
 
 

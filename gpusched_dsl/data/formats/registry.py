@@ -12,6 +12,7 @@ READERS = MappingProxyType[str, str](
     {
         "chronus": "deadlines",
         "chronus_values": "deadlines",
+        "cloud_prices": "cloud",
         "dayahead_countries": "prices",
         "elasticflow": "deadlines",
         "elasticflow_throughputs": "throughputs",

@@ -1,0 +1,45 @@
+"""Catalogues of GPU machines for rent, with the prices of many providers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gpusched_dsl.data.formats.shape import Column, Format, Option, Raw, Setting, Table
+
+
+def _read(raw: Raw | None, settings: Mapping[str, Setting]) -> Table:
+    from gpusched_dsl.data.formats.cloud_prices import read_catalogue
+
+    assert raw is not None
+    return read_catalogue(raw, settings)
+
+
+FORMATS: Mapping[str, Format] = {
+    "cloud_prices": Format(
+        "cloud_prices",
+        "machines with GPUs that can be rented, one offer a row",
+        (
+            Column("type", "name of the machine, made unique with cloud, number and model of its GPUs where it is not"),
+            Column("name", "name of the machine as the provider has it; may be empty"),
+            Column("cloud", "provider"),
+            Column("gpu", "model of GPU: `V100 (16 GB)`"),
+            Column("arch", "architecture of the GPU"),
+            Column("gpus", "GPUs of the machine"),
+            Column("price", "rent of the machine by the offer that is asked for", "$/h"),
+            Column("on_demand", "rent on demand", "$/h"),
+            Column("spot", "rent of a machine that may be taken back; may be empty", "$/h"),
+            Column("price_per_gpu", "`price` shared out among the GPUs", "$/h"),
+            Column("memory", "memory of all GPUs", "GB"),
+            Column("gpu_memory", "memory of one GPU", "GB"),
+            Column("cpus", "virtual CPUs, the least where a range is stated"),
+            Column("ram", "main memory, the least where a range is stated", "GB"),
+        ),
+        _read,
+        (
+            Option("cloud", "provider", "", shown="all"),
+            Option("gpu", "model of GPU, with its memory or without: `V100`", "", shown="all"),
+            Option("offer", "whose prices are taken", "on_demand", choices=("on_demand", "spot")),
+        ),
+        "github.com/the-full-stack/website, docs/cloud-gpus (MIT)",
+    )
+}
