@@ -52,8 +52,8 @@ class Table:
     dropped: tuple[Dropped, ...] = ()
     filtered: tuple[Dropped, ...] = ()
     notes: tuple[str, ...] = ()
-    facts: tuple[str, ...] = ()
     lines: NDArray[np.int64] | None = None
+    facts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
