@@ -18,6 +18,7 @@ from gpusched_dsl.online.base import Base
 from gpusched_dsl.online.driver import Driver, Options, StepJournal
 from gpusched_dsl.online.loop import EventLoop
 from gpusched_dsl.online.planner import Planner
+from gpusched_dsl.online.slots import SlotLoop
 from gpusched_dsl.planners import PolicyPlanner, SolverPlanner
 
 
@@ -84,8 +85,8 @@ def open_run(
     )
 
 
-def _loop_of(online: CheckedOnline) -> type[EventLoop]:
-    return EventLoop
+def _loop_of(online: CheckedOnline) -> type[EventLoop | SlotLoop]:
+    return EventLoop if online.window is None else SlotLoop
 
 
 def planner_named(

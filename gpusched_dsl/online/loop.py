@@ -78,7 +78,7 @@ class EventLoop(Driver):
             happened.append("arrival")
         self.events += len(ended) + len(came)
         why = [event for event in happened if not self.any_trigger or self.online.replans_on(event)]
-        if world.now >= self.last_plan + self.period - world.tolerance():
+        if self.steps and world.now >= self.last_plan + self.period - world.tolerance():
             why.append("period")
             self.events += not happened
         if (world.request <= world.now + world.tolerance()).any():
