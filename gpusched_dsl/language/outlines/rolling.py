@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
 from gpusched_dsl.language import tree
@@ -467,9 +467,11 @@ class _OnlineChecker:
             variables.append(IndexVar(name.text, slot.type, name.span))
             scope = bind(scope, variables[-1], slot)
         because = None
-        if isinstance(target.type, Numeric):
-            because = because_declared(target.name, target.span, target.type.unit)
-        value = self.checker.value(statement.value, target.type, scope, because=because)
+        kind = target.type
+        if isinstance(kind, Numeric):
+            because = because_declared(target.name, target.span, kind.unit)
+            kind = replace(kind, integer=False)  # states that a solver leaves whole are rounded when they are carried
+        value = self.checker.value(statement.value, kind, scope, because=because)
         return None if value is None else CheckedCarry(target.name, statement.span, tuple(variables), value)
 
 
