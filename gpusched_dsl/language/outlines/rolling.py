@@ -140,11 +140,8 @@ class _OnlineChecker:
         self.span_unit = UNITS["h"] if window is not None else self.unit
         worlds = {s.verb: s for s in _of(tree.World, statements)}
         self._see(jobs, DIMENSIONLESS, slots, brought)
-        arrival = None if arrive is None else self._arrival(arrive, jobs)
         self.job_scope = EMPTY
-        if arrive is not None and arrival is not None:
-            indexing = tree.Indexing(span=arrive.index.span, indices=(arrive.index,))
-            _, self.job_scope = self.checker.indexing(indexing)
+        arrival = None if arrive is None else self._arrival(arrive, jobs)
         work = self._work(worlds.get("work"))
         self.work_unit = unit_in(work) if work is not None else DIMENSIONLESS
         self._see(jobs, self.work_unit, slots, brought)
@@ -258,6 +255,7 @@ class _OnlineChecker:
     def _arrival(self, statement: tree.Arrive, jobs: NamedSet | None) -> CheckedArrival | None:
         indexing = tree.Indexing(span=statement.index.span, indices=(statement.index,))
         core, scope = self.checker.indexing(indexing)
+        self.job_scope = scope
         at = self.checker.number(statement.at, scope, unit=self.unit)
         if core is None or jobs is None or at is None or not self.checker.data_only(at, "the time of an arrival"):
             return None
