@@ -127,6 +127,8 @@ def build_instance(
     builder = _Builder(scenario, reader, limits or Limits(), dict(replaced or {}), diagnostics, kept, ready)
     with np.errstate(all="ignore"):  # what is not finite is reported with its place
         builder.run()
+    if diagnostics.has_errors:
+        diagnostics.extend(reader.notes)  # a key may be unknown because its row was left out
     diagnostics.raise_if_errors()
     return Instance(scenario, builder.plain_store(), reader, made_of, frozenset(kept.names))
 
