@@ -25,6 +25,8 @@ def queue_order(keys: Floats) -> Ints:
     """The rows of `keys` (J, C), smallest first, ties by the next key, then as they stand. Raises NoOneOrder."""
     rows = len(keys)
     label = np.zeros(rows, dtype=np.int64)
+    if not rows:
+        return label
     for column in range(keys.shape[1]):
         values = np.where(np.isnan(keys[:, column]), np.inf, keys[:, column])
         order = np.lexsort((values, label))
