@@ -80,7 +80,8 @@ class Driver:
         self.slot_length = self._slot_length(roles.get("lasts"))
         truth = truth_of(online, base, self.options.seed, self.slot_length)
         places, kinds = self._count(self.places_root), self._count(self.kinds_root)
-        self.world = World(truth, places, kinds, len(self.placement.indices))
+        indices = len(self.placement.indices) - (online.window is not None)
+        self.world = World(truth, places, kinds, indices)
         drawn = () if self.external else online.outages
         self.outages = [Outages(o, online, base, self.options.seed) for o in drawn]
         self.down: dict[str, Codes] = {}  # of each root set, the elements that are down

@@ -26,15 +26,15 @@ class Entries:
     """E jobs that run, in codes of the whole run. Times and rates are by the unit of the clock.
 
     `place` is the node, or the type of node where nodes are counted; `kind` the type of the node (the place itself
-    where types are not named). `way` are all index codes of the placement's family, one row each. `slot` is -1 where
-    decisions have none.
+    where types are not named). `way` are the index codes of the placement's family but for the slot, one row each.
+    `slot` is -1 where decisions have none.
     """
 
     job: Ints
     place: Ints
     kind: Ints
     slot: Ints
-    way: Ints  # (E, indices)
+    way: Ints  # (E, indices but for the slot)
     lasts: Floats  # planned time from now to the end (of a slot: its length)
     speed: Floats  # planned work by time; NaN where the block does not state it
     uses: Floats
@@ -85,7 +85,7 @@ class Reader(Roles):
             place=place,
             kind=place if kind is None else kind,
             slot=none if slot is None else outer[slot],
-            way=np.stack(outer, axis=1) if outer else np.zeros((frame.size, 0), dtype=np.int64),
+            way=np.stack([c for at, c in enumerate(outer) if at != slot], axis=1),
             lasts=lasts,
             speed=self._speed(frame, lasts),
             uses=self._numbers(uses[0].value, frame) if uses else np.ones(frame.size),

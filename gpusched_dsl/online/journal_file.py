@@ -97,7 +97,7 @@ def exists(path: Path) -> bool:
 
 
 def recognise(path: Path) -> None:
-    """Refuse what is no journal of this format by the file's first bytes (GSM5101, GSM5102, GSM5103)."""
+    """Refuse what is no journal of this format by the file's first bytes (GSM5101 to GSM5103, GSM5105)."""
     try:
         with path.open("rb") as file:
             start = file.read(100)
@@ -112,6 +112,8 @@ def recognise(path: Path) -> None:
         raise no_journal(path, "it is an SQLite file of something else")
     if version != FORMAT:
         raise other_format(path, version)
+    if start[18:20] not in (b"\1\1", b"\2\2"):  # SQLite would take it as one that may not be written
+        raise damaged(path, "the beginning of the file is wrong")
 
 
 # --- connect ---------------------------------------------------------------------------------------------------------

@@ -142,9 +142,10 @@ class World:
 
     def _accrue(self, passed: float) -> None:
         jobs = self.running
-        self.ledger.add(EXECUTION, passed * float(self.place_rate.sum()))
-        self.ledger.share_jobs(EXECUTION, jobs, passed * self.rate)
-        self.ledger.share_places(EXECUTION, self.used_places, passed * self.place_rate)
+        if self.place_rate.any():
+            self.ledger.add(EXECUTION, passed * float(self.place_rate.sum()))
+            self.ledger.share_jobs(EXECUTION, jobs, passed * self.rate)
+            self.ledger.share_places(EXECUTION, self.used_places, passed * self.place_rate)
         np.add.at(self.gpu_time, self.kind[jobs], passed * self.uses[jobs])
         np.add.at(self.place_time, self.place_kind[self.used_places], passed)
 
@@ -169,7 +170,8 @@ class World:
         self.status[jobs] = DONE
         self.end[jobs] = self.now
         late = np.where(np.isfinite(self.due[jobs]), np.maximum(self.now - self.due[jobs], 0.0), 0.0)
-        self.ledger.add_jobs(TARDINESS, jobs, self.weight[jobs] * late)
+        if self.weight[jobs].any():
+            self.ledger.add_jobs(TARDINESS, jobs, self.weight[jobs] * late)
         self._drop(jobs)
 
     def withdraw(self, jobs: Ints) -> None:
