@@ -133,6 +133,7 @@ CODES: dict[str, str] = {
     "GSM1631": "draw that does not fit",
     "GSM1632": "line of a policy that does not go with queues",
     "GSM1640": "line of a policy that does not go with slots",
+    "GSM1641": "value that a policy cannot remember",
     "GSM1636": "profile or admission that is not complete",
     "GSM1637": "part of a profile or an admission that does not fit",
     # 20xx data files and tables
@@ -157,6 +158,7 @@ CODES: dict[str, str] = {
     "GSM2030": "time that cannot be read",
     "GSM2031": "prices that do not cover the slots",
     "GSM2032": "series that the data file does not have",
+    "GSM2033": "instance that cannot be drawn",
     # 21xx values and keys
     "GSM2101": "missing value",
     "GSM2102": "value given more than once",

@@ -40,7 +40,30 @@ READERS = MappingProxyType[str, str](
         "tiresias_nodes": "training",
     }
 )
-GENERATORS = MappingProxyType[str, str]({})
+GENERATORS = MappingProxyType[str, str](
+    {
+        "capacity_jobs": "generators.capacity",
+        "capacity_nodes": "generators.capacity",
+        "capacity_times": "generators.capacity",
+        "capacity_types": "generators.capacity",
+        "price_aware_jobs": "generators.price_aware",
+        "price_aware_load": "generators.price_aware",
+        "price_aware_nodes": "generators.price_aware",
+        "price_aware_prices": "generators.price_aware",
+        "price_aware_services": "generators.price_aware",
+        "price_aware_serving": "generators.price_aware",
+        "price_aware_training": "generators.price_aware",
+        "price_aware_types": "generators.price_aware",
+        "sharing_epochs": "generators.sharing",
+        "sharing_gpus": "generators.sharing",
+        "sharing_jobs": "generators.sharing",
+        "sharing_law": "generators.sharing",
+        "sharing_nodes": "generators.sharing",
+        "sharing_rates": "generators.sharing",
+        "sharing_shares": "generators.sharing",
+        "sharing_times": "generators.sharing",
+    }
+)
 
 
 def reader(name: str) -> Format:

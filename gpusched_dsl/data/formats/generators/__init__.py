@@ -1,0 +1,1 @@
+"""Generators of instances: each draws one table; tables of one instance agree where they share seed and options."""

@@ -1,0 +1,99 @@
+"""Generators of capacity planning: catalogues of VM types, jobs with due times, execution times after Amdahl's law."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from gpusched_dsl.data.formats.shape import Column, Format, Option, Raw, Setting, Table
+
+_CATALOGUE = Option(
+    "catalogue",
+    "VM types: the nine of the papers, or the six of them that Azure has",
+    "full9",
+    choices=("full9", "azure6"),
+)
+_INSTANCE = (
+    Option("seed", "of the random numbers", 1, least=0),
+    Option("jobs", "number of jobs", 40, least=1),
+    Option("nodes", "number of nodes, which is part of the seed", 0, least=0, shown="a tenth of the jobs"),
+    Option("interarrival", "mean time between arrivals", 30.0, unit="s", least=0),
+    _CATALOGUE,
+)
+_SOURCE = (
+    "rules of Jahani et al., Optimizing on-demand GPUs in the Cloud for Deep Learning Applications Training, 2019, for "
+    "prices, due times and weights; execution times are synthetic"
+)
+
+
+def _read(draw: str) -> Callable[[Raw | None, Mapping[str, Setting]], Table]:
+    def read(raw: Raw | None, settings: Mapping[str, Setting]) -> Table:
+        from gpusched_dsl.data.formats.generators import capacity_tables
+
+        found: Table = getattr(capacity_tables, draw)(settings)
+        return found
+
+    return read
+
+
+FORMATS: Mapping[str, Format] = {
+    "capacity_types": Format(
+        "capacity_types",
+        "the VM types of a catalogue",
+        (
+            Column("type", "VM type"),
+            Column("family", "model of its GPUs"),
+            Column("gpus", "GPUs of a VM"),
+            Column("price", "rent of a VM", "$/h"),
+        ),
+        _read("types"),
+        (_CATALOGUE,),
+        _SOURCE,
+    ),
+    "capacity_nodes": Format(
+        "capacity_nodes",
+        "nodes that may be rented, numbered",
+        (Column("node", "node: `n1`, `n2`, ..."),),
+        _read("nodes"),
+        (Option("nodes", "number of nodes", 4, least=1),),
+        _SOURCE,
+    ),
+    "capacity_jobs": Format(
+        "capacity_jobs",
+        "jobs of four applications, with arrivals, due times and weights",
+        (
+            Column("job", "job: `J1`, `J2`, ... in the order of arrival"),
+            Column("application", "AlexNet, ResNet50, VGG19 or DeepSpeech, equally likely"),
+            Column("framework", "PyTorch or TensorFlow, equally likely"),
+            Column(
+                "work",
+                "time on one K80: log-uniform between the bounds of the application, 1.1 times by TensorFlow",
+                "h",
+            ),
+            Column("submitted", "arrival: 0 for the first job, then exponential gaps", "h"),
+            Column(
+                "deadline", "time from arrival to due time, uniform from the shortest to twice the longest time", "h"
+            ),
+            Column("due", "arrival and deadline together", "h"),
+            Column("weight", "price of an hour of tardiness, uniform from 0.36 to 1.08", "$/h"),
+            Column(
+                "postponed_weight", "price of an hour of tardiness that postponing may bring: 100 times that", "$/h"
+            ),
+        ),
+        _read("jobs"),
+        _INSTANCE,
+        _SOURCE,
+    ),
+    "capacity_times": Format(
+        "capacity_times",
+        "execution times of the jobs of capacity_jobs with the same options, on every VM type and number of GPUs",
+        (
+            Column("job", "job"),
+            Column("type", "VM type"),
+            Column("gpus", "GPUs of the VM that the job uses"),
+            Column("time", "execution time", "h"),
+        ),
+        _read("times"),
+        _INSTANCE,
+        _SOURCE,
+    ),
+}

@@ -1,0 +1,138 @@
+"""Generators of GPU sharing: nodes of three models of GPU, jobs that arrive by a rate, and when their training ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from gpusched_dsl.data.formats.shape import Column, Format, Option, Raw, Setting, Table
+
+_OPTIONS = (
+    Option("seed", "of the random numbers", 1, least=0),
+    Option("nodes", "number of nodes", 10, least=1),
+    Option("jobs", "number of jobs", 0, least=0, shown="ten a node"),
+    Option("gpus", "GPUs of a node; 0: 4 or 8, equally likely", 8, least=0),
+    Option(
+        "mix",
+        "models of GPU of the nodes: in turn, or each equally likely",
+        "in_turn",
+        choices=("in_turn", "random", "K80", "M60", "A100"),
+    ),
+    Option(
+        "arrivals",
+        "exponential: gaps of mean 50000 s over the number of nodes; high: a Poisson process that would keep the share "
+        "`load` of the GPUs busy; low: a quarter of its rate",
+        "exponential",
+        choices=("exponential", "high", "low"),
+    ),
+    Option("load", "share of the GPUs that high arrivals would keep busy", 0.4, least=0.001),
+    Option(
+        "rate_basis",
+        "what a job takes of a GPU, for high and low arrivals: on one GPU of its best model, or of its fastest way",
+        "gpu_time",
+        choices=("gpu_time", "fastest"),
+    ),
+    Option("due_extra", "share by which the latest due times are later", 0.0, least=0),
+    Option("overhead", "factor on the overhead of further GPUs; 0.5 is mild", 1.0, least=0),
+    Option("outcomes", "equally likely lengths drawn for each job", 10, least=1),
+)
+_SOURCE = (
+    "Filippini, Anselmi, Ardagna, Gaujal, A Stochastic Approach for Scheduling AI Training Jobs in GPU-based Systems, "
+    "2024, for rates, memory, parts of GPUs, arrivals, due times and weights; times and lengths are synthetic"
+)
+
+
+def _read(draw: str) -> Callable[[Raw | None, Mapping[str, Setting]], Table]:
+    def read(raw: Raw | None, settings: Mapping[str, Setting]) -> Table:
+        from gpusched_dsl.data.formats.generators import sharing_tables
+
+        found: Table = getattr(sharing_tables, draw)(settings)
+        return found
+
+    return read
+
+
+def _format(name: str, doc: str, draw: str, *columns: Column) -> Format:
+    return Format(name, doc, columns, _read(draw), _OPTIONS, _SOURCE)
+
+
+_JOB, _GPU = Column("job", "job"), Column("gpu", "model of GPU")
+
+FORMATS: Mapping[str, Format] = {
+    each.name: each
+    for each in (
+        _format(
+            "sharing_gpus",
+            "the models of GPU",
+            "gpus",
+            _GPU,
+            Column("memory", "memory of one GPU", "GB"),
+            Column("gpus", "most GPUs of a node"),
+        ),
+        _format(
+            "sharing_rates",
+            "what a node costs while some of its GPUs are in use",
+            "rates",
+            _GPU,
+            Column("gpus", "GPUs in use"),
+            Column("rate", "cost of the node", "$/h"),
+        ),
+        _format(
+            "sharing_nodes",
+            "the nodes",
+            "nodes",
+            Column("node", "node: `n1`, `n2`, ..."),
+            _GPU,
+            Column("gpus", "GPUs of the node"),
+        ),
+        _format(
+            "sharing_shares",
+            "the parts of a GPU that a job may have",
+            "shares",
+            _GPU,
+            Column("twentieths", "of one GPU"),
+            Column("slowdown", "of a job on this part of one GPU, against the whole"),
+        ),
+        _format(
+            "sharing_jobs",
+            "the jobs: what they train, when they come and when they are due",
+            "jobs",
+            Column("job", "job: `J1`, `J2`, ... in the order of arrival"),
+            Column("network", "AlexNet, ResNet, VGG16 or MobileNetV2, equally likely"),
+            Column("batch", "batch size: 16, 32 or 64, equally likely"),
+            Column("memory", "memory needed on each GPU, by network and batch size", "GB"),
+            Column("submitted", "arrival", "h"),
+            Column("deadline", "time from arrival to due time", "h"),
+            Column("due", "arrival and deadline together", "h"),
+            Column("weight", "price of a second of tardiness, uniform from 0.0254 to 0.0444", "$/s"),
+            Column("max_epochs", "epochs at the most: 100", "epoch"),
+            Column("epochs", "epochs after which training truly ends", "epoch"),
+        ),
+        _format(
+            "sharing_times",
+            "execution times of all 100 epochs",
+            "times",
+            _JOB,
+            _GPU,
+            Column("gpus", "GPUs that the job uses"),
+            Column("time", "execution time of all epochs", "h"),
+            Column("speed", "epochs in an hour", "epoch/h"),
+        ),
+        _format(
+            "sharing_epochs",
+            "equally likely lengths of each job, independent of its true one",
+            "epochs",
+            Column("outcome", "number of the outcome, from 1"),
+            _JOB,
+            Column("epochs", "epochs after which training ends", "epoch"),
+            Column("probability", "of the outcome"),
+        ),
+        _format(
+            "sharing_law",
+            "the law of lengths of each network",
+            "law",
+            Column("network", "network"),
+            Column("epochs", "epochs after which training ends: 11 to 100", "epoch"),
+            Column("probability", "that it ends there"),
+        ),
+    )
+}
