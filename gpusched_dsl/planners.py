@@ -18,6 +18,7 @@ from gpusched_dsl.folding import Entries, solve_built
 from gpusched_dsl.ir.answer import Status
 from gpusched_dsl.ir.domains import decode_column
 from gpusched_dsl.language.checked_policy import CheckedPolicy, at
+from gpusched_dsl.online.naming import renamed
 from gpusched_dsl.online.planner import Plan, Question
 from gpusched_dsl.policies.deciding import decide
 
@@ -47,7 +48,13 @@ class PolicyPlanner:
             question.running if self.policy.keep else None,
             None if until is None else lambda: time.perf_counter() > until,
         )
-        return Plan(decision.values, self.name, seconds=time.perf_counter() - began)
+        return Plan(
+            decision.values,
+            self.name,
+            seconds=time.perf_counter() - began,
+            again=decision.again,
+            remembered=decision.remembered,
+        )
 
 
 @dataclass(eq=False)
@@ -80,11 +87,14 @@ class SolverPlanner:
         self._solved = solved
         if solved.point is None:
             return None
-        values = {}
+        found = {}
         for family in solved.problem.variables:
             point = solved.point[family.first : family.stop]
             used = np.flatnonzero(point)
-            values[family.name] = Given(tuple(c[used] for c in family.domain.columns()), point[used])
+            found[family.name] = Given(tuple(c[used] for c in family.domain.columns()), point[used])
+        values: Mapping[str, Given] = found
+        if question.running is not None:
+            values = renamed(question.instance.scenario.model, question.instance.store, found, question.running)
         return Plan(
             values,
             self.name,
