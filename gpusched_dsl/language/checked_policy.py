@@ -72,6 +72,34 @@ class CheckedDraw:
 
 
 @dataclass(frozen=True, slots=True)
+class CheckedMemory:
+    """`remember target = value;`: `target` is a parameter of jobs, which has this value in the policy's next plan.
+
+    `value` is in the declared unit of the target, of the way that the rules chose for a job before `finish` changed it.
+    It sees the job by the name that `order` has for it, the indices of the placement, and `node_types`: names that
+    `choose` and `otherwise` have for the type of node.
+    """
+
+    target: str
+    span: Span
+    value: Core
+    node_types: tuple[IndexVar, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedAgain:
+    """`again after time where condition;`: in how long, in the unit of `now`, a job that runs wants a new plan.
+
+    It sees what `CheckedMemory` sees, of the way in which the job is placed in the end.
+    """
+
+    span: Span
+    after: Core
+    condition: Core | None = None
+    node_types: tuple[IndexVar, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class PolicyLine:
     """Where a line of a policy is written: its text, and the name of the policy that has it, be it an inherited one."""
 
@@ -109,6 +137,8 @@ class CheckedPolicy:
     moves: tuple[CheckedRule, ...] = ()
     split: Core | None = None  # how many controllers share jobs and nodes, dealt round robin
     slots: CheckedSlots | None = None  # where decisions have a slot
+    memories: tuple[CheckedMemory, ...] = ()
+    again: CheckedAgain | None = None
     lines: Mapping[str, PolicyLine] = field(default_factory=dict)
 
 

@@ -19,6 +19,8 @@ from gpusched_dsl.online.ledger import Ledger
 from gpusched_dsl.online.world import World
 from gpusched_dsl.policies.workload import Floats, Ints
 
+SMALL = 1e-6  # of a GPU
+
 
 def rates(online: CheckedOnline, world: World, reader: Reader, columns: Sequence[Codes], jobs: Ints) -> None:
     """Set the rates of the world from the plan's entries of the jobs that run.
@@ -41,19 +43,32 @@ def rates(online: CheckedOnline, world: World, reader: Reader, columns: Sequence
     share = world.uses[running]
     total = np.bincount(at, weights=share, minlength=len(used))
     if reader.rated and online.charged == "":
-        parts = np.where(share < 1.0, share, 0.0)
-        gpus = np.bincount(at, weights=share - parts, minlength=len(used))
-        gpus += np.ceil(np.bincount(at, weights=parts, minlength=len(used)) - 1e-9)
+        gpus = gpus_in_use(at, share, len(used))
         rows = np.searchsorted(jobs, running)
         one = np.full(len(used), -1, dtype=np.int64)
         one[at] = rows
-        of_places = reader.node_rates(columns, one, gpus.astype(np.int64)) if len(used) else np.zeros(0)
+        of_places = reader.node_rates(columns, one, gpus) if len(used) else np.zeros(0)
     else:
         of_places = np.zeros(len(used))
         of_places[at] = world.node_price[running]
     with np.errstate(divide="ignore", invalid="ignore"):
         of_jobs = of_places[at] * np.where(total[at] > 0, share / total[at], 0.0)
     world.set_rates(of_jobs, of_places)
+
+
+def gpus_in_use(at: Ints, share: Floats, places: int) -> Ints:
+    """GPUs of each place in use, where entry e is at place `at[e]` and has `share[e]` GPUs, or a part of one.
+
+    Parts are packed as well as can be: as many GPUs as they add up to, or as those of one size alone need. That is
+    exact where parts divide one another and the whole, or are 2 and 3 twentieths.
+    """
+    whole = share > 1.0 - SMALL
+    gpus = np.bincount(at, weights=np.where(whole, share, 0.0), minlength=places)
+    shared = np.ceil(np.bincount(at, weights=np.where(whole, 0.0, share), minlength=places) - SMALL)
+    for size in np.unique(np.round(share[~whole], 9)).tolist():
+        alike = np.bincount(at[np.abs(share - size) <= SMALL], minlength=places)
+        shared = np.maximum(shared, np.ceil(alike / np.floor(1.0 / size + SMALL)))
+    return np.rint(gpus + shared).astype(np.int64)
 
 
 def plan_store(

@@ -80,6 +80,7 @@ def _group(work: Workload, instructions: Instructions, start: Schedule, jobs: In
         opened=start.opened[nodes],
         left=start.left[nodes],
         spare=start.spare[nodes],
+        chosen=_translated(start.chosen[jobs], way_number),
     )
     return Group(part, lines, own, jobs, nodes, ways)
 
@@ -91,6 +92,7 @@ def merged(work: Workload, groups: Sequence[Group], plans: Sequence[Schedule]) -
         whole.node[group.jobs] = _translated(plan.node, group.nodes)
         whole.way[group.jobs] = _translated(plan.way, group.ways)
         whole.gpu[group.jobs] = plan.gpu
+        whole.chosen[group.jobs] = _translated(plan.chosen, group.ways)
         for name in ("kind", "used", "jobs", "opened", "left", "spare"):
             getattr(whole, name)[group.nodes] = getattr(plan, name)
     owner = np.empty(len(work.node_kind), np.int64)

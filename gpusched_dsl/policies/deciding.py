@@ -20,12 +20,13 @@ from gpusched_dsl.policies.improving import UNLIMITED
 from gpusched_dsl.policies.instructions import binds_nodes, instructions_of
 from gpusched_dsl.policies.kernels.pinning import pin
 from gpusched_dsl.policies.kernels.pricing import PRICES
+from gpusched_dsl.policies.memory import remembered, wanted_again
 from gpusched_dsl.policies.queues.running import appends, run_queues
 from gpusched_dsl.policies.reading import cluster_of
 from gpusched_dsl.policies.slotted.run import has_slots, run_slotted
 from gpusched_dsl.policies.stages import with_stages
 from gpusched_dsl.policies.staying import stay
-from gpusched_dsl.policies.workload import Schedule, empty_schedule
+from gpusched_dsl.policies.workload import NONE, Schedule, empty_schedule
 
 Stop = Callable[[], bool]
 Tell = Callable[[int, float], None]  # passes done, best price
@@ -38,7 +39,8 @@ class Decision:
     """The plan of a policy as values of variables, and how it came about.
 
     `price` is what the engine took the plan to cost, NaN where it does not price; the model prices it again.
-    `statistics` are counts and seconds, such as `iterations` and `compile_seconds`.
+    `statistics` are counts and seconds, such as `iterations` and `compile_seconds`. For the next plan: `again`, in how
+    long jobs want one (codes of jobs, the unit of `now`), and `remembered` values of parameters of jobs.
     """
 
     values: Mapping[str, Given]
@@ -46,6 +48,8 @@ class Decision:
     price: float = float("nan")
     statistics: Mapping[str, float] = field(default_factory=dict)
     stopped: bool = False
+    again: Given | None = None
+    remembered: Mapping[str, Given] = field(default_factory=dict)
 
 
 def decide(
@@ -89,6 +93,8 @@ def decide(
         outcome.price,
         {"iterations": float(outcome.iterations), "compile_seconds": outcome.compile_seconds},
         outcome.stopped,
+        wanted_again(policy, cluster, outcome.schedule, store, limits),
+        remembered(policy, cluster, outcome.schedule, instructions, store, limits),
     )
 
 
@@ -117,4 +123,5 @@ def schedule_from(cluster: Cluster, plan: Mapping[str, Given]) -> Schedule:
     if given is not None:
         chosen = given.values > CHOSEN
         pin(cluster.work, schedule, *cluster.running([c[chosen] for c in given.codes]))
+        schedule.chosen[:] = NONE  # the rules did not choose it anew
     return schedule

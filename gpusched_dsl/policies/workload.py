@@ -71,6 +71,7 @@ class Schedule(NamedTuple):
     opened: Ints  # (N,) place in the order of opening, NONE: no job has been put on it
     left: Floats  # (N, R) further capacities left
     spare: Ints  # (N, G)
+    chosen: Ints  # (J,) the way in which the rules placed a job, before finishing; NONE: they did not
 
 
 class Instructions(NamedTuple):
@@ -111,4 +112,5 @@ def empty_schedule(work: Workload) -> Schedule:
         opened=np.full(nodes, NONE),
         left=left.astype(np.float64),
         spare=np.full((nodes, gpus), NONE),
+        chosen=np.full(jobs, NONE),
     )

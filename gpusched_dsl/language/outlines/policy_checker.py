@@ -16,6 +16,8 @@ from gpusched_dsl.language.checking.dependencies import order
 from gpusched_dsl.language.diagnostics import Diagnostics, Label, did_you_mean
 from gpusched_dsl.language.outlines.policy_draws import check_draw
 from gpusched_dsl.language.outlines.policy_lines import Lines
+from gpusched_dsl.language.outlines.policy_memory import VERBS as LAST
+from gpusched_dsl.language.outlines.policy_memory import MemoryLines
 from gpusched_dsl.language.outlines.policy_names import decisions_of, extra_name, fits_order, fits_ways
 from gpusched_dsl.language.outlines.policy_queues import check_queues
 from gpusched_dsl.language.outlines.policy_rules import NamedRules
@@ -63,9 +65,12 @@ class PolicyChecker:
             "reserve": self._slots,
             "serve": self._slots,
             "fix": self._slots,
+            "remember": self._remember,
+            "again": self._again,
         }
         self.lines = Lines()
         self.slots = None if self.decisions is None else SlotLines(self.checker, model, self.decisions)
+        self.memory = None if self.decisions is None else MemoryLines(self.checker, model, self.decisions)
 
     def run(self, policy: tree.Policy, lines: Lines) -> CheckedPolicy | None:
         """The checked policy; None, or something unfit for use, where errors were reported."""
@@ -76,7 +81,7 @@ class PolicyChecker:
             check_queues(self.decisions, lines.rules, self.diagnostics)
             check_slot_lines(self.decisions, lines.rules, self.diagnostics)
         self.lines = lines
-        for rule in sorted(lines.rules.values(), key=lambda r: r.verb != "order"):
+        for rule in sorted(lines.rules.values(), key=lambda r: (r.verb != "order", r.verb in LAST)):
             self.verbs[rule.verb](rule)
         if "order" not in self.found:
             return None
@@ -239,6 +244,20 @@ class PolicyChecker:
             self.slots.fix(rule, self.lines.rules)
         else:
             self.slots.load(rule)
+
+    # --- remember, again ---------------------------------------------------------------------------------------------
+
+    def _remember(self, rule: tree.PolicyRule) -> None:
+        found = None if self.memory is None else self.memory.remember(rule, self.queue, self._rankings())
+        if found is not None:
+            self.found["memories"] = (*self.found.get("memories", ()), found)
+
+    def _again(self, rule: tree.PolicyRule) -> None:
+        if self.memory is not None:
+            self.found["again"] = self.memory.again(rule, self.queue, self._rankings())
+
+    def _rankings(self) -> list[CheckedRanking]:
+        return [self.found[verb] for verb in ("choose", "otherwise") if verb in self.found]
 
     # --- randomise, repeat, split ------------------------------------------------------------------------------------
 

@@ -6,10 +6,11 @@ from gpusched_dsl.language.checked import CheckedLet, CheckedModel, Constant, In
 from gpusched_dsl.language.checked_policy import NOW, REMAINING
 from gpusched_dsl.language.checking import EMPTY, Binding, Scope
 from gpusched_dsl.language.checking.conversion import unit_in
+from gpusched_dsl.language.checking.indexings import IGNORED
 from gpusched_dsl.language.checking.symbols import Slot, slots_of
 from gpusched_dsl.language.outlines.policy_names import Decisions, slot_of
 from gpusched_dsl.language.source import Span
-from gpusched_dsl.language.units import UNITS
+from gpusched_dsl.language.units import UNITS, Unit
 
 
 def one_job(model: CheckedModel, decisions: Decisions | None) -> Scope:
@@ -34,15 +35,28 @@ def with_slot(model: CheckedModel, decisions: Decisions | None, scope: Scope) ->
     return _bind(scope, slot, _slot(model, decisions, slot))
 
 
+def bound_placement(model: CheckedModel, decisions: Decisions, queue: Scope) -> Scope:
+    """The job and all other indices of the placement, by their names."""
+    scope = queue
+    for index in decisions.placement.indices:
+        if index.name not in (IGNORED, decisions.job.name):
+            scope = _bind(scope, index, _slot(model, decisions, index))
+    return scope
+
+
+def clock_unit(model: CheckedModel) -> Unit:
+    """The unit of `now`: that in which the placement says how long a job lasts or when it is due."""
+    items = () if model.placement is None else model.placement.items
+    times = [i.value for i in items if i.role in ("lasts", "due")]
+    return unit_in(times[0]) if times else UNITS["h"]
+
+
 def clock(model: CheckedModel, decisions: Decisions | None, span: Span) -> dict[str, CheckedLet]:
     """`now` and `remaining[j]` as `let`s, outside of the online loop; see `checked_policy.py`.
 
     `now` is in the unit in which the placement says how long a job lasts or when it is due.
     """
-    placement = model.placement
-    times = [i.value for i in placement.items if i.role in ("lasts", "due")] if placement is not None else []
-    unit = unit_in(times[0]) if times else UNITS["h"]
-    now = Constant(span=span, type=Numeric(False, unit), value=0.0)
+    now = Constant(span=span, type=Numeric(False, clock_unit(model)), value=0.0)
     lets = {NOW: CheckedLet(NOW, span, now.type, IndexingCore(), now, "the time of the decision")}
     slot = None if decisions is None else _slot(model, decisions, decisions.job)
     if slot is not None and len(slot.domain.types) == 1:

@@ -69,6 +69,13 @@ def steps_of(policy: CheckedPolicy) -> Iterator[Step]:
     for rule in policy.keep:
         if rule.name in _AT_THE_END:
             yield _sentence("keep", rule), [], "keep"
+    for memory in policy.memories:
+        value = f"`{text_of(memory.value.span.text)}`"
+        step = f"Remember {value} of the way chosen for a job as `{memory.target}` of the next plan"
+        yield step, [], f"remember {memory.target}"
+    if policy.again is not None:
+        which = "" if policy.again.condition is None else f" where `{text_of(policy.again.condition.span.text)}`"
+        yield f"Plan again `{text_of(policy.again.after.span.text)}` from now, for each job{which}", [], "again"
 
 
 def _slots_taken(policy: CheckedPolicy) -> Iterator[Step]:

@@ -24,7 +24,7 @@ _PRIME, _FACTOR = 2_147_483_647, 48_271  # products stay below 2 ** 62
 class Pool(NamedTuple):
     """The best different schedules so far, cheapest first, then the earliest. `pooled` makes schedules of its rows."""
 
-    whole: Ints  # (P, 3 J + 4 N + N G) node, way, gpu; kind, used, jobs, opened; spare
+    whole: Ints  # (P, 4 J + 4 N + N G) node, way, gpu; kind, used, jobs, opened; spare; chosen
     left: Floats  # (P, N R)
     price: Floats  # (P,)
     digest: Ints  # (P,) equal for schedules that are the same
@@ -34,7 +34,7 @@ class Pool(NamedTuple):
 
 def make_pool(plan: Schedule, keep: int) -> Pool:
     """An empty pool for `keep` schedules."""
-    width = 3 * len(plan.node) + 4 * len(plan.kind) + plan.spare.size
+    width = 4 * len(plan.node) + 4 * len(plan.kind) + plan.spare.size
     return Pool(
         np.empty((keep, width), np.int64),
         np.empty((keep, plan.left.size)),
@@ -47,9 +47,8 @@ def make_pool(plan: Schedule, keep: int) -> Pool:
 
 def pooled(pool: Pool, at: int, plan: Schedule) -> Schedule:
     """A copy of the schedule at a place of the pool; `plan` lends its shapes."""
-    shapes = {
-        name: getattr(plan, name).shape for name in ("node", "way", "gpu", "kind", "used", "jobs", "opened", "spare")
-    }
+    names = ("node", "way", "gpu", "kind", "used", "jobs", "opened", "spare", "chosen")
+    shapes = {name: getattr(plan, name).shape for name in names}
     ends = np.cumsum([np.prod(shape, dtype=np.int64) for shape in shapes.values()])
     pieces = np.split(pool.whole[at], ends[:-1])
     arrays = {name: piece.reshape(shape).copy() for (name, shape), piece in zip(shapes.items(), pieces, strict=True)}
@@ -110,6 +109,7 @@ def keep(work: Workload, pool: Pool, plan: Schedule, cost: float, turn: int) -> 
         whole[at, j] = plan.node[j]
         whole[at, jobs + j] = plan.way[j]
         whole[at, 2 * jobs + j] = plan.gpu[j]
+        whole[at, whole.shape[1] - jobs + j] = plan.chosen[j]
     first = 3 * jobs
     for n in range(nodes):
         whole[at, first + n] = plan.kind[n]

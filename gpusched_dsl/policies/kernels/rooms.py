@@ -92,7 +92,7 @@ def put(work: Workload, plan: Schedule, j: int, n: int, w: int, gpu: int, turn: 
             plan.kind[n] = work.kind[w]
             refill(work, plan, n, work.kind[w])
         plan.opened[n] = turn
-    plan.node[j], plan.way[j] = n, w
+    plan.node[j], plan.way[j], plan.chosen[j] = n, w, w
     plan.jobs[n] += 1
     for r in range(work.needs.shape[1]):
         plan.left[n, r] -= work.needs[w, r]
@@ -125,7 +125,7 @@ def take_off(work: Workload, plan: Schedule, j: int) -> None:
         if plan.spare[n, gpu] == work.parts:
             plan.spare[n, gpu] = NONE
             plan.used[n] -= work.parts
-    plan.node[j], plan.way[j], plan.gpu[j] = NONE, NONE, NONE
+    plan.node[j], plan.way[j], plan.gpu[j], plan.chosen[j] = NONE, NONE, NONE, NONE
     if plan.jobs[n] == 0:
         plan.opened[n] = NONE
         plan.kind[n] = work.node_kind[n]
@@ -137,6 +137,7 @@ def copy_schedule(source: Schedule, target: Schedule) -> None:
     """Make `target` the same as `source`."""
     for j in range(len(source.node)):
         target.node[j], target.way[j], target.gpu[j] = source.node[j], source.way[j], source.gpu[j]
+        target.chosen[j] = source.chosen[j]
     for n in range(len(source.kind)):
         target.kind[n], target.used[n] = source.kind[n], source.used[n]
         target.jobs[n], target.opened[n] = source.jobs[n], source.opened[n]

@@ -115,7 +115,7 @@ def copy_of(plan: Schedule) -> Schedule:
     """A schedule that may be changed."""
     return Schedule(
         plan.node.copy(), plan.way.copy(), plan.gpu.copy(), plan.kind.copy(), plan.used.copy(), plan.jobs.copy(),
-        plan.opened.copy(), plan.left.copy(), plan.spare.copy(),
+        plan.opened.copy(), plan.left.copy(), plan.spare.copy(), plan.chosen.copy(),
     )  # fmt: skip
 
 

@@ -1,0 +1,81 @@
+"""What a policy keeps for its next plan, and when its jobs want that: `remember` and `again`, evaluated for a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from gpusched_dsl.compiling.evaluate import Evaluator
+from gpusched_dsl.compiling.fixing import Given
+from gpusched_dsl.compiling.frames import Frame
+from gpusched_dsl.compiling.limits import Limits
+from gpusched_dsl.compiling.store import Store
+from gpusched_dsl.language.checked import IndexVar
+from gpusched_dsl.language.checked_policy import CheckedPolicy
+from gpusched_dsl.policies.cluster import Cluster
+from gpusched_dsl.policies.workload import NEVER, NONE, Floats, Instructions, Ints, Schedule
+
+
+def remembered(
+    policy: CheckedPolicy, cluster: Cluster, plan: Schedule, instructions: Instructions, store: Store, limits: Limits
+) -> dict[str, Given]:
+    """The values to remember, by parameter and codes of jobs: of each way that `choose` lists and the job got.
+
+    Jobs that run in a way of `otherwise`, stay where they were, or wait, are left out: they keep what is remembered.
+    """
+    if not policy.memories:
+        return {}
+    chosen = plan.chosen
+    jobs = np.flatnonzero((plan.node != NONE) & (chosen != NONE))
+    jobs = jobs[instructions.choose_rank[chosen[jobs]] != NEVER]
+    read = _Reader(policy, cluster, store, limits, plan.node, chosen, jobs)
+    return {m.target: read.of(read.ev.numbers(m.value, read.frame(m.node_types))) for m in policy.memories}
+
+
+def wanted_again(policy: CheckedPolicy, cluster: Cluster, plan: Schedule, store: Store, limits: Limits) -> Given | None:
+    """In how long each of these jobs (codes) wants a new plan, in the unit of `now`; None: the policy asks for none.
+
+    A job whose time is not after now, or never comes, is left out.
+    """
+    again = policy.again
+    if again is None:
+        return None
+    jobs = np.flatnonzero(plan.node != NONE)
+    read = _Reader(policy, cluster, store, limits, plan.node, plan.way, jobs)
+    frame = read.frame(again.node_types)
+    after = np.array(np.broadcast_to(read.ev.numbers(again.after, frame), (frame.size,)), dtype=np.float64)
+    wanted = np.isfinite(after) & (after > 0)
+    if again.condition is not None:
+        wanted &= read.ev.mask(again.condition, frame)
+    found = read.of(after)
+    return Given(tuple(codes[wanted] for codes in found.codes), found.values[wanted])
+
+
+class _Reader:
+    """Frames of jobs on their nodes, running in some ways."""
+
+    def __init__(
+        self, policy: CheckedPolicy, cluster: Cluster, store: Store, limits: Limits, node: Ints, way: Ints, jobs: Ints
+    ) -> None:
+        self.ev = Evaluator(policy.model, store, limits)
+        self.cluster, self.jobs = cluster, jobs
+        alone_node, alone_way = np.full_like(node, NONE), np.full_like(way, NONE)
+        alone_node[jobs], alone_way[jobs] = node[jobs], way[jobs]
+        indices = cluster.placement.indices
+        columns: Mapping[IndexVar, Ints] = dict(zip(indices, cluster.entries(alone_node, alone_way), strict=True))
+        job = columns[indices[cluster.job_at]]
+        self.placed = Frame(len(jobs), {**columns, policy.order.indexing.variables[0]: job})
+
+    def frame(self, node_types: Sequence[IndexVar]) -> Frame:
+        """The frame with the types of nodes by these names, too."""
+        if not node_types:
+            return self.placed
+        item = next(i for i in self.cluster.placement.items if i.role == "node_type")
+        kind = np.broadcast_to(self.ev.codes(item.value, self.placed), (self.placed.size,))
+        return self.placed.bind(dict.fromkeys(node_types, kind))
+
+    def of(self, values: Floats) -> Given:
+        """Values of the jobs, by their codes."""
+        numbers = np.array(np.broadcast_to(values, (len(self.jobs),)), dtype=np.float64)
+        return Given((self.cluster.jobs[self.jobs],), numbers)
