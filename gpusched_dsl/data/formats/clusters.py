@@ -104,7 +104,7 @@ OPENB_PODS = trace(
         Field("submitted", ("creation_time",), "number"),
         _gpus("num_gpu", least=0),
         Field("deleted", ("deletion_time",), "number"),
-        Field("started", ("scheduled_time",), "number", needed=False),
+        Field("started", ("scheduled_time",), "number", blank=True),
         optional("gpu_share", ("gpu_milli",), "number", 1e-3),
         optional("gpu_types", ("gpu_spec",)),
         optional("cpus", ("cpu_milli",), "number", 1e-3),

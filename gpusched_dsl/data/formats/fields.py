@@ -25,7 +25,8 @@ LARGEST = 2.0**53  # beyond it a float no longer tells whole numbers apart
 class Field:
     """Where a column comes from: the first of `sources` that the file has, its numbers times `scale`.
 
-    A row is left out where the cell is empty though `needed`, where it is no finite number of its kind, and where it is
+    A file without a `needed` column is no file of the format, and a row with an empty cell there is left out unless it
+    may be `blank`. A row is also left out where the cell is no finite number of its kind, and where it is
     below `least` (said as `reason`). Cells that read `unknown` are empty. A "label" is text, or whole numbers where all
     cells are; a "clock" is a date and time of day, in seconds from the first midnight.
     """
@@ -35,6 +36,7 @@ class Field:
     kind: Kind = "text"
     scale: float = 1.0
     needed: bool = True
+    blank: bool = False
     least: float | None = None
     reason: str = ""
     unknown: tuple[str, ...] = ()
@@ -158,7 +160,7 @@ def _convert(rows: Rows, each: Field) -> None:
     import polars as pl
 
     rows.put(rows[each.name].str.strip_chars().replace(list(dict.fromkeys(("", *each.unknown))), None))
-    if each.needed:
+    if each.needed and not each.blank:
         rows.leave_out(f"no {_words(each.name)}", rows[each.name].is_null())
     column = rows[each.name]
     if each.kind == "text":
@@ -179,9 +181,10 @@ def _convert(rows: Rows, each: Field) -> None:
     if each.kind == "whole":
         rows.put(rows[each.name].cast(pl.Int64))
     elif each.scale != 1:
-        # Divided where that is exact: 1000 thousandths are 1.
-        numbers = rows[each.name]
-        rows.put(numbers * each.scale if each.scale > 1 else numbers / round(1 / each.scale))
+        # Divided where that is exact, 1000 thousandths are 1; polars would multiply by the reciprocal.
+        cells = rows[each.name].to_numpy()
+        scaled = cells * each.scale if each.scale > 1 else cells / round(1 / each.scale)
+        rows.put(pl.Series(each.name, scaled, nan_to_null=True))
 
 
 def _words(column: str) -> str:

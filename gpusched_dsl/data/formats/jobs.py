@@ -128,12 +128,12 @@ def _name_jobs(rows: Rows) -> None:
 
 
 def _filter(rows: Rows, settings: Mapping[str, Setting]) -> None:
+    start = rows["submitted"].min() if settings.get("clock", "first") == "first" else 0.0
     for name in ("status", "vc"):
         wanted = str(settings.get(name, ""))
         if wanted and name in rows:
             listed = [part.strip() for part in wanted.split("|")]
             rows.leave_out(f"another {name}", ~rows[name].is_in(listed).fill_null(False), asked=True)
-    start = rows["submitted"].min() if settings.get("clock", "first") == "first" else 0.0
     since = rows["submitted"] - start
     after, before = _number(settings, "after", -math.inf), _number(settings, "before", math.inf)
     reason = "submitted before or after the time asked for"

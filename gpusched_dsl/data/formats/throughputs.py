@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from gpusched_dsl.data.files import Fault, Unreadable, check_text
-from gpusched_dsl.data.formats.fields import POSITIVE, Field, Rows, optional, read_rows, rows_of
+from gpusched_dsl.data.formats.fields import POSITIVE, Field, Rows, read_rows, rows_of
 from gpusched_dsl.data.formats.shape import Column, Format, Option, Raw, Setting, Table
 from gpusched_dsl.data.formats.training import JOB_TYPE, join_job_type, split_job_type
 
@@ -73,17 +73,17 @@ _GAVEL = "stanford-futuredata/gavel (MIT): Narayanan et al., OSDI 2020"
 _ALONE = (
     Field("gpu_type", ("gpu_type",)),
     Field("model", ("model",)),
-    optional("batch_size", ("batch_size",), "whole"),
+    Field("batch_size", ("batch_size",), "whole", blank=True),
     Field("gpus", ("num_gpus",), "whole", least=1, reason=_NO_GPUS),
     Field("speed", ("iters_per_s",), "number", least=0),
 )
 _TOGETHER = (
     Field("gpu_type", ("gpu_type",)),
     Field("model", ("model1",)),
-    optional("batch_size", ("batch1",), "whole"),
+    Field("batch_size", ("batch1",), "whole", blank=True),
     Field("gpus", ("num_gpus1",), "whole", least=1, reason=_NO_GPUS),
     Field("other_model", ("model2",)),
-    optional("other_batch_size", ("batch2",), "whole"),
+    Field("other_batch_size", ("batch2",), "whole", blank=True),
     Field("other_gpus", ("num_gpus2",), "whole", least=1, reason=_NO_GPUS),
     Field("speed", ("iters_per_s1",), "number", least=0),
     Field("other_speed", ("iters_per_s2",), "number", least=0),

@@ -64,7 +64,7 @@ def _no_slo(rows: Rows, settings: Mapping[str, Setting]) -> None:
 
 _SHARED = (
     Field("model", ("model",)),
-    optional("batch_size", ("batch_size",), "whole"),
+    Field("batch_size", ("batch_size",), "whole", blank=True),
     Field("iterations", ("total_steps",), "number", least=POSITIVE, reason=_NO_STEPS),
     Field("gpus", ("num_gpus",), "whole", least=1, reason=_NO_GPUS),
     Field("submitted", ("arrival_s",), "number"),
