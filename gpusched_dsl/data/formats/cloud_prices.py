@@ -41,9 +41,10 @@ def read_catalogue(raw: Raw, settings: Mapping[str, Setting]) -> Table:
         price=pl.col(offer),
     )
     distinct = frame.filter(~pl.col("again"))
+    stated = pl.col("gpu").str.extract(r"\((\d+) *GB\)$", 1).cast(pl.Float64)
     distinct = distinct.with_columns(type=_labels(distinct)).with_columns(
         price_per_gpu=pl.col("price") / pl.col("gpus"),
-        gpu_memory=pl.col("memory") / pl.col("gpus"),
+        gpu_memory=pl.coalesce(stated, pl.col("memory") / pl.col("gpus")),
         gpus=pl.col("gpus").cast(pl.Int64, strict=False),
     )
     wanted = _wanted(distinct, raw.name, settings)

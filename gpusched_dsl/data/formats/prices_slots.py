@@ -136,7 +136,7 @@ def _slots(
     first, last = int(series.starts[0]), int(series.ends[-1])
     origin = _origin(str(settings["from"]), prices)
     if origin is None:
-        origin = -(-first // length) * length
+        origin = first
     wanted = int(settings["slots"])
     skipped = 0 if wanted else max(-(-(first - origin) // length), 0)
     count = wanted or max((last - origin) // length, 0)
