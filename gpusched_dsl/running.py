@@ -13,6 +13,7 @@ from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, Diagn
 from gpusched_dsl.language.outlines.blocks import check_online
 from gpusched_dsl.language.scenarios.scenario import CheckedScenario
 from gpusched_dsl.language.workspace import Workspace
+from gpusched_dsl.living import LiveEventLoop
 from gpusched_dsl.methods import method_named
 from gpusched_dsl.online.base import Base
 from gpusched_dsl.online.driver import Driver, Options, StepJournal
@@ -71,7 +72,7 @@ def open_run(
     instance = read_data(workspace, found, permissions=allowed)
     base = Base(instance, allowed.limits())
     spare = fallback or block.fallback
-    make = _loop_of(block)
+    make = _loop_of(block, external)
     return make(
         block,
         base,
@@ -85,8 +86,14 @@ def open_run(
     )
 
 
-def _loop_of(online: CheckedOnline) -> type[EventLoop | SlotLoop]:
-    return EventLoop if online.window is None else SlotLoop
+def _loop_of(online: CheckedOnline, external: bool) -> type[EventLoop | SlotLoop]:
+    if external and online.window is not None:
+        message = f"`{online.name}` plans slot by slot: it cannot be driven by events"
+        help = "simulate it, or solve window after window through the Python interface"
+        raise DiagnosticError([Diagnostic("GSM7006", message, online.window.span, help=help)])
+    if online.window is not None:
+        return SlotLoop
+    return LiveEventLoop if external else EventLoop
 
 
 def planner_named(

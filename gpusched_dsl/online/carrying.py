@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -68,7 +69,7 @@ class Carrier:
         self.online, self.base = online, base
         self.reads = {carry.target: variables_read(carry.value, online) for carry in online.carries}
 
-    @property
+    @cached_property
     def variables(self) -> frozenset[str]:
         """The variables whose values must be kept from one plan to the next."""
         return frozenset().union(*self.reads.values())
@@ -121,7 +122,8 @@ class Carrier:
         points: list[Floats] = []
         first = 0
         ev = Evaluator(self.online.model, self.base.store, self.base.limits)
-        for name, given in last.values.items():
+        for name in sorted(self.variables & last.values.keys()):
+            given = last.values[name]
             variable = self.online.model.variables[name]
             components = tuple(store.component(v.type) for v in variable.indexing.variables)
             indexed = ev.index_domain(variable.indexing, variable.span, conditions=False)

@@ -1,0 +1,247 @@
+"""A loop that is driven from outside: time passes with events, and what really happens is told, not simulated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn
+
+import numpy as np
+
+from gpusched_dsl.ir.domains import decode
+from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, did_you_mean
+from gpusched_dsl.online.carrying import Carrier
+from gpusched_dsl.online.joining import with_jobs, with_values
+from gpusched_dsl.online.loop import EventLoop
+from gpusched_dsl.online.messages import (
+    AnyEvent,
+    Arrival,
+    Completion,
+    Decided,
+    Entry,
+    NodeDown,
+    NodeUp,
+    Progress,
+    Value,
+    Withdrawal,
+)
+from gpusched_dsl.online.truth import truth_of
+from gpusched_dsl.online.world import FUTURE, GONE, RUNNING, WAITING
+from gpusched_dsl.python_values import pieces_of
+
+Label = str | int
+
+
+@dataclass(eq=False)
+class LiveEventLoop(EventLoop):
+    """Follows `gpusched_dsl.online.live.LiveLoop`: the same calls make the same decisions.
+
+    Jobs of the scenario come when it says; others come by events, with what is known of them. Between events jobs
+    progress as planned; they end when that is told.
+    """
+
+    def __post_init__(self) -> None:
+        self.external = True
+        super().__post_init__()
+        self.world.ends[:] = np.inf
+        self._why: list[str] = []
+        self._told: list[Decided] = []
+
+    @property
+    def now(self) -> float:
+        return self.world.now
+
+    # --- events ------------------------------------------------------------------------------------------------------
+
+    def on_event(self, event: AnyEvent, time: float | None = None) -> Sequence[Decided]:
+        """Take an event at a time (None: now) and plan if it asks for it; what was decided.
+
+        Raises DiagnosticError for an event that does not fit; nothing has changed then.
+        """
+        self.check(event)
+        self.apply(event, self.now if time is None else max(time, self.now))
+        self.decide()
+        return self.decisions()
+
+    def check(self, event: AnyEvent) -> None:
+        """Raise DiagnosticError for an event that does not fit what there is (GSM5207, and as data are checked)."""
+        match event:
+            case Arrival():
+                if self._known(event.job) is None:
+                    self._new_base(event)
+                elif self.world.status[self._job(event.job)] != FUTURE:
+                    _refuse(f"job `{event.job}` is there already", "events of one job have one label")
+            case Completion() | Progress() | Withdrawal():
+                code = self._job(event.job)
+                if self.world.status[code] not in (WAITING, RUNNING):
+                    _refuse(f"job `{event.job}` is not there", "it has not come, or has ended before")
+            case NodeDown() | NodeUp():
+                self._node(event.node)
+            case Value():
+                self._with_values(event)
+
+    def apply(self, event: AnyEvent, time: float) -> None:
+        """Let time come to `time` and take an event that fits; nothing is planned yet."""
+        self.advance(max(time, self.now))
+        if len(self.world.arrive()):  # jobs of the scenario
+            self._why.append("arrival")
+        match event:
+            case Arrival():
+                self._arrive(event)
+            case Completion():
+                self.world.finish(self._jobs(event.job))
+                self._why.append("completion")
+                self.left()
+            case Progress():
+                code = self._job(event.job)
+                work = self.world.work[code]
+                self.world.done[code] = event.done if event.done is not None else (event.fraction or 0.0) * work
+            case Withdrawal():
+                self.world.withdraw(self._jobs(event.job))
+                self._why.append("completion")
+                self.left()
+            case NodeDown():
+                self.fail(self.places_root, np.array([self._node(event.node)]))
+                self._why.append("failure")
+            case NodeUp():
+                self.recover(self.places_root, np.array([self._node(event.node)]))
+                self._why.append("recovery")
+            case Value():
+                self._rebase(self._with_values(event))
+                self._why.append("change")
+        self.events += 1
+
+    def decide(self, why: tuple[str, ...] = (), events: list[dict[str, Any]] | None = None) -> None:
+        """Plan if what was applied asks for it, if the period is over, or if the policy asked for this time."""
+        asked = list(dict.fromkeys(w for w in self._why if not self.any_trigger or self.online.replans_on(w)))
+        self._why = []
+        if self.steps and self.now >= self.last_plan + self.period - self.world.tolerance():
+            asked.append("period")
+        if (self.world.request <= self.now + self.world.tolerance()).any():
+            asked.append("request")
+        before = len(self.steps)
+        if asked:
+            super().decide((*why, *asked), events)
+        if len(self.steps) > before:
+            self._told.append(self._decided())
+
+    def decisions(self) -> Sequence[Decided]:
+        """What was decided since this was asked last."""
+        told, self._told = self._told, []
+        return told
+
+    def finish(self) -> dict[str, Any]:
+        """What the run has cost so far, and how many jobs are done."""
+        outcome = self.outcome("finished")
+        world = self.world
+        return {
+            "total": outcome.total,
+            "costs": dict(world.ledger.totals),
+            "done": int(np.isfinite(world.end).sum() - (world.status == GONE).sum()),
+            "present": len(world.present()),
+            "plans": len(self.steps),
+        }
+
+    # --- inside ------------------------------------------------------------------------------------------------------
+
+    def _decided(self) -> Decided:
+        assert self.standing is not None
+        step = self.steps[-1]
+        entries = {}
+        for name in sorted(self.kept & self.standing.values.keys()):
+            given = self.standing.values[name]
+            labels = decode(self._components(name), given.codes) if given.codes else [()] * len(given.values)
+            entries[name] = [Entry(list(k), v) for k, v in zip(labels, given.values.tolist(), strict=True)]
+        return Decided(
+            step=step.number + 1, time=step.time, why=list(step.why), method=step.method, status=step.status,
+            seconds=step.plan_seconds, objective=step.objective, bound=step.bound, entries=entries,
+        )  # fmt: skip
+
+    def _known(self, label: Label) -> int | None:
+        return self.base.store.universes[self.jobs_root].code_of.get(label)
+
+    def _job(self, label: Label) -> int:
+        code = self._known(label)
+        if code is None:
+            universe = self.base.store.universes[self.jobs_root]
+            near = did_you_mean(str(label), map(str, universe.labels))
+            _refuse(f"there is no job `{label}`", near or "tell of its arrival first")
+        return code
+
+    def _jobs(self, label: Label) -> Any:
+        return np.array([self._job(label)], dtype=np.int64)
+
+    def _node(self, label: Label) -> int:
+        universe = self.base.store.universes[self.places_root]
+        code = universe.code_of.get(label)
+        if code is None:
+            _refuse(f"there is no node `{label}`", did_you_mean(str(label), map(str, universe.labels)) or "")
+        return code
+
+    def _arrive(self, event: Arrival) -> None:
+        code = self._known(event.job)
+        if code is None:
+            base, _ = self._new_base(event)
+            code = len(self.world.status)
+            self._rebase(base)
+            truth = truth_of(self.online, base, self.options.seed, self.slot_length)
+            new = slice(code, code + 1)
+            self.world.grow(
+                replace(
+                    truth, arrival=np.array([self.now]), work=truth.work[new], ends=np.array([np.inf]),
+                    stretch=np.ones(1),
+                )
+            )  # fmt: skip
+            for name, kept in self.memory.items():
+                self.memory[name] = np.append(kept, np.nan)
+        else:
+            self.world.arrival[code] = self.now
+        self.world.arrive()
+        self._why.append("arrival")
+
+    def _new_base(self, event: Arrival) -> tuple[Any, int]:
+        """The base with the job of an event, from the values that it brings along."""
+        model = self.base.model
+        replaced = {self.jobs_root: pieces_of(model, self.jobs_root, [event.job])}
+        for name, told in event.values.items():
+            if name in self.online.brought:
+                continue
+            if name not in model.params and name not in model.sets:
+                _refuse(f"`{name}` is no parameter of `{model.name}`", did_you_mean(name, model.params) or "")
+            if name in model.sets:
+                rows = told if isinstance(told, list) else [[told]]
+                replaced[name] = pieces_of(model, name, [(event.job, *row) for row in rows])
+            else:
+                replaced[name] = pieces_of(model, name, dict(_keyed(told, (event.job,))))
+        return with_jobs(self.base, self.jobs_root, replaced)
+
+    def _with_values(self, event: Value) -> Any:
+        base = self.base
+        for name, told in event.values.items():
+            if name not in base.store.params or base.model.params[name].value is not None:
+                _refuse(f"`{name}` is no parameter that can change", did_you_mean(name, base.store.params) or "")
+            pairs = _keyed(told, ())
+            base = with_values(base, name, [k for k, _ in pairs], [v for _, v in pairs])
+        return base
+
+    def _rebase(self, base: Any) -> None:
+        self.base = base
+        self.carrier = Carrier(self.online, base)
+        self.instance = None  # everything may have changed
+
+
+def _keyed(told: Any, before: tuple[Label, ...]) -> list[tuple[tuple[Label, ...], Any]]:
+    """Values by subscripts: one value, an object by subscripts joined with commas, or rows of subscripts and value."""
+    if isinstance(told, Mapping):
+        return [((*before, *_split(key)), value) for key, value in told.items()]
+    if isinstance(told, list):
+        return [((*before, *row[:-1]), row[-1]) for row in told]
+    return [(before, told)]
+
+
+def _split(key: str) -> tuple[Label, ...]:
+    return tuple(int(k) if k.strip().lstrip("-").isdigit() else k.strip() for k in key.split(","))
+
+
+def _refuse(message: str, help: str) -> NoReturn:
+    raise DiagnosticError([Diagnostic("GSM5207", message, help=help or None)])
