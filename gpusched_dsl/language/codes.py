@@ -249,6 +249,14 @@ CODES: dict[str, str] = {
     "GSM5107": "journal that cannot be written",
     "GSM5108": "journal that has steps already",
     "GSM5109": "run that does not follow its journal",
+    # 52xx events of live runs
+    "GSM5201": "line that is no event",
+    "GSM5202": "event of another version",
+    "GSM5203": "event of an unknown kind",
+    "GSM5204": "event with missing or wrong parts",
+    "GSM5205": "time of an event that cannot be read",
+    "GSM5206": "id of another event",
+    "GSM5208": "events that cannot be read",
     # 60xx command line and Python interface
     "GSM6001": "unknown command",
     "GSM6002": "command line that is not understood",

@@ -1,0 +1,44 @@
+"""A journal as the loop asks for it: the steps of an earlier process one by one, then new ones are written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gpusched_dsl.online.journal import Journal
+from gpusched_dsl.online.journal_records import Step
+from gpusched_dsl.online.journal_trouble import goes_another_way
+
+
+class JournalSteps:
+    """Follows `gpusched_dsl.online.driver.StepJournal`. Steps of the loop count from 0, those of a journal from 1."""
+
+    def __init__(self, journal: Journal) -> None:
+        self.journal = journal
+        self._passed = 0
+
+    @property
+    def replaying(self) -> bool:
+        """Whether there are recorded steps that the loop has not come to yet."""
+        return self._passed < len(self.journal)
+
+    def recorded(self) -> Mapping[str, Any] | None:
+        """The next step as it was written; None when all were given."""
+        if not self.replaying:
+            return None
+        self._passed += 1
+        return step_data(self.journal.step(self._passed))
+
+    def write(self, step: Mapping[str, Any]) -> None:
+        """Record a step that was planned; it is durable when this returns. Raises GSM5107, GSM5109."""
+        number = step["number"] + 1
+        if self.replaying or number != self._passed + 1:
+            how = f"the run makes its step {number} after step {self._passed} of {len(self.journal)}"
+            raise goes_another_way(self.journal.path, number, how)
+        self.journal.append(Step(number, step["time"], step["events"], {"why": step["why"], "plan": step["plan"]}))
+        self._passed += 1
+
+
+def step_data(step: Step) -> dict[str, Any]:
+    """A step as the loop writes it."""
+    return {"number": step.seq - 1, "time": step.time, "events": list(step.events), **step.decision}

@@ -1,0 +1,156 @@
+"""The published schemas, and lines that are no events."""
+
+from __future__ import annotations
+
+import json
+import random
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpusched_dsl.online.messages import (
+    KINDS,
+    LONGEST_LINE,
+    Arrival,
+    Decided,
+    Entry,
+    Refused,
+    Started,
+    event_of,
+    event_schema,
+    line_of,
+    record_schema,
+)
+
+SCHEMAS = Path(__file__).resolve().parents[3] / "docs" / "schema"
+
+GOOD: list[dict[str, Any]] = [
+    {"kind": "arrival", "job": "j7", "time": 12.5,
+     "values": {"exec_time": {"V100,2": 3.5}, "weight": 2, "urgent": True, "power": [["V100", 2, 250.0]]}},
+    {"kind": "arrival", "job": 7}, {"kind": "completion", "job": "j7", "time": "2026-03-01T12:30:00+01:00"},
+    {"kind": "progress", "job": "j7", "fraction": 0.25}, {"kind": "progress", "job": "j7", "done": 12},
+    {"kind": "withdrawal", "job": "j7"}, {"kind": "node_down", "node": "n1"}, {"kind": "node_up", "node": "n1"},
+    {"kind": "value", "values": {"price": {"1": 0.2}}}, {"kind": "tick", "time": -3}, {"kind": "end"},
+]  # fmt: skip
+
+
+def as_line(event: dict[str, Any]) -> bytes:
+    return json.dumps({"version": 1, "id": "x", **event}).encode()
+
+
+def refusal(line: bytes) -> tuple[str, str]:
+    with pytest.raises(Refused) as refused:
+        event_of(line)
+    return refused.value.finding.code, refused.value.finding.message
+
+
+@pytest.mark.parametrize(("name", "made"), [("event", event_schema()), ("decision", record_schema())])
+def test_published_schemas_are_those_of_the_code(name: str, made: dict[str, Any]) -> None:
+    published = (SCHEMAS / f"online-{name}-1.json").read_text(encoding="utf-8")
+    assert json.loads(published) == json.loads(json.dumps(made))
+    assert published == json.dumps(made, indent=2) + "\n"
+
+
+def test_the_schema_knows_all_kinds() -> None:
+    assert set(event_schema()["discriminator"]["mapping"]) == set(KINDS)
+    assert {event["kind"] for event in GOOD} == set(KINDS)
+    for kind in event_schema()["$defs"].values():
+        assert kind["additionalProperties"] is False
+        assert {"version", "id", "kind"} <= set(kind["required"])
+
+
+@pytest.mark.parametrize("event", GOOD, ids=lambda e: e["kind"])
+def test_events_are_read(event: dict[str, Any]) -> None:
+    read = event_of(as_line(event))
+    assert type(read).__name__.lower() == event["kind"].replace("_", "")
+    assert all(getattr(read, name) == value for name, value in event.items() if name != "kind")
+
+
+def test_values_keep_their_types() -> None:
+    read = event_of(as_line(GOOD[0]))
+    assert isinstance(read, Arrival)
+    assert repr(read.values) == repr(GOOD[0]["values"])
+
+
+@pytest.mark.parametrize("event", GOOD, ids=lambda e: e["kind"])
+def test_what_is_missing_or_too_much_is_told(event: dict[str, Any]) -> None:
+    assert refusal(as_line({**event, "more": 1})) == (
+        "GSM5204",
+        "the event does not fit: object contains unknown field `more`",
+    )
+    for name in ("job", "node"):
+        if name in event:
+            short = {n: v for n, v in event.items() if n != name}
+            assert refusal(as_line(short)) == (
+                "GSM5204",
+                f"the event does not fit: object missing required field `{name}`",
+            )
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [({"version": None}, "GSM5202"), ({"version": True}, "GSM5202"), ({"version": "1"}, "GSM5202"),
+     ({"kind": "arival"}, "GSM5203"), ({"kind": None}, "GSM5203"), ({"kind": ["tick"]}, "GSM5203"),
+     ({"id": ""}, "GSM5204"), ({"id": 7}, "GSM5204"), ({"id": None}, "GSM5204"), ({"id": "x" * 201}, "GSM5204"),
+     ({"time": True}, "GSM5204"), ({"time": [1]}, "GSM5204"), ({"job": 1.5}, "GSM5204"), ({"job": None}, "GSM5204"),
+     ({"fraction": 1.5}, "GSM5204"), ({"fraction": 0.5, "done": 1}, "GSM5204"), ({"fraction": None}, "GSM5204")],
+)  # fmt: skip
+def test_wrong_fields(change: dict[str, Any], code: str) -> None:
+    good = {"kind": "progress", "job": "j", "fraction": 0.5}
+    event_of(as_line(good))
+    assert refusal(as_line({**good, **change}))[0] == code
+
+
+@pytest.mark.parametrize(
+    "line",
+    [b"", b"{", b"[]", b"7", b"null", b'{"version":1,"id":"a","kind":"tick","time":NaN}', b"[" * 100_000, b"\xff\xfe",
+     b"{" * 5000, b'{"a":' * 5000, b"x" * (LONGEST_LINE + 1)],
+    ids=range(11),
+)  # fmt: skip
+def test_what_is_no_object(line: bytes) -> None:
+    assert refusal(line)[0] == "GSM5201"
+
+
+def test_numbers_beyond_all_numbers() -> None:
+    assert refusal(b'{"version":1,"id":"a","kind":"tick","time":1e999}')[0] == "GSM5204"
+
+
+def test_a_near_word_is_offered() -> None:
+    with pytest.raises(Refused) as refused:
+        event_of(as_line({"kind": "node_donw"}))
+    assert refused.value.finding.help == "did you mean `node_down` or `node_up`?"
+    assert refused.value.id == "x"
+
+
+@given(st.binary(max_size=200))
+@settings(max_examples=200, deadline=None)
+def test_any_bytes_are_refused_or_read(line: bytes) -> None:
+    with suppress(Refused):
+        event_of(line)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_changed_events_are_refused_or_read(seed: int) -> None:
+    draw = random.Random(seed)
+    for _ in range(700):
+        line = bytearray(as_line(draw.choice(GOOD)))
+        for _ in range(draw.randrange(1, 4)):
+            line[draw.randrange(len(line))] = draw.choice(b'{}[]",:0a\\\xff\x00')
+        with suppress(Refused):
+            event_of(bytes(line))
+
+
+def test_records_are_one_line_each() -> None:
+    entries = {"run": [Entry(["j", 2], 1.0)]}
+    decided = Decided(
+        step=1, time=0.1 + 0.2, why=["a\nb"], method="highs", status="optimal", seconds=0.5, entries=entries
+    )
+    line = line_of(decided)
+    assert line.count(b"\n") == 1
+    assert json.loads(line)["time"] == 0.1 + 0.2
+    assert json.loads(line)["entries"] == {"run": [{"index": ["j", 2], "value": 1.0}]}
+    assert json.loads(line_of(Started(online="E", time=0.0, unit="h", steps=0, events=0)))["kind"] == "started"
