@@ -170,7 +170,10 @@ def test_what_is_solved_before_and_served_beside_is_told() -> None:
         "1. Solve `profile plan` for `j in Jobs, t in Kinds` over `(g, u) in Sizes`, which gives"
     )
     assert "   - `time_left`: `deadline[j]`;" in profile
-    assert profile[profile.index("where") - 1].endswith("can be stay on their node (from Greedy).")
+    last = profile[profile.index("where") - 4 : profile.index("where")]
+    assert last[0].endswith("can be stay on their node (from Greedy).")
+    assert last[1] == "8. Remember `speed[j, t, g, u]` of the way chosen for a job as `planned_speed` of the next plan."
+    assert last[3].startswith("10. Plan again `max(1[s], plan_leaves[j, t, g, u])` from now, for each job where `plan_")
 
 
 def test_source_on_one_line() -> None:
