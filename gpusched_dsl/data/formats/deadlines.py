@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from gpusched_dsl.data.formats.fields import POSITIVE, Field, Rows, optional, read_rows
+from gpusched_dsl.data.formats.fields import HUGE, POSITIVE, Field, Rows, optional, read_rows
 from gpusched_dsl.data.formats.jobs import cut, trace
 from gpusched_dsl.data.formats.shape import Column, Format, Raw, Setting, Table
 
@@ -13,14 +13,14 @@ _NO_GPUS, _NO_TIME = "no GPUs", "no duration"
 
 ELASTICFLOW = trace(
     "elasticflow",
-    "Jobs of Microsoft's ITP clusters (2021) with the deadlines, models and iterations that ElasticFlow gave them.",
+    "Jobs of Microsoft's ITP clusters (2021) with the deadlines, networks and iterations that ElasticFlow gave them.",
     (
         Field("job", ("job_id",), "label"),
         Field("submitted", ("submission_time",), "number"),
         Field("gpus", ("num_gpu",), "whole", least=1, reason=_NO_GPUS),
         Field("duration", ("duration",), "number", least=POSITIVE, reason=_NO_TIME),
         Field("deadline", ("deadline",), "number"),
-        optional("model", ("model_name",)),
+        optional("network", ("model_name",)),
         optional("batch_size", ("batch_size",), "whole"),
         Field("iterations", ("num_iteration",), "number", needed=False, least=POSITIVE, reason="no iterations"),
     ),
@@ -38,7 +38,7 @@ _CHRONUS_FIELDS = (
     Field("values", ("expect_value_list",)),
     Field("best_effort", ("best_effort",), "whole", least=0),
     optional("kind", ("job_type",)),
-    optional("model", ("model_name",)),
+    optional("network", ("model_name",)),
     Field("iterations", ("iterations",), "number", needed=False, least=POSITIVE, reason="no iterations"),
     optional("vc", ("user", "vc")),
 )
@@ -57,9 +57,10 @@ def _steps(rows: Rows) -> None:
     }
     rows.put(*(series.alias(name) for name, series in lists.items()))
     times, worths = rows["times"], rows["worths"]
-    broken = (times.list.len() != worths.list.len()) | ~times.list.eval(pl.element().is_finite().all()).list.first()
-    broken |= times.list.eval(pl.element().is_null().any()).list.first()
-    broken |= worths.list.eval(pl.element().is_null().any()).list.first()
+    broken = times.list.len() != worths.list.len()
+    for numbers in (times, worths):
+        sound = numbers.list.eval((pl.element().abs() < HUGE).fill_null(False).all())
+        broken |= ~sound.list.first().fill_null(False)
     rows.leave_out("a curve of values that cannot be read", broken)
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 Kind = Literal["text", "number", "whole", "label", "clock"]
 POSITIVE = 5e-324  # the smallest number above 0
+HUGE = 1e100  # sums and products of smaller numbers stay finite
 LARGEST = 2.0**53  # beyond it a float no longer tells whole numbers apart
 
 
@@ -170,7 +171,7 @@ def _convert(rows: Rows, each: Field) -> None:
         rows.put(column.cast(pl.Int64) if whole else column)
         return
     numbers = clock_seconds(column) if each.kind == "clock" else column.cast(pl.Float64, strict=False)
-    wrong = column.is_not_null() & (numbers.is_null() | ~numbers.is_finite().fill_null(True))
+    wrong = column.is_not_null() & (numbers.is_null() | ~(numbers.abs() < HUGE).fill_null(True) | numbers.is_nan())
     if each.kind == "whole":
         wrong |= (numbers != numbers.round()).fill_null(False) | (numbers.abs() >= LARGEST).fill_null(False)
     what = {"whole": "whole number", "clock": "date and time"}.get(each.kind, "number")

@@ -27,7 +27,7 @@ COLUMNS = MappingProxyType(
             Column("deadline", "when it is due, on the clock of `submitted`", "s"),
             Column("weight", "its weight or priority"),
             Column("value", "what it is worth if it ends in time"),
-            Column("model", "what it trains"),
+            Column("network", "the network that it trains"),
             Column("batch_size", "samples of one iteration"),
             Column("iterations", "length of the training", "iteration"),
             Column("status", "how it ended, in the words of the trace"),

@@ -44,7 +44,7 @@ def _speeds(
 
 
 _GPU_TYPE = Column("gpu_type", "GPU model")
-_MODEL = Column("model", "what is trained")
+_NETWORK = Column("network", "the network that is trained")
 _BATCH = Column("batch_size", "samples of one iteration")
 _GPUS = Column("gpus", "GPUs that it runs on")
 _SPEED = Column("speed", "iterations per time", "iteration/s")
@@ -53,16 +53,16 @@ _SPEED = Column("speed", "iterations per time", "iteration/s")
 
 _ELASTICFLOW = (
     Field("gpu_type", ("gpu_type",)),
-    Field("model", ("model",)),
+    Field("network", ("model",)),
     Field("batch_size", ("global_batch_size",), "whole", least=1),
     Field("gpus", ("num_gpus",), "whole", least=1, reason=_NO_GPUS),
     Field("speed", ("iterations_per_s",), "number", least=0),
 )
 ELASTICFLOW = _speeds(
     "elasticflow_throughputs",
-    "Speeds of ElasticFlow by GPU model, model, batch size of all GPUs together, and number of GPUs.",
+    "Speeds of ElasticFlow by GPU model, network, batch size of all GPUs together, and number of GPUs.",
     "pkusys/ElasticFlow (Apache-2.0): Gu et al., ASPLOS 2023",
-    (_GPU_TYPE, _MODEL, _BATCH, _GPUS, _SPEED),
+    (_GPU_TYPE, _NETWORK, _BATCH, _GPUS, _SPEED),
     lambda raw: read_rows(raw, _ELASTICFLOW),
     ("speed",),
 )
@@ -72,17 +72,17 @@ ELASTICFLOW = _speeds(
 _GAVEL = "stanford-futuredata/gavel (MIT): Narayanan et al., OSDI 2020"
 _ALONE = (
     Field("gpu_type", ("gpu_type",)),
-    Field("model", ("model",)),
+    Field("network", ("model",)),
     Field("batch_size", ("batch_size",), "whole", blank=True),
     Field("gpus", ("num_gpus",), "whole", least=1, reason=_NO_GPUS),
     Field("speed", ("iters_per_s",), "number", least=0),
 )
 _TOGETHER = (
     Field("gpu_type", ("gpu_type",)),
-    Field("model", ("model1",)),
+    Field("network", ("model1",)),
     Field("batch_size", ("batch1",), "whole", blank=True),
     Field("gpus", ("num_gpus1",), "whole", least=1, reason=_NO_GPUS),
-    Field("other_model", ("model2",)),
+    Field("other_network", ("model2",)),
     Field("other_batch_size", ("batch2",), "whole", blank=True),
     Field("other_gpus", ("num_gpus2",), "whole", least=1, reason=_NO_GPUS),
     Field("speed", ("iters_per_s1",), "number", least=0),
@@ -145,7 +145,7 @@ def _rows_of_json(raw: Raw, together: bool) -> Rows:
             key.str.extract(_KEY, 2).cast(pl.Int64, strict=False).alias(f"{prefix}gpus"),
         )
         rows.leave_out(_NO_GPUS, rows[f"{prefix}gpus"].fill_null(0) < 1)
-        split_job_type(rows, f"{prefix}job_type", f"{prefix}model", f"{prefix}batch_size")
+        split_job_type(rows, f"{prefix}job_type", f"{prefix}network", f"{prefix}batch_size")
     return rows
 
 
@@ -169,7 +169,7 @@ def _together(raw: Raw) -> Rows:
         return _rows_of_json(raw, together=True)
     rows = read_rows(raw, _TOGETHER)
     join_job_type(rows, "job_type")
-    join_job_type(rows, "other_job_type", "other_model", "other_batch_size")
+    join_job_type(rows, "other_job_type", "other_network", "other_batch_size")
     return rows
 
 
@@ -177,7 +177,7 @@ GAVEL = _speeds(
     "gavel_throughputs",
     "Speeds of Gavel's jobs alone on their GPUs; CSV or the original JSON.",
     _GAVEL,
-    (_GPU_TYPE, JOB_TYPE, _MODEL, _BATCH, _GPUS, _SPEED),
+    (_GPU_TYPE, JOB_TYPE, _NETWORK, _BATCH, _GPUS, _SPEED),
     _alone,
     ("speed",),
 )
@@ -189,12 +189,12 @@ GAVEL_COLOCATED = _speeds(
     (
         _GPU_TYPE,
         JOB_TYPE,
-        _MODEL,
+        _NETWORK,
         _BATCH,
         _GPUS,
         _SPEED,
         Column("other_job_type", "the other job, as `job_type`"),
-        Column("other_model", "what the other job trains"),
+        Column("other_network", "the network that the other job trains"),
         Column("other_batch_size", "its batch size"),
         Column("other_gpus", "its GPUs"),
         Column("other_speed", "its iterations per time", "iteration/s"),
@@ -211,14 +211,14 @@ _STEP = (
     Field("sync_time", ("sync_time",), "number", least=0),
 )
 _PLACEMENTS = (
-    Field("model", ("model",)),
+    Field("network", ("model",)),
     Field("cluster", ("cluster",)),
-    Field("placement", ("placement",)),
+    Field("layout", ("placement",)),
     Field("batch_size", ("local_bsz",), "whole", least=1),
     *_STEP,
 )
 _SCALABILITY = (
-    Field("model", ("model",)),
+    Field("network", ("model",)),
     Field("cluster", ("cluster",)),
     Field("nodes", ("num_nodes",), "whole", least=1),
     Field("gpus", ("num_replicas",), "whole", least=1, reason=_NO_GPUS),
@@ -226,7 +226,7 @@ _SCALABILITY = (
     *_STEP,
 )
 _COMMON = (
-    _MODEL,
+    _NETWORK,
     Column("cluster", "kind of nodes, such as aws, dgx, rtx"),
     Column("nodes", "nodes that it is spread over"),
     _GPUS,
@@ -237,14 +237,14 @@ _COMMON = (
 
 
 def _sia_placements(raw: Raw | None, settings: Mapping[str, Setting]) -> Table:
-    """A placement is a digit for each node: its replicas."""
+    """A layout is a digit for each node: its replicas."""
     import polars as pl
 
     assert raw is not None
     rows = read_rows(raw, _PLACEMENTS)
-    rows.leave_out("a placement that is no row of digits", ~rows["placement"].str.contains(r"^[1-9]+$"))
-    rows.put(rows["placement"].str.len_chars().cast(pl.Int64).alias("nodes"))
-    digits: pl.Expr = pl.sum_horizontal(pl.col("placement").str.count_matches(str(d)) * d for d in range(1, 10))
+    rows.leave_out("a layout that is no row of digits", ~rows["layout"].str.contains(r"^[1-9]+$"))
+    rows.put(rows["layout"].str.len_chars().cast(pl.Int64).alias("nodes"))
+    digits: pl.Expr = pl.sum_horizontal(pl.col("layout").str.count_matches(str(d)) * d for d in range(1, 10))
     rows.put(digits.cast(pl.Int64).alias("gpus"))
     return rows.table(c.name for c in SIA_PLACEMENTS.columns)
 
@@ -258,7 +258,7 @@ def _sia_scalability(raw: Raw | None, settings: Mapping[str, Setting]) -> Table:
 SIA_PLACEMENTS = Format(
     "sia_placements",
     "Step times of Pollux and Sia by how many replicas run on each node.",
-    (_COMMON[0], _COMMON[1], Column("placement", "a digit for each node: its replicas, `44`"), *_COMMON[2:]),
+    (_COMMON[0], _COMMON[1], Column("layout", "a digit for each node: its replicas, `44`"), *_COMMON[2:]),
     _sia_placements,
     source=_SIA,
 )

@@ -1,4 +1,4 @@
-"""Traces of training jobs with their models: Gavel, Shockwave, Sia and Pollux, Tiresias."""
+"""Traces of training jobs with their networks: Gavel, Shockwave, Sia and Pollux, Tiresias."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gpusched_dsl.data.formats.lines import read_lines
 from gpusched_dsl.data.formats.shape import Column, Format, Raw, Setting, Table
 
 _NO_GPUS, _NO_TIME, _NO_STEPS = "no GPUs", "no duration", "no iterations"
-JOB_TYPE = Column("job_type", "model and batch size as Gavel writes them, `ResNet-18 (batch size 32)`")
+JOB_TYPE = Column("job_type", "network and batch size as Gavel writes them, `ResNet-18 (batch size 32)`")
 _SLO = Column("slo", "how many times its duration it may take; empty: as long as it likes")
 _GAVEL = "stanford-futuredata/gavel (MIT): Narayanan et al., OSDI 2020"
 
@@ -27,21 +27,21 @@ _LAYOUTS = MappingProxyType(
 )  # fmt: skip
 
 
-def split_job_type(rows: Rows, source: str, model: str = "model", batch: str = "batch_size") -> None:
-    """`ResNet-18 (batch size 32)` as a model and a batch size; without one the batch size is not given."""
+def split_job_type(rows: Rows, source: str, network: str = "network", batch: str = "batch_size") -> None:
+    """`ResNet-18 (batch size 32)` as a network and a batch size; without one the batch size is not given."""
     import polars as pl
 
     column = rows[source]
     pattern = r"^(.*?)(?: \(batch size (\d+)\))?$"
-    rows.put(column.str.extract(pattern, 1).alias(model), column.str.extract(pattern, 2).cast(pl.Int64).alias(batch))
+    rows.put(column.str.extract(pattern, 1).alias(network), column.str.extract(pattern, 2).cast(pl.Int64).alias(batch))
 
 
-def join_job_type(rows: Rows, target: str, model: str = "model", batch: str = "batch_size") -> None:
+def join_job_type(rows: Rows, target: str, network: str = "network", batch: str = "batch_size") -> None:
     """The other way round."""
     import polars as pl
 
-    joined = pl.format("{} (batch size {})", model, batch)
-    rows.put(pl.when(pl.col(batch).is_null()).then(pl.col(model)).otherwise(joined).alias(target))
+    joined = pl.format("{} (batch size {})", network, batch)
+    rows.put(pl.when(pl.col(batch).is_null()).then(pl.col(network)).otherwise(joined).alias(target))
 
 
 def _read(raw: Raw, fields: tuple[Field, ...]) -> Rows:
@@ -63,7 +63,7 @@ def _no_slo(rows: Rows, settings: Mapping[str, Setting]) -> None:
 
 
 _SHARED = (
-    Field("model", ("model",)),
+    Field("network", ("model",)),
     Field("batch_size", ("batch_size",), "whole", blank=True),
     Field("iterations", ("total_steps",), "number", least=POSITIVE, reason=_NO_STEPS),
     Field("gpus", ("num_gpus",), "whole", least=1, reason=_NO_GPUS),
@@ -103,7 +103,7 @@ SIA = trace(
     (
         Field("job", ("name",), "label"),
         Field("submitted", ("time",), "number"),
-        Field("model", ("application",)),
+        Field("network", ("application",)),
         Field("gpus", ("num_replicas",), "whole", least=1, reason=_NO_GPUS),
         optional("batch_size", ("batch_size",), "whole"),
     ),
@@ -119,7 +119,7 @@ TIRESIAS = trace(
         Field("submitted", ("submit_time",), "number"),
         Field("gpus", ("num_gpu",), "whole", least=1, reason=_NO_GPUS),
         Field("duration", ("duration",), "number", least=POSITIVE, reason=_NO_TIME),
-        optional("model", ("model_name",)),
+        optional("network", ("model_name",)),
         Field("iterations", ("iterations",), "number", needed=False, least=POSITIVE, reason=_NO_STEPS),
     ),
     _TIRESIAS,

@@ -7,6 +7,9 @@ from trace_help import SAMPLES, first, read_text, reasons, sample
 
 from gpusched_dsl.data.formats.registry import GENERATORS, READERS, generator, reader
 from gpusched_dsl.data.formats.shape import Format
+from gpusched_dsl.language.diagnostics import Diagnostics
+from gpusched_dsl.language.parsing.parser import parse
+from gpusched_dsl.language.source import Source
 from gpusched_dsl.language.units import parse_unit_text
 
 
@@ -83,7 +86,7 @@ def test_elasticflow() -> None:
     table = sample("elasticflow", "elasticflow.csv")
     assert first(table, 1) == {
         "job": "23b8c1e9-3924-56de-3eb1-3b9046685257", "submitted": 2065.0, "gpus": 8, "duration": 3604.0,
-        "deadline": 4920.0, "model": "inception3", "batch_size": 64, "iterations": 48266.0,
+        "deadline": 4920.0, "network": "inception3", "batch_size": 64, "iterations": 48266.0,
     }  # fmt: skip
     assert sample("elasticflow", "elasticflow.csv", clock="file").frame["deadline"][1] == 3720405.0
 
@@ -94,7 +97,7 @@ def test_chronus() -> None:
     assert table.frame["job"].to_list() == [1, 0, 4, 2, 3]
     assert first(table) == {
         "job": 1, "submitted": 0.0, "gpus": 1, "duration": 98 * 60.0, "deadline": 128 * 60.0, "value": 10.0,
-        "model": "mobilenet_v2", "iterations": 296.0, "vc": "vc_ed69ec", "best_effort": 0, "kind": "strict",
+        "network": "mobilenet_v2", "iterations": 296.0, "vc": "vc_ed69ec", "best_effort": 0, "kind": "strict",
     }  # fmt: skip
     assert table.frame["deadline"][1] == (8555 + 1105 - 832) * 60
     assert table.frame["deadline"][3] is None
@@ -114,16 +117,16 @@ def test_curves_of_values_have_a_row_for_each_step() -> None:
 def test_gavel_in_three_writings() -> None:
     table = sample("gavel", "gavel.csv")
     assert first(table, 3) == {
-        "job": 4, "submitted": 182117.0, "gpus": 8, "model": "ResNet-18", "batch_size": 32, "iterations": 775977.0,
+        "job": 4, "submitted": 182117.0, "gpus": 8, "network": "ResNet-18", "batch_size": 32, "iterations": 775977.0,
         "job_type": "ResNet-18 (batch size 32)",
     }  # fmt: skip
     seven = sample("gavel", "gavel_7.trace")
     assert first(seven, 3) == {
-        "job": 4, "submitted": 1152314.0, "gpus": 4, "model": "A3C", "iterations": 161318.0, "job_type": "A3C",
+        "job": 4, "submitted": 1152314.0, "gpus": 4, "network": "A3C", "iterations": 161318.0, "job_type": "A3C",
     }  # fmt: skip
     ten = sample("gavel", "gavel_10.trace")
     assert first(ten, 1) == {
-        "job": 2, "submitted": 0.0, "gpus": 2, "weight": 1.0, "model": "Transformer", "batch_size": 16,
+        "job": 2, "submitted": 0.0, "gpus": 2, "weight": 1.0, "network": "Transformer", "batch_size": 16,
         "iterations": 11005.0, "job_type": "Transformer (batch size 16)",
     }  # fmt: skip
     assert ten.frame["slo"].null_count() == 4
@@ -132,7 +135,7 @@ def test_gavel_in_three_writings() -> None:
 def test_shockwave() -> None:
     table = sample("shockwave", "shockwave.csv")
     assert first(table, 1) == {
-        "job": 2, "submitted": 55.0, "gpus": 1, "duration": 3338.0, "weight": 1.0, "model": "ResNet-18",
+        "job": 2, "submitted": 55.0, "gpus": 1, "duration": 3338.0, "weight": 1.0, "network": "ResNet-18",
         "batch_size": 32, "iterations": 143450.0, "job_type": "ResNet-18 (batch size 32)", "mode": "accordion",
     }  # fmt: skip
 
@@ -142,7 +145,7 @@ def test_shockwave_lines() -> None:
     table = read_text("shockwave", line + line.replace("\t7\n", "\t3\n"))
     assert table.frame["submitted"].to_list() == [0.0, 4.0]
     assert first(table) == {
-        "job": 2, "submitted": 0.0, "gpus": 1, "duration": 1418.0, "weight": 2.0, "model": "LM", "batch_size": 10,
+        "job": 2, "submitted": 0.0, "gpus": 1, "duration": 1418.0, "weight": 2.0, "network": "LM", "batch_size": 10,
         "iterations": 134583.0, "job_type": "LM (batch size 10)", "slo": 1.5, "mode": "gns",
     }  # fmt: skip
 
@@ -152,16 +155,16 @@ def test_sia() -> None:
     assert table.frame["job"].to_list() == ["deepspeech2-0", "cifar10-1", "bert-2", "deepspeech2-3"]
     assert table.frame["submitted"].to_list() == pytest.approx([0, 183.000019, 324.000054, 615.000094])
     placed = sample("sia_placements", "sia_placements.csv")
-    assert placed.frame.select("placement", "nodes", "gpus").rows()[2:] == [("44", 2, 8), ("1111", 4, 4)]
+    assert placed.frame.select("layout", "nodes", "gpus").rows()[2:] == [("44", 2, 8), ("1111", 4, 4)]
     assert first(sample("sia_scalability", "sia_scalability.csv")) == {
-        "model": "bert", "cluster": "aws", "nodes": 6, "gpus": 6, "batch_size": 4, "step_time": 1.49233,
+        "network": "bert", "cluster": "aws", "nodes": 6, "gpus": 6, "batch_size": 4, "step_time": 1.49233,
         "sync_time": 1.09282,
     }  # fmt: skip
 
 
 def test_tiresias() -> None:
     assert first(sample("tiresias", "tiresias.csv"), 1) == {
-        "job": 1, "submitted": 30.0, "gpus": 8, "duration": 147.0, "model": "vgg11", "iterations": 133.0,
+        "job": 1, "submitted": 30.0, "gpus": 8, "duration": 147.0, "network": "vgg11", "iterations": 133.0,
     }  # fmt: skip
     nodes = sample("tiresias_nodes", "tiresias_nodes.csv")
     assert nodes.frame.rows()[0] == (1, 1, 4, 40, 256)
@@ -183,13 +186,13 @@ def test_throughputs() -> None:
 def test_gavel_throughputs_in_both_writings() -> None:
     table = sample("gavel_throughputs", "gavel_throughputs.csv", unfit=True)
     assert first(table, 3) == {
-        "gpu_type": "k80", "job_type": "ResNet-50 (batch size 128)", "model": "ResNet-50", "batch_size": 128,
+        "gpu_type": "k80", "job_type": "ResNet-50 (batch size 128)", "network": "ResNet-50", "batch_size": 128,
         "gpus": 2, "speed": 0.0,
     }  # fmt: skip
     other = sample("gavel_throughputs", "gavel_throughputs.json", unfit=True)
     assert [r for r in other.frame.rows() if r[2] != "A3C"] == table.frame.rows()
     assert first(other, 3) == {
-        "gpu_type": "k80", "job_type": "A3C", "model": "A3C", "gpus": 1, "speed": 3.4387678290723933,
+        "gpu_type": "k80", "job_type": "A3C", "network": "A3C", "gpus": 1, "speed": 3.4387678290723933,
     }  # fmt: skip
     assert sample("gavel_throughputs", "gavel_throughputs.json").frame.height == 4
 
@@ -209,7 +212,8 @@ def test_gpuspb() -> None:
         "shortest": 37097.758, "longest": 89705.17,
     }  # fmt: skip
     assert first(sample("gpuspb_times", "gpuspb_times.csv"), 2) == {
-        "job": "JJ1", "vm_type": "NC12", "gpus": 2, "duration": 6639.594, "gpu_type": "K80", "vm_gpus": 2, "price": 1.13,
+        "job": "JJ1", "vm_type": "NC12", "gpus": 2, "duration": 6639.594, "gpu_type": "K80", "vm_gpus": 2,
+        "price": 1.13,
     }  # fmt: skip
     assert sample("gpuspb_nodes", "gpuspb_nodes.csv").frame["node"].to_list() == ["n1", "n2", "n3"]
 
@@ -239,12 +243,22 @@ def test_standard_workload_format() -> None:
 
 @pytest.mark.parametrize("name", sorted(READERS))
 def test_descriptions_are_sound(name: str) -> None:
-    _described(reader(name), name)
+    found = reader(name)
+    _described(found, name)
+    named = [*(c.name for c in found.columns), *(o.name for o in found.options)]
+    assert [each for each in named if not _is_name(each)] == []
 
 
 @pytest.mark.parametrize("name", sorted(GENERATORS))
 def test_descriptions_of_generators_are_sound(name: str) -> None:
     _described(generator(name), name)
+
+
+def _is_name(text: str) -> bool:
+    """Whether it can be written without quotes in a data statement."""
+    found = Diagnostics()
+    parse(Source("text", f'scenario S for M {{ data "f" as f ({text} = 1) {{ A = {text}; }} }}'), found)
+    return not list(found)
 
 
 def _described(found: object, name: str) -> None:

@@ -1,0 +1,143 @@
+"""`gsdsl trace`: what it tells, writes and refuses."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+from trace_help import SAMPLES
+
+from gpusched_dsl.cli import main
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = main(["trace", *arguments])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_what_is_in_a_trace(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, str(SAMPLES / "chronus.csv"), "--as", "chronus", "--first", "4")
+    lines = [" ".join(line.split()) for line in out.splitlines()]
+    assert code == 0
+    assert "rows 6, of which 4 are kept" in lines
+    assert "cannot be used 1: no GPUs (first on line 7)" in lines
+    assert "not asked for 1: behind the first ones asked for (first on line 5)" in lines
+    # 832 to 14341 minutes are 13509 minutes, 9.38 days; 4 jobs in 225.15 hours.
+    assert "submitted 0 s to 9.38 d, 0.01777 an hour" in lines
+    assert "GPUs: jobs 1: 4" in lines
+    # 98, 747, 26 and 30 minutes on one GPU.
+    assert f"GPU hours {(98 + 747 + 26 + 30) / 60:.6g}" in lines
+    assert any(line.startswith("duration ") and line.endswith("most 12.4 h") for line in lines)
+    assert any(line.startswith("deadlines 3 jobs") for line in lines)
+    assert "kind strict, best" in lines
+
+
+def test_options_are_those_of_the_format(capsys: pytest.CaptureFixture[str]) -> None:
+    file = str(SAMPLES / "helios.csv")
+    code, out, _ = run(
+        capsys, file, "--as", "helios", "--status", "COMPLETED", "--after", "10[h]", "--most-gpus", "8", "--csv", "-",
+        "--option", "clock=file",
+    )  # fmt: skip
+    assert code == 0
+    assert out.splitlines() == [
+        "job,submitted,gpus,nodes,duration,status,vc,user",
+        "766001,53223.0,2,1,224.0,COMPLETED,vcvGl,uJjMX",
+    ]
+
+
+def test_tables_are_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table, other = tmp_path / "a.csv", tmp_path / "a.parquet"
+    code, out, _ = run(
+        capsys, str(SAMPLES / "gavel.csv"), "--as", "gavel", "--csv", str(table), "--parquet", str(other)
+    )
+    assert code == 0
+    assert f"wrote {table}: 5 rows" in out
+    assert pl.read_parquet(other).equals(pl.read_csv(table))
+    assert run(capsys, str(SAMPLES / "gavel.csv"), "--as", "gavel", "--csv", str(tmp_path / "no" / "a.csv"))[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "found"),
+    [
+        ([], 2, "GSM6002"),
+        (["x.csv"], 2, "GSM6002"),
+        (["--as", "philly"], 2, "GSM6002"),
+        (["x.csv", "--as", "phily"], 1, "GSM1518"),
+        (["x.csv", "--as", "philly"], 1, "GSM2001"),
+        (["{samples}/gavel.csv", "--as", "philly"], 1, "GSM2011"),
+        (["{samples}/philly.csv", "--as", "philly", "--first", "2.5"], 1, "GSM1519"),
+        (["{samples}/philly.csv", "--as", "philly", "--first", "2) {"], 1, "GSM10"),
+        (["{samples}/philly.csv", "--as", "philly", "--status", "x", "--vc", 'a"b'], 1, "GSM"),
+        (["{samples}/philly.csv", "--as", "philly", "--option", "mode"], 2, "GSM6002"),
+        (["{samples}/philly.csv", "--as", "philly", "--option", "a b=2"], 2, "GSM6002"),
+        (["{samples}/philly.csv", "--as", "philly", "--option", "frst=2"], 1, "GSM1519"),
+        (["{samples}/philly.csv", "--as", "philly", "--vc", "6214"], 1, "GSM2018"),
+        (["{samples}", "--as", "philly"], 1, "GSM2004"),
+        (["--formats", "phily"], 1, "GSM1518"),
+    ],
+)
+def test_what_is_refused(arguments: list[str], code: int, found: str, capsys: pytest.CaptureFixture[str]) -> None:
+    result, out, err = run(capsys, *(each.replace("{samples}", str(SAMPLES)) for each in arguments))
+    assert result == code
+    assert out == ""
+    assert found in err
+    assert "Traceback" not in err
+
+
+def test_findings_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = run(capsys, "x.csv", "--as", "philly", "--diagnostics", "json")
+    assert code == 1
+    assert [each["code"] for each in json.loads(err)] == ["GSM2001"]
+
+
+def test_formats_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "--formats")
+    assert code == 0
+    listed = {line.split()[0] for line in out.splitlines() if line.startswith("  ")}
+    assert {"philly", "openb_pods", "pai", "elasticflow", "chronus", "gavel", "shockwave", "sia", "swf"} <= listed
+    code, out, _ = run(capsys, "--formats", "openb_pods")
+    assert code == 0
+    assert "duration[s]" in out
+    assert "least_gpus" in out
+
+
+def test_every_format_can_be_told(capsys: pytest.CaptureFixture[str]) -> None:
+    from gpusched_dsl.language.scenarios.formats import names
+
+    for name in (*names(False), *names(True)):
+        code, out, _ = run(capsys, "--formats", name)
+        assert code == 0
+        assert out.startswith(f"{name}: ")
+
+
+PROBE = """
+import sys
+from gpusched_dsl.language.scenarios.formats import described, names
+for generated in (False, True):
+    for name in names(generated):
+        described(name, generated)
+print(*sorted(name for name in sys.modules if "." not in name))
+"""
+
+
+def test_descriptions_load_no_library_of_tables(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", PROBE], cwd=tmp_path, capture_output=True, text=True, check=True, env=dict(os.environ)
+    )
+    assert not set(done.stdout.split()) & {"polars", "scipy", "highspy", "numba", "pandas"}
+
+
+PAGE = (Path(__file__).parents[3] / "docs" / "data_formats.md").read_text(encoding="utf-8")
+
+
+def test_the_page_describes_every_format() -> None:
+    from gpusched_dsl.language.scenarios.formats import names
+
+    for name in (*names(False), *names(True)):
+        assert f"`{name}`" in PAGE, name
