@@ -1,0 +1,97 @@
+"""Texts of small models, and runs of them, for the tests of the loop."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from gpusched_dsl.language.diagnostics import Diagnostics
+from gpusched_dsl.language.workspace import workspace_from_text
+from gpusched_dsl.online.driver import Driver, Options
+from gpusched_dsl.online.record import Outcome
+from gpusched_dsl.running import open_run
+
+CP_ON = """
+import "gsdsl:online/capacity_planning.gsm";
+scenario CpOn for CapacityPlanning {
+  Nodes = { n1 };
+  Jobs = { J1, J2, J3 };
+  Types = { A, B };
+  period = 1[h];
+  table Types: gpus price[$/h] family =  A 1 0.5 k  B 2 1 k;
+  table Jobs: submitted[h] deadline[h] weight[$/h] = J1 0 6 1  J2 1 3.4 2  J3 1 9 4;
+  Runnable = { (j, v, g) : j in Jobs, (v, g) in Configs };
+  table Runnable: exec_time[h] =
+    J1 A 1 4  J1 B 1 4  J1 B 2 2.4
+    J2 A 1 2  J2 B 1 2  J2 B 2 1.2
+    J3 A 1 1  J3 B 1 1  J3 B 2 0.6;
+}
+"""
+
+# Machines that run one job each; what a run costs is the time that machines are busy.
+MACHINES = """
+model Machines {
+  set Jobs;  set Nodes identical;
+  param submitted[Jobs] in h default 0;
+  param length[Jobs] in h > 0;
+  param remaining[Jobs] > 0 <= 1 default 1;
+  param due_in[Jobs] in h default 1000;
+  param weight[Jobs] in $/h default 0;
+  param rent in $/h default 1;
+  param left[j in Jobs] in h = remaining[j] * length[j];
+  var run[Jobs, Nodes] binary;
+  maximize busy in $: sum[j in Jobs, n in Nodes] (1[$*h] / (1[h] + left[j])) * run[j, n];
+  constraint once[j in Jobs]: sum[n in Nodes] run[j, n] <= 1;
+  constraint alone[n in Nodes]: sum[j in Jobs] run[j, n] <= 1;
+  placement run[j, n] { job j; node n; lasts left[j]; costs rent in $/h; due due_in[j]; weight weight[j]; }
+}
+policy FIFO for Machines { order j in Jobs by submitted[j]; place new_node exclusive, wait; keep running; }
+policy SRPT for Machines { order j in Jobs by left[j]; place new_node exclusive, wait; }
+online Events for Machines {
+  arrive j in Jobs at submitted[j];
+  replan on arrival, completion, failure, recovery;
+  carry remaining[j] = remaining[j];
+  carry due_in[j] = due_in[j] - now;
+}
+"""
+
+
+def run(
+    text: str,
+    online: str | None = None,
+    scenario: str | None = None,
+    method: str = "FIFO",
+    *,
+    settings: dict[str, str] | None = None,
+    seed: int = 0,
+    **more: Any,
+) -> Outcome:
+    return driver(text, online, scenario, method, settings=settings, seed=seed, **more).run()
+
+
+def driver(
+    text: str,
+    online: str | None = None,
+    scenario: str | None = None,
+    method: str = "FIFO",
+    *,
+    settings: dict[str, str] | None = None,
+    seed: int = 0,
+    time_limit: float | None = None,
+    **more: Any,
+) -> Driver:
+    found = Diagnostics()
+    workspace = workspace_from_text(text, "online.gsm", found, Path.cwd(), allow_outside=True)
+    found.raise_if_errors()
+    options = Options(seed=seed, time_limit=time_limit)
+    return open_run(workspace, online, scenario, method, settings=settings, options=options, **more)
+
+
+def machines(nodes: int, jobs: list[tuple[float, float]], more: str = "", *, due: list[float] | None = None) -> str:
+    """A scenario of `Machines`: jobs by submission and length in hours."""
+    rows = "  ".join(f"j{i} {at!r} {length!r}" for i, (at, length) in enumerate(jobs))
+    dues = "" if due is None else "table Jobs: due_in[h] = " + "  ".join(f"j{i} {d!r}" for i, d in enumerate(due)) + ";"
+    names = ", ".join(f"n{i}" for i in range(nodes))
+    return f"""{MACHINES}
+scenario S for Machines {{ Nodes = {{ {names} }}; table Jobs: submitted[h] length[h] = {rows}; {dues} {more} }}
+"""
