@@ -35,7 +35,7 @@ model M {
     lateness: 2[$/h] * delay;
   }
   constraint some: sum[j in Jobs, (v, g) in Configs] run[j, v, g] >= 1;
-  constraint lit: sum[v in Types, h in Slots] on[v, h] >= 0;
+  constraint lit[v in Types, h in Slots]: on[v, h] >= (on[v, h-1] else was_on[v]) - 1;
   placement run[j, v, g] { job j; node_type v; uses g of gpus[v]; lasts time[j, v, g]; }
 }
 scenario S for M {
@@ -241,6 +241,8 @@ def test_sound_online_blocks() -> None:
       window h in Slots lookahead 96 commit 4;
       arrive j in Jobs at arrives[j];
       replan on every 4 slots;
+      work 1;
+      speed 1[h] / time[j, v, g];
       carry was_on[v] = on[v, committed];
     }
     """

@@ -32,13 +32,13 @@ from gpusched_dsl.language.checked_online import (
 )
 from gpusched_dsl.language.checking import EMPTY, ExpressionChecker, Scope, Symbols
 from gpusched_dsl.language.checking.conversion import because_declared, unit_in
-from gpusched_dsl.language.checking.flatten import HasModels
 from gpusched_dsl.language.checking.kinds import numeric_type
 from gpusched_dsl.language.checking.randoms import DISTRIBUTIONS, check_law
 from gpusched_dsl.language.checking.symbols import slots_of
 from gpusched_dsl.language.diagnostics import Diagnostics, Label, did_you_mean
 from gpusched_dsl.language.outlines.online_names import bind, placement_scope, with_clock
-from gpusched_dsl.language.outlines.policies import model_of
+from gpusched_dsl.language.outlines.policies import HasPolicies, model_of
+from gpusched_dsl.language.outlines.window_proofs import prove
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.units import DIMENSIONLESS, UNITS, Unit, convertible, unit_of
 
@@ -46,7 +46,7 @@ S = TypeVar("S", bound=tree.Statement)
 _SLOT_WORDS = ("slot", "slots")
 
 
-class HasOnlines(HasModels, Protocol):
+class HasOnlines(HasPolicies, Protocol):
     """What is needed of a workspace here."""
 
     @property
@@ -58,7 +58,7 @@ def check_online(
 ) -> CheckedOnline | None:
     """An online block with those that it extends, for `model` (None: its own model with the defaults of its options).
 
-    Reports GSM162x, unknown names, wrong types and units; None where there are errors.
+    Reports GSM162x, unknown names, wrong types and units, and what cannot be proved; None where there are errors.
     """
     found = Diagnostics()
     chain = _chain(workspace, online, found)
@@ -68,6 +68,8 @@ def check_online(
     checked = None
     if model is not None:
         checked = _OnlineChecker(model, found, workspace.lost).run(online, _merged(chain, found))
+    if checked is not None and not found.has_errors:
+        prove(checked, found, workspace)
     diagnostics.extend(found)
     return None if found.has_errors else checked
 
