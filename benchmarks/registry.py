@@ -262,6 +262,26 @@ GREEDY_DRAWN = Case(
     ),
     targets=(Target("gsdsl", "CPU work", limit=3.0),),
 )
+REPLAY = Case(
+    name="replay",
+    title="50,000 jobs of a trace through a strict queue for 384 GPUs, from CSV to the end of every job",
+    prepare=("benchmarks.replay.data",),
+    reference="gsdsl",
+    facts={"finished": 50_000},
+    arms=(
+        Arm("gsdsl", "benchmarks.replay.by_gsdsl", ("FIFO", "interpreted")),
+        Arm("gsdsl, compiled", "benchmarks.replay.by_gsdsl", ("FIFO", "compiled"), repeats=3),
+        Arm("Python, this queue by hand", "benchmarks.replay.by_python", repeats=3),
+        Arm("simpy", "benchmarks.replay.by_simpy", repeats=3, needs=("simpy",)),
+        Arm("AccaSim", "benchmarks.replay.by_accasim", repeats=1, needs=("accasim",), slow=True),
+    ),
+    targets=(
+        Target("gsdsl", figure="CPU", limit=50_000 / 5_000),
+        Target("gsdsl", figure="peak_mb", limit=150.0),
+        Target("gsdsl", figure="CPU", against="simpy"),
+        Target("gsdsl", figure="CPU", against="AccaSim"),
+    ),
+)
 
 CASES = (
     CAPACITY,
@@ -279,4 +299,5 @@ CASES = (
     STS,
     GREEDY,
     GREEDY_DRAWN,
+    REPLAY,
 )

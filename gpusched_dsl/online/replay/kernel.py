@@ -1,7 +1,7 @@
 """A whole run event by event: completions, then arrivals, then the queue, as often as anything happens.
 
-One function for lists and for arrays: interpreted it is given lists, which Python reads several times as fast; compiled
-it is given arrays. It calls nothing but heaps, so that it compiles by itself and is read from its cache in a moment.
+One function, interpreted on views of arrays, which Python reads several times as fast as the arrays, or compiled on the
+arrays themselves. It calls nothing but heaps, so that it compiles by itself and is read from its cache in a moment.
 
 Jobs wait in one heap for each group: of jobs with the same ways, none finds a place where another one has found none
 and no job has ended since. So with rules that let jobs overtake one another an instant costs as many attempts as there

@@ -20,12 +20,11 @@ from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.online.replay.eligible import chooses_nodes, rules_of
 from gpusched_dsl.online.replay.queue_order import NoOneOrder, queue_order
 from gpusched_dsl.online.replay.trace import Trace
-from gpusched_dsl.policies.cluster import Cluster
 from gpusched_dsl.policies.reading import cluster_of
 from gpusched_dsl.policies.workload import NONE, Floats, Ints
 
 _FIRST_JOBS = 64  # of the first part, which shows how large the next ones may be
-_ENTRIES = 1_000_000  # of the table of ways of one part, about
+_ENTRIES = 400_000  # of the table of ways of one part, about
 
 
 class NoReplay(Exception):
@@ -63,18 +62,18 @@ def read_trace(policy: CheckedPolicy, store: Store, limits: Limits, submitted: F
     rules = rules_of(policy)
     assert not isinstance(rules, str), "the policy may not be replayed"
     parts = list(_parts(policy, store, limits))
-    first = parts[0].cluster
-    jobs = np.concatenate([part.cluster.jobs for part in parts])
-    counts = np.concatenate([np.diff(part.cluster.work.first_way) for part in parts])
-    ends = np.cumsum([0, *(len(part.cluster.work.job) for part in parts)])
+    first = parts[0]
+    jobs = np.concatenate([part.jobs for part in parts])
+    counts = np.concatenate([part.counts for part in parts])
+    ends = np.cumsum([0, *(len(part.kind) for part in parts)])
     for part in parts:
-        if not np.array_equal(part.cluster.work.node_kind, first.work.node_kind):
+        if not np.array_equal(part.node_kind, first.node_kind):
             raise NoReplay("nodes are of one kind for some jobs and not for others")
-        if part.cluster.work.parts != 1:
+        if part.pieces != 1:
             raise NoReplay("jobs take parts of GPUs")
     ranked = [np.where(part.ranked == NONE, NONE, part.ranked + at) for part, at in zip(parts, ends, strict=False)]
-    size = np.concatenate([part.cluster.work.size for part in parts])
-    time = np.concatenate([part.cluster.work.time for part in parts])
+    size = np.concatenate([part.size for part in parts])
+    time = np.concatenate([part.time for part in parts])
     if len(submitted) != len(jobs):
         raise ValueError(f"{len(submitted)} arrivals of {len(jobs)} jobs")
     if not np.isfinite(submitted).all():
@@ -86,23 +85,35 @@ def read_trace(policy: CheckedPolicy, store: Store, limits: Limits, submitted: F
         rank=_ranks(policy, store, limits, jobs),
         first_way=np.concatenate(([0], np.cumsum(counts))).astype(np.int64),
         ranked=np.concatenate(ranked).astype(np.int64),
-        kind=np.concatenate([part.cluster.work.kind for part in parts]),
+        kind=np.concatenate([part.kind for part in parts]),
         size=size,
         time=time,
-        node_kind=first.work.node_kind,
-        units=np.max([part.cluster.work.units for part in parts], axis=0),
-        family=_families([part.cluster for part in parts]),
+        node_kind=first.node_kind,
+        units=np.max([part.units for part in parts], axis=0),
+        family=_families(parts),
         rules=rules,
     )
-    ways = tuple(np.concatenate(columns) for columns in zip(*(part.cluster.ways for part in parts), strict=True))
+    ways = tuple(np.concatenate(columns) for columns in zip(*(part.ways for part in parts), strict=True))
     return Readied(trace, jobs, first.nodes, ways, first.job_at, first.node_at)
 
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """Some of the jobs: their cluster, without the table of ways by size, and their ways as the policy lists them."""
+    """Some of the jobs: what is needed of their cluster, and their ways as the policy lists them."""
 
-    cluster: Cluster
+    jobs: Codes
+    nodes: Codes
+    ways: tuple[Codes, ...]
+    job_at: int
+    node_at: int
+    pieces: int  # of one GPU
+    node_kind: Ints
+    units: Ints
+    family: Ints
+    counts: Ints  # of ways, by job
+    kind: Ints
+    size: Ints
+    time: Floats
     ranked: Ints
 
 
@@ -132,9 +143,12 @@ def _part(policy: CheckedPolicy, store: Store, limits: Limits) -> tuple[_Part, i
         from gpusched_dsl.policies.instructions import instructions_of  # with the compiler's package
 
         ranked = instructions_of(policy, cluster, store, limits).ranked
-    entries = cluster.work.way_at.size + len(cluster.jobs) * len(cluster.nodes)
-    slim = cluster.work._replace(way_at=np.zeros((0, 0, 0), dtype=np.int64))
-    return _Part(replace(cluster, work=slim), ranked), entries
+    work = cluster.work
+    part = _Part(
+        cluster.jobs, cluster.nodes, cluster.ways, cluster.job_at, cluster.node_at, work.parts, work.node_kind,
+        work.units, work.family, np.diff(work.first_way), work.kind, work.size, work.time, ranked,
+    )  # fmt: skip
+    return part, work.way_at.size + len(cluster.jobs) * len(cluster.nodes)
 
 
 def _lists_all(policy: CheckedPolicy) -> bool:
@@ -181,11 +195,11 @@ def _ranks(policy: CheckedPolicy, store: Store, limits: Limits, jobs: Codes) -> 
     return rank
 
 
-def _families(clusters: list[Cluster]) -> Ints:
+def _families(parts: list[_Part]) -> Ints:
     """Kinds of one family in any part are of one family; of a kind that no job of a part can have it knows nothing."""
-    family = np.arange(len(clusters[0].work.units))
-    for cluster in clusters:
-        for kind in np.unique(cluster.work.kind).tolist():
-            ours, theirs = family[kind], family[cluster.work.family[kind]]
+    family = np.arange(len(parts[0].units))
+    for part in parts:
+        for kind in np.unique(part.kind).tolist():
+            ours, theirs = family[kind], family[part.family[kind]]
             family[family == max(ours, theirs)] = min(ours, theirs)
     return family

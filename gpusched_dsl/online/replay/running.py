@@ -25,6 +25,7 @@ from gpusched_dsl.policies.workload import NONE, Floats, Ints
 # Jobs times looks at nodes from which on the compiler is the shorter way: its package takes 1 s and 110 MB even so.
 COMPILED_FROM: Final = 5_000_000
 _OVERHEAD: Final = 16  # what a job costs beside its looks at nodes, in such looks
+_SHORT: Final = 4096  # entries of an array that Python is given as a list
 
 
 def replay(trace: Trace, compiled: bool | None = None) -> Replayed:
@@ -52,16 +53,21 @@ def replay(trace: Trace, compiled: bool | None = None) -> Replayed:
         trace.first_way, trace.ranked, trace.kind, trace.size, trace.time, nodes_at, nodes, trace.units, trace.family,
         rules.fit, rules.opens, rules.opens_first, rules.alone, rules.next_choice, rules.waits,
     )  # fmt: skip
-    found = (start, end, node, way, free)
+    found = (start, end, node, way)
     if compiled is None:
         compiled = jobs * (len(trace.node_kind) + _OVERHEAD) >= COMPILED_FROM
     if compiled:
-        instants = int(_machine_code()(*given, *found))
+        instants = int(_machine_code()(*given, *found, free))
     else:
-        lists = [a.tolist() for a in found]
-        instants = run_events(*(a.tolist() if isinstance(a, np.ndarray) else a for a in given), *lists)  # type: ignore[arg-type]
-        start, end, node, way = (np.array(a, dtype=own.dtype) for a, own in zip(lists[:4], found[:4], strict=True))
+        arguments: list[Any] = [_readable(a) if isinstance(a, np.ndarray) else a for a in given]
+        arguments += [*(a.data for a in found), _readable(free)]
+        instants = run_events(*arguments)
     return Replayed(start, end, node, way, _reasons(trace, start), instants)
+
+
+def _readable(given: Ints | Floats) -> Any:
+    """What Python reads soonest: lists where they are short, elsewhere views, which take no memory of their own."""
+    return given.tolist() if len(given) <= _SHORT else given.data
 
 
 def _refuse_nonsense(trace: Trace) -> None:

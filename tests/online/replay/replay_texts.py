@@ -89,7 +89,8 @@ def random_mixed_run(rng: np.random.Generator) -> str:
         same[j, t, g] = time if rng.random() < 0.5 else same.get((j, 0, g), time)
     grid = float(rng.choice([1.0, 0.25]))
     text = "scenario Run for Mixed {\n"
-    text += "  table Types: gpus maker =\n" + "\n".join(f"    t{t} {gpus[t]} {makers[t]}" for t in range(types)) + " ;\n"
+    text += "  table Types: gpus maker =\n"
+    text += "\n".join(f"    t{t} {gpus[t]} {makers[t]}" for t in range(types)) + " ;\n"
     text += "  table Nodes: type =\n" + "\n".join(f"    n{n} t{rng.integers(types)}" for n in range(nodes)) + " ;\n"
     text += "  table Jobs: submitted[h] urgency =\n"
     text += "\n".join(f"    j{j} {rng.integers(0, 6) * grid:.12g} {rng.integers(0, 5)}" for j in range(jobs)) + " ;\n"

@@ -1,0 +1,1 @@
+"""A trace of many jobs through a strict queue: `python -m benchmarks replay`."""

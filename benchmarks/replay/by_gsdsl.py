@@ -1,0 +1,44 @@
+"""gsdsl: the policy of the library on the trace, from texts and CSV to the end of every job."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.child import Lap
+from gpusched_dsl.compiling.instance import build_instance
+from gpusched_dsl.compiling.limits import Limits
+from gpusched_dsl.language.diagnostics import Diagnostics
+from gpusched_dsl.language.outlines.policies import check_policy
+from gpusched_dsl.language.scenarios.scenario import check_scenario
+from gpusched_dsl.language.workspace import load_workspace
+from gpusched_dsl.online.replay.eligible import driven_by, why_not
+from gpusched_dsl.online.replay.reading import read_trace
+from gpusched_dsl.online.replay.running import replay
+
+SECONDS = 3600.0  # of an hour, in which the model reckons
+
+
+def run(folder: Path, lap: Lap, policy: str, how: str) -> dict[str, float]:
+    """`how`: interpreted or compiled."""
+    found = Diagnostics()
+    workspace = load_workspace(folder / "replay.gsm", found)
+    scenario = check_scenario(workspace, "Trace", {}, found)
+    found.raise_if_errors()
+    assert scenario is not None
+    checked = check_policy(workspace, workspace.policies[policy], found, scenario.model)
+    found.raise_if_errors()
+    assert checked is not None
+    assert not why_not(checked, driven_by(workspace.onlines["Replay"]))
+    lap("texts")
+    store = build_instance(scenario, folder=folder).store
+    lap("data")
+    submitted = np.asarray(store.params["submitted"].values, dtype=np.float64)
+    trace = read_trace(checked, store, Limits(), submitted).trace
+    lap("arrays")
+    done = replay(trace, compiled=how == "compiled")
+    lap("replay")
+    ends = done.end[np.isfinite(done.end)]
+    mean = float((done.end - trace.submitted)[np.isfinite(done.end)].mean()) * SECONDS
+    return {"finished": len(ends), "mean seconds": float(f"{mean:.9g}")}
