@@ -147,7 +147,7 @@ def test_damage_never_crashes_a_reader(name: str, file: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "file"), SOURCES)
 def test_much_damage_never_crashes_a_reader(name: str, file: str) -> None:
-    damaged_runs(name, file, 1500)
+    damaged_runs(name, file, 400)
 
 
 def damaged_runs(name: str, file: str, runs: int) -> None:
