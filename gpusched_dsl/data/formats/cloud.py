@@ -17,7 +17,7 @@ def _read(raw: Raw | None, settings: Mapping[str, Setting]) -> Table:
 FORMATS: Mapping[str, Format] = {
     "cloud_prices": Format(
         "cloud_prices",
-        "machines with GPUs that can be rented, one offer a row",
+        "Machines with GPUs that can be rented, one offer a row.",
         (
             Column("type", "name of the machine, made unique with cloud, number and model of its GPUs where it is not"),
             Column("name", "name of the machine as the provider has it; may be empty"),

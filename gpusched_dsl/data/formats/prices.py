@@ -63,7 +63,7 @@ def _any(raw: Raw | None, settings: Mapping[str, Setting]) -> Table:
 FORMATS: Mapping[str, Format] = {
     "nyiso": Format(
         "nyiso",
-        "locational prices of the New York Independent System Operator: real-time, day-ahead or hourly",
+        "Locational prices of the New York Independent System Operator: real-time, day-ahead or hourly.",
         _columns("$/MWh"),
         _nyiso,
         (
@@ -84,7 +84,7 @@ FORMATS: Mapping[str, Format] = {
     ),
     "entsoe": Format(
         "entsoe",
-        "day-ahead prices of the European transparency platform, one market time unit a row",
+        "Day-ahead prices of the European transparency platform, one market time unit a row.",
         _columns("EUR/MWh"),
         _entsoe,
         (
@@ -97,7 +97,7 @@ FORMATS: Mapping[str, Format] = {
     ),
     "dayahead_countries": Format(
         "dayahead_countries",
-        "hourly day-ahead prices of several countries: columns date, hour (`00:00 - 01:00`) and one for each country",
+        "Hourly day-ahead prices of several countries: columns date, hour (`00:00 - 01:00`) and one for each country.",
         _columns("EUR/MWh"),
         _countries,
         (
@@ -109,7 +109,7 @@ FORMATS: Mapping[str, Format] = {
     ),
     "epf": Format(
         "epf",
-        "hourly prices with published forecasts of the epftoolbox; every day has 24 rows",
+        "Hourly prices with published forecasts of the epftoolbox; every day has 24 rows.",
         _columns(
             "EUR/MWh",
             {
@@ -124,7 +124,7 @@ FORMATS: Mapping[str, Format] = {
     ),
     "prices": Format(
         "prices",
-        "any file with a column of times and one of prices, and perhaps one of forecasts",
+        "Any file with a column of times and one of prices, and perhaps one of forecasts.",
         _columns("", {"forecast": "time-weighted mean of the forecast in the slot"}),
         _any,
         (

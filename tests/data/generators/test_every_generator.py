@@ -41,8 +41,8 @@ def test_the_first_jobs_do_not_depend_on_how_many_there_are(name: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "changed", "columns"), [
-    ("price_aware_jobs", {"slack": 2.0}, ["model", "epochs"]),
-    ("price_aware_jobs", {"median_epochs": 20.0}, ["model"]),
+    ("price_aware_jobs", {"slack": 2.0}, ["network", "epochs"]),
+    ("price_aware_jobs", {"median_epochs": 20.0}, ["network"]),
     ("price_aware_prices", {"jobs": 3, "rate": 1.0}, ["price"]),
     ("sharing_jobs", {"arrivals": "high"}, ["network", "deadline", "weight", "epochs"]),
     ("sharing_jobs", {"due_extra": 0.2}, ["network", "submitted", "weight", "epochs"]),

@@ -24,7 +24,7 @@ TYPES = ["GTX1060-3GB", "GTX1060-6GB", "RTX2060", "GTX1080"]
 @pytest.mark.parametrize("network", DERIVED)
 def test_the_derived_table(network: str) -> None:
     jobs, training = draw("price_aware_jobs"), draw("price_aware_training")
-    job = jobs.filter(pl.col("model") == network)["job"][0]
+    job = jobs.filter(pl.col("network") == network)["job"][0]
     found = training.filter(pl.col("job") == job)
     assert found["type"].to_list() == TYPES
     serving = draw("price_aware_serving").filter(pl.col("service") == network)
@@ -49,7 +49,7 @@ def test_laws_of_jobs() -> None:
     logs = (jobs["epochs"].filter(jobs["epochs"].is_between(9, 139)) + 0.5).log()
     assert abs(float(logs.median() or 0) - math.log(40)) < 4 * 1.2533 * 0.5 / 4000**0.5  # type: ignore[arg-type]
     assert float(logs.std() or 0) == pytest.approx(0.48, abs=0.03)  # type: ignore[arg-type]
-    assert all(abs(n - 4000 / 3) < 4 * (4000 * 2 / 9) ** 0.5 for n in jobs["model"].value_counts()["count"])
+    assert all(abs(n - 4000 / 3) < 4 * (4000 * 2 / 9) ** 0.5 for n in jobs["network"].value_counts()["count"])
     fastest = (
         draw("price_aware_training", jobs=4000).group_by("job", maintain_order=True).agg(pl.col("epoch_time").min())
     )
@@ -68,7 +68,7 @@ def test_laws_of_jobs() -> None:
 def test_exact_multiples_need_no_further_slot() -> None:
     """VGG19 on an RTX2060 takes 10.5 min an epoch: 10 epochs are exactly 7 slots."""
     jobs = draw("price_aware_jobs", jobs=60, least_epochs=10, most_epochs=10, slack=1.0, slack_deviation=0.0)
-    window = (jobs["due"] - jobs["arrives"] + 1).filter(jobs["model"] == "VGG19")
+    window = (jobs["due"] - jobs["arrives"] + 1).filter(jobs["network"] == "VGG19")
     assert set(window) == {14}
 
 

@@ -38,7 +38,7 @@ def _read(draw: str) -> Callable[[Raw | None, Mapping[str, Setting]], Table]:
 FORMATS: Mapping[str, Format] = {
     "capacity_types": Format(
         "capacity_types",
-        "the VM types of a catalogue",
+        "The VM types of a catalogue.",
         (
             Column("type", "VM type"),
             Column("family", "model of its GPUs"),
@@ -51,7 +51,7 @@ FORMATS: Mapping[str, Format] = {
     ),
     "capacity_nodes": Format(
         "capacity_nodes",
-        "nodes that may be rented, numbered",
+        "Nodes that may be rented, numbered.",
         (Column("node", "node: `n1`, `n2`, ..."),),
         _read("nodes"),
         (Option("nodes", "number of nodes", 4, least=1),),
@@ -59,9 +59,9 @@ FORMATS: Mapping[str, Format] = {
     ),
     "capacity_jobs": Format(
         "capacity_jobs",
-        "jobs of four applications, with arrivals, due times and weights",
+        "Jobs of four applications, with arrivals, due times and weights.",
         (
-            Column("job", "job: `J1`, `J2`, ... in the order of arrival"),
+            Column("job", "job: `j1`, `j2`, ... in the order of arrival"),
             Column("application", "AlexNet, ResNet50, VGG19 or DeepSpeech, equally likely"),
             Column("framework", "PyTorch or TensorFlow, equally likely"),
             Column(
@@ -85,7 +85,7 @@ FORMATS: Mapping[str, Format] = {
     ),
     "capacity_times": Format(
         "capacity_times",
-        "execution times of the jobs of capacity_jobs with the same options, on every VM type and number of GPUs",
+        "Execution times of the jobs of capacity_jobs with the same options, on every VM type and number of GPUs.",
         (
             Column("job", "job"),
             Column("type", "VM type"),

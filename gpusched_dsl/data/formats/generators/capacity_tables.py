@@ -117,7 +117,7 @@ def jobs(settings: Mapping[str, Setting]) -> Table:
     found = drawn(settings)
     frame = pl.DataFrame(
         {
-            "job": numbered("J", len(found.work)),
+            "job": numbered("j", len(found.work)),
             "application": np.array(APPLICATIONS)[found.application],
             "framework": np.array(FRAMEWORKS)[found.framework],
             "work": found.work,
@@ -142,7 +142,7 @@ def times(settings: Mapping[str, Setting]) -> Table:
     at = pl.Series(np.tile(np.arange(width), count))
     frame = pl.DataFrame(
         {
-            "job": numbered("J", count).gather(pl.Series(np.repeat(np.arange(count), width))),
+            "job": numbered("j", count).gather(pl.Series(np.repeat(np.arange(count), width))),
             "type": names.gather(at),
             "gpus": sizes.gather(at),
             "time": found.hours.ravel(),

@@ -53,20 +53,20 @@ FORMATS: Mapping[str, Format] = {
     for each in (
         _format(
             "price_aware_types",
-            "the four node types, one GPU each",
+            "The four node types, one GPU each.",
             "types",
             _TYPE,
             Column("nodes", "nodes of the type"),
             Column("idle_power", "power of a node that is on", "W"),
             Column("boot_cost", "cost of switching a node on", "$"),
         ),
-        _format("price_aware_nodes", "the nodes", "nodes", Column("node", "node: `n1`, `n2`, ..."), _TYPE),
+        _format("price_aware_nodes", "The nodes.", "nodes", Column("node", "node: `n1`, `n2`, ..."), _TYPE),
         _format(
             "price_aware_jobs",
-            "training jobs with the window in which they may run",
+            "Training jobs with the window in which they may run.",
             "jobs",
-            Column("job", "job: `J1`, `J2`, ..."),
-            Column("model", "ResNet152, VGG19 or InceptionV3, equally likely"),
+            Column("job", "job: `j1`, `j2`, ..."),
+            Column("network", "ResNet152, VGG19 or InceptionV3, equally likely"),
             Column("arrives", "first slot in which the job may run"),
             Column("due", "last slot that is still in time"),
             Column("epochs", "epochs to train", "epoch"),
@@ -74,7 +74,7 @@ FORMATS: Mapping[str, Format] = {
         ),
         _format(
             "price_aware_training",
-            "every job on every node type",
+            "Every job on every node type.",
             "training",
             Column("job", "job"),
             _TYPE,
@@ -84,7 +84,7 @@ FORMATS: Mapping[str, Format] = {
         ),
         _format(
             "price_aware_services",
-            "the services",
+            "The services.",
             "services",
             _SERVICE,
             Column("latency_bound", "largest mean response time", "s"),
@@ -92,7 +92,7 @@ FORMATS: Mapping[str, Format] = {
         ),
         _format(
             "price_aware_serving",
-            "every service on every node type",
+            "Every service on every node type.",
             "serving",
             _SERVICE,
             _TYPE,
@@ -103,7 +103,7 @@ FORMATS: Mapping[str, Format] = {
         ),
         _format(
             "price_aware_load",
-            "requests to each service in each slot: a wave over the day, least at 2:00",
+            "Requests to each service in each slot: a wave over the day, least at 2:00.",
             "load",
             _SERVICE,
             _SLOT,
@@ -111,7 +111,7 @@ FORMATS: Mapping[str, Format] = {
         ),
         _format(
             "price_aware_prices",
-            "prices of electricity: waves over the day with noise, from 2 to 50 $/MWh",
+            "Prices of electricity: waves over the day with noise, from 2 to 50 $/MWh.",
             "prices",
             _SLOT,
             Column("time", "start of the slot", "h"),

@@ -86,8 +86,8 @@ def jobs(settings: Mapping[str, Setting]) -> Table:
     arrives = np.floor(place * np.maximum(slots - window, 1)).astype(np.int64)
     frame = pl.DataFrame(
         {
-            "job": numbered("J", count),
-            "model": np.array(MODELS)[model],
+            "job": numbered("j", count),
+            "network": np.array(MODELS)[model],
             "arrives": arrives,
             "due": arrives + window - 1,
             "epochs": epochs,
@@ -110,7 +110,7 @@ def training(settings: Mapping[str, Setting]) -> Table:
     kind = pl.Series(np.tile(np.arange(kinds), count))
     frame = pl.DataFrame(
         {
-            "job": numbered("J", count).gather(pl.Series(np.repeat(np.arange(count), kinds))),
+            "job": numbered("j", count).gather(pl.Series(np.repeat(np.arange(count), kinds))),
             "type": pl.Series(TYPES).gather(kind),
             "epoch_time": minutes.ravel(),
             "power": pl.Series(TRAIN_WATTS).gather(kind),

@@ -62,7 +62,7 @@ FORMATS: Mapping[str, Format] = {
     for each in (
         _format(
             "sharing_gpus",
-            "the models of GPU",
+            "The models of GPU.",
             "gpus",
             _GPU,
             Column("memory", "memory of one GPU", "GB"),
@@ -70,7 +70,7 @@ FORMATS: Mapping[str, Format] = {
         ),
         _format(
             "sharing_rates",
-            "what a node costs while some of its GPUs are in use",
+            "What a node costs while some of its GPUs are in use.",
             "rates",
             _GPU,
             Column("gpus", "GPUs in use"),
@@ -78,7 +78,7 @@ FORMATS: Mapping[str, Format] = {
         ),
         _format(
             "sharing_nodes",
-            "the nodes",
+            "The nodes.",
             "nodes",
             Column("node", "node: `n1`, `n2`, ..."),
             _GPU,
@@ -86,7 +86,7 @@ FORMATS: Mapping[str, Format] = {
         ),
         _format(
             "sharing_shares",
-            "the parts of a GPU that a job may have",
+            "The parts of a GPU that a job may have.",
             "shares",
             _GPU,
             Column("twentieths", "of one GPU"),
@@ -94,9 +94,9 @@ FORMATS: Mapping[str, Format] = {
         ),
         _format(
             "sharing_jobs",
-            "the jobs: what they train, when they come and when they are due",
+            "The jobs: what they train, when they come and when they are due.",
             "jobs",
-            Column("job", "job: `J1`, `J2`, ... in the order of arrival"),
+            Column("job", "job: `j1`, `j2`, ... in the order of arrival"),
             Column("network", "AlexNet, ResNet, VGG16 or MobileNetV2, equally likely"),
             Column("batch", "batch size: 16, 32 or 64, equally likely"),
             Column("memory", "memory needed on each GPU, by network and batch size", "GB"),
@@ -109,7 +109,7 @@ FORMATS: Mapping[str, Format] = {
         ),
         _format(
             "sharing_times",
-            "execution times of all 100 epochs",
+            "Execution times of all 100 epochs.",
             "times",
             _JOB,
             _GPU,
@@ -119,7 +119,7 @@ FORMATS: Mapping[str, Format] = {
         ),
         _format(
             "sharing_epochs",
-            "equally likely lengths of each job, independent of its true one",
+            "Equally likely lengths of each job, independent of its true one.",
             "epochs",
             Column("outcome", "number of the outcome, from 1"),
             _JOB,
@@ -128,7 +128,7 @@ FORMATS: Mapping[str, Format] = {
         ),
         _format(
             "sharing_law",
-            "the law of lengths of each network",
+            "The law of lengths of each network.",
             "law",
             Column("network", "network"),
             Column("epochs", "epochs after which training ends: 11 to 100", "epoch"),

@@ -211,7 +211,7 @@ def jobs(settings: Mapping[str, Setting]) -> Table:
     submitted = arrivals(settings, found)
     frame = pl.DataFrame(
         {
-            "job": numbered("J", count),
+            "job": numbered("j", count),
             "network": np.array(NETWORKS)[found.network],
             "batch": BATCHES[found.batch],
             "memory": MEMORY_NEED[found.network, found.batch],
@@ -234,7 +234,7 @@ def times(settings: Mapping[str, Setting]) -> Table:
     job, gpu, k = (each.ravel() for each in np.indices((count, len(MODELS), MOST_GPUS)))
     frame = pl.DataFrame(
         {
-            "job": numbered("J", count).gather(pl.Series(job)),
+            "job": numbered("j", count).gather(pl.Series(job)),
             "gpu": pl.Series(MODELS).gather(pl.Series(gpu)),
             "gpus": k + 1,
             "time": found.seconds.ravel() / 3600,
@@ -255,7 +255,7 @@ def epochs(settings: Mapping[str, Setting]) -> Table:
     frame = pl.DataFrame(
         {
             "outcome": outcome + 1,
-            "job": numbered("J", count).gather(pl.Series(job)),
+            "job": numbered("j", count).gather(pl.Series(job)),
             "epochs": lengths(found.network, uniform).ravel(),
             "probability": np.full(count * outcomes, 1 / outcomes),
         }

@@ -17,7 +17,7 @@ def stream(seed: int, name: IntEnum) -> np.random.Generator:
 
 
 def numbered(prefix: str, count: int) -> pl.Series:
-    """`J1`, `J2`, ..."""
+    """`j1`, `j2`, ..."""
     import polars as pl
 
     return pl.select(pl.format(prefix + "{}", pl.int_range(1, count + 1))).to_series()
