@@ -60,6 +60,7 @@ ELSEWHERE = {
     "GSM5204": "online/live/test_messages.py::test_wrong_fields",
     "GSM5205": "online/live/test_live_lines.py::test_dates_that_cannot_be_read",
     "GSM5206": "online/live/test_live_run.py::test_the_id_of_another_event_is_refused",
+    "GSM5207": "online/live/test_live_cluster.py::test_events_that_do_not_fit",
     "GSM5208": "online/live/test_live_lines.py::test_what_cannot_be_read",
     "GSM6001": "cli/test_usage.py::test_wrong_usage",
     "GSM6002": "cli/test_usage.py::test_wrong_usage",

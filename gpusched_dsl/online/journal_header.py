@@ -1,15 +1,45 @@
-"""Whether two headers are of the same run, and in words what differs."""
+"""What a run depends on, as the header of its journal; whether two headers are of the same run, and what differs."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
 
+from gpusched_dsl import __version__
 from gpusched_dsl.online.journal_chain import Json
 
 # Told in the journal, but a run may go on with others: every recorded step is compared with what the run comes to.
 MAY_DIFFER = ("gsdsl", "versions", "created")
 _SHOWN = 60  # characters of a value
+
+
+def header_of(
+    *,
+    online: str,
+    model: str,
+    scenario: str | None,
+    method: str,
+    inputs_sha256: Mapping[str, str],
+    seed: int,
+    settings: Mapping[str, Json] | None = None,
+    options: Mapping[str, Json] | None = None,
+    live: bool = False,
+    start: str | None = None,
+) -> dict[str, Json]:
+    """The header of a run's journal. `settings` were made from outside (`--set`); `options` are those of the method."""
+    return {
+        "gsdsl": __version__,
+        "online": online,
+        "model": model,
+        "scenario": scenario,
+        "method": method,
+        "inputs_sha256": dict(inputs_sha256),
+        "seed": seed,
+        "settings": dict(settings or {}),
+        "options": dict(options or {}),
+        "live": live,
+        "start": start,
+    }
 
 
 def differences(recorded: Mapping[str, Json], now: Mapping[str, Json]) -> list[str]:
