@@ -129,4 +129,6 @@ class Spacing:
         """Whether the parenthesis behind this token holds the arguments of a function (not settings, not a role)."""
         if self._type(number) not in _CALLED or number in self.starts:
             return False
+        if self.bracket[number] is None and (number > 0 and self._type(number - 1) in ("AS", "GENERATE")):
+            return False  # options of a format or generator
         return self._type(self.statement[number]) != "SOLVE" or self.bracket[number] is not None

@@ -17,6 +17,7 @@ from gpusched_dsl.compiling.instance import Instance, build_instance
 from gpusched_dsl.data.formats import registry
 from gpusched_dsl.data.formats.shape import Column, Dropped, Format, Option, Raw, Setting, Table
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Severity
+from gpusched_dsl.language.formatting.formatter import format_text
 from gpusched_dsl.language.scenarios.scenario import CheckedScenario, check_scenario
 from gpusched_dsl.language.workspace import workspace_from_text
 
@@ -277,3 +278,16 @@ def test_options_of_generators() -> None:
 def test_notes_of_generators_point_at_their_name(tmp_path: Path) -> None:
     [note] = build("generate fake_jobs (jobs = 1, lossy = true) { Jobs = job; }", tmp_path).notes
     assert note.primary.text == "fake_jobs"  # type: ignore[union-attr]
+
+
+# --- layout ----------------------------------------------------------------------------------------------------------
+
+
+def test_options_stand_apart_from_the_name() -> None:
+    text = 'scenario S for M {\n  data "a" as philly(first=3,after=2[h]){Jobs=job;}\n  generate fake(jobs=3){ }\n}\n'
+    after = (
+        'scenario S for M {\n  data "a" as philly (first = 3, after = 2[h]) { Jobs = job; }\n'
+        "  generate fake (jobs = 3) { }\n}\n"
+    )
+    assert format_text(text) == after
+    assert format_text(after) == after
