@@ -60,6 +60,7 @@ class PriceSearch:
 
     def run(self) -> Prices:
         low, high, time_low, time_high = self._first_rung()
+        high = np.where(self.ladders.counts > 1, high, low)  # one rung leaves nothing to weigh
         open_rows = np.flatnonzero(low < high)
         if len(open_rows):
             self._narrow(open_rows, low, high, time_low, time_high)

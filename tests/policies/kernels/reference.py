@@ -385,8 +385,12 @@ class Pass:
         for j in self.queue:
             if j not in self.kept and not self.place(j):
                 break
+        chosen = {j: w for node in self.nodes for j, w in node.jobs.items()}
         self.finish()
-        return self.schedule()
+        plan = self.schedule()
+        for j, w in chosen.items():
+            plan.chosen[j] = start.chosen[j] if j in self.kept else w
+        return plan
 
     def schedule(self) -> Schedule:
         plan = empty_schedule(self.work)
