@@ -38,9 +38,11 @@ class Ready:
         return np.asarray(self.store.params["submitted"].values, dtype=np.float64)
 
 
-def ready(text: str, policy: str, scenario: str = "Run") -> Ready:
+def ready(text: str, policy: str, scenario: str = "Run", folder: Path | None = None) -> Ready:
+    """`folder` is where paths in the text start."""
+    base = folder or Path.cwd()
     found = Diagnostics()
-    workspace = workspace_from_text(text, "run.gsm", found, Path.cwd())
+    workspace = workspace_from_text(text, "run.gsm", found, base)
     found.raise_if_errors()
     checked = check_scenario(workspace, scenario, {}, found)
     found.raise_if_errors()
@@ -48,7 +50,7 @@ def ready(text: str, policy: str, scenario: str = "Run") -> Ready:
     made = check_policy(workspace, workspace.policies[policy], found, checked.model)
     found.raise_if_errors()
     assert made is not None
-    return Ready(workspace, made, build_instance(checked, folder=Path.cwd()).store)
+    return Ready(workspace, made, build_instance(checked, folder=base, roots=workspace.roots).store)
 
 
 def reasons(given: Ready, online: str) -> list[str]:

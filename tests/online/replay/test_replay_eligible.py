@@ -1,0 +1,196 @@
+"""What may be replayed in one go, and what is said of what may not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from planned_runs import Ready, ready, reasons
+from replay_texts import LIBRARY, MIXED
+
+from gpusched_dsl.compiling.limits import Limits
+from gpusched_dsl.language.diagnostics import Diagnostics
+from gpusched_dsl.language.outlines.policies import check_policy
+from gpusched_dsl.language.workspace import load_workspace
+from gpusched_dsl.online.replay.eligible import Driven, driven_by, rules_of, why_not
+from gpusched_dsl.online.replay.reading import NoReplay, read_trace
+from gpusched_dsl.online.replay.trace import BEST_FIT, FITS_NOWHERE, Rules
+
+POOL = """
+scenario Run for TraceReplay {
+  Nodes = { n };
+  gpus["n"] = 4;
+  table Jobs: submitted[h] needs exec_time[h] =
+    j1 0 2 1
+    j2 1 4 2 ;
+}
+"""
+
+
+def pool(policy: str, more: str = "") -> Ready:
+    return ready(LIBRARY + POOL + more, policy)
+
+
+def own(lines: str, base: str = "FIFO", more: str = "") -> list[str]:
+    """Reasons against a policy of the library with other lines."""
+    return reasons(pool("Own", f"policy Own for TraceReplay extends {base} {{ {lines} }}\n{more}"), "Replay")
+
+
+def mixed(lines: str, online: str = "EveryEvent", more: str = "") -> list[str]:
+    text = MIXED + f"policy Own for Mixed extends First {{ {lines} }}\n{more}"
+    text += 'scenario Run for Mixed { Jobs = { j }; Types = { t }; Nodes = { n }; gpus["t"] = 1; type["n"] = "t"; '
+    text += 'Runnable = { (j, t, 1) }; exec_time["j", "t", 1] = 1[h]; submitted["j"] = 0[h]; }'
+    return reasons(ready(text, "Own"), online)
+
+
+@pytest.mark.parametrize(
+    ("lines", "reason"),
+    [
+        ("order j in Jobs by now - submitted[j];", "the time goes on"),
+        ("order j in Jobs by clock - submitted[j];", "`clock` is carried from plan to plan"),
+        ("order j in Jobs by late[j];", "`clock` is carried from plan to plan"),
+        ("order j in Jobs by weight[j] / max[i in Jobs] weight[i];", "`Jobs` depends on which jobs are there"),
+        ("order j in Jobs by count(Jobs) * needs[j];", "`Jobs` depends on which jobs are there"),
+        ("order j in Jobs where deadline[j] >= clock by submitted[j];", "`clock` is carried"),
+        ("let age[j in Jobs] in h = now - submitted[j]; order j in Jobs by age[j];", "the time goes on"),
+        ('order j in Jobs by weight["j1"] * needs[j];', "the job `j1` is not always there"),
+    ],
+)
+def test_keys_that_change_are_named(lines: str, reason: str) -> None:
+    found = own(lines)
+    assert len(found) == 1
+    assert found[0].startswith("`order` may change while a job waits: ")
+    assert reason in found[0]
+
+
+@pytest.mark.parametrize(
+    ("lines", "reason"),
+    [
+        ("finish smaller_type;", "the policy has a line `finish`"),
+        ("randomise order swapping with probability 0.5;", "the policy has a line `randomise`"),
+        ("repeat 10 keep best total;", "the policy has a line `repeat`"),
+        ("split 2 controllers;", "the policy has a line `split`"),
+        ("keep nodes;", "running jobs may be moved: the policy does not say `keep running`"),
+        ("place best_fit, new_node, best_suboptimal, wait;", "`best_suboptimal` stands where no rule that is replayed"),
+        ("place best_fit, next_choice, new_node, wait;", "`new_node` stands where no rule that is replayed does"),
+        ("place best_fit, first_fit, new_node, wait;", "is no list of rules that is replayed"),
+        ("place best_fit, new_node exclusive, wait;", "is no list of rules that is replayed"),
+        ("place wait;", "`place wait` is no list of rules that is replayed"),
+    ],
+)
+def test_lines_that_are_not_replayed_are_named(lines: str, reason: str) -> None:
+    assert any(reason in found for found in own(lines)), own(lines)
+
+
+def test_what_stays_as_it_is_may_be_replayed() -> None:
+    assert own("order j in Jobs by min[n in Nodes] gpus[n] * needs[j], 2 * deadline[j];") == []
+    area = "let area[j in Jobs] in h = needs[j] * time_left[j];"
+    assert own(area + " order j in Jobs where needs[j] < 9 by area[j];") == []
+    assert own("order j in Jobs by remaining[j] * weight[j];") == []
+    assert mixed("order j in Jobs by slack[j];") == [
+        "`order` may change while a job waits: `slack` is carried from plan to plan"
+    ]
+    assert mixed("order j in Jobs by count[(t, g) in Configs where (j, t, g) in Runnable];") == []
+
+
+@pytest.mark.parametrize(
+    ("statements", "reason"),
+    [
+        ("replan on arrival;", "plans do not follow every completion"),
+        ("replan on completion, every 1[h];", "plans do not follow every arrival"),
+        ("replan on arrival, completion; carry submitted[j] = submitted[j] - now;", "`submitted` is carried"),
+        ("replan on arrival, completion; carry remaining[j] = remaining[j] / 2;", "`remaining` is carried"),
+        ("replan on arrival, completion; carry exec_time[j] = exec_time[j] + 1[h];", "`lasts` may change"),
+    ],
+)
+def test_what_drives_the_run_is_looked_at(statements: str, reason: str) -> None:
+    text = f"online Own for TraceReplay {{ arrive j in Jobs at submitted[j]; {statements} }}"
+    found = reasons(pool("FIFO", text), "Own")
+    assert any(reason in one for one in found), found
+
+
+def test_ticks_between_events_change_nothing() -> None:
+    ticks = "replan on arrival, completion, every period;"
+    text = f"online Own for TraceReplay {{ arrive j in Jobs at submitted[j]; {ticks} }}"
+    assert reasons(pool("FIFO", text), "Own") == []
+
+
+def test_more_of_the_world_is_no_replay() -> None:
+    given = pool("FIFO")
+    found = why_not(given.policy, Driven(frozenset(), frozenset({"arrival", "completion"}), ("outage",)))
+    assert found == ["`outage` brings more into the run than jobs that come and go"]
+
+
+def test_nodes_that_are_chosen_with_the_plan_are_no_replay() -> None:
+    found = Diagnostics()
+    workspace = load_workspace(Path(__file__).parents[3] / "models" / "policies" / "capacity_planning.gsm", found)
+    policy = check_policy(workspace, workspace.policies["FIFO"], found)
+    found.raise_if_errors()
+    assert policy is not None
+    driven = Driven(frozenset({"deadline"}), frozenset({"arrival", "completion"}))
+    reasons = why_not(policy, driven)
+    assert "the kind of a node is chosen with the plan" in reasons
+    assert "`choose` may change while a job waits: `deadline` is carried from plan to plan" in reasons
+
+
+def test_what_differs_between_nodes_of_one_type_is_no_replay() -> None:
+    more = """
+    model Local extends Mixed {
+      param away[Nodes] in h default 0[h];
+      placement run[j, n, g] {
+        job j;  node n;  node_type type[n];
+        uses g of gpus[type[n]];
+        lasts remaining[j] * exec_time[j, type[n], g] + away[n];
+      }
+    }
+    policy Own for Local extends First { place best_fit, new_node, wait; }
+    online Own for Local { arrive j in Jobs at submitted[j]; replan on arrival, completion; }
+    scenario Run for Local { Jobs = { j }; Types = { t }; Nodes = { n }; gpus["t"] = 1; type["n"] = "t";
+      Runnable = { (j, t, 1) }; exec_time["j", "t", 1] = 1[h]; submitted["j"] = 0[h]; }
+    """
+    assert reasons(ready(MIXED + more, "Own"), "Own") == ["`lasts` differs between nodes of one type"]
+
+
+def test_projections_of_jobs_depend_on_who_is_there() -> None:
+    more = """
+    model Local extends Mixed {
+      param home[Jobs] within Nodes;
+      set Homes = { home[j] : j in Jobs };
+    }
+    policy Own for Local extends First { order j in Jobs by count(Homes) * urgency[j]; }
+    online Own for Local { arrive j in Jobs at submitted[j]; replan on arrival, completion; }
+    scenario Run for Local { Jobs = { j }; Types = { t }; Nodes = { n }; gpus["t"] = 1; type["n"] = "t";
+      home["j"] = "n";  Runnable = { (j, t, 1) }; exec_time["j", "t", 1] = 1[h]; submitted["j"] = 0[h]; }
+    """
+    (found,) = reasons(ready(MIXED + more, "Own"), "Own")
+    assert "depends on which jobs are there" in found
+
+
+def test_rules_are_read_as_they_stand() -> None:
+    assert rules_of(pool("FIFO").policy) == Rules(BEST_FIT, opens=True, waits=True)
+    spreading = pool("Own", "policy Own for TraceReplay extends FIFO { place new_node, best_fit, next_choice; }")
+    assert rules_of(spreading.policy) == Rules(BEST_FIT, opens=True, opens_first=True, next_choice=True)
+    alone = pool("Own", "policy Own for TraceReplay extends FIFO { place new_node exclusive, wait; }")
+    assert rules_of(alone.policy) == Rules(FITS_NOWHERE, opens=True, opens_first=True, alone=True, waits=True)
+
+
+def test_an_online_block_is_read_off_its_text() -> None:
+    driven = driven_by(pool("FIFO").workspace.onlines["Replay"])
+    assert driven == Driven(frozenset({"clock"}), frozenset({"arrival", "completion"}))
+
+
+def test_keys_too_near_one_another_are_no_replay() -> None:
+    rows = "\n".join(f"    j{j} {1 + 0.7e-9 * j:.12f} 1 1" for j in range(4))
+    text = 'scenario Run for TraceReplay { Nodes = { n }; gpus["n"] = 4; '
+    text += f"table Jobs: submitted[h] needs exec_time[h] =\n{rows} ; }}"
+    given = ready(LIBRARY + text, "FIFO")
+    assert reasons(given, "Replay") == []
+    with pytest.raises(NoReplay, match="so near one another"):
+        read_trace(given.policy, given.store, Limits(), given.submitted)
+
+
+def test_arrivals_that_never_are_are_no_replay() -> None:
+    given = pool("FIFO")
+    with pytest.raises(NoReplay, match="never arrive"):
+        read_trace(given.policy, given.store, Limits(), np.array([0.0, np.inf]))
