@@ -19,6 +19,7 @@ from gpusched_dsl.online.base import Base
 from gpusched_dsl.online.driver import Driver, Options, StepJournal
 from gpusched_dsl.online.loop import EventLoop
 from gpusched_dsl.online.planner import Planner
+from gpusched_dsl.online.record import Outcome
 from gpusched_dsl.online.slots import SlotLoop
 from gpusched_dsl.planners import PolicyPlanner, SolverPlanner
 
@@ -73,17 +74,34 @@ def open_run(
     base = Base(instance, allowed.limits())
     spare = fallback or block.fallback
     make = _loop_of(block, external)
+    planner = planner_named(workspace, method, block, allowed, solve_options)
     return make(
         block,
         base,
-        planner_named(workspace, method, block, allowed, solve_options),
+        planner,
         None if spare is None else planner_named(workspace, spare, block, allowed, solve_options),
         options or Options(),
         journal,
         stop or (lambda: False),
         tell or (lambda driver: None),
         external,
+        _in_one_go(planner) if journal is None and not external else None,
     )
+
+
+def _in_one_go(planner: Planner) -> Callable[[EventLoop], Outcome | None] | None:
+    """Makes a whole run in one go, where the policy's queue allows it."""
+    if not isinstance(planner, PolicyPlanner):
+        return None
+    policy = planner.policy
+
+    def whole(loop: EventLoop) -> Outcome | None:
+        from gpusched_dsl.online.replay.whole_run import replayed
+
+        found = replayed(loop, policy)
+        return found if isinstance(found, Outcome) else None
+
+    return whole
 
 
 def _loop_of(online: CheckedOnline, external: bool) -> type[EventLoop | SlotLoop]:

@@ -68,7 +68,8 @@ def gpus_in_use(at: Ints, share: Floats, places: int) -> Ints:
     for size in np.unique(np.round(share[~whole], 9)).tolist():
         alike = np.bincount(at[np.abs(share - size) <= SMALL], minlength=places)
         shared = np.maximum(shared, np.ceil(alike / np.floor(1.0 / size + SMALL)))
-    return np.rint(gpus + shared).astype(np.int64)
+    found: Ints = np.rint(gpus + shared).astype(np.int64)
+    return found
 
 
 def plan_store(

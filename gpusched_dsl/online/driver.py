@@ -65,6 +65,7 @@ class Driver:
     stop: Callable[[], bool] = lambda: False
     tell: Callable[[Driver], None] = lambda driver: None
     external: bool = False  # completions and failures are told from outside, not drawn
+    whole: Callable[[Any], Outcome | None] | None = None  # makes the whole run in one go where that is possible
 
     def __post_init__(self) -> None:
         online, base = self.online, self.base
@@ -361,7 +362,7 @@ class Driver:
 
     # --- the end -----------------------------------------------------------------------------------------------------
 
-    def outcome(self, ended: str) -> Outcome:
+    def outcome(self, ended: str, **extra: Any) -> Outcome:
         money = next((o.unit for o in self.online.base.objectives), UNITS["h"] / UNITS["h"])
         quantities = {c.name: str(c.unit) for c in self.online.charges if not convertible(c.unit, money)}
         return Outcome(
@@ -376,6 +377,7 @@ class Driver:
             events=self.events,
             quantities=quantities,
             warnings=tuple(self.warnings),
+            extra=extra,
         )
 
     def warn(self, code: str, message: str, help: str | None = None) -> None:

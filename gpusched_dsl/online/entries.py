@@ -14,7 +14,7 @@ from gpusched_dsl.compiling.limits import Limits
 from gpusched_dsl.compiling.slicing import Part
 from gpusched_dsl.compiling.store import Store
 from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.language.checked import CheckedPlacementItem, Core, IndexRef, IndexVar
+from gpusched_dsl.language.checked import CheckedPlacementItem, Core, Element, IndexRef, IndexVar
 from gpusched_dsl.language.checked_online import CheckedOnline
 from gpusched_dsl.language.units import UNITS, Unit
 from gpusched_dsl.policies.roles import Roles, scale
@@ -138,7 +138,7 @@ class Reader(Roles):
 
     def _kind(self, frame: Frame, outer: tuple[Codes, ...]) -> Codes | None:
         item = self.items.get("node_type")
-        if item is None:
+        if item is None or not isinstance(item.value.type, Element):
             return None
         codes = np.broadcast_to(self.ev.codes(item.value, frame), (frame.size,))
         return self.part.outer((self.store.component(item.value.type),), (codes,))[0]

@@ -27,6 +27,9 @@ class EventLoop(Driver):
 
     def run(self) -> Outcome:
         """The whole run, from the first arrival on. Raises DiagnosticError as planning does."""
+        whole = None if self.whole is None or self.steps else self.whole(self)
+        if whole is not None:
+            return whole
         while True:
             ended = self.step()
             if ended:
@@ -112,9 +115,12 @@ class EventLoop(Driver):
         waiting = len(self.world.present())
         if not waiting:
             return "finished"
+        self.warn_stuck(waiting)
+        return "stuck"
+
+    def warn_stuck(self, waiting: int) -> None:
         self.warn(
             "GSM7005",
             f"{waiting} job{'s wait' if waiting > 1 else ' waits'} and nothing will happen any more",
             help="let the block `replan on` a period: a plan may leave jobs waiting on purpose",
         )
-        return "stuck"

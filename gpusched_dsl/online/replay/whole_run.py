@@ -1,0 +1,126 @@
+"""A whole run in one go as the loop over events would have told it: the world at its end, and its costs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gpusched_dsl.compiling.slicing import Part
+from gpusched_dsl.language.checked import Core, IndexRef, ParamRef
+from gpusched_dsl.language.checked_online import CheckedCarry, CheckedOnline
+from gpusched_dsl.language.checked_policy import REMAINING, CheckedPolicy
+from gpusched_dsl.online.entries import Entries, Reader
+from gpusched_dsl.online.loop import EventLoop
+from gpusched_dsl.online.record import Outcome
+from gpusched_dsl.online.replay.eligible import Driven, why_not
+from gpusched_dsl.online.replay.reading import NoReplay, read_trace
+from gpusched_dsl.online.replay.running import replay
+from gpusched_dsl.online.world import DONE, EXECUTION, FUTURE, TARDINESS, WAITING
+from gpusched_dsl.policies.workload import Floats, Ints
+
+
+def replayed(loop: EventLoop, policy: CheckedPolicy) -> Outcome | list[str]:
+    """The outcome of a loop that has not begun, or every reason against a replay.
+
+    Raises DiagnosticError as evaluation does.
+    """
+    found = against(loop, policy)
+    if found:
+        return found
+    world = loop.world
+    reader = Reader(loop.online, loop.base.store, loop.base.limits, Part(loop.base.store.universes, {}))
+    try:
+        readied = read_trace(policy, loop.base.store, loop.base.limits, world.arrival / reader.hours)
+    except NoReplay as no:
+        return [str(no)]
+    went = replay(readied.trace)
+    columns = readied.entries(went.node, went.way)
+    started = np.flatnonzero(went.node >= 0)
+    entries = reader.entries(columns)
+    due, weight = reader.jobs(readied.jobs)
+    world.due[readied.jobs], world.weight[readied.jobs] = due, weight
+    _settle(loop, entries, went.start[started] * reader.hours, went.end[started] * reader.hours)
+    waiting = int(np.count_nonzero(world.status == WAITING))
+    loop.events = 2 * len(started) + waiting
+    if waiting:
+        loop.warn_stuck(waiting)
+    return loop.outcome("stuck" if waiting else "finished", instants=went.instants)
+
+
+def against(loop: EventLoop, policy: CheckedPolicy) -> list[str]:
+    """What stands against replaying a run in one go, each the end of `... because`."""
+    online = loop.online
+    found = why_not(policy, driven(online))
+    roles = {item.role for item in loop.placement.items}
+    if online.charged == "nodes" or (online.charged == "" and "node_rate" in roles):
+        found.append("nodes are paid for by what all of their jobs use")
+    return found
+
+
+def driven(online: CheckedOnline) -> Driven:
+    """What an online block says, as far as it matters for a replay."""
+    others = {
+        "window": online.window, "work": online.work, "speed": online.speed, "ends": online.ends,
+        "stretch": online.stretch, "on": online.changes, "outage": online.outages, "charge": online.charges,
+        "replan on every": [t for t in online.triggers if t.every is not None],
+    }  # fmt: skip
+    events = {t.event for t in online.triggers if t.event is not None}
+    if not online.triggers:
+        events = {"arrival", "completion"}
+    return Driven(
+        carried=frozenset(c.target for c in online.carries if not _fraction_left(c)),
+        events=frozenset(events),
+        others=tuple(name for name, value in others.items() if value),
+    )
+
+
+def _fraction_left(carry: CheckedCarry) -> bool:
+    value: Core = carry.value
+    if not isinstance(value, ParamRef) or value.name != REMAINING or len(carry.variables) != 1:
+        return False
+    [subscript] = value.subscripts
+    return isinstance(subscript, IndexRef) and subscript.variable is carry.variables[0]
+
+
+def _settle(loop: EventLoop, entries: Entries, start: Floats, end: Floats) -> None:
+    """The world when all is over."""
+    world, jobs = loop.world, entries.job
+    world.now = float(end.max(initial=0.0))
+    came = world.arrival <= world.now + world.tolerance()
+    world.status[came & (world.status == FUTURE)] = WAITING
+    world.status[jobs], world.done[jobs] = DONE, world.ends[jobs]
+    world.first_start[jobs], world.end[jobs], world.since[jobs] = start, end, start
+    world.kind[jobs], world.uses[jobs] = entries.kind, entries.uses
+    world.counts["start"][jobs] = 1
+    world.stretches.append((jobs, entries.place, entries.kind, entries.uses, start, end))
+    lasted = end - start
+    np.add.at(world.gpu_time, entries.kind, lasted * entries.uses)
+    _place_times(loop, entries, start, end)
+    ledger, costs = world.ledger, lasted * entries.rate
+    if costs.any():
+        ledger.add_jobs(EXECUTION, jobs, costs)
+        ledger.share_places(EXECUTION, *_by(entries.place, costs))
+    late = np.where(np.isfinite(world.due[jobs]), np.maximum(end - world.due[jobs], 0.0), 0.0)
+    if world.weight[jobs].any():
+        ledger.add_jobs(TARDINESS, jobs, world.weight[jobs] * late)
+
+
+def _by(places: Ints, amounts: Floats) -> tuple[Ints, Floats]:
+    sums: Floats = np.bincount(places, weights=amounts).astype(np.float64)
+    used = np.flatnonzero(sums)
+    return used, sums[used]
+
+
+def _place_times(loop: EventLoop, entries: Entries, start: Floats, end: Floats) -> None:
+    """How long places of each kind had a job: the union of the times of their jobs."""
+    order = np.lexsort((start, entries.place))
+    place, begin, until = entries.place[order], start[order], end[order]
+    if not len(place):
+        return
+    first = np.flatnonzero(np.concatenate(([True], place[1:] != place[:-1])))
+    # The latest end so far within a place: times of one place lie behind all those of the place before.
+    shift = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(place)))) * (until.max() + 1.0)
+    reached = np.maximum.accumulate(until + shift) - shift
+    before = np.concatenate(([0.0], reached[:-1]))
+    before[first] = begin[first]
+    covered = np.maximum(until - np.maximum(begin, before), 0.0)
+    np.add.at(loop.world.place_time, entries.kind[order], covered)
