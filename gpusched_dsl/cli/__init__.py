@@ -109,6 +109,8 @@ def _command(name: str, options: argparse.Namespace, output: Output) -> int:
             from gpusched_dsl.cli.explain import run
         case "profile":
             from gpusched_dsl.cli.profile import run
+        case "run":
+            from gpusched_dsl.cli.run import run
         case "trace":
             from gpusched_dsl.cli.trace import run
         case _:

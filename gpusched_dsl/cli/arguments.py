@@ -137,6 +137,35 @@ def _compare(parser: Parser) -> None:
     parser.add_argument("--csv", type=_place, metavar="OUT", help="write the table as CSV (`-`: to standard output)")
 
 
+def _run(parser: Parser) -> None:
+    parser.add_argument("file", type=_place, metavar="FILE", help="a .gsm file that has or imports an `online` block")
+    parser.add_argument("--online", metavar="NAME", help="which online block (needed where there are several)")
+    _add_instance(parser)
+    one = parser.add_mutually_exclusive_group()
+    one.add_argument("--method", default="highs", metavar="NAME",
+                     help="what makes the plans: a solver, or a policy such as Greedy (default: highs)")
+    one.add_argument("--methods", type=_names, metavar="A,B,...",
+                     help="run each of these by itself, and compare them in one table")
+    parser.add_argument("--fallback", metavar="NAME",
+                        help="makes a plan where the method finds none in time (default: that of the online block)")
+    parser.add_argument("--seed", type=_integer, default=0, metavar="N",
+                        help="of all that is drawn: by the run, solvers and policies (default: 0)")
+    parser.add_argument("--gap", type=_not_negative, default=1e-4, metavar="G",
+                        help="relative gap at which a solver's plan counts as optimal (default: 0.0001)")
+    parser.add_argument("--time-limit", type=_not_negative, metavar="SECONDS", help="for each plan")
+    parser.add_argument("--threads", type=_thread_count, metavar="N", help="threads of the solver")
+    parser.add_argument("--journal", type=_place, metavar="DB",
+                        help="record every plan in this file, and go on with the run that it has")
+    parser.add_argument("--replay", action="store_true",
+                        help="with --journal: make all its plans again, and tell which are others")
+    parser.add_argument("--bound", action="store_true",
+                        help="for runs in windows: a bound from the linear relaxation of the whole horizon")
+    parser.add_argument("--json", type=_place, metavar="OUT", help="write the result as JSON (`-`: to standard output)")
+    parser.add_argument("--csv", type=_place, metavar="OUT",
+                        help="write tables into a folder; of several methods: the table (`-`: to standard output)")
+    parser.add_argument("--html", type=_place, metavar="OUT", help="write a page with charts (`-`: to standard output)")
+
+
 def _policies(parser: Parser) -> None:
     parser.add_argument("file", nargs="?", type=_place, metavar="FILE",
                         help="a .gsm file: its policies, and those of the library for its models (default: all of "
@@ -281,6 +310,7 @@ def _new(parser: Parser) -> None:
 
 COMMANDS: dict[str, tuple[str, Callable[[Parser], None]]] = {
     "solve": ("solve a scenario and show the schedule", _solve),
+    "run": ("drive a scenario over time, plan after plan, by one method or several", _run),
     "compare": ("solve a scenario by several solvers and policies, in one table", _compare),
     "policies": ("list the policies for a model, and the rules they are made of", _policies),
     "explain": ("show sizes and reformulations, why there is no solution, or what a policy does", _explain),

@@ -81,9 +81,9 @@ class Watch:
 
 
 @contextmanager
-def watching(output: Output, *, show: bool) -> Iterator[Watch]:
+def watching(output: Output, *, show: bool, watch: Watch | None = None) -> Iterator[Watch]:
     """Handle Ctrl-C for a solve, and show its progress in one line that goes when it ends if `show`."""
-    watch = Watch(output.note)
+    watch = watch or Watch(output.note)
     handlers = _install(watch)
     try:
         if show:

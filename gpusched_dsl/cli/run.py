@@ -1,0 +1,229 @@
+"""`gsdsl run`: drive a scenario over time by one method or several, show and write what happened."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from gpusched_dsl.cli import exits
+from gpusched_dsl.cli.arguments import UsageError
+from gpusched_dsl.cli.instance import permissions, read_settings
+from gpusched_dsl.cli.kernels import announce_compiling
+from gpusched_dsl.cli.output import Output
+from gpusched_dsl.cli.progress import Watch, leave, watching
+from gpusched_dsl.language.diagnostics import Diagnostics
+from gpusched_dsl.language.workspace import Workspace, load_workspace
+from gpusched_dsl.methods import method_named
+from gpusched_dsl.reporting.document import json_text
+from gpusched_dsl.reporting.files import check_writable, write_text
+from gpusched_dsl.reporting.grid import plain, rich_table
+from gpusched_dsl.reporting.numbers import count_text, number_text, seconds_text, with_unit
+
+if TYPE_CHECKING:
+    from gpusched_dsl.driving import Asked
+    from gpusched_dsl.online.driver import Driver
+    from gpusched_dsl.reporting.runs.comparison import RunComparison
+    from gpusched_dsl.reporting.runs.result import RunResult
+
+STDOUT = "-"
+FINISHED = ("finished", "horizon")
+
+
+def run(options: argparse.Namespace, output: Output) -> int:
+    from gpusched_dsl.driving import Asked
+
+    methods = options.methods or (options.method,)
+    _check(options, methods)
+    found = Diagnostics()
+    workspace = load_workspace(Path(options.file), found, allow_outside=options.allow_outside)
+    found.raise_if_errors()
+    output.report(found)
+    asked = Asked(
+        online=options.online,
+        scenario=options.scenario,
+        settings=read_settings(options.set),
+        seed=options.seed,
+        time_limit=options.time_limit,
+        gap=options.gap,
+        threads=options.threads,
+        fallback=options.fallback,
+        journal=None if options.journal is None else Path(options.journal),
+        replay=options.replay,
+        relax=options.bound,
+    )
+    _announce(workspace, asked, methods, output)
+    if STDOUT in (options.json, options.csv, options.html):
+        output.only_findings()
+    watch = RunWatch(output.note)
+    with watching(output, show=output.shows_progress, watch=watch):
+        if len(methods) == 1:
+            return _one(workspace, methods[0], asked, options, output, watch)
+        return _several(workspace, methods, asked, options, output, watch)
+
+
+def _check(options: argparse.Namespace, methods: tuple[str, ...]) -> None:
+    """Refuse what does not go together, and files that could not be written, before a long run."""
+    several = len(methods) > 1
+    if options.journal is not None and several:
+        raise UsageError("GSM6002", "`--journal` records one run, and there are several methods",
+                         "run each method by itself, with a journal of its own")
+    if options.replay and options.journal is None:
+        raise UsageError("GSM6002", "`--replay` needs the journal that is to be compared", "add `--journal DB`")
+    outs = [out for out in (options.json, options.csv, options.html) if out == STDOUT]
+    if len(outs) > 1:
+        raise UsageError("GSM6002", "several documents cannot all go to standard output", "give the others files")
+    if options.csv == STDOUT and not several:
+        raise UsageError("GSM6002", "`--csv` writes several tables of one run", "name a folder: `--csv DIR`")
+    for out in (options.json, options.html, options.csv if several else None):
+        if out not in (None, STDOUT):
+            check_writable(Path(out))
+    if options.csv is not None and not several:
+        check_writable(Path(options.csv), folder=True)
+
+
+def _announce(workspace: Workspace, asked: Asked, methods: tuple[str, ...], output: Output) -> None:
+    """Say that kernels will be compiled, where a policy is among the methods; unknown names end the command."""
+    from gpusched_dsl.building import checked, choose_scenario
+
+    scenario, _ = checked(workspace, choose_scenario(workspace, asked.scenario), dict(asked.settings))
+    named = [method_named(workspace, name, scenario.model) for name in methods]
+    if any(not isinstance(method, str) for method in named):
+        announce_compiling(output)
+
+
+# --- runs ------------------------------------------------------------------------------------------------------------
+
+
+def _one(
+    workspace: Workspace, method: str, asked: Asked, options: argparse.Namespace, output: Output, watch: RunWatch
+) -> int:
+    from gpusched_dsl.driving import run_method
+    from gpusched_dsl.reporting.runs.summary import summary_lines, title
+
+    result = run_method(
+        workspace, method, asked, permissions(options), stop=watch.asked_to_stop, tell=watch.hear, note=output.note
+    )
+    output.say(title(result))
+    output.say()
+    for line in summary_lines(result):
+        output.say(line)
+    output.report(result.warnings)
+    if options.json is not None:
+        _write(json_text(result.to_dict()), options.json, output)
+    if options.csv is not None:
+        files = result.to_csv(options.csv)
+        output.note(f"wrote {len(files)} files into {options.csv}")
+    if options.html is not None:
+        from gpusched_dsl.reporting.runs.page import page
+
+        _write(page([result]), options.html, output)
+    return exit_code([result])
+
+
+def _several(
+    workspace: Workspace, methods: tuple[str, ...], asked: Asked, options: argparse.Namespace, output: Output,
+    watch: RunWatch,
+) -> int:  # fmt: skip
+    from gpusched_dsl.driving import run_methods
+
+    found = run_methods(
+        workspace, methods, asked, permissions(options), stop=watch.asked_to_stop, tell=watch.hear, begin=watch.begin
+    )
+    _show(found, output)
+    output.report(finding for row in found.rows for finding in row.findings)
+    output.report(warning for result in found.results for warning in result.warnings)
+    if options.json is not None:
+        _write(json_text(found.to_dict()), options.json, output)
+    if options.csv is not None:
+        _write(found.csv_text(), options.csv, output)
+    if options.html is not None:
+        from gpusched_dsl.reporting.runs.page import page
+
+        _write(page(found.results, found), options.html, output)
+    return exits.INTERRUPTED if found.interrupted else exit_code(list(found.results))
+
+
+def exit_code(results: list[RunResult]) -> int:
+    """130 after Ctrl-C, 5 where a run did not come to its end, else 0."""
+    ends = {result.ended for result in results}
+    if "interrupt" in ends:
+        return exits.INTERRUPTED
+    return exits.OK if ends <= set(FINISHED) else exits.NO_SOLUTION_YET
+
+
+def _show(found: RunComparison, output: Output) -> None:
+    """What ran, the table, and what stands below it."""
+    from gpusched_dsl.cli.compare import width
+
+    first = found.results[0]
+    online, scenario = first.outcome.online, first.about.scenario
+    output.say(f"{online.base.name} driven by {online.name}{f', scenario {scenario}' if scenario else ''}")
+    output.say()
+    if output.is_terminal and not output.quiet:
+        console, grid = output.console(), found.grid()
+        console.print(rich_table(grid if width(grid) <= console.width else found.grid(terms=False)))
+    else:
+        output.say(plain(found.grid()).rstrip("\n"))
+    output.say()
+    for line in found.footer():
+        output.say(line)
+
+
+def _write(text: str, out: str, output: Output) -> None:
+    if out == STDOUT:
+        print(text, end="")
+    else:
+        write_text(Path(out), text)
+        output.note(f"wrote {out}")
+
+
+# --- progress --------------------------------------------------------------------------------------------------------
+
+
+class RunWatch(Watch):
+    """Shows how far a run is; the first Ctrl-C ends it after the plan that is being made, the second at once."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        super().__init__(say)
+        self.driver: Driver | None = None
+
+    def begin(self, doing: str) -> None:
+        """The method that comes now."""
+        super().begin(doing)
+        self.driver = None
+
+    def hear(self, driver: Driver) -> None:
+        """The run begins, or has made a plan."""
+        if self.driver is not driver:
+            self.driver, self.began = driver, time.perf_counter()
+
+    def ask_to_stop(self, number: int, frame: FrameType | None) -> None:
+        if self.stop_requested:
+            leave()
+        self.stop_requested = True
+        self._say("stopping after this plan; press Ctrl-C again to leave at once")
+
+    def asked_to_stop(self) -> bool:
+        return self.stop_requested
+
+    def _told(self, seconds: float) -> str:
+        """`12.5 h   40 done, 3 there, 57 to come   12.3 $   210 plans, 42 a second   5.0 s`."""
+        from gpusched_dsl.reporting.runs.samples import progress_of
+
+        driver = self.driver
+        if driver is None:
+            return f"reading the data   {seconds_text(seconds)}"
+        at = progress_of(driver, self.began)
+        speed = f", {at.plans / at.seconds:.3g} a second" if at.seconds > 0 and at.plans else ""
+        parts = [
+            with_unit(f"{at.now:.5g}", "" if at.unit == "1" else at.unit),
+            f"{at.done:,} done, {at.there:,} there, {at.to_come:,} to come",
+            with_unit(number_text(round(at.total, 4)), at.money),
+            f"{count_text(at.plans, 'plan')}{speed}",
+            seconds_text(at.seconds),
+        ]
+        return "   ".join(parts)

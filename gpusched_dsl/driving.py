@@ -1,0 +1,162 @@
+"""Drives a scenario over time by one method or several, and makes results of what happened."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from gpusched_dsl.backends.protocol import SolveOptions
+from gpusched_dsl.building import Permissions, checked, choose_scenario
+from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.language.workspace import Workspace
+from gpusched_dsl.online.driver import MOST_EVENTS, Driver, Options
+from gpusched_dsl.online.loop import EventLoop
+from gpusched_dsl.online.record import Outcome
+from gpusched_dsl.online.slots import SlotLoop
+from gpusched_dsl.reporting.runs.bounding import relaxation_bound
+from gpusched_dsl.reporting.runs.comparison import RunComparison, RunRow
+from gpusched_dsl.reporting.runs.result import About, RunResult
+from gpusched_dsl.reporting.runs.samples import Samples
+from gpusched_dsl.running import open_run
+
+Tell = Callable[[Driver], None]  # hears of the run at its beginning and after every plan
+Stop = Callable[[], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """How to run, whatever the method. `time_limit` in seconds for each plan; `gap` and `threads` are for solvers.
+
+    `journal` records the run, or resumes the one that it has; with `replay` the plans that it has are made again and
+    compared (`Replayed`). `relax`: for runs in windows the bound is that of the relaxation of the whole horizon.
+    """
+
+    online: str | None = None
+    scenario: str | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
+    seed: int = 0
+    time_limit: float | None = None
+    gap: float = 1e-4
+    threads: int | None = None
+    fallback: str | None = None
+    most_events: int = MOST_EVENTS
+    journal: Path | None = None
+    replay: bool = False
+    relax: bool = False
+
+
+def run_method(
+    workspace: Workspace,
+    method: str,
+    asked: Asked,
+    permissions: Permissions | None = None,
+    *,
+    stop: Stop | None = None,
+    tell: Tell | None = None,
+    warnings: Sequence[Diagnostic] = (),
+    note: Callable[[str], None] | None = None,
+) -> RunResult:
+    """One run to its end, or until `stop` says so after a plan. `note` hears of the journal that is resumed.
+
+    Raises DiagnosticError with everything wrong in text, data and names, and as planning and the journal do.
+    """
+    samples = Samples()
+
+    def hear(driver: Driver) -> None:
+        samples(driver)
+        if tell is not None:
+            tell(driver)
+
+    driver = open_run(
+        workspace, asked.online, asked.scenario, method, settings=asked.settings, permissions=permissions,
+        options=Options(asked.seed, asked.time_limit, asked.most_events),
+        solve_options=SolveOptions(gap=asked.gap, threads=asked.threads), fallback=asked.fallback, stop=stop, tell=hear,
+    )  # fmt: skip
+    about = _about(workspace, driver, method, asked, warnings)
+    with ExitStack() as held:
+        recorder = None
+        if asked.journal is not None:
+            from gpusched_dsl.journalled import Recorder
+
+            recorder = held.enter_context(Recorder(asked.journal, driver, about, replay=asked.replay))
+            if note is not None and (line := recorder.opening()):
+                note(line)
+        if tell is not None:
+            tell(driver)
+        began = time.perf_counter()
+        outcome = _to_its_end(driver)
+        about = replace(about, seconds=time.perf_counter() - began)
+        if recorder is not None:
+            about = replace(about, resumed_steps=recorder.resumed, warnings=(*about.warnings, *recorder.findings()))
+            recorder.close_with(outcome)
+    result = RunResult(outcome, about, samples)
+    if asked.relax and outcome.online.window is not None:
+        result = replace(result, given_bound=relaxation_bound(result.reading))
+    return result
+
+
+def run_methods(
+    workspace: Workspace,
+    methods: Sequence[str],
+    asked: Asked,
+    permissions: Permissions | None = None,
+    *,
+    stop: Stop | None = None,
+    tell: Tell | None = None,
+    warnings: Sequence[Diagnostic] = (),
+    begin: Callable[[str], None] | None = None,
+) -> RunComparison:
+    """The same run by each method, one after the other: what really happens is the same for all of them.
+
+    What a method is refused for stands in its row; where all are refused, DiagnosticError is raised. After `stop`, the
+    rows that are there are kept, that of the method that ran among them. Raises ValueError for a journal, which is that
+    of one run.
+    """
+    if asked.journal is not None:
+        raise ValueError("a journal records one run: give each method one of its own")
+    rows: list[RunRow] = []
+    for method in methods:
+        if begin is not None:
+            begin(method)
+        try:
+            result = run_method(workspace, method, asked, permissions, stop=stop, tell=tell, warnings=warnings)
+        except DiagnosticError as error:
+            rows.append(RunRow(method, None, tuple(error.diagnostics)))
+            continue
+        rows.append(RunRow(method, result))
+        if result.ended == "interrupt":
+            break
+    if all(row.result is None for row in rows):
+        raise DiagnosticError([d for row in rows for d in row.findings])
+    return RunComparison(tuple(rows), interrupted=len(rows) < len(methods))
+
+
+def _to_its_end(driver: Driver) -> Outcome:
+    assert isinstance(driver, EventLoop | SlotLoop)
+    return driver.run()
+
+
+def _about(workspace: Workspace, driver: Driver, method: str, asked: Asked, warnings: Sequence[Diagnostic]) -> About:
+    instance = driver.base.instance
+    name = choose_scenario(workspace, asked.scenario)
+    _, told = checked(workspace, name, asked.settings)
+    options: dict[str, Any] = {
+        "seed": asked.seed,
+        "time_limit": asked.time_limit,
+        "gap": asked.gap,
+        "threads": asked.threads,
+        "most_events": asked.most_events,
+    }
+    return About(
+        method=method,
+        fallback=None if driver.fallback is None else driver.fallback.name,
+        scenario=instance.scenario.name or "",
+        settings=dict(asked.settings),
+        options=options,
+        inputs_sha256={**workspace.sha256, **instance.inputs},
+        warnings=(*warnings, *told, *instance.notes),
+    )

@@ -1,0 +1,1 @@
+"""What a run over time tells: metrics, tables, bounds, JSON, pages."""

@@ -1,0 +1,173 @@
+"""The lower bound of a run: whether its way of charging allows one, and from which ways to run it follows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gpusched_dsl.compiling.instance import Instance
+from gpusched_dsl.language.diagnostics import DiagnosticError
+from gpusched_dsl.online.carrying import Carrier, Clock
+from gpusched_dsl.online.entries import Entries
+from gpusched_dsl.online.entries import Reader as EntryReader
+from gpusched_dsl.online.world import DONE, FUTURE
+from gpusched_dsl.policies.cluster import Cluster
+from gpusched_dsl.policies.reading import cluster_of
+from gpusched_dsl.policies.workload import Floats, Ints
+from gpusched_dsl.reporting.runs.bound import Bound, least_costs
+from gpusched_dsl.reporting.runs.reading import Reading
+from gpusched_dsl.reporting.runs.tables import cost_of_jobs
+
+PROBES = (0.75, 0.4, 0.001)  # at most so much of a job is left when its ways are looked at again
+SAME = 1e-7  # relative: rates and times that differ by less are the same
+BELOW = 1e-6  # relative: a job that cost less than its bound by more than this refutes it
+
+
+class _NoBoundError(Exception):
+    """Why there is no bound."""
+
+
+def job_by_job_bound(reading: Reading) -> Bound:
+    """The sum over jobs of the least that each costs by itself (`bound.py` has the proof), or why it proves nothing.
+
+    It holds where jobs are charged for by their own rates, or whole nodes by their price, and nothing else is: rates
+    are not negative, and a job never runs faster or cheaper later than it would from its start, which is looked at for
+    all ways at several points of their work. True times count: `ends` and `stretch` of the world.
+    """
+    try:
+        by_job = _least(reading)
+    except _NoBoundError as why:
+        return Bound(None, str(why))
+    except DiagnosticError as error:
+        return Bound(None, f"the ways to run cannot be listed: {error.diagnostics[0].message}")
+    return Bound(float(by_job.sum()), "each job by itself, in its cheapest way or mixture of two ways", by_job)
+
+
+def relaxation_bound(reading: Reading, memory_problem: int = 50_000_000) -> Bound:
+    """The linear relaxation of the model over all slots and jobs at once, as the scenario states it.
+
+    A bound of every plan that knows all from the beginning, for runs in windows; it bounds what the run was charged
+    where the block charges the terms of the model's objective and the scenario's data are what really happens.
+    `memory_problem` is the most nonzeros that are tried.
+    """
+    from gpusched_dsl.backends.driver import solve_problem
+    from gpusched_dsl.compiling.grounding import ground
+    from gpusched_dsl.ir.answer import Status
+
+    base = reading.outcome.base
+    try:
+        problem = ground(base.model, base.store, base.limits)
+        if not problem.is_linear or len(problem.objectives) != 1 or problem.objectives[0].sense != "minimize":
+            return Bound(None, "the model over the whole horizon is not linear with one objective to minimise")
+        if problem.size.nonzeros > memory_problem:
+            return Bound(None, f"the model over the whole horizon has {problem.size.nonzeros:,} nonzeros")
+        solved = solve_problem(replace(problem, integer=np.zeros_like(problem.integer)), "highs")
+        solved.close()
+    except DiagnosticError as error:
+        return Bound(None, f"the model over the whole horizon cannot be solved: {error.diagnostics[0].message}")
+    if solved.status is not Status.OPTIMAL:
+        return Bound(None, f"the model over the whole horizon is {solved.status.value}")
+    return Bound(solved.objective, "the linear relaxation of the model over the whole horizon")
+
+
+# --- inside ----------------------------------------------------------------------------------------------------------
+
+
+def _least(reading: Reading) -> Floats:
+    outcome = reading.outcome
+    _refuse_other_charges(reading)
+    world = outcome.world
+    if len(world.present()) or (np.isfinite(world.arrival) & (world.status == FUTURE)).any():
+        raise _NoBoundError("jobs are unfinished: what the others cost is not what all would")
+    if len(world.status) != len(reading.labels(reading.jobs_root, np.arange(len(world.status)))):
+        raise _NoBoundError("jobs came that the scenario does not know")
+    ways = _Ways(reading)
+    time, rate = ways.whole()
+    done = np.flatnonzero(world.status == DONE)
+    first = np.searchsorted(ways.job, np.arange(len(world.status) + 1))
+    if (np.diff(first)[done] == 0).any():
+        raise _NoBoundError("a job ran in a way that is none of the scenario's")
+    found = least_costs(first, time, rate * time, world.due - world.arrival, world.weight)
+    by_job = np.zeros(len(world.status))
+    by_job[done] = found[done]
+    paid = cost_of_jobs(reading)
+    if (paid[done] < by_job[done] - BELOW * np.maximum(1.0, by_job[done])).any():
+        raise _NoBoundError("a job cost less than its ways from the start would: rates change while it runs")
+    return by_job
+
+
+def _refuse_other_charges(reading: Reading) -> None:
+    outcome = reading.outcome
+    online = outcome.online
+    if online.window is not None:
+        raise _NoBoundError("plans are made slot by slot, at prices that change")
+    if any(c.name not in outcome.quantities for c in online.charges):
+        raise _NoBoundError("costs are the charges that the block states")
+    if online.charges and online.charged == "":
+        raise _NoBoundError("only the charges that the block states are counted")
+    rated = any(i.role == "node_rate" for i in reading.outcome.online.base.placement.items)  # type: ignore[union-attr]
+    if rated and online.charged == "":
+        raise _NoBoundError("nodes are charged by how many of their GPUs are in use: jobs that share them pay less")
+    negative = [name for name, amount in outcome.world.ledger.totals.items() if amount < 0]
+    if negative:
+        raise _NoBoundError(f"`{negative[0]}` is negative")
+
+
+@dataclass(eq=False)
+class _Ways:
+    """The ways of all jobs of the scenario, one row each, without the single nodes of a kind; sorted by job."""
+
+    reading: Reading
+
+    def __post_init__(self) -> None:
+        outcome = self.reading.outcome
+        self.carrier = Carrier(outcome.online, outcome.base)
+        self.part = outcome.base.part({})
+        self.count = len(outcome.world.status)
+        start = self._instance(0.0, np.ones(self.count), np.zeros(self.count))
+        self.cluster: Cluster = cluster_of(outcome.online.base, start.store, outcome.base.limits)
+        self.job: Ints = self.cluster.ways[self.cluster.job_at]
+        self.start = self._entries(start)
+
+    def whole(self) -> tuple[Floats, Floats]:
+        """The true time of the whole job in each way, and money by time there."""
+        world = self.reading.outcome.world
+        pace, rate = self._pace(self.start, np.ones(self.count)), self._rate(self.start)
+        if (rate < 0).any():
+            raise _NoBoundError("there are rates below zero")
+        rng = np.random.default_rng(0)
+        for most in PROBES:
+            left = most * rng.uniform(0.5, 1.0, self.count)
+            then = self._instance(float(rng.uniform(0.0, max(world.now, 1.0))), left, rng.integers(0, 2, self.count))
+            entries = self._entries(then)
+            faster = self._pace(entries, left) > pace * (1 + SAME)
+            if faster.any() or (self._rate(entries) < rate * (1 - SAME)).any():
+                raise _NoBoundError("a job that has begun may run faster or at a lower rate than from its start")
+        with np.errstate(divide="ignore"):
+            time = world.ends[self.job] * world.stretch[self.job] / pace
+        return time, rate
+
+    def _instance(self, now: float, left: Floats, flags: Ints | Floats) -> Instance:
+        world, base = self.reading.outcome.world, self.reading.outcome.base
+        raised = np.asarray(flags, dtype=np.float64)
+        clock = Clock(now, left, world.work * (1.0 - left), raised, raised)
+        return base.instance_of(self.part, self.carrier.carried(self.part, clock, None))
+
+    def _entries(self, instance: Instance) -> Entries:
+        outcome = self.reading.outcome
+        return EntryReader(outcome.online, instance.store, outcome.base.limits, self.part).entries(self.cluster.ways)
+
+    def _pace(self, entries: Entries, left: Floats) -> Floats:
+        """Planned work by time when such a part of each job is left."""
+        work = self.reading.outcome.world.work[self.job] * left[self.job]
+        return np.where(np.isnan(entries.speed), work / entries.lasts, entries.speed)
+
+    def _rate(self, entries: Entries) -> Floats:
+        """Money by time; of whole nodes, by the job's part of all GPUs."""
+        if self.reading.outcome.online.charged != "nodes":
+            return entries.rate
+        gpus = self.reading.gpus[entries.kind]
+        if np.isnan(gpus).any():
+            raise _NoBoundError("the size of nodes depends on more than their type")
+        return entries.node_price * entries.uses / gpus

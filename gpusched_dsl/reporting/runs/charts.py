@@ -1,0 +1,142 @@
+"""Curves over time as numbers of pixels: cost, queue and use of GPUs. Templates draw them as SVG."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpusched_dsl.policies.workload import Floats
+from gpusched_dsl.reporting.runs.series import Steps, room_over_time, used_over_time, waiting_over_time
+
+if TYPE_CHECKING:
+    from gpusched_dsl.reporting.runs.result import RunResult
+
+WIDTH, LEFT, RIGHT = 960, 70, 20
+TOP, BOTTOM, HEIGHT = 10, 30, 200
+MOST_POINTS = 600  # of a curve: more are thinned to means
+TICKS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """A line of the grid: where it is, and the number there."""
+
+    at: float
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """`points` as SVG takes them; `colour` is a class of the page's style."""
+
+    label: str
+    colour: str
+    points: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """Curves on one grid, sizes in pixels. `thinned` says so where curves are means over short spans."""
+
+    title: str
+    curves: tuple[Curve, ...]
+    x_ticks: tuple[Tick, ...]
+    y_ticks: tuple[Tick, ...]
+    unit: str
+    thinned: bool = False
+    width: int = WIDTH
+    height: int = HEIGHT
+    left: int = LEFT
+    right: int = WIDTH - RIGHT
+    top: int = TOP
+    bottom: int = HEIGHT - BOTTOM
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """Numbers from `low` to `high` as pixels from `start` to `end`."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+
+    def at(self, values: Floats) -> Floats:
+        found: Floats = self.start + (values - self.low) / (self.high - self.low) * (self.end - self.start)
+        return found
+
+    def ticks(self, most: int = TICKS) -> tuple[Tick, ...]:
+        """Round numbers, at most about so many."""
+        step = _round_up((self.high - self.low) / most)
+        first = math.ceil(self.low / step - 1e-9)
+        values: Floats = np.arange(first, math.floor(self.high / step + 1e-9) + 1, dtype=np.float64) * step
+        return tuple(
+            Tick(round(float(x), 1), f"{v + 0.0:,.10g}") for v, x in zip(values.tolist(), self.at(values), strict=True)
+        )
+
+
+def time_axis(result: RunResult) -> Axis:
+    """The time of the run, from 0 to its end."""
+    return Axis(0.0, max(result.outcome.world.now, 1e-9), LEFT, WIDTH - RIGHT)
+
+
+def cost_chart(result: RunResult) -> Chart:
+    """Money charged so far, told at every plan."""
+    times, totals = result.samples.curve(result.outcome.world.now, result.total)
+    if len(times) > MOST_POINTS:
+        keep = np.unique(np.linspace(0, len(times) - 1, MOST_POINTS).astype(np.int64))
+        times, totals = times[keep], totals[keep]
+    unit = f" [{result.money}]" if result.money else ""
+    return _chart(result, f"Cost so far{unit}", [("total", "blue", times, totals)])
+
+
+def queue_chart(result: RunResult) -> Chart:
+    """Jobs that are there and do not run."""
+    waiting = waiting_over_time(result.reading)
+    thin = waiting.thinned(MOST_POINTS)
+    return _chart(result, "Jobs waiting", [("jobs waiting", "orange", *_stairs(thin))], thinned=thin is not waiting)
+
+
+def use_chart(result: RunResult) -> Chart:
+    """GPUs that are used, and those of the nodes in use."""
+    used, room = used_over_time(result.reading), room_over_time(result.reading)
+    thin = used.thinned(MOST_POINTS)
+    curves = [("GPUs used", "blue", *_stairs(thin))]
+    if room is not None:
+        curves.insert(0, ("GPUs of nodes in use", "grey", *_stairs(room.thinned(MOST_POINTS))))
+    title = "GPUs" if _has_uses(result) else "Nodes used"
+    return _chart(result, title, curves, thinned=thin is not used)
+
+
+def _has_uses(result: RunResult) -> bool:
+    placement = result.outcome.online.base.placement
+    return placement is not None and any(item.role == "uses" for item in placement.items)
+
+
+def _stairs(steps: Steps) -> tuple[Floats, Floats]:
+    """The corners of a curve that jumps."""
+    return np.repeat(steps.times, 2)[1:], np.repeat(steps.values, 2)[:-1]
+
+
+def _chart(
+    result: RunResult, title: str, curves: list[tuple[str, str, Floats, Floats]], *, thinned: bool = False
+) -> Chart:
+    x = time_axis(result)
+    values = np.concatenate([ys for _, _, _, ys in curves])
+    low, high = min(0.0, float(values.min(initial=0.0))), float(values.max(initial=0.0))
+    y = Axis(low, high if high > low else low + 1.0, HEIGHT - BOTTOM, TOP)
+    drawn = tuple(Curve(label, colour, _points(x.at(xs), y.at(ys))) for label, colour, xs, ys in curves)
+    return Chart(title, drawn, x.ticks(10), y.ticks(), result.unit, thinned)
+
+
+def _points(xs: Floats, ys: Floats) -> str:
+    return " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(xs.tolist(), ys.tolist(), strict=True))
+
+
+def _round_up(step: float) -> float:
+    """The next of 1, 2 and 5 times a power of ten."""
+    power = 10.0 ** math.floor(math.log10(step)) if step > 0 else 1.0
+    return next(f * power for f in (1.0, 2.0, 5.0, 10.0) if f * power >= step * (1 - 1e-9))

@@ -1,0 +1,246 @@
+"""Several methods driven through one run: methods as rows, figures as columns, with the best bound."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gpusched_dsl.language.diagnostics import Diagnostic
+from gpusched_dsl.reporting.document import finite
+from gpusched_dsl.reporting.grid import Column, Grid, plain
+from gpusched_dsl.reporting.numbers import column_texts, number_text, percent_text, seconds_text, with_unit
+from gpusched_dsl.reporting.runs.bound import Bound
+from gpusched_dsl.reporting.runs.metrics import METRICS
+from gpusched_dsl.reporting.runs.result import RunResult
+
+if TYPE_CHECKING:
+    import polars as pl
+
+FORMAT = "gsdsl-run-comparison/1"
+SAME = 1e-9  # of their size: totals that differ by less are equally good
+FINISHED = ("finished", "horizon")
+
+
+@dataclass(frozen=True, eq=False)
+class RunRow:
+    """One method. `result` is None where it was refused; `findings` tell why."""
+
+    method: str
+    result: RunResult | None
+    findings: tuple[Diagnostic, ...] = ()
+
+    @property
+    def status(self) -> str:
+        """Why the run ended, or `refused`."""
+        return "refused" if self.result is None else self.result.ended
+
+    @property
+    def remark(self) -> str:
+        if self.result is None:
+            return self.findings[0].message if self.findings else ""
+        unfinished = self.result.metrics["jobs_unfinished"]
+        return f"{unfinished} unfinished" if unfinished else ""
+
+
+@dataclass(frozen=True, eq=False)
+class RunComparison:
+    """Rows in the order of the methods; `interrupted`: methods that come after the last row were not run.
+
+    `print` shows it as the command line does; `comparison["Greedy"]` is the result of a method.
+    """
+
+    rows: tuple[RunRow, ...]
+    interrupted: bool = False
+
+    def __getitem__(self, method: str) -> RunResult:
+        """The result of a method; KeyError where there is none."""
+        for row in self.rows:
+            if row.method == method and row.result is not None:
+                return row.result
+        raise KeyError(method)
+
+    @property
+    def results(self) -> tuple[RunResult, ...]:
+        return tuple(row.result for row in self.rows if row.result is not None)
+
+    @cached_property
+    def terms(self) -> tuple[str, ...]:
+        """The terms of money that any method was charged."""
+        return tuple(dict.fromkeys(name for result in self.results for name in result.costs))
+
+    @cached_property
+    def best(self) -> float | None:
+        """The least total of the runs that came to their end."""
+        return min((r.total for r in self.results if r.ended in FINISHED), default=None)
+
+    def is_best(self, row: RunRow) -> bool:
+        """Whether no method was cheaper."""
+        if row.result is None or self.best is None or row.result.ended not in FINISHED:
+            return False
+        return row.result.total - self.best <= SAME * max(1.0, abs(self.best))
+
+    @cached_property
+    def bound(self) -> Bound | None:
+        """The best bound that follows from any of the runs: it holds for all methods; None without runs.
+
+        What is due when, and what really happens, is the same whatever the method.
+        """
+        known = [r.bound for r in self.results if r.bound.value is not None]
+        if known:
+            return max(known, key=lambda b: b.value or 0.0)
+        return self.results[0].bound if self.results else None
+
+    def gap(self, row: RunRow) -> float | None:
+        """(total - bound) / total."""
+        if row.result is None or self.bound is None or row.result.ended not in FINISHED:
+            return None
+        return self.bound.gap(row.result.total)
+
+    # --- tables ------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def table(self) -> pl.DataFrame:
+        """A row per method: `method`, `ended`, `best`, `gap`, the terms, and all figures of `METRICS`."""
+        import polars as pl
+
+        rows = [self._record(row) for row in self.rows]
+        texts: dict[str, Any] = {"method": pl.String, "ended": pl.String, "best": pl.Boolean}
+        numbers = dict.fromkeys(("gap", *(_term(t) for t in self.terms), *METRICS), pl.Float64)
+        return pl.DataFrame(rows, schema={**texts, **numbers, "seconds": pl.Float64, "remark": pl.String}, orient="row")
+
+    def _record(self, row: RunRow) -> dict[str, Any]:
+        result = row.result
+        metrics = {} if result is None else result.metrics
+        return {
+            "method": row.method,
+            "ended": row.status,
+            "best": self.is_best(row),
+            "gap": self.gap(row),
+            **{_term(name): None if result is None else result.costs.get(name, 0.0) for name in self.terms},
+            **{name: None if (v := metrics.get(name)) is None else float(v) for name in METRICS},
+            "seconds": None if result is None else result.about.seconds,
+            "remark": row.remark,
+        }
+
+    def grid(self, *, terms: bool = True) -> Grid:
+        """The figures that matter most as texts; `*` stands at the least total. Without `terms` in fewer columns."""
+        first = next(iter(self.results), None)
+        money, time = ("", "") if first is None else (first.money, first.unit)
+        columns = [Column("method", [row.method for row in self.rows])]
+        if any(row.status != "finished" for row in self.rows):
+            columns.append(Column("ended", [row.status for row in self.rows]))
+        for name in self.terms if terms and len(self.terms) > 1 else ():
+            values = [None if r.result is None else r.result.costs.get(name, 0.0) for r in self.rows]
+            columns.append(Column(name, column_texts(values, digits=6), right=True))
+        totals = column_texts([None if r.result is None else r.result.total for r in self.rows], digits=6)
+        marked = [f"{text} {'*' if self.is_best(row) else ' '}" for text, row in zip(totals, self.rows, strict=True)]
+        columns.append(Column(f"{_header('total', money)}  ", marked, right=True))
+        if self.bound is not None and self.bound.value is not None:
+            columns.append(Column("gap", [percent_text(self.gap(row)) for row in self.rows], right=True))
+        columns += self._figures(time, terms)
+        if any(row.remark for row in self.rows):
+            columns.append(Column("remark", [row.remark for row in self.rows]))
+        return Grid(tuple(columns))
+
+    def _figures(self, time: str, all_of_them: bool) -> list[Column]:
+        columns = [self._share("late", "late_share")]
+        if all_of_them:
+            columns.append(self._number(_header("tardiness", time), "tardiness_mean"))
+        columns.append(self._number(_header("JCT", time), "jct_mean"))
+        columns.append(self._number("p95", "jct_p95"))
+        used = "cluster_utilisation" if self._known("cluster_utilisation") else "utilisation"
+        if self._known(used):
+            columns.append(self._share("used", used))
+        if all_of_them:
+            columns.append(self._number("moved", "migrations"))
+            columns.append(self._number("halted", "halts"))
+        columns.append(self._number("plans", "plans"))
+        columns.append(Column("plan", [_seconds(row.result, "plan_seconds_mean") for row in self.rows], right=True))
+        return columns
+
+    def _known(self, name: str) -> bool:
+        return any(r.metrics[name] is not None for r in self.results)
+
+    def _number(self, header: str, name: str) -> Column:
+        values = [None if row.result is None else row.result.metrics[name] for row in self.rows]
+        return Column(header, column_texts(values), right=True)
+
+    def _share(self, header: str, name: str) -> Column:
+        texts = [percent_text(None if row.result is None else row.result.metrics[name]) for row in self.rows]
+        return Column(header, texts, right=True)
+
+    def footer(self) -> list[str]:
+        """What stands below the table: the bound, what the columns mean, and whether methods are missing."""
+        lines = []
+        bound = self.bound
+        if bound is not None and bound.value is not None:
+            money = self.results[0].money
+            lines.append(f"bound {with_unit(number_text(bound.value), money)}: {bound.how}")
+        elif bound is not None:
+            lines.append(f"no bound: {bound.how}")
+        if self.interrupted:
+            lines.append("interrupted: the methods after the last row were not run")
+        return lines
+
+    def __str__(self) -> str:
+        return "\n".join([plain(self.grid()).rstrip("\n"), *self.footer()])
+
+    def __repr__(self) -> str:
+        return f"<RunComparison {', '.join(row.method for row in self.rows)}>"
+
+    # --- files -------------------------------------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """The bound, and a row per method with its whole result, as `docs/schema/run-1.json` describes them."""
+        bound = self.bound
+        found: dict[str, Any] = {
+            "format": FORMAT,
+            "bound": None if bound is None else {"value": bound.value, "how": bound.how},
+            "interrupted": self.interrupted,
+            "rows": [
+                {
+                    "method": row.method,
+                    "ended": row.status,
+                    "best": self.is_best(row),
+                    "gap": self.gap(row),
+                    "findings": [{"code": d.code, "message": d.message} for d in row.findings],
+                    "result": None if row.result is None else row.result.to_dict(),
+                }
+                for row in self.rows
+            ],
+        }
+        return {key: finite(value) for key, value in found.items()}
+
+    def save(self, path: str | Path) -> None:
+        """Write the comparison as JSON, whole or not at all; raises DiagnosticError (GSM6008)."""
+        from gpusched_dsl.reporting.document import json_text
+        from gpusched_dsl.reporting.files import write_text
+
+        write_text(Path(path), json_text(self.to_dict()))
+
+    def csv_text(self) -> str:
+        """The table as CSV."""
+        return self.table.write_csv()
+
+    def to_html(self, path: str | Path) -> None:
+        """Write a page with the table and charts of every run; raises DiagnosticError (GSM6008)."""
+        from gpusched_dsl.reporting.files import write_text
+        from gpusched_dsl.reporting.runs.page import page
+
+        write_text(Path(path), page(self.results, self))
+
+
+def _term(name: str) -> str:
+    """The column of a term: figures have some of the names too."""
+    return f"cost_{name}"
+
+
+def _header(name: str, unit: str) -> str:
+    return f"{name} [{unit}]" if unit else name
+
+
+def _seconds(result: RunResult | None, name: str) -> str:
+    value = None if result is None else result.metrics[name]
+    return "-" if value is None else seconds_text(float(value))

@@ -1,0 +1,51 @@
+"""The result of a run as JSON: the document that `docs/schema/run-1.json` describes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gpusched_dsl.reporting.document import finite
+
+if TYPE_CHECKING:
+    from gpusched_dsl.reporting.runs.result import RunResult
+
+FORMAT = "gsdsl-run/1"
+
+
+def document(result: RunResult) -> dict[str, Any]:
+    """The result as nested dictionaries and lists that JSON can hold; numbers that are not finite become None."""
+    outcome, about = result.outcome, result.about
+    model = outcome.online.base
+    bound = result.bound
+    found: dict[str, Any] = {
+        "format": FORMAT,
+        "model": model.name,
+        "online": outcome.online.name,
+        "scenario": about.scenario,
+        "method": about.method,
+        "fallback": about.fallback,
+        "ended": result.ended,
+        "units": {"time": result.unit, "money": result.money},
+        "total": result.total,
+        "costs": result.costs,
+        "quantities": [
+            {"name": name, "value": value, "unit": outcome.quantities[name]}
+            for name, value in result.quantities.items()
+        ],
+        "bound": {"value": bound.value, "gap": result.gap, "how": bound.how},
+        "metrics": result.metrics,
+        "metric_units": {name: result.unit_of(name) for name in result.metrics},
+        "node_types": result.node_types.to_dicts(),
+        "jobs": result.jobs.to_dicts(),
+        "schedule": result.schedule.to_dicts(),
+        "steps": result.steps.to_dicts(),
+        "options": dict(model.options),
+        "settings": dict(about.settings),
+        "run_options": dict(about.options),
+        "versions": result.versions,
+        "inputs_sha256": dict(about.inputs_sha256),
+        "seconds": round(about.seconds, 6),
+        "resumed_steps": about.resumed_steps,
+        "warnings": [{"code": w.code, "message": w.message} for w in result.warnings],
+    }
+    return {key: finite(value) for key, value in found.items()}

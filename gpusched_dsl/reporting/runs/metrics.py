@@ -1,0 +1,246 @@
+"""The figures of a run, by name, each with its formula and its unit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+import numpy as np
+
+from gpusched_dsl.language.units import UNITS, convertible, factor
+from gpusched_dsl.online.world import DONE, GONE, TARDINESS
+from gpusched_dsl.policies.workload import Floats
+from gpusched_dsl.reporting.runs.reading import Reading
+
+Number: TypeAlias = float | int | None
+AS_BEFORE: Final = "as before"  # what a step calls its method where none found a plan
+LATE: Final = 1e-9  # of the due date: what counts as late
+
+MONEY, TIME, SHARE, COUNT, SECONDS, GPU_HOURS, NODE_HOURS, ENERGY = (
+    "money", "time", "share", "count", "seconds", "GPU-hours", "node-hours", "kWh",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A figure. `kind` says its unit (`money`, `time`: those of the run; `share`: from 0 to 1), `means` its formula."""
+
+    name: str
+    kind: str
+    means: str
+
+
+METRICS: Final[Mapping[str, Metric]] = {
+    m.name: m
+    for m in (
+        Metric("total", MONEY, "all that was charged in money: the sum of the costs by term"),
+        Metric("energy", ENERGY, "the sum of the stated charges that are energy"),
+        Metric("jobs", COUNT, "jobs that arrived"),
+        Metric("jobs_finished", COUNT, "jobs that came to their end"),
+        Metric("jobs_unfinished", COUNT, "jobs that were waiting or running when the run ended"),
+        Metric("jobs_withdrawn", COUNT, "jobs that were taken back"),
+        Metric("jobs_overdue", COUNT, "unfinished jobs whose due date has passed"),
+        Metric("jobs_late", COUNT, "finished jobs that ended after their due date"),
+        Metric("late_share", SHARE, "`jobs_late` by finished jobs that have a due date"),
+        Metric("tardiness_sum", TIME, "sum of max(0, end - due) of finished jobs"),
+        Metric("tardiness_mean", TIME, "`tardiness_sum` by finished jobs that have a due date"),
+        Metric("tardiness_max", TIME, "the largest max(0, end - due) of a finished job"),
+        Metric("tardiness_cost", MONEY, "weighted tardiness: sum of weight * max(0, end - due) of finished jobs"),
+        Metric("makespan", TIME, "from the first arrival to the last completion"),
+        Metric("jct_mean", TIME, "mean job completion time: end - arrival of finished jobs"),
+        Metric("jct_p50", TIME, "median job completion time"),
+        Metric("jct_p90", TIME, "90th percentile of job completion times"),
+        Metric("jct_p95", TIME, "95th percentile of job completion times"),
+        Metric("jct_p99", TIME, "99th percentile of job completion times"),
+        Metric("jct_max", TIME, "the longest job completion time"),
+        Metric("queueing_mean", TIME, "mean of first start - arrival of jobs that have started"),
+        Metric("queueing_p50", TIME, "median of first start - arrival"),
+        Metric("queueing_p95", TIME, "95th percentile of first start - arrival"),
+        Metric("queueing_max", TIME, "the longest first start - arrival"),
+        Metric("waiting_sum", TIME, "time that jobs were there without running, before their start and after halts"),
+        Metric("waiting_mean", TIME, "`waiting_sum` by jobs"),
+        Metric("gpu_hours", GPU_HOURS, "sum over stretches of GPUs used * time; of nodes without `uses`"),
+        Metric("node_hours", NODE_HOURS, "sum over nodes of the time in use (with types counted: types in use)"),
+        Metric("utilisation", SHARE, "GPU time used by the GPU time of nodes while they are in use"),
+        Metric("cluster_utilisation", SHARE, "GPU time used by all GPUs of the cluster * `makespan`"),
+        Metric("starts", COUNT, "first starts of jobs"),
+        Metric("resumes", COUNT, "later starts of jobs that were halted"),
+        Metric("migrations", COUNT, "running jobs put on another node"),
+        Metric("resizes", COUNT, "running jobs put to another way to run on their node"),
+        Metric("halts", COUNT, "running jobs that were halted, by plans and failures"),
+        Metric("boots", COUNT, "nodes put in use, or made another type"),
+        Metric("plans", COUNT, "plans made"),
+        Metric("fallback_share", SHARE, "plans that another method than the one asked for made, or none, by plans"),
+        Metric("plan_seconds", SECONDS, "time spent on making plans, all together"),
+        Metric("plan_seconds_mean", SECONDS, "mean time of making a plan"),
+        Metric("plan_seconds_p95", SECONDS, "95th percentile of the time of making a plan"),
+        Metric("plan_seconds_max", SECONDS, "the longest time of making a plan"),
+        Metric("build_seconds", SECONDS, "time spent on the instances of plans, all together"),
+        Metric("loop_seconds", SECONDS, "time of all the rest of the loop"),
+    )
+}  # fmt: skip
+
+
+def metrics_of(reading: Reading, method: str) -> dict[str, Number]:
+    """All figures of `METRICS`, None for one that this run does not tell. `method` is the one that was asked for.
+
+    Percentiles interpolate linearly between order statistics. Means over nothing are None.
+    """
+    found: dict[str, Number] = {"total": reading.outcome.total, "energy": _energy(reading)}
+    found |= _jobs(reading) | _times(reading) | _use(reading) | _changes(reading) | _plans(reading, method)
+    return {name: found[name] for name in METRICS}
+
+
+def costs_of(reading: Reading) -> dict[str, float]:
+    """Money by term."""
+    outcome = reading.outcome
+    return {n: v for n, v in outcome.world.ledger.totals.items() if n not in outcome.quantities}
+
+
+def quantities_of(reading: Reading) -> dict[str, float]:
+    """Stated charges that are no money, each in its unit (`Outcome.quantities`)."""
+    outcome = reading.outcome
+    return {n: v for n, v in outcome.world.ledger.totals.items() if n in outcome.quantities}
+
+
+def unit_of(reading: Reading, metric: str) -> str:
+    """The unit of a figure of this run, `""` for shares and counts."""
+    kind = METRICS[metric].kind
+    if kind == MONEY:
+        return "" if reading.outcome.money == "1" else reading.outcome.money
+    if kind == TIME:
+        return "" if reading.outcome.unit == "1" else reading.outcome.unit
+    return {SHARE: "", COUNT: "", SECONDS: "s"}.get(kind, kind)
+
+
+def tardiness_of(reading: Reading) -> Floats:
+    """By how much each job ended after its due date; NaN for jobs that have not ended or have none."""
+    world = reading.outcome.world
+    known = (world.status == DONE) & np.isfinite(world.due)
+    found = np.full(len(world.status), np.nan)
+    late = world.end[known] - world.due[known]
+    found[known] = np.where(late > LATE * np.maximum(1.0, np.abs(world.due[known])), late, 0.0)
+    return found
+
+
+def busy_of(reading: Reading) -> tuple[Floats, Floats]:
+    """Of each job the time that it ran, and GPUs used times time."""
+    parts, count = reading.stretches, len(reading.outcome.world.status)
+    time = parts.end - parts.start
+    busy = np.bincount(parts.job, weights=time, minlength=count).astype(np.float64)
+    return busy, np.bincount(parts.job, weights=time * parts.uses, minlength=count).astype(np.float64)
+
+
+def waiting_of(reading: Reading) -> Floats:
+    """The time that each job was there and did not run."""
+    world = reading.outcome.world
+    until = np.where(np.isnan(world.end), world.now, world.end)
+    there = np.zeros(len(world.status))
+    there[reading.came] = (until - world.arrival)[reading.came]
+    return np.maximum(there - busy_of(reading)[0], 0.0)
+
+
+# --- groups ----------------------------------------------------------------------------------------------------------
+
+
+def _energy(reading: Reading) -> Number:
+    totals = reading.outcome.world.ledger.totals
+    stated = [c for c in reading.outcome.online.charges if convertible(c.unit, UNITS["kWh"])]
+    if not stated:
+        return None
+    return sum(totals.get(c.name, 0.0) * float(factor(c.unit, UNITS["kWh"])) for c in stated)
+
+
+def _jobs(reading: Reading) -> dict[str, Number]:
+    world = reading.outcome.world
+    came, done = reading.came, world.status == DONE
+    there = world.present()
+    tardiness = tardiness_of(reading)
+    known = tardiness[~np.isnan(tardiness)]
+    late = int((known > 0).sum())
+    return {
+        "jobs": len(came),
+        "jobs_finished": int(done.sum()),
+        "jobs_unfinished": len(there),
+        "jobs_withdrawn": int((world.status == GONE).sum()),
+        "jobs_overdue": int((world.due[there] < world.now - world.tolerance()).sum()),
+        "jobs_late": late,
+        "late_share": late / len(known) if len(known) else None,
+        "tardiness_sum": float(known.sum()) if len(known) else None,
+        "tardiness_mean": _mean(known),
+        "tardiness_max": float(known.max()) if len(known) else None,
+        "tardiness_cost": world.ledger.totals.get(TARDINESS, 0.0),
+    }
+
+
+def _times(reading: Reading) -> dict[str, Number]:
+    world = reading.outcome.world
+    done = world.status == DONE
+    jct = (world.end - world.arrival)[done]
+    started = reading.came[~np.isnan(world.first_start[reading.came])]
+    queueing = (world.first_start - world.arrival)[started]
+    waiting = waiting_of(reading)[reading.came]
+    found: dict[str, Number] = {"makespan": makespan_of(reading)}
+    found |= {"jct_mean": _mean(jct), "queueing_mean": _mean(queueing)}
+    found |= {f"jct_p{p}": _percentile(jct, p) for p in (50, 90, 95, 99)}
+    found |= {f"queueing_p{p}": _percentile(queueing, p) for p in (50, 95)}
+    found |= {"jct_max": _percentile(jct, 100), "queueing_max": _percentile(queueing, 100)}
+    return found | {"waiting_sum": float(waiting.sum()), "waiting_mean": _mean(waiting)}
+
+
+def makespan_of(reading: Reading) -> Number:
+    """From the first arrival to the last completion; None where no job is done."""
+    world = reading.outcome.world
+    done = world.status == DONE
+    return float(world.end[done].max() - world.arrival[reading.came].min()) if done.any() else None
+
+
+def _use(reading: Reading) -> dict[str, Number]:
+    world = reading.outcome.world
+    used, in_use = world.gpu_time, world.place_time
+    room = float(np.where(in_use > 0, in_use * reading.gpus, 0.0).sum())
+    makespan = makespan_of(reading)
+    cluster = float((reading.nodes * reading.gpus).sum()) * (makespan or 0.0)
+    total = float(used.sum())
+    return {
+        "gpu_hours": total * reading.hours,
+        "node_hours": float(in_use.sum()) * reading.hours,
+        "utilisation": None if reading.counted else _part(total, room),
+        "cluster_utilisation": _part(total, cluster),
+    }
+
+
+def _changes(reading: Reading) -> dict[str, Number]:
+    world = reading.outcome.world
+    names = {"starts": "start", "resumes": "resume", "migrations": "migration", "resizes": "resize", "halts": "halt"}
+    found: dict[str, Number] = {name: int(world.counts[of].sum()) for name, of in names.items()}
+    return found | {"boots": int(world.boots)}
+
+
+def _plans(reading: Reading, method: str) -> dict[str, Number]:
+    steps = reading.outcome.steps
+    seconds = np.array([s.plan_seconds for s in steps])
+    others = sum(s.method != method for s in steps)
+    return {
+        "plans": len(steps),
+        "fallback_share": others / len(steps) if steps else None,
+        "plan_seconds": float(seconds.sum()),
+        "plan_seconds_mean": _mean(seconds),
+        "plan_seconds_p95": _percentile(seconds, 95),
+        "plan_seconds_max": _percentile(seconds, 100),
+        "build_seconds": float(sum(s.build_seconds for s in steps)),
+        "loop_seconds": float(sum(s.other_seconds for s in steps)),
+    }
+
+
+def _mean(values: Floats) -> Number:
+    return float(values.mean()) if len(values) else None
+
+
+def _percentile(values: Floats, percent: float) -> Number:
+    return float(np.percentile(values, percent)) if len(values) else None
+
+
+def _part(amount: float, of: float) -> Number:
+    return amount / of if np.isfinite(of) and of > 0 else None

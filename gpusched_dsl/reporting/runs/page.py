@@ -1,0 +1,73 @@
+"""A run as a page: figures, charts and tables in one file that needs no other, by Jinja2 with escaping."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from gpusched_dsl.reporting.numbers import number_text, percent_text
+from gpusched_dsl.reporting.runs.charts import Chart, cost_chart, queue_chart, use_chart
+from gpusched_dsl.reporting.runs.gantt import Gantt, gantt
+from gpusched_dsl.reporting.runs.metrics import METRICS, SHARE
+from gpusched_dsl.reporting.runs.summary import short, summary_lines, title
+
+if TYPE_CHECKING:
+    from gpusched_dsl.reporting.runs.comparison import RunComparison
+    from gpusched_dsl.reporting.runs.result import RunResult
+
+MOST_JOBS = 200  # rows of the table of jobs: the latest of them
+
+
+def page(results: Sequence[RunResult], comparison: RunComparison | None = None) -> str:
+    """HTML of one run or several; names come from files and are escaped."""
+    template = _environment().get_template("run.html.j2")
+    grid = None if comparison is None else comparison.grid()
+    head = "Comparison of methods" if comparison is not None or len(results) != 1 else title(results[0])
+    footer = [] if comparison is None else comparison.footer()
+    return template.render(title=head, grid=grid, footer=footer, runs=[_run(result) for result in results])
+
+
+def _run(result: RunResult) -> dict[str, object]:
+    charts: list[Chart] = [cost_chart(result), queue_chart(result), use_chart(result)]
+    schedule: Gantt = gantt(result)
+    jobs = result.jobs.sort("tardiness", "end", descending=[True, True], nulls_last=True).head(MOST_JOBS)
+    shown = [c for c in jobs.columns if not jobs[c].is_null().all()]
+    return {
+        "title": title(result),
+        "summary": [line.split(maxsplit=1) for line in summary_lines(result)],
+        "warnings": [{"code": w.code, "message": w.message, "help": w.help} for w in result.warnings],
+        "gantt": schedule,
+        "charts": [chart for chart in charts if chart.curves],
+        "metrics": [
+            (name, _figure(result, name), result.unit_of(name), METRICS[name].means)
+            for name, value in result.metrics.items()
+            if value is not None
+        ],
+        "job_columns": shown,
+        "jobs": [[_cell(row[name]) for name in shown] for row in jobs.to_dicts()],
+        "more_jobs": result.jobs.height - jobs.height,
+        "unit": result.unit,
+        "money": result.money,
+    }
+
+
+def _figure(result: RunResult, name: str) -> str:
+    value = result.metrics[name]
+    return percent_text(value) if METRICS[name].kind == SHARE else short(value)
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    return number_text(round(value, 6)) if isinstance(value, float) else str(value)
+
+
+@cache
+def _environment() -> Environment:
+    return Environment(
+        loader=PackageLoader("gpusched_dsl.reporting.runs"), undefined=StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True, autoescape=True,
+    )  # fmt: skip

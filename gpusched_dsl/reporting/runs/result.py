@@ -1,0 +1,213 @@
+"""The result of a run over time: figures, tables, costs, bound, and how it came about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gpusched_dsl.language.diagnostics import Diagnostic
+from gpusched_dsl.online.record import Outcome
+from gpusched_dsl.reporting.runs.bound import Bound
+from gpusched_dsl.reporting.runs.metrics import Number, costs_of, metrics_of, quantities_of, unit_of
+from gpusched_dsl.reporting.runs.reading import Reading
+from gpusched_dsl.reporting.runs.samples import Samples
+
+if TYPE_CHECKING:
+    import polars as pl
+
+ENDED = {
+    "finished": "finished: all jobs are done",
+    "horizon": "ended with the last slot",
+    "interrupt": "interrupted: what was reached by then",
+    "stuck": "stuck: jobs wait, and nothing will happen any more",
+    "events": "ended at the most events",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class About:
+    """What a run was asked for, and what it came from. `inputs_sha256` has every text and data file that was read."""
+
+    method: str
+    fallback: str | None = None
+    scenario: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)  # seed, time_limit, gap, threads
+    inputs_sha256: Mapping[str, str] = field(default_factory=dict)
+    warnings: tuple[Diagnostic, ...] = ()
+    seconds: float = 0.0  # of the whole run by the wall clock, data in memory to outcome
+    resumed_steps: int = 0  # that came from a journal
+
+
+@dataclass(frozen=True, eq=False)
+class RunResult:
+    """What came of a run. Times are in `unit`, the unit of the run's clock, money in `money`.
+
+    `bound` is a proved lower bound of `total` where the way of charging allows one (`bound.value` is None else, and
+    `bound.how` says why).
+    """
+
+    outcome: Outcome
+    about: About
+    samples: Samples = field(default_factory=Samples)
+    given_bound: Bound | None = None
+
+    # --- what came out -----------------------------------------------------------------------------------------------
+
+    @property
+    def ended(self) -> str:
+        """`finished`, `horizon`, `interrupt`, `stuck` or `events`."""
+        return self.outcome.ended
+
+    @property
+    def method(self) -> str:
+        return self.about.method
+
+    @property
+    def total(self) -> float:
+        """All that was charged in money."""
+        return self.outcome.total
+
+    @property
+    def unit(self) -> str:
+        """The unit of times; `""` where the text has none."""
+        return "" if self.outcome.unit == "1" else self.outcome.unit
+
+    @property
+    def money(self) -> str:
+        return "" if self.outcome.money == "1" else self.outcome.money
+
+    @cached_property
+    def reading(self) -> Reading:
+        """The arrays behind the tables."""
+        return Reading(self.outcome)
+
+    @cached_property
+    def costs(self) -> dict[str, float]:
+        """Money by term: `execution`, `tardiness`, changes by their names, charges that the block states."""
+        return costs_of(self.reading)
+
+    @cached_property
+    def quantities(self) -> dict[str, float]:
+        """Stated charges that are no money, each in its own unit (`outcome.quantities`)."""
+        return quantities_of(self.reading)
+
+    @cached_property
+    def metrics(self) -> dict[str, Number]:
+        """All figures by name (`docs/running.md` tells what each means), None for one that this run does not tell."""
+        return metrics_of(self.reading, self.method)
+
+    def unit_of(self, metric: str) -> str:
+        """The unit of a figure, `""` for shares and counts; KeyError for another name."""
+        return unit_of(self.reading, metric)
+
+    @cached_property
+    def bound(self) -> Bound:
+        """A lower bound of `total` over all methods, or why there is none."""
+        from gpusched_dsl.reporting.runs.bounding import job_by_job_bound
+
+        return self.given_bound or job_by_job_bound(self.reading)
+
+    @property
+    def gap(self) -> float | None:
+        """(total - bound) / total; None without a bound."""
+        return self.bound.gap(self.total)
+
+    @property
+    def warnings(self) -> tuple[Diagnostic, ...]:
+        return (*self.about.warnings, *self.outcome.warnings)
+
+    @cached_property
+    def versions(self) -> dict[str, str]:
+        import platform
+
+        from gpusched_dsl import __version__
+
+        return {"gsdsl": __version__, "python": platform.python_version()}
+
+    # --- tables ------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def jobs(self) -> pl.DataFrame:
+        """A row per job that arrived: arrival, start, end, due, tardiness, cost, node, GPUs, changes."""
+        from gpusched_dsl.reporting.runs.tables import jobs_table
+
+        return jobs_table(self.reading)
+
+    @cached_property
+    def schedule(self) -> pl.DataFrame:
+        """A row per stretch of a job on a node: `job`, `node`, `node_type`, `gpus`, `start`, `end`."""
+        from gpusched_dsl.reporting.runs.tables import schedule_table
+
+        return schedule_table(self.reading)
+
+    @cached_property
+    def steps(self) -> pl.DataFrame:
+        """A row per plan: when and why, by which method, what it changed, how long it took."""
+        from gpusched_dsl.reporting.runs.tables import steps_table
+
+        return steps_table(self.outcome.steps)
+
+    @cached_property
+    def node_types(self) -> pl.DataFrame:
+        """A row per type of node: GPUs of a node, hours of GPUs and nodes, utilisation."""
+        from gpusched_dsl.reporting.runs.tables import node_types_table
+
+        return node_types_table(self.reading)
+
+    # --- files -------------------------------------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as `docs/schema/run-1.json` describes it; numbers that are not finite are None."""
+        from gpusched_dsl.reporting.runs.document import document
+
+        return document(self)
+
+    def save(self, path: str | Path) -> None:
+        """Write the result as JSON, whole or not at all; raises DiagnosticError (GSM6008)."""
+        from gpusched_dsl.reporting.document import json_text
+        from gpusched_dsl.reporting.files import write_text
+
+        write_text(Path(path), json_text(self.to_dict()))
+
+    def to_csv(self, folder: str | Path) -> list[Path]:
+        """Write `jobs.csv`, `schedule.csv`, `steps.csv`, `node_types.csv` and `metrics.csv`; gives the files.
+
+        The folder is made if need be. Raises DiagnosticError (GSM6008) when a file cannot be written.
+        """
+        import polars as pl
+
+        from gpusched_dsl.reporting.csv_files import write_csv_folder
+
+        values = [None if v is None else float(v) for v in self.metrics.values()]
+        figures = {"metric": list(self.metrics), "value": values}
+        units = [self.unit_of(name) for name in self.metrics]
+        tables = {
+            "jobs": self.jobs,
+            "schedule": self.schedule,
+            "steps": self.steps.with_columns(pl.col("why").list.join("+")),
+            "node_types": self.node_types,
+            "metrics": pl.DataFrame({**figures, "unit": units}, schema_overrides={"value": pl.Float64}),
+        }
+        return write_csv_folder(Path(folder), tables)
+
+    def to_html(self, path: str | Path) -> None:
+        """Write a page with charts and tables that needs no other file; raises DiagnosticError (GSM6008)."""
+        from gpusched_dsl.reporting.files import write_text
+        from gpusched_dsl.reporting.runs.page import page
+
+        write_text(Path(path), page([self]))
+
+    def __str__(self) -> str:
+        from gpusched_dsl.reporting.runs.summary import summary_lines
+
+        return "\n".join(summary_lines(self))
+
+    def __repr__(self) -> str:
+        from gpusched_dsl.reporting.numbers import number_text, with_unit
+
+        total = with_unit(number_text(self.total), self.money)
+        return f"<RunResult {self.outcome.online.name}, {self.method}: {self.ended}, {total}>"

@@ -1,0 +1,116 @@
+"""What `gsdsl run` tells about one run, as lines of text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpusched_dsl.reporting.numbers import aligned, count_text, number_text, percent_text, seconds_text, with_unit
+from gpusched_dsl.reporting.runs.result import ENDED
+
+if TYPE_CHECKING:
+    from gpusched_dsl.reporting.runs.result import RunResult
+
+GAP = 2  # between the words on the left and what they say
+DIGITS = 5
+CHANGES = ("starts", "resumes", "migrations", "resizes", "halts", "boots")
+
+
+def title(result: RunResult) -> str:
+    """`CapacityPlanning driven by EveryEvent, scenario Week, with Greedy`."""
+    online, about = result.outcome.online, result.about
+    scenario = f", scenario {about.scenario}" if about.scenario else ""
+    fallback = f", else {about.fallback}" if about.fallback not in (None, about.method) else ""
+    return f"{online.base.name} driven by {online.name}{scenario}, with {about.method}{fallback}"
+
+
+def summary_lines(result: RunResult) -> list[str]:
+    """Why it ended, costs by term, bound, figures of jobs, nodes and plans: words in one column."""
+    fields = [("ended", ENDED.get(result.ended, result.ended)), *_money(result), *_jobs(result), *_nodes(result)]
+    fields += _plans(result)
+    wide = max(len(word) for word, _ in fields) + GAP
+    return [f"{word:<{wide}}{text}".rstrip() for word, text in fields]
+
+
+def short(value: float | int | None, digits: int = DIGITS) -> str:
+    """A figure in a few digits: `0.66667`, `1234.5`, `12`; `-` for None."""
+    if value is None:
+        return "-"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:.{digits}g}" if abs(value) < 10**digits else f"{value:,.0f}"
+
+
+def _money(result: RunResult) -> list[tuple[str, str]]:
+    texts = aligned([result.total, *result.costs.values()])
+    fields = [("total", with_unit(texts[0], result.money))]
+    fields += [
+        (f"  {name}", with_unit(text, result.money)) for name, text in zip(result.costs, texts[1:], strict=True)
+    ]
+    for name, amount in result.quantities.items():
+        fields.append((name, with_unit(number_text(amount), result.outcome.quantities[name])))
+    bound = result.bound
+    if bound.value is None:
+        return [*fields, ("bound", f"none: {bound.how}")]
+    fields.append(("bound", f"{with_unit(number_text(bound.value), result.money)}   ({bound.how})"))
+    return [*fields, ("gap", percent_text(result.gap))]
+
+
+def _jobs(result: RunResult) -> list[tuple[str, str]]:
+    metrics = result.metrics
+    of = metrics["jobs"]
+    told = [f"{short(metrics['jobs_finished'])} of {short(of)} finished"]
+    told += [f"{short(metrics[name])} {word}" for name, word in _UNDONE.items() if metrics[name]]
+    fields = [("jobs", ", ".join(told))]
+    if metrics["tardiness_mean"] is not None:
+        late = f"{short(metrics['jobs_late'])} late ({percent_text(metrics['late_share'])})"
+        fields.append(("tardiness", f"{late}, {_spread(result, 'tardiness', 'mean', 'max')}"))
+    if metrics["jct_mean"] is not None:
+        fields.append(("JCT", _spread(result, "jct", "mean", "p50", "p95", "p99", "max")))
+        fields.append(("makespan", with_unit(short(metrics["makespan"]), result.unit)))
+    if metrics["queueing_mean"] is not None:
+        waiting = with_unit(short(metrics["waiting_mean"]), result.unit)
+        fields.append(("queueing", f"{_spread(result, 'queueing', 'mean', 'p95', 'max')}; waiting {waiting} mean"))
+    return fields
+
+
+_UNDONE = {"jobs_unfinished": "unfinished", "jobs_withdrawn": "withdrawn", "jobs_overdue": "overdue"}
+_WORDS = {"mean": "mean", "max": "at most", "p50": "median"}
+
+
+def _spread(result: RunResult, name: str, *which: str) -> str:
+    """`3 h mean, 3.9 h p95, 4 h at most`."""
+    parts = ((short(result.metrics[f"{name}_{one}"]), _WORDS.get(one, one)) for one in which)
+    return ", ".join(f"{with_unit(text, result.unit)} {word}" for text, word in parts)
+
+
+def _nodes(result: RunResult) -> list[tuple[str, str]]:
+    metrics = result.metrics
+    told = [f"{short(metrics['gpu_hours'])} GPU-hours", f"{short(metrics['node_hours'])} node-hours"]
+    if metrics["utilisation"] is not None:
+        told.append(f"{percent_text(metrics['utilisation'])} of nodes in use")
+    if metrics["cluster_utilisation"] is not None:
+        told.append(f"{percent_text(metrics['cluster_utilisation'])} of the cluster")
+    changes = [_counted(int(metrics[name] or 0), name) for name in CHANGES if metrics[name]]
+    return [("use", ", ".join(told)), ("changes", ", ".join(changes) or "none")]
+
+
+def _counted(count: int, names: str) -> str:
+    """`1 resize`, `2 boots`."""
+    return count_text(count, names.removesuffix("s"), names)
+
+
+def _plans(result: RunResult) -> list[tuple[str, str]]:
+    metrics, about = result.metrics, result.about
+    fields = []
+    if metrics["plans"]:
+        times = ", ".join(
+            f"{seconds_text(float(metrics[f'plan_seconds_{one}'] or 0.0))} {_WORDS.get(one, one)}"
+            for one in ("mean", "p95", "max")
+        )
+        share = percent_text(metrics["fallback_share"])
+        other = f"; {share} not by {about.method}" if metrics["fallback_share"] else ""
+        resumed = f"; {count_text(about.resumed_steps, 'plan')} from the journal" if about.resumed_steps else ""
+        fields.append(("plans", f"{short(metrics['plans'])}: {times}{other}{resumed}"))
+    parts = (("plans", "plan_seconds"), ("building", "build_seconds"), ("the rest", "loop_seconds"))
+    spent = ", ".join(f"{word} {seconds_text(float(metrics[name] or 0.0))}" for word, name in parts)
+    return [*fields, ("time", f"{seconds_text(about.seconds)}: {spent}")]
