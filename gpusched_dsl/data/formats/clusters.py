@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from gpusched_dsl.data.formats.fields import POSITIVE, Field, Rows, header_of, optional, read_rows
 from gpusched_dsl.data.formats.jobs import trace
+from gpusched_dsl.data.formats.philly_log import read_log
 from gpusched_dsl.data.formats.shape import Column, Format, Option, Raw, Setting, Table
 
 _NO_GPUS, _NO_TIME = "no GPUs", "no duration"
@@ -20,20 +21,30 @@ def _duration(*sources: str, scale: float = 1.0) -> Field:
     return Field("duration", sources, "number", scale, least=POSITIVE, reason=_NO_TIME)
 
 
+_PHILLY = (
+    Field("submitted", ("submit_time", "submitted_time"), "clock"),
+    _gpus("num_gpus", "num_gpu"),
+    _duration("duration_s", "duration"),
+    optional("nodes", ("num_nodes",), "whole"),
+    optional("job", ("job_id", "jobid"), "label"),
+    optional("vc", ("vc",)),
+    optional("status", ("status",)),
+    optional("user", ("user",)),
+    optional("gpu_time", ("gpu_time_gpu_s",), "number"),
+)
+
+
+def _read_philly(raw: Raw) -> Rows:
+    """A CSV table of jobs, or the original log in JSON."""
+    return read_log(raw, _PHILLY) if raw.data.lstrip().startswith(b"[") else read_rows(raw, _PHILLY)
+
+
 PHILLY = trace(
     "philly",
-    "Jobs of Microsoft's Philly clusters (2017) as CSV; `submit_time` is a date and time of day without a zone.",
-    (
-        Field("submitted", ("submit_time", "submitted_time"), "clock"),
-        _gpus("num_gpus", "num_gpu"),
-        _duration("duration_s", "duration"),
-        optional("job", ("job_id", "jobid"), "label"),
-        optional("vc", ("vc",)),
-        optional("status", ("status",)),
-        optional("user", ("user",)),
-        optional("gpu_time", ("gpu_time_gpu_s",), "number"),
-    ),
+    "Jobs of Microsoft's Philly clusters (2017): the original `cluster_job_log`, or a CSV table of them.",
+    _PHILLY,
     "msr-fiddle/philly-traces (CC-BY-4.0): Jeon et al., USENIX ATC 2019",
+    read=_read_philly,
 )
 
 

@@ -91,6 +91,14 @@ def test_json_that_holds_no_speeds(text: str, code: str) -> None:
     assert fault("gavel_colocated", text).code == code
 
 
+@pytest.mark.parametrize(
+    ("text", "code"), [("[", "GSM2008"), ("[]", "GSM2010"), ("[3]", "GSM2008"), ('[{"attempts": 3}]', "GSM2008"),
+                       ('[{"jobid": "a", "attempts": [{"detail": 3}]}]', "GSM2008"), ("[" * 100_000, "GSM2008")],
+)  # fmt: skip
+def test_json_that_is_no_log(text: str, code: str) -> None:
+    assert fault("philly", text).code in (code, "GSM2018")
+
+
 def test_odd_entries_of_json() -> None:
     text = """{"k80": {"A3C": {"null": 1}, "('A', 1)": {"null": "fast", "('B', 1)": [1], "('C', 1)": [2, 3]},
                "('B', 0)": {"null": 2.5}, "('C', 2)": {"null": NaN, "('A', 1)": null}, "('D', 3)": {"null": 4.5}}}"""
@@ -130,7 +138,8 @@ def fault_with_needs(name: str, content: str | bytes) -> str:
 
 
 SOURCES = [
-    ("philly", "philly.csv"), ("helios", "helios.csv"), ("openb_pods", "openb_pods.csv"), ("chronus", "chronus.csv"),
+    ("philly", "philly.csv"), ("philly", "philly_log.json"), ("helios", "helios.csv"),
+    ("openb_pods", "openb_pods.csv"), ("chronus", "chronus.csv"),
     ("chronus_values", "chronus.csv"), ("gavel", "gavel.csv"), ("gavel", "gavel_10.trace"), ("gavel", "gavel_7.trace"),
     ("gavel_throughputs", "gavel_throughputs.json"), ("gavel_colocated", "gavel_throughputs.json"),
     ("gavel_colocated", "gavel_colocated.csv"), ("sia_placements", "sia_placements.csv"), ("swf", "swf.swf"),

@@ -26,6 +26,22 @@ def test_philly() -> None:
     assert kept.frame["submitted"][7] == 3 * 86400 + 7 * 3600 + 21 * 60 + 26
 
 
+def test_the_original_log_of_philly() -> None:
+    table = sample("philly", "philly_log.json")
+    assert reasons(table.dropped) == {
+        "no submission time": (1, 3), "no number of GPUs": (1, 2), "no GPUs": (1, 5),
+    }  # fmt: skip
+    assert table.frame["job"].to_list() == ["application_1_4", "application_1_1"]
+    assert first(table) == {
+        "job": "application_1_4", "submitted": 0.0, "gpus": 1, "nodes": 1, "duration": 40.0, "status": "Killed",
+        "vc": "v1", "user": "u1", "gpu_time": 40.0,
+    }  # fmt: skip
+    assert first(table, 1) == {
+        "job": "application_1_1", "submitted": 7 * 3600.0 + 60, "gpus": 4, "nodes": 2, "duration": 3660.0,
+        "status": "Pass", "vc": "v1", "user": "u1", "gpu_time": 2 * 60.0 + 4 * 3600.0,
+    }  # fmt: skip
+
+
 def test_helios() -> None:
     table = sample("helios", "helios.csv", status="COMPLETED|FAILED")
     assert table.frame["job"].to_list() == [765566, 765971, 765991, 766001]
