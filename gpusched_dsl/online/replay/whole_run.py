@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from gpusched_dsl.compiling.slicing import Part
@@ -30,14 +32,13 @@ def replayed(loop: EventLoop, policy: CheckedPolicy) -> Outcome | list[str]:
     reader = Reader(loop.online, loop.base.store, loop.base.limits, Part(loop.base.store.universes, {}))
     try:
         readied = read_trace(policy, loop.base.store, loop.base.limits, world.arrival / reader.hours)
+        world.due[readied.jobs], world.weight[readied.jobs] = _due(loop, readied.jobs)
     except NoReplay as no:
         return [str(no)]
     went = replay(readied.trace)
     columns = readied.entries(went.node, went.way)
     started = np.flatnonzero(went.node >= 0)
     entries = reader.entries(columns)
-    due, weight = reader.jobs(readied.jobs)
-    world.due[readied.jobs], world.weight[readied.jobs] = due, weight
     _settle(loop, entries, went.start[started] * reader.hours, went.end[started] * reader.hours)
     waiting = int(np.count_nonzero(world.status == WAITING))
     loop.events = 2 * len(started) + waiting
@@ -79,6 +80,31 @@ def _fraction_left(carry: CheckedCarry) -> bool:
         return False
     [subscript] = value.subscripts
     return isinstance(subscript, IndexRef) and subscript.variable is carry.variables[0]
+
+
+def _due(loop: EventLoop, jobs: Ints) -> tuple[Floats, Floats]:
+    """When jobs are due and the price of being late, as their first plan would tell the world, at their arrival.
+
+    What the block carries may make the time left depend on the clock: it is looked at now and one unit of time later.
+    """
+    base = loop.base
+    part = base.part({loop.jobs_root: jobs})
+    told = []
+    for later in (0.0, 1.0) if loop.online.carries else (0.0,):
+        carried = loop.carrier.carried(part, replace(loop.clock(), now=later), None)
+        store = base.instance_of(part, carried).store
+        told.append(Reader(loop.online, store, base.limits, part).jobs(np.arange(len(jobs), dtype=np.int64)))
+    due, weight = told[0]
+    with np.errstate(invalid="ignore"):  # of jobs that are never due
+        passed = due - told[-1][0]
+    never = np.isinf(due)
+    if not np.array_equal(weight, told[-1][1]):
+        raise NoReplay("the price of being late changes with time")
+    if len(told) == 2 and np.allclose(passed[~never], 1.0):
+        return due, weight
+    if np.allclose(passed[~never], 0.0):
+        return loop.world.arrival[jobs] + due, weight
+    raise NoReplay("the time until jobs are due changes in a way of its own")
 
 
 def _settle(loop: EventLoop, entries: Entries, start: Floats, end: Floats) -> None:
