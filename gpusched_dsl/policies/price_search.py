@@ -60,7 +60,6 @@ class PriceSearch:
 
     def run(self) -> Prices:
         low, high, time_low, time_high = self._first_rung()
-        high = np.where(self.ladders.counts > 1, high, low)  # one rung leaves nothing to weigh
         open_rows = np.flatnonzero(low < high)
         if len(open_rows):
             self._narrow(open_rows, low, high, time_low, time_high)
@@ -72,7 +71,9 @@ class PriceSearch:
         count = len(self.target)
         every = np.arange(count)
         first, last = np.zeros(count, dtype=np.int64), self.ladders.counts - 1
-        low, high = np.zeros(count), price[every, last - 1]
+        low, high = np.zeros(count), np.zeros(count)
+        several = np.flatnonzero(last > 0)  # one rung leaves nothing to weigh
+        high[several] = price[several, last[several] - 1]
         time_high = self.fastest - self.target
         # A law may end before the limit: work that never comes is done at the top rung, for nothing.
         time_low, _ = self.times(low, every)
