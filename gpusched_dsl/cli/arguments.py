@@ -158,6 +158,12 @@ def _run(parser: Parser) -> None:
                         help="record every plan in this file, and go on with the run that it has")
     parser.add_argument("--replay", action="store_true",
                         help="with --journal: make all its plans again, and tell which are others")
+    parser.add_argument("--live", type=_place, metavar="SOURCE",
+                        help="take events from this file or named pipe (`-`: standard input) instead of simulating "
+                        "them, and write decisions to standard output, both as lines of JSON")
+    parser.add_argument("--start", metavar="DATE", help="with --live: the date at time 0, as in 2026-03-01T00:00Z")
+    parser.add_argument("--tell-from", type=_integer, metavar="STEP",
+                        help="with --live and --journal: tell recorded decisions again from this step on")
     parser.add_argument("--bound", action="store_true",
                         help="for runs in windows: a bound from the linear relaxation of the whole horizon")
     parser.add_argument("--json", type=_place, metavar="OUT", help="write the result as JSON (`-`: to standard output)")

@@ -36,6 +36,12 @@ FINISHED = ("finished", "horizon")
 def run(options: argparse.Namespace, output: Output) -> int:
     from gpusched_dsl.driving import Asked
 
+    if options.live is not None:
+        from gpusched_dsl.cli.live import run as live
+
+        return live(options, output)
+    if options.start is not None or options.tell_from is not None:
+        raise UsageError("GSM6002", "`--start` and `--tell-from` are for live runs", "add `--live SOURCE`")
     methods = options.methods or (options.method,)
     _check(options, methods)
     found = Diagnostics()

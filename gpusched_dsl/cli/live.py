@@ -1,0 +1,51 @@
+"""`gsdsl run --live`: events come in as lines of JSON, decisions go out on standard output."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from gpusched_dsl.cli import exits
+from gpusched_dsl.cli.arguments import UsageError
+from gpusched_dsl.cli.instance import permissions, read_settings
+from gpusched_dsl.cli.output import Output
+from gpusched_dsl.language.diagnostics import Diagnostics
+from gpusched_dsl.language.workspace import load_workspace
+
+
+def run(options: argparse.Namespace, output: Output) -> int:
+    """0 when events are over, whether the run has ended or can be resumed."""
+    for name in ("methods", "replay", "json", "csv", "html", "bound"):
+        if getattr(options, name, None):
+            message = f"`--{name}` is for simulated runs, and `--live` was given"
+            raise UsageError("GSM6002", message, "leave one of them out")
+    from gpusched_dsl.driving_live import drive_live
+    from gpusched_dsl.online.driver import Options
+
+    output.only_findings()
+    found = Diagnostics()
+    workspace = load_workspace(Path(options.file), found, allow_outside=options.allow_outside)
+    found.raise_if_errors()
+    output.report(found)
+    ended = drive_live(
+        workspace,
+        options.live,
+        sys.stdout.buffer,
+        online=options.online,
+        scenario=options.scenario,
+        method=options.method,
+        settings=read_settings(options.set),
+        permissions=permissions(options),
+        options=Options(seed=options.seed, time_limit=options.time_limit),
+        gap=options.gap,
+        threads=options.threads,
+        fallback=options.fallback,
+        journal=None if options.journal is None else Path(options.journal),
+        start=options.start,
+        tell_from=options.tell_from,
+    )
+    if not ended:
+        kept = f"{options.journal} has all of them" if options.journal else "without `--journal` nothing is kept"
+        output.note(f"no more events; {kept}")
+    return exits.OK
