@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 UNREADABLE_TIME = "GSM2030"
 _MOST_PARTS = 50_000_000
+_FAR = 2.0**60  # µs
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -76,8 +77,8 @@ def in_slots(
 def stretches(times: Micros, others: Sequence[pl.Series], given: pl.Series) -> int | None:
     """How long the stretch is for which each row stands; None where rows are points in time.
 
-    `given` rows count. They are stretches where those that agree in all other keys have different times, whose distances are all whole
-    multiples of the smallest one, and that one is the most frequent.
+    `given` rows count. They are stretches where those that agree in all other keys have different times, whose
+    distances are all whole multiples of the smallest one, and that one is the most frequent.
     """
     import polars as pl
 
@@ -152,7 +153,12 @@ def _times(series: pl.Series, key: SlotKey, file: FileColumns, name: str) -> Tim
         )
     if key.seconds == 1 or not found.numbers:
         return found
-    return replace(found, micros=np.rint(found.micros * float(key.seconds)).astype(np.int64))
+    scaled = found.micros * float(key.seconds)
+    far = np.flatnonzero(np.abs(scaled) > _FAR)
+    if len(far):
+        message = f"`{series[int(far[0])]}`, a time of slots, is out of reach"
+        raise Unreadable(Fault(UNREADABLE_TIME, message, file.place(int(far[0]), name)))
+    return replace(found, micros=np.rint(scaled).astype(np.int64))
 
 
 def _start(times: Times, key: SlotKey, file: FileColumns, name: str) -> int:

@@ -29,6 +29,7 @@ NOT_COVERED = "GSM2031"
 NO_SERIES = "GSM2032"
 
 _EMPTY = ["", "-", "n/e", "N/E", "NA", "N/A", "nan", "NaN", "null"]
+_LARGEST = 1e12  # no price, and still safe to add up
 _MOST_MEMBERS = 400  # of an archive: a year of days and some more
 
 
@@ -166,8 +167,8 @@ def prices_of(lines: Lines, column: str) -> NDArray[np.float64]:
     text = lines.columns[column].str.strip_chars()
     text = text.replace(_EMPTY, [None] * len(_EMPTY))
     numbers = text.cast(pl.Float64, strict=False)
-    infinite = numbers.is_infinite().fill_null(False)
-    wrong = np.flatnonzero(((numbers.is_null() & text.is_not_null()) | infinite).to_numpy())
+    beyond = (numbers.abs() > _LARGEST).fill_null(False)
+    wrong = np.flatnonzero(((numbers.is_null() & text.is_not_null()) | beyond).to_numpy())
     if len(wrong):
         row = int(wrong[0])
         raise Unreadable(

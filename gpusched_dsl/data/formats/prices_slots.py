@@ -30,6 +30,11 @@ if TYPE_CHECKING:
     import polars as pl
 
 
+_LONGEST = 1e8  # min, two centuries
+_MOST_SLOTS = 10_000_000
+_FAR = 2**62  # µs; beyond all years that can be written
+
+
 @dataclass(frozen=True, eq=False)
 class Prices:
     """What a price file says, row by row: stamps on the clock of `zone`, and the price with its forecasts.
@@ -131,8 +136,8 @@ def _slots(
 ) -> tuple[pl.DataFrame, NDArray[np.int64], list[str]]:
     import polars as pl
 
-    length = round(float(settings["slot"]) * MINUTE)
-    largest = round(float(settings["max_gap"]) * MINUTE)
+    length = round(min(float(settings["slot"]), _LONGEST) * MINUTE)
+    largest = round(min(float(settings["max_gap"]), _LONGEST) * MINUTE)
     first, last = int(series.starts[0]), int(series.ends[-1])
     origin = _origin(str(settings["from"]), prices)
     if origin is None:
@@ -140,6 +145,8 @@ def _slots(
     wanted = int(settings["slots"])
     skipped = 0 if wanted else max(-(-(first - origin) // length), 0)
     count = wanted or max((last - origin) // length, 0)
+    if count - skipped > _MOST_SLOTS:
+        raise _not_covered(prices, f"these are {count - skipped} slots, more than {_MOST_SLOTS}", first, last)
     if count <= skipped:
         raise _not_covered(prices, f"it has no whole slot of {length / MINUTE:g} min", first, last)
     horizon = origin + count * length
@@ -155,7 +162,7 @@ def _slots(
         number = int(inside.sum())
         many = f"{number} gaps, {minutes:g} min in all, the first" if number > 1 else f"a gap of {minutes:g} min"
         notes.append(f"{many} at {at}, filled with the price before")
-    cuts = cut(series.starts, series.ends, begin, length)
+    cuts = cut(np.clip(series.starts, begin, horizon), np.clip(series.ends, begin, horizon), begin, length)
     rows = count - skipped
     columns = {label: weighted_means(cuts, series.values[:, k], rows)[0] for k, label in enumerate(prices.labels)}
     starts = begin + np.arange(rows) * length
@@ -238,4 +245,6 @@ def _not_covered(prices: Prices, what: str, first: int, last: int) -> Unreadable
 
 
 def _text(micros: int) -> str:
+    if abs(micros) >= _FAR:
+        return "a time out of reach"
     return str(shown_utc(np.array([micros]))[0])

@@ -113,6 +113,22 @@ def test_hourly_cut() -> None:
     assert table.frame["slot"].to_list() == list(range(192))
 
 
+def test_files_of_single_days_are_numbered_from_one_start() -> None:
+    later = read("nyiso", real_time(five_minutes("06/02/2018 00:05:00", 288)), start="2018-06-01")
+    assert later.frame["slot"].to_list() == list(range(96, 192))
+    assert later.frame["time"][0] == "2018-06-02T04:00:00Z"
+    half = read("nyiso", real_time(five_minutes("06/01/2018 00:10:00", 5)), start="2018-06-01")
+    assert (half.frame["slot"].to_list(), prices(half)) == ([1], [4.0])
+
+
+def test_what_is_out_of_reach() -> None:
+    rows = real_time(five_minutes("06/01/2018 00:05:00", 12))
+    assert fault("nyiso", rows, slots=10**12).code == "GSM2031"
+    assert fault("nyiso", rows, slot=1e300).code == "GSM2031"
+    assert fault("nyiso", rows, slot=1e-6).code == "GSM2031"
+    assert fault("nyiso", rows.replace(",3.0,", ",1e99,")).code == "GSM2104"
+
+
 def test_archives() -> None:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
