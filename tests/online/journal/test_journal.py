@@ -15,7 +15,9 @@ from journal_child import HEADER, event_number, record, step_number
 
 from gpusched_dsl.language.diagnostics import DiagnosticError
 from gpusched_dsl.online.journal import Journal
+from gpusched_dsl.online.journal_header import header_of
 from gpusched_dsl.online.journal_records import External, Step
+from gpusched_dsl.online.journal_steps import JournalSteps
 
 
 @pytest.fixture
@@ -290,3 +292,61 @@ def test_the_file_says_what_it_is(path: Path) -> None:
     (content,) = connection.execute("SELECT content FROM step WHERE seq = 4").fetchone()
     assert json.loads(content)["time"] == 4 / 3  # small records are plain JSON
     connection.close()
+
+
+def test_names_of_files_may_be_odd(tmp_path: Path) -> None:
+    for name in ("with space.db", "50% ?x=1#y&z.db", "jäö", "-", "'quoted\".db"):
+        filled(tmp_path / name, 2)
+        with Journal.read(tmp_path / name) as journal:
+            assert len(journal) == 2
+
+
+# --- as the loop asks for it ------------------------------------------------------------------------------------------
+
+
+def loop_step(number: int) -> dict[str, Any]:
+    return {"number": number, "time": number * 0.5, "why": ["arrival"], "events": [], "plan": {"values": [number]}}
+
+
+def test_the_loop_reads_its_steps_and_writes_new_ones(path: Path) -> None:
+    with Journal.open(path, HEADER) as journal:
+        steps = JournalSteps(journal)
+        for number in range(3):
+            assert steps.recorded() is None
+            steps.write(loop_step(number))
+    with Journal.open(path, HEADER) as journal:
+        steps = JournalSteps(journal)
+        for number in range(3):
+            assert steps.replaying
+            assert steps.recorded() == loop_step(number)
+        assert not steps.replaying
+        assert steps.recorded() is None
+        steps.write(loop_step(3))
+        assert len(journal) == 4
+
+
+def test_the_loop_does_not_write_what_it_has_not_come_to(path: Path) -> None:
+    with Journal.open(path, HEADER) as journal:
+        JournalSteps(journal).write(loop_step(0))
+    with Journal.open(path, HEADER) as journal:
+        steps = JournalSteps(journal)
+        for number in (0, 1):
+            with pytest.raises(DiagnosticError, match="GSM5109"):
+                steps.write(loop_step(number))
+        steps.recorded()
+        with pytest.raises(DiagnosticError, match="GSM5109"):
+            steps.write(loop_step(2))
+        assert len(journal) == 1
+
+
+def test_the_header_says_what_a_run_depends_on(path: Path) -> None:
+    known: dict[str, Any] = {
+        "online": "Events", "model": "M", "scenario": "S", "method": "highs", "inputs_sha256": {"m.gsm": "ab" * 32},
+        "seed": 1, "settings": {"period": "2[h]"}, "options": {"gap": 0.01}, "live": True, "start": "2026-03-01",
+    }  # fmt: skip
+    Journal.open(path, header_of(**known)).close()
+    Journal.open(path, header_of(**known)).close()
+    for name, value in known.items():
+        other = {**known, name: {} if isinstance(value, dict) else False if value is True else "other"}
+        with pytest.raises(DiagnosticError, match="GSM5104"):
+            Journal.open(path, header_of(**other))
