@@ -64,7 +64,7 @@ def run_method(
 
     Raises DiagnosticError with everything wrong in text, data and names, and as planning and the journal do.
     """
-    samples = Samples()
+    samples, began = Samples(), time.perf_counter()
 
     def hear(driver: Driver) -> None:
         samples(driver)
@@ -87,7 +87,6 @@ def run_method(
                 note(line)
         if tell is not None:
             tell(driver)
-        began = time.perf_counter()
         outcome = _to_its_end(driver)
         about = replace(about, seconds=time.perf_counter() - began)
         if recorder is not None:

@@ -43,6 +43,7 @@ class Recorder(AbstractContextManager["Recorder"]):
         self.resumed = 0 if replay else len(self.journal)
         self.steps = Compared(self.journal) if replay else JournalSteps(self.journal)
         driver.journal = self.steps
+        driver.whole = None  # every plan is to be recorded
 
     def opening(self) -> str:
         """What to tell before the run begins; `""` for a new journal."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpusched_dsl.policies.workload import Floats
-from gpusched_dsl.reporting.runs.series import Steps, room_over_time, used_over_time, waiting_over_time
+from gpusched_dsl.reporting.runs.series import Steps, cost_over_time, room_over_time, used_over_time, waiting_over_time
 
 if TYPE_CHECKING:
     from gpusched_dsl.reporting.runs.result import RunResult
@@ -84,8 +84,10 @@ def time_axis(result: RunResult) -> Axis:
 
 
 def cost_chart(result: RunResult) -> Chart:
-    """Money charged so far, told at every plan."""
+    """Money charged so far, told at every plan; of runs without single plans, by what each job was charged."""
     times, totals = result.samples.curve(result.outcome.world.now, result.total)
+    if not result.samples.times:
+        times, totals = cost_over_time(result.reading)
     if len(times) > MOST_POINTS:
         keep = np.unique(np.linspace(0, len(times) - 1, MOST_POINTS).astype(np.int64))
         times, totals = times[keep], totals[keep]

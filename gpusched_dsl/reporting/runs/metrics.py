@@ -141,6 +141,11 @@ def waiting_of(reading: Reading) -> Floats:
     return np.maximum(there - busy_of(reading)[0], 0.0)
 
 
+def in_one_go(reading: Reading) -> bool:
+    """Whether the run was replayed without single plans: there are no steps, and nodes were not watched."""
+    return "instants" in reading.outcome.extra
+
+
 # --- groups ----------------------------------------------------------------------------------------------------------
 
 
@@ -215,7 +220,7 @@ def _changes(reading: Reading) -> dict[str, Number]:
     world = reading.outcome.world
     names = {"starts": "start", "resumes": "resume", "migrations": "migration", "resizes": "resize", "halts": "halt"}
     found: dict[str, Number] = {name: int(world.counts[of].sum()) for name, of in names.items()}
-    return found | {"boots": int(world.boots)}
+    return found | {"boots": None if in_one_go(reading) else int(world.boots)}
 
 
 def _plans(reading: Reading, method: str) -> dict[str, Number]:

@@ -38,7 +38,7 @@ class About:
     options: Mapping[str, Any] = field(default_factory=dict)  # seed, time_limit, gap, threads
     inputs_sha256: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[Diagnostic, ...] = ()
-    seconds: float = 0.0  # of the whole run by the wall clock, data in memory to outcome
+    seconds: float = 0.0  # by the wall clock, from the text to the outcome
     resumed_steps: int = 0  # that came from a journal
 
 

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gpusched_dsl.online.world import EXECUTION
 from gpusched_dsl.policies.workload import Floats, Ints
 from gpusched_dsl.reporting.runs.reading import Reading
+from gpusched_dsl.reporting.runs.tables import cost_of_jobs
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +63,26 @@ def room_over_time(reading: Reading) -> Steps | None:
     gpus = reading.gpus[parts.kind[first]]
     times = np.concatenate((parts.start[first], last))
     return _steps(times, np.concatenate((gpus, -gpus)), reading.outcome.world.now)
+
+
+def cost_over_time(reading: Reading) -> tuple[Floats, Floats]:
+    """Money charged by jobs up to each time at which one starts or ends: points of a line.
+
+    Execution evenly over the time that a job runs, all else when it ends (of unfinished jobs: at the end of the run).
+    """
+    world, parts = reading.outcome.world, reading.stretches
+    execution = world.ledger.jobs.get(EXECUTION, np.zeros(len(world.status)))
+    busy = np.bincount(parts.job, weights=parts.end - parts.start, minlength=len(world.status))
+    rate = execution / np.where(busy > 0, busy, 1.0)
+    changes = np.concatenate((rate[parts.job], -rate[parts.job]))
+    slopes = _steps(np.concatenate((parts.start, parts.end)), changes, world.now)
+    lump = cost_of_jobs(reading) - execution
+    when = np.where(np.isnan(world.end), world.now, world.end)
+    lumps = _steps(when[reading.came], lump[reading.came], world.now)
+    times = np.unique(np.concatenate((slopes.times, lumps.times)))
+    area = np.concatenate(([0.0], np.cumsum(slopes.values[:-1] * np.diff(slopes.times))))
+    at = np.searchsorted(lumps.times, times, side="right") - 1
+    return times, np.interp(times, slopes.times, area) + lumps.values[at]
 
 
 def _merged(place: Ints, kind: Ints, start: Floats, end: Floats) -> tuple[Ints, Floats]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpusched_dsl.reporting.numbers import aligned, count_text, number_text, percent_text, seconds_text, with_unit
+from gpusched_dsl.reporting.runs.metrics import in_one_go
 from gpusched_dsl.reporting.runs.result import ENDED
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def _counted(count: int, names: str) -> str:
 
 def _plans(result: RunResult) -> list[tuple[str, str]]:
     metrics, about = result.metrics, result.about
-    fields = []
+    fields: list[tuple[str, str]] = []
     if metrics["plans"]:
         times = ", ".join(
             f"{seconds_text(float(metrics[f'plan_seconds_{one}'] or 0.0))} {_WORDS.get(one, one)}"
@@ -111,6 +112,10 @@ def _plans(result: RunResult) -> list[tuple[str, str]]:
         other = f"; {share} not by {about.method}" if metrics["fallback_share"] else ""
         resumed = f"; {count_text(about.resumed_steps, 'plan')} from the journal" if about.resumed_steps else ""
         fields.append(("plans", f"{short(metrics['plans'])}: {times}{other}{resumed}"))
+    if in_one_go(result.reading):
+        times = count_text(int(result.outcome.extra["instants"]), "time", "times")
+        told = f"replayed in one go, {times} at which jobs could start"
+        return [("plans", told), ("time", seconds_text(about.seconds))]
     parts = (("plans", "plan_seconds"), ("building", "build_seconds"), ("the rest", "loop_seconds"))
     spent = ", ".join(f"{word} {seconds_text(float(metrics[name] or 0.0))}" for word, name in parts)
     return [*fields, ("time", f"{seconds_text(about.seconds)}: {spent}")]
