@@ -1,26 +1,15 @@
-"""Policies and solvers as planners of the online loop."""
+"""Policies as planners of the online loop."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from gpusched_dsl.backends.protocol import Monitor, SolveOptions
-from gpusched_dsl.backends.solved import Solved
-from gpusched_dsl.building import Built, Permissions
-from gpusched_dsl.compiling.aggregation.aggregate import Aggregation, aggregate
-from gpusched_dsl.compiling.fixing import Given
-from gpusched_dsl.compiling.instance import Instance
-from gpusched_dsl.folding import Entries, solve_built
-from gpusched_dsl.ir.answer import Status
-from gpusched_dsl.ir.domains import decode_column
+from gpusched_dsl.building import Permissions
 from gpusched_dsl.language.checked_policy import CheckedPolicy, at
-from gpusched_dsl.online.naming import renamed
 from gpusched_dsl.online.planner import Plan, Question
-from gpusched_dsl.policies.deciding import decide
 
 MOST_SEED = 2**31  # solvers take no larger seed
 
@@ -38,6 +27,8 @@ class PolicyPlanner:
 
     def plan(self, question: Question) -> Plan | None:
         """Raises DiagnosticError as `decide` does."""
+        from gpusched_dsl.policies.deciding import decide  # kernels need a compiler, and runs in one go none of them
+
         began = time.perf_counter()
         until = None if question.seconds is None else began + question.seconds
         decision = decide(
@@ -57,87 +48,6 @@ class PolicyPlanner:
         )
 
 
-@dataclass(eq=False)
-class SolverPlanner:
-    """Plans by a solver: each problem is loaded as a change of the one before, and starts from the plan that holds."""
-
-    backend: str
-    permissions: Permissions
-    options: SolveOptions = field(default_factory=SolveOptions)
-    fold: bool = True
-    monitor: Monitor | None = None
-    _solved: Solved | None = None
-
-    @property
-    def name(self) -> str:
-        return self.backend
-
-    def plan(self, question: Question) -> Plan | None:
-        """None where the solver has no plan in time, or says that there is none.
-
-        Raises DiagnosticError as `solve_built` does.
-        """
-        began = time.perf_counter()
-        options = replace(self.options, seed=seed_of(question), time_limit=question.seconds)
-        built = built_of(question.instance, self.permissions, fold=self.fold)
-        start = None if question.running is None else labelled(question.instance, question.running)
-        before = self._solved
-        backend = self.backend if before is None else before.backend
-        solved, _ = solve_built(built, backend, options, start, self.monitor, before)
-        self._solved = solved
-        if solved.point is None:
-            return None
-        found = {}
-        for family in solved.problem.variables:
-            point = solved.point[family.first : family.stop]
-            used = np.flatnonzero(point)
-            found[family.name] = Given(tuple(c[used] for c in family.domain.columns()), point[used])
-        values: Mapping[str, Given] = found
-        if question.running is not None:
-            values = renamed(question.instance.scenario.model, question.instance.store, found, question.running)
-        return Plan(
-            values,
-            self.name,
-            status=solved.status.value,
-            seconds=time.perf_counter() - began,
-            objective=None if len(solved.objectives) != 1 else solved.objectives[0].value,
-            bound=solved.bound if solved.status in (Status.OPTIMAL, Status.FEASIBLE) else None,
-        )
-
-    def close(self) -> None:
-        if self._solved is not None:
-            self._solved.close()
-
-
 def seed_of(question: Question) -> int:
     """A seed for each plan, so that a plan does not repeat the draws of the one before."""
     return int(np.random.SeedSequence([question.seed, question.number]).generate_state(1)[0]) % MOST_SEED
-
-
-def built_of(instance: Instance, permissions: Permissions, *, fold: bool = True) -> Built:
-    """An instance of the loop as something to solve."""
-    found = Aggregation(None, ())
-    if fold:
-        found = aggregate(instance.scenario.model, instance.store, permissions.limits())
-    return Built(
-        scenario=instance.scenario,
-        instance=instance,
-        aggregation=found,
-        grounded=[],
-        seconds=0.0,
-        warnings=(),
-        permissions=permissions,
-        sha256={},
-    )
-
-
-def labelled(instance: Instance, values: Mapping[str, Given]) -> Entries:
-    """Values by labels, as solves start from."""
-    found = {}
-    for name, given in values.items():
-        variables = instance.scenario.model.variables[name].indexing.variables
-        components = [instance.store.component(v.type) for v in variables]
-        columns = [decode_column(u, c) for u, c in zip(components, given.codes, strict=True)]
-        keys = zip(*columns, strict=True) if columns else [()] * len(given.values)
-        found[name] = list(zip(keys, given.values.tolist(), strict=True))
-    return found

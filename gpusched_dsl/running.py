@@ -21,7 +21,7 @@ from gpusched_dsl.online.loop import EventLoop
 from gpusched_dsl.online.planner import Planner
 from gpusched_dsl.online.record import Outcome
 from gpusched_dsl.online.slots import SlotLoop
-from gpusched_dsl.planners import PolicyPlanner, SolverPlanner
+from gpusched_dsl.planners import PolicyPlanner
 
 
 def online_named(workspace: Workspace, name: str | None, scenario: CheckedScenario) -> CheckedOnline:
@@ -71,6 +71,7 @@ def open_run(
     found, _ = checked(workspace, name, settings)
     block = online_named(workspace, online, found)
     instance = read_data(workspace, found, permissions=allowed)
+    instance.reader.forget()  # plans are made from what is bound
     base = Base(instance, allowed.limits())
     spare = fallback or block.fallback
     make = _loop_of(block, external)
@@ -125,6 +126,8 @@ def planner_named(
     found = method_named(workspace, method, online.base)
     if isinstance(found, CheckedPolicy):
         return PolicyPlanner(found, permissions)
+    from gpusched_dsl.solver_planner import SolverPlanner
+
     return SolverPlanner(found, permissions, replace(options or SolveOptions()))
 
 

@@ -70,6 +70,12 @@ class FileReader:
         columns = {*given.keys, given.value} - {None}
         return known if known is not None and columns <= known.columns.keys() else None
 
+    def forget(self) -> None:
+        """Let go of what was read, which is bound by now; hashes and notes stay."""
+        self._formatted.clear()
+        self._read.clear()
+        self._tried.clear()
+
     def _by_format(self, given: FileGiven, use: Use, diagnostics: Diagnostics) -> FileColumns | None:
         """What a format reads or a generator draws, once for all statements that say the same."""
         located, data = None, given.data

@@ -31,7 +31,8 @@ def replayed(loop: EventLoop, policy: CheckedPolicy) -> Outcome | list[str]:
     world = loop.world
     reader = Reader(loop.online, loop.base.store, loop.base.limits, Part(loop.base.store.universes, {}))
     try:
-        readied = read_trace(policy, loop.base.store, loop.base.limits, world.arrival / reader.hours)
+        submitted, fractions = world.arrival / reader.hours, driven(loop.online).fractions
+        readied = read_trace(policy, loop.base.store, loop.base.limits, submitted, fractions)
         world.due[readied.jobs], world.weight[readied.jobs] = _due(loop, readied.jobs)
     except NoReplay as no:
         return [str(no)]
@@ -67,10 +68,12 @@ def driven(online: CheckedOnline) -> Driven:
     events = {t.event for t in online.triggers if t.event is not None}
     if not online.triggers:
         events = {"arrival", "completion"}
+    fractions = frozenset(c.target for c in online.carries if _fraction_left(c))
     return Driven(
-        carried=frozenset(c.target for c in online.carries if not _fraction_left(c)),
+        carried=frozenset(c.target for c in online.carries) - fractions,
         events=frozenset(events),
         others=tuple(name for name, value in others.items() if value),
+        fractions=fractions,
     )
 
 
