@@ -30,12 +30,13 @@ def run(folder: Path, lap: Lap, policy: str, how: str) -> dict[str, float]:
     checked = check_policy(workspace, workspace.policies[policy], found, scenario.model)
     found.raise_if_errors()
     assert checked is not None
-    assert not why_not(checked, driven_by(workspace.onlines["Replay"]))
+    driven = driven_by(workspace.onlines["Replay"])
+    assert not why_not(checked, driven)
     lap("texts")
     store = build_instance(scenario, folder=folder).store
     lap("data")
     submitted = np.asarray(store.params["submitted"].values, dtype=np.float64)
-    trace = read_trace(checked, store, Limits(), submitted).trace
+    trace = read_trace(checked, driven, store, Limits(), submitted).trace
     lap("arrays")
     done = replay(trace, compiled=how == "compiled")
     lap("replay")

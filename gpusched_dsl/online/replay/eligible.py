@@ -26,33 +26,34 @@ _KINDS = ("uses", "lasts", "costs", "node_rate", "late")  # roles by which nodes
 class Driven:
     """What an `online` block says, as far as it matters here.
 
-    `carried` are the parameters that are given new values, other than the fraction of work left, which is 1 for a job
-    that waits. `events` are those that a plan follows; `others` are words of lines that bring more into the run than
-    jobs that come and go, such as `window` or `outage`.
+    `carried` are the parameters that are given new values, other than `fractions`: those that are given the fraction of
+    work left, which is 1 for a job that waits. `events` are those that a plan follows; `others` are words of lines that
+    bring more into the run than jobs that come and go, such as `window` or `outage`.
     """
 
     carried: frozenset[str]
     events: frozenset[str]
     others: tuple[str, ...] = ()
+    fractions: frozenset[str] = frozenset()
 
 
 def driven_by(online: tree.Online) -> Driven:
     """Read off the text of a block, without those that it extends."""
     carried: set[str] = set()
+    fractions: set[str] = set()
     events: set[str] = set()
     others: list[str] = []
     for statement in online.statements:
         match statement:
             case tree.Carry():
-                if not _is_fraction_left(statement):
-                    carried.add(statement.target.text)
+                (fractions if _is_fraction_left(statement) else carried).add(statement.target.text)
             case tree.Replan():
                 events.update(t.event.text for t in statement.triggers if t.event is not None)
             case tree.Arrive() | tree.Fallback() | tree.Charge():
                 pass  # when jobs come; what is done without a plan; what is paid for what has happened
             case _:
                 others.append(statement.span.text.split(maxsplit=1)[0])
-    return Driven(frozenset(carried), frozenset(events), tuple(others))
+    return Driven(frozenset(carried), frozenset(events), tuple(others), frozenset(fractions))
 
 
 def _is_fraction_left(carry: tree.Carry) -> bool:

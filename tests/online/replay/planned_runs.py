@@ -17,7 +17,7 @@ from gpusched_dsl.language.diagnostics import Diagnostics
 from gpusched_dsl.language.outlines.policies import check_policy
 from gpusched_dsl.language.scenarios.scenario import check_scenario
 from gpusched_dsl.language.workspace import Workspace, workspace_from_text
-from gpusched_dsl.online.replay.eligible import driven_by, why_not
+from gpusched_dsl.online.replay.eligible import Driven, driven_by, why_not
 from gpusched_dsl.online.replay.reading import Readied, read_trace
 from gpusched_dsl.online.replay.running import replay
 from gpusched_dsl.policies.deciding import decide
@@ -57,9 +57,13 @@ def reasons(given: Ready, online: str) -> list[str]:
     return why_not(given.policy, driven_by(given.workspace.onlines[online]))
 
 
+def driven(given: Ready) -> Driven:
+    return driven_by(next(iter(given.workspace.onlines.values())))
+
+
 def replayed(given: Ready) -> dict[int, tuple[float, float, tuple[int, ...]]]:
     """Of every job that starts, by code: start, end, and the codes of its element of the family."""
-    readied: Readied = read_trace(given.policy, given.store, Limits(), given.submitted)
+    readied: Readied = read_trace(given.policy, driven(given), given.store, Limits(), given.submitted)
     found = replay(readied.trace)
     entries = readied.entries(found.node, found.way)
     started = np.flatnonzero(found.node >= 0)

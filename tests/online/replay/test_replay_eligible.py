@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from planned_runs import Ready, ready, reasons
+from planned_runs import Ready, driven, ready, reasons
 from replay_texts import LIBRARY, MIXED
 
 from gpusched_dsl.compiling.limits import Limits
@@ -128,10 +128,9 @@ def test_nodes_that_are_chosen_with_the_plan_are_no_replay() -> None:
     policy = check_policy(workspace, workspace.policies["FIFO"], found)
     found.raise_if_errors()
     assert policy is not None
-    driven = Driven(frozenset({"deadline"}), frozenset({"arrival", "completion"}))
-    reasons = why_not(policy, driven)
-    assert "the kind of a node is chosen with the plan" in reasons
-    assert "`choose` may change while a job waits: `deadline` is carried from plan to plan" in reasons
+    told = why_not(policy, Driven(frozenset({"deadline"}), frozenset({"arrival", "completion"})))
+    assert "the kind of a node is chosen with the plan" in told
+    assert "`choose` may change while a job waits: `deadline` is carried from plan to plan" in told
 
 
 def test_what_differs_between_nodes_of_one_type_is_no_replay() -> None:
@@ -176,8 +175,9 @@ def test_rules_are_read_as_they_stand() -> None:
 
 
 def test_an_online_block_is_read_off_its_text() -> None:
-    driven = driven_by(pool("FIFO").workspace.onlines["Replay"])
-    assert driven == Driven(frozenset({"clock"}), frozenset({"arrival", "completion"}))
+    events = frozenset({"arrival", "completion"})
+    expected = Driven(frozenset({"clock"}), events, fractions=frozenset({"remaining"}))
+    assert driven_by(pool("FIFO").workspace.onlines["Replay"]) == expected
 
 
 def test_keys_too_near_one_another_are_no_replay() -> None:
@@ -187,10 +187,17 @@ def test_keys_too_near_one_another_are_no_replay() -> None:
     given = ready(LIBRARY + text, "FIFO")
     assert reasons(given, "Replay") == []
     with pytest.raises(NoReplay, match="so near one another"):
-        read_trace(given.policy, given.store, Limits(), given.submitted)
+        read_trace(given.policy, driven(given), given.store, Limits(), given.submitted)
 
 
 def test_arrivals_that_never_are_are_no_replay() -> None:
     given = pool("FIFO")
     with pytest.raises(NoReplay, match="never arrive"):
-        read_trace(given.policy, given.store, Limits(), np.array([0.0, np.inf]))
+        read_trace(given.policy, driven(given), given.store, Limits(), np.array([0.0, np.inf]))
+
+
+def test_jobs_that_arrive_with_part_of_their_work_done_are_no_replay() -> None:
+    text = POOL.replace("exec_time[h] =", "exec_time[h] remaining =").replace("j1 0 2 1", "j1 0 2 1 1")
+    given = ready(LIBRARY + text.replace("j2 1 4 2", "j2 1 4 2 0.5"), "FIFO")
+    with pytest.raises(NoReplay, match="`remaining` is not 1"):
+        read_trace(given.policy, driven(given), given.store, Limits(), given.submitted)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from planned_runs import Ready, planned, ready, replayed
+from planned_runs import Ready, driven, planned, ready, replayed
 
 from gpusched_dsl.compiling.limits import Limits
 from gpusched_dsl.online.replay.reading import read_trace
@@ -21,6 +21,7 @@ from gpusched_dsl.online.replay.running import replay
 ROOT = Path(__file__).parents[3]
 SAMPLE = ROOT / "models" / "data" / "trace_replay" / "philly_sample.csv"
 HELIOS = Path(os.environ.get("GSDSL_HELIOS", ""))  # jobs with submit_time_s, num_gpus, duration_s
+PHILLY = Path(os.environ.get("GSDSL_PHILLY", ""))  # the job list that the sample was cut from
 Row = tuple[float, int, float]  # submitted, GPUs, duration
 
 
@@ -50,7 +51,7 @@ def mean_completion(rows: list[Row], gpus: int, shortest_first: bool) -> float:
 
 
 def mean_of(given: Ready) -> float:
-    trace = read_trace(given.policy, given.store, Limits(), given.submitted).trace
+    trace = read_trace(given.policy, driven(given), given.store, Limits(), given.submitted).trace
     done = replay(trace)
     assert np.isfinite(done.end).all()
     return float((done.end - trace.submitted).mean())
@@ -58,6 +59,16 @@ def mean_of(given: Ready) -> float:
 
 def sample_text() -> str:
     return 'import "scenarios/philly_sample.gsm";\n'
+
+
+def test_the_sample_is_what_its_readme_says(tmp_path: Path) -> None:
+    with SAMPLE.open(encoding="utf-8", newline="") as file:
+        rows = [(int(r["submitted_s"]), int(r["gpus"]) * int(r["seconds"])) for r in csv.DictReader(file)]
+    assert len(rows) == 257
+    assert round(sum(work for _, work in rows) / max(at for at, _ in rows)) == 124
+    if PHILLY.is_file():
+        subprocess.run([sys.executable, SAMPLE.parent / "cut_philly.py", PHILLY, tmp_path], check=True, timeout=120)
+        assert (tmp_path / SAMPLE.name).read_bytes() == SAMPLE.read_bytes()
 
 
 @pytest.mark.parametrize(("policy", "shortest_first"), [("FIFO", False), ("SJF", True)])
