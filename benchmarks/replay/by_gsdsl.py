@@ -36,7 +36,7 @@ def run(folder: Path, lap: Lap, policy: str, how: str) -> dict[str, float]:
     store = build_instance(scenario, folder=folder).store
     lap("data")
     submitted = np.asarray(store.params["submitted"].values, dtype=np.float64)
-    trace = read_trace(checked, driven, store, Limits(), submitted).trace
+    trace = read_trace(checked, store, Limits(), submitted, driven.fractions).trace
     lap("arrays")
     done = replay(trace, compiled=how == "compiled")
     lap("replay")

@@ -5,7 +5,7 @@ The cluster is read off the placement for some jobs at a time: its table of ways
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,7 +17,7 @@ from gpusched_dsl.compiling.store import Store
 from gpusched_dsl.ir.domains import Codes, Tuples
 from gpusched_dsl.language.checked import IndexRef, NamedSet
 from gpusched_dsl.language.checked_policy import CheckedPolicy
-from gpusched_dsl.online.replay.eligible import Driven, chooses_nodes, rules_of
+from gpusched_dsl.online.replay.eligible import chooses_nodes, rules_of
 from gpusched_dsl.online.replay.queue_order import NoOneOrder, queue_order
 from gpusched_dsl.online.replay.trace import Trace
 from gpusched_dsl.policies.reading import cluster_of
@@ -53,13 +53,16 @@ class Readied:
         return tuple(codes)
 
 
-def read_trace(policy: CheckedPolicy, driven: Driven, store: Store, limits: Limits, submitted: Floats) -> Readied:
+def read_trace(
+    policy: CheckedPolicy, store: Store, limits: Limits, submitted: Floats, fractions: Collection[str] = ()
+) -> Readied:
     """What is replayed; `submitted` has the arrival of every job, by code, in the unit of the placement's `lasts`.
 
-    For policies and what drives them of which `why_not` says nothing. `store` has all jobs of the run with the values
-    that they arrive with. Raises NoReplay where the data stand against it, DiagnosticError as evaluation does.
+    For policies of which `why_not` says nothing. `store` has all jobs of the run with the values that they arrive with;
+    `fractions` are the parameters for the fraction of work left (`Driven.fractions`), which must be 1 for all of them.
+    Raises NoReplay where the data stand against it, DiagnosticError as evaluation does.
     """
-    for name in sorted(driven.fractions):
+    for name in sorted(fractions):
         if not (np.asarray(store.params[name].values) == 1).all():
             raise NoReplay(f"some jobs arrive with part of their work done: `{name}` is not 1")
     rules = rules_of(policy)

@@ -63,7 +63,7 @@ def driven(given: Ready) -> Driven:
 
 def replayed(given: Ready) -> dict[int, tuple[float, float, tuple[int, ...]]]:
     """Of every job that starts, by code: start, end, and the codes of its element of the family."""
-    readied: Readied = read_trace(given.policy, driven(given), given.store, Limits(), given.submitted)
+    readied: Readied = read_trace(given.policy, given.store, Limits(), given.submitted, driven(given).fractions)
     found = replay(readied.trace)
     entries = readied.entries(found.node, found.way)
     started = np.flatnonzero(found.node >= 0)

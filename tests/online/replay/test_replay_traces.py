@@ -51,7 +51,7 @@ def mean_completion(rows: list[Row], gpus: int, shortest_first: bool) -> float:
 
 
 def mean_of(given: Ready) -> float:
-    trace = read_trace(given.policy, driven(given), given.store, Limits(), given.submitted).trace
+    trace = read_trace(given.policy, given.store, Limits(), given.submitted, driven(given).fractions).trace
     done = replay(trace)
     assert np.isfinite(done.end).all()
     return float((done.end - trace.submitted).mean())
