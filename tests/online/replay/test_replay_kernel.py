@@ -102,9 +102,9 @@ def test_nonsense_is_refused() -> None:
 def test_random_runs_are_those_of_the_simulation() -> None:
     rng = np.random.default_rng(1)
     told = np.zeros(5, dtype=np.int64)
-    for _ in range(1_000):
+    for _ in range(600):
         told += np.bincount(check(random_setting(rng)).reason, minlength=5)
-    assert (told > 50).all(), told  # all that can become of a job has become of some
+    assert (told > 30).all(), told  # all that can become of a job has become of some
 
 
 def test_machine_code_gives_the_same_runs() -> None:

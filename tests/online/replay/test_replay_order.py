@@ -17,10 +17,10 @@ def order_of(keys: np.ndarray, rows: np.ndarray) -> list[int]:
 def test_random_queues_are_those_of_every_selection_of_jobs() -> None:
     rng = np.random.default_rng(1)
     refused = 0
-    for _ in range(400):
+    for _ in range(200):
         count = int(rng.integers(1, 12))
         keys = rng.integers(-2, 3, (count, int(rng.integers(0, 4)))).astype(np.float64)
-        keys *= 1 + rng.choice([0.0, 7e-10, -6e-10, 1e-8], keys.shape, p=[0.9, 0.04, 0.04, 0.02])
+        keys *= 1 + rng.choice([0.0, 7e-10, -6e-10, 1e-8], keys.shape, p=[0.7, 0.14, 0.14, 0.02])
         keys[rng.random(keys.shape) < 0.03] = np.inf
         keys[rng.random(keys.shape) < 0.03] = np.nan
         try:
@@ -31,7 +31,7 @@ def test_random_queues_are_those_of_every_selection_of_jobs() -> None:
         for _ in range(5):
             rows = np.flatnonzero(rng.random(count) < 0.7)
             assert order_of(keys, rows) == [j for j in order.tolist() if j in rows], keys
-    assert 0 < refused < 200
+    assert 0 < refused < 150
 
 
 def test_chains_of_near_keys_are_refused() -> None:
