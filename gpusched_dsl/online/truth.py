@@ -6,12 +6,13 @@ Every draw has a stream of its own, named, so that one more draw elsewhere chang
 from __future__ import annotations
 
 import zlib
+from copy import copy
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from gpusched_dsl.compiling.evaluate import Evaluator
-from gpusched_dsl.compiling.frames import Frame
+from gpusched_dsl.compiling.frames import Frame, Mask
 from gpusched_dsl.compiling.randoms import laws_of
 from gpusched_dsl.compiling.store import Param, RandomLaws, Store
 from gpusched_dsl.ir.distributions.base import Distribution
@@ -119,6 +120,32 @@ def _drawn(laws: RandomLaws, frame: Frame, rng: np.random.Generator) -> Floats:
     return np.array(laws.each(position, lambda law, u: law.inv_lo(u), uniform), dtype=np.float64)
 
 
+def drawn_anew(
+    online: CheckedOnline, base: Base, ends: Floats, stretch: Floats, done: Floats, begun: Mask, seed: int
+) -> tuple[Floats, Floats]:
+    """Ends and stretches of all jobs, those that nobody can know yet drawn again by another seed.
+
+    Where a job ends is drawn from what is left of its law beyond the work `done`. How fast it is can be seen of a job
+    that has `begun`. What the block states by an expression stays.
+    """
+    if online.arrival is None:
+        return ends, stretch
+    count = len(ends)
+    if isinstance(online.ends, str):
+        laws = base.store.randoms[online.ends]
+        uniform = stream(seed, f"ends {online.ends}").random(count)
+        position = np.arange(count) if laws.domain.arity else np.zeros(count, dtype=np.int64)
+        ends = np.array(
+            laws.each(position, lambda law, u, known: law.inv_lo(u * law.survival(known)), uniform, done),
+            dtype=np.float64,
+        )
+    if isinstance(online.stretch, LawCore):
+        ev = Evaluator(online.model, _with_brought(online, base), base.limits)
+        frame = Frame(count, {online.arrival.job: np.arange(count, dtype=np.int64)})
+        stretch = np.where(begun, stretch, _stretch(online, base, ev, frame, seed))
+    return ends, stretch
+
+
 class Outages:
     """When each node of a set fails and how long it is down, drawn one after the other for each node by itself."""
 
@@ -127,8 +154,9 @@ class Outages:
         ev = Evaluator(online.model, base.store, base.limits)
         self.every = _laws(base, ev, outage.every, outage.indexing, "every")
         self.lasting = _laws(base, ev, outage.lasting, outage.indexing, "lasting")
-        labels = base.store.universes[self.root].labels
+        self.labels = labels = base.store.universes[self.root].labels
         self.rngs = [stream(seed, f"outage {self.root} {label}") for label in labels]
+        self.since = np.zeros(len(labels))  # when the times that come next began
         self.next: Floats = np.array([self._draw(self.every, n, 0.0) for n in range(len(labels))])
         self.down: Ints = np.zeros(len(labels), dtype=np.int64)
 
@@ -137,13 +165,30 @@ class Outages:
         due = np.flatnonzero(self.next <= now + tolerance)
         failing, coming = due[self.down[due] == 0], due[self.down[due] == 1]
         for n in failing.tolist():
-            self.next[n], self.down[n] = self._draw(self.lasting, n, now), 1
+            self.next[n], self.down[n], self.since[n] = self._draw(self.lasting, n, now), 1, now
         for n in coming.tolist():
-            self.next[n], self.down[n] = self._draw(self.every, n, now), 0
+            self.next[n], self.down[n], self.since[n] = self._draw(self.every, n, now), 0, now
         return failing, coming
 
+    def drawn_anew(self, now: float, seed: int) -> Outages:
+        """The same at this time, with what comes from now on drawn by another seed."""
+        other = copy(self)
+        labels = self.labels
+        other.rngs = [stream(seed, f"outage {self.root} {label}") for label in labels]
+        other.next, other.down, other.since = self.next.copy(), self.down.copy(), self.since.copy()
+        for n in range(len(labels)):
+            law = self._law(self.lasting if self.down[n] else self.every, n)
+            passed = np.array([now - self.since[n]])
+            left = law.inv_lo(other.rngs[n].random(1) * law.survival(passed))
+            other.next[n] = max(now, self.since[n] + float(left[0]))
+        return other
+
     def _draw(self, laws: RandomLaws, node: int, now: float) -> float:
+        return now + float(self._law(laws, node).inv_lo(np.array([self.rngs[node].random()]))[0])
+
+    @staticmethod
+    def _law(laws: RandomLaws, node: int) -> Distribution:
         law: Distribution = laws.laws[laws.which[node if laws.domain.arity else 0]]
-        return now + float(law.inv_lo(np.array([self.rngs[node].random()]))[0])
+        return law
 
 
