@@ -101,6 +101,10 @@ SOUND = [
         "constraint r[k in Nodes, h in Slots]: out[k, h] <= (out[k, h-1] else was_out[k]) + 5;",
         "carry was_out[k] = out[k, committed];",
     ),
+    (
+        "constraint r[k in Nodes, h in Slots]: on[k, h] <= (if h > first(Slots) then on[k, h-1] else was_on[k]) + 1;",
+        "",
+    ),
     # a derived parameter and a `let` between
     (
         "param before[k in Nodes] = 2 * was_on[k]; let doubled[k in Nodes, h in Slots] = 2 * on[k, h];"
@@ -132,6 +136,8 @@ SOUND = [
     ("constraint few[k in Nodes]: max[h in Slots] out[k, h] <= cap;", ""),
     ("constraint few[k in Nodes]: all[h in Slots] (out[k, h] <= cap);", ""),
     ("constraint same[k in Nodes, q in Slots]: sum[h in Slots where h == q] out[k, h] <= 1;", ""),
+    ("constraint same[k in Nodes, q in Slots]: sum[h in Slots where h == q and h <= q] out[k, h] <= 1;", ""),
+    ("var gain >= 0; constraint counts: gain <= sum[k in Nodes, h in Slots] out[k, h];", ""),
     ("let used = sum[k in Nodes, h in Slots] out[k, h]; constraint few: used <= cap;", "carry cap = cap - now;"),
     (
         "param open[Batch] binary default 1;"
@@ -175,6 +181,12 @@ LOST = [
         "",
         ("error", "GSM1656", "out[k, h-1]"),
     ),
+    # the guard of the tie itself is no rule for the first slot, whatever it reads
+    (
+        "constraint r[k in Nodes, h in Slots where h > first(Slots)]: out[k, h] <= out[k, h-1] + was_on[k];",
+        "",
+        ("error", "GSM1656", "out[k, h-1]"),
+    ),
     # not carried: GSM1642
     (
         "constraint r[k in Nodes, h in Slots]: out[k, h] <= (out[k, h-1] else was_out[k]) + 5;",
@@ -201,6 +213,11 @@ LOST = [
         "param rise[h in Slots] in $/h = price[h] - (price[h-1] else 1[$/h]);",
         "",
         ("warning", "GSM1642", "1[$/h]"),
+    ),
+    (
+        "param usual in $/h default 1[$/h]; param rise[h in Slots] in $/h = price[h] - (price[h-1] else usual);",
+        "",
+        ("warning", "GSM1642", "usual"),
     ),
     # one value for several slots: GSM1643
     (
@@ -300,6 +317,56 @@ TOTALS = [
 @pytest.mark.parametrize(("body", "severity", "at"), TOTALS)
 def test_totals_that_are_not_tracked(body: str, severity: str, at: str) -> None:
     assert told(f"constraint few: {body};") == [(severity, "GSM1646", at)]
+
+
+@pytest.mark.parametrize(
+    ("body", "severity", "at"),
+    [
+        ("-1 * sum[k in Nodes, h in Slots] out[k, h] <= -cap", "error", "sum[k in Nodes, h in Slots] out[k, h]"),
+        ("not (sum[k in Nodes, h in Slots] out[k, h] >= cap)", "warning", "sum[k in Nodes, h in Slots] out[k, h]"),
+        (
+            "sum[k in Nodes, h in Slots] (if h == first(Slots) then was_on[k] else on[k, h-1]) >= 3",
+            "error",
+            "sum[k in Nodes, h in Slots] (if h == first(Slots) then was_on[k] else on[k, h-1])",
+        ),
+    ],
+)
+def test_totals_written_otherwise(body: str, severity: str, at: str) -> None:
+    assert told(f"constraint few: {body};") == [(severity, "GSM1646", at)]
+
+
+def test_a_set_that_reads_what_is_carried_tracks_nothing() -> None:
+    added = "set Long = { b in Batch where epochs[b] > 2[epoch] };"
+    added += "constraint few[b in Long]: sum[k in Nodes, h in Slots] train[b, k, h] >= 3;"
+    assert told(added) == [("error", "GSM1646", "sum[k in Nodes, h in Slots] train[b, k, h]")]
+
+
+NUMBERED = """
+model N {
+  param last_slot integer default 9;
+  set Slots ordered = 1..last_slot;
+  param was default 0;
+  var x[Slots] >= 0;
+  minimize total: sum[h in Slots] x[h];
+  constraint rise[h in Slots]: ROW;
+}
+online O for N { window h in Slots lookahead 4 commit 2; CARRY }
+"""
+
+
+@pytest.mark.parametrize(
+    ("row", "carry", "codes"),
+    [
+        ("x[h] <= (x[h-1] else was) + 5", "carry was = x[committed];", []),
+        ("x[h] <= (x[h-1] else was) + 5", "", ["GSM1642"]),
+        ("x[h] <= (x[h-2] else was) + 5", "carry was = x[committed];", ["GSM1643"]),
+        ("x[h] <= (x[h+1] else 0) + 5", "", ["GSM1644"]),
+        ("sum[q in h-2..h] (x[q] else 0) <= 5", "", ["GSM1645"]),
+        ("x[h] <= (x[h-1] else was) + 5", "carry was = (x[committed + 1] else 0);", ["GSM1649"]),
+    ],
+)
+def test_slots_that_are_numbers(row: str, carry: str, codes: list[str]) -> None:
+    assert [d.code for d in proved(NUMBERED.replace("ROW", row).replace("CARRY", carry))] == codes
 
 
 def test_totals_behind_a_let_are_told_where_they_are_compared() -> None:
@@ -413,8 +480,8 @@ WHOLE = "var up[Nodes, Slots] >= 0 <= 1; var rises[Nodes, Slots] >= 0; param was
         ),
         # a continuous variable that rows share
         (
-            "var most[Nodes] >= 0; param had[Nodes] default 0;"
-            "constraint c[k in Nodes, h in Slots]: most[k] + had[k] * 0 >= up[k, h] - (up[k, h-1] else was[k]);",
+            "var most[Nodes] >= 0;"
+            "constraint c[k in Nodes, h in Slots]: most[k] >= up[k, h] - (up[k, h-1] else was[k]);",
             False,
         ),
         # both of one sign
@@ -424,6 +491,15 @@ WHOLE = "var up[Nodes, Slots] >= 0 <= 1; var rises[Nodes, Slots] >= 0; param was
 def test_statuses_that_are_whole_by_themselves(rows: str, whole: bool) -> None:
     found = told(WHOLE + rows, "carry was[k] = up[k, committed];")
     assert (("warning", "GSM1648", "up[k, committed]") in found) is not whole
+
+
+def test_bounds_and_terms_may_keep_a_status_from_being_whole() -> None:
+    rows = "constraint a[k in Nodes, h in Slots]: on[k, h] <= 1 + up[k, h] - (up[k, h-1] else was[k]);"
+    carry = "carry was[k] = up[k, committed];"
+    assert told(WHOLE + rows, carry) == []
+    half = told(WHOLE.replace("up[Nodes, Slots] >= 0 <= 1", "up[Nodes, Slots] >= 0 <= 0.5") + rows, carry)
+    term = {"boots: sum": "steps: sum[k in Nodes, h in Slots] 1[$] * max(up[k, h] - 0.5, 0); boots: sum"}
+    assert half == told(WHOLE + rows, carry, instead=term) == [("warning", "GSM1648", "up[k, committed]")]
 
 
 # --- jobs, times, charges --------------------------------------------------------------------------------------------

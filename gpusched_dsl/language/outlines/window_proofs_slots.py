@@ -69,6 +69,7 @@ class Seen:
     slots: str
     carried: frozenset[str]
     _sets: dict[str, tuple[bool, ...]] = field(default_factory=dict)
+    _known: set[IndexVar] = field(default_factory=set)
     _reads: dict[tuple[str, bool], frozenset[str]] = field(default_factory=dict)
 
     @classmethod
@@ -141,13 +142,14 @@ class Seen:
         return self._sets[name]
 
     def bound(self, indexing: IndexingCore) -> tuple[IndexVar, ...]:
-        """The variables of an index list that are slots."""
+        """The variables of an index list that are slots; lists around it are asked for before it."""
         found: list[IndexVar] = []
         for iterator in indexing.iterators:
             of_slots = self.positions(iterator.domain)
             if isinstance(iterator.domain, IntegerRange):  # `q in h-2..h` is about slots as `h` is
-                of_slots = (bool(variables_in(iterator.domain) & set(found)),)
+                of_slots = (bool(variables_in(iterator.domain) & self._known),)
             found += [v for v, slot in zip(iterator.variables, of_slots, strict=True) if slot]
+            self._known.update(found)
         return tuple(found)
 
     def subscripts(self, reference: Reference) -> tuple[Core, ...]:

@@ -3,7 +3,7 @@
 Let x be continuous variables with whole bounds. If in every row that reads them the other variables are whole and the
 numbers too, each x has the coefficient 1 or -1, and there is at most one of each sign, then the rows are those of a
 dual network once the whole variables are fixed: totally unimodular, so some best values of x are whole. A row may have
-one further continuous variable that stands in no other row: it adds a unit column. (Shared between rows it may not be:
+further continuous variables that stand in no other row: they add unit columns. (Shared between rows it may not be:
 `b >= x[1] - x[0]` and `b >= x[2] - x[1]` with x[0] = 0 and x[2] = 1 have their least b at x[1] = 1/2.)
 """
 
@@ -60,7 +60,7 @@ def _keeps_whole(row: Owner, seen: Seen, name: str) -> bool:
     if any(p.many for p in own) or len(own) != len({p.sign for p in own}):
         return False
     real = [p for p in left + right if p.name != name and seen.model.variables[p.name].kind == "real"]
-    return len(real) <= 1 and all(_takes_up(p, row, seen) for p in real)
+    return all(_takes_up(p, row, seen) for p in real)
 
 
 def _takes_up(place: _Place, row: Owner, seen: Seen) -> bool:
