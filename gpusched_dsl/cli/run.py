@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from gpusched_dsl.online.driver import Driver
     from gpusched_dsl.reporting.runs.comparison import RunComparison
     from gpusched_dsl.reporting.runs.result import RunResult
+    from gpusched_dsl.reporting.runs.samples import ProgressReader
 
 STDOUT = "-"
 FINISHED = ("finished", "horizon")
@@ -195,17 +195,19 @@ class RunWatch(Watch):
 
     def __init__(self, say: Callable[[str], None]) -> None:
         super().__init__(say)
-        self.driver: Driver | None = None
+        self.reader: ProgressReader | None = None
 
     def begin(self, doing: str) -> None:
         """The method that comes now."""
         super().begin(doing)
-        self.driver = None
+        self.reader = None
 
     def hear(self, driver: Driver) -> None:
         """The run begins, or has made a plan."""
-        if self.driver is not driver:
-            self.driver, self.began = driver, time.perf_counter()
+        from gpusched_dsl.reporting.runs.samples import ProgressReader
+
+        if self.reader is None or self.reader.driver is not driver:
+            self.reader = ProgressReader(driver)
 
     def ask_to_stop(self, number: int, frame: FrameType | None) -> None:
         if self.stop_requested:
@@ -218,15 +220,12 @@ class RunWatch(Watch):
 
     def _told(self, seconds: float) -> str:
         """`12.5 h   40 done, 3 there, 57 to come   12.3 $   210 plans, 42 a second   5.0 s`."""
-        from gpusched_dsl.reporting.runs.samples import progress_of
-
-        driver = self.driver
-        if driver is None:
+        if self.reader is None:
             return f"reading the data   {seconds_text(seconds)}"
-        at = progress_of(driver, self.began)
+        at = self.reader.read()
         speed = f", {at.plans / at.seconds:.3g} a second" if at.seconds > 0 and at.plans else ""
         parts = [
-            with_unit(f"{at.now:.5g}", "" if at.unit == "1" else at.unit),
+            with_unit(f"{at.now:.5g}", at.unit),
             f"{at.done:,} done, {at.there:,} there, {at.to_come:,} to come",
             with_unit(number_text(round(at.total, 4)), at.money),
             f"{count_text(at.plans, 'plan')}{speed}",

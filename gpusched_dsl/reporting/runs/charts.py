@@ -85,7 +85,7 @@ def time_axis(result: RunResult) -> Axis:
 
 def cost_chart(result: RunResult) -> Chart:
     """Money charged so far, told at every plan; of runs without single plans, by what each job was charged."""
-    times, totals = result.samples.curve(result.outcome.world.now, result.total)
+    times, totals = result.samples.curve(result.outcome)
     if not result.samples.times:
         times, totals = cost_over_time(result.reading)
     if len(times) > MOST_POINTS:

@@ -150,11 +150,14 @@ def in_one_go(reading: Reading) -> bool:
 
 
 def _energy(reading: Reading) -> Number:
-    totals = reading.outcome.world.ledger.totals
-    stated = [c for c in reading.outcome.online.charges if convertible(c.unit, UNITS["kWh"])]
+    """Charges that are energy: amounts for slots, and in loops over events rates of power by time."""
+    online, totals = reading.outcome.online, reading.outcome.world.ledger.totals
+    per = UNITS["h"] / UNITS["h"] if online.window is not None else online.unit
+    units = {charge.name: charge.unit * per for charge in online.charges}
+    stated = {name: unit for name, unit in units.items() if convertible(unit, UNITS["kWh"])}
     if not stated:
         return None
-    return sum(totals.get(c.name, 0.0) * float(factor(c.unit, UNITS["kWh"])) for c in stated)
+    return sum(totals.get(name, 0.0) * float(factor(unit, UNITS["kWh"])) for name, unit in stated.items())
 
 
 def _jobs(reading: Reading) -> dict[str, Number]:

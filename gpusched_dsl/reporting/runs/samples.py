@@ -8,24 +8,27 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from gpusched_dsl.online.driver import Driver
+from gpusched_dsl.online.record import Outcome
 from gpusched_dsl.online.world import DONE, FUTURE
 from gpusched_dsl.policies.workload import Floats
 
 
 @dataclass(eq=False)
 class Samples:
-    """Hears of every plan (`Driver.tell`). `times` and `totals`: money charged by then."""
+    """Hears of every plan (`Driver.tell`). `times`, and by then the amounts by term (`Ledger.totals`)."""
 
     times: list[float] = field(default_factory=list)
-    totals: list[float] = field(default_factory=list)
+    amounts: list[dict[str, float]] = field(default_factory=list)
 
     def __call__(self, driver: Driver) -> None:
         self.times.append(driver.world.now)
-        self.totals.append(total_of(driver))
+        self.amounts.append(dict(driver.world.ledger.totals))
 
-    def curve(self, end: float, total: float) -> tuple[Floats, Floats]:
-        """Money over time, from 0 to the end of the run."""
-        return np.array([*self.times, end]), np.array([*self.totals, total])
+    def curve(self, outcome: Outcome) -> tuple[Floats, Floats]:
+        """Money over time, from the first plan to the end of the run."""
+        others = outcome.quantities
+        totals = [sum(v for name, v in found.items() if name not in others) for found in self.amounts]
+        return np.array([*self.times, outcome.world.now]), np.array([*totals, outcome.total])
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,21 +46,21 @@ class Progress:
     seconds: float
 
 
-def progress_of(driver: Driver, began: float) -> Progress:
-    """`began` by `time.perf_counter`."""
-    world = driver.world
-    to_come = int(((world.status == FUTURE) & np.isfinite(world.arrival)).sum())
-    money = next((o.unit.text for o in driver.online.base.objectives), "")
-    return Progress(
-        world.now, driver.unit, int((world.status == DONE).sum()), len(world.present()), to_come, total_of(driver),
-        "" if money == "1" else money, len(driver.steps), time.perf_counter() - began,
-    )  # fmt: skip
+class ProgressReader:
+    """Tells how far a run is, also from another thread while it goes on."""
 
+    def __init__(self, driver: Driver) -> None:
+        begun = driver.outcome("")
+        self.driver, self.began = driver, time.perf_counter()
+        self.others = frozenset(begun.quantities)
+        self.unit, self.money = ("" if unit == "1" else unit for unit in (begun.unit, begun.money))
 
-def total_of(driver: Driver) -> float:
-    """Money charged so far; also asked for while the run goes on in another thread."""
-    from gpusched_dsl.language.units import UNITS, convertible
-
-    money = next((o.unit for o in driver.online.base.objectives), UNITS["h"] / UNITS["h"])
-    others = {c.name for c in driver.online.charges if not convertible(c.unit, money)}
-    return sum(amount for name, amount in tuple(driver.world.ledger.totals.items()) if name not in others)
+    def read(self) -> Progress:
+        """As it is now."""
+        world = self.driver.world
+        to_come = int(((world.status == FUTURE) & np.isfinite(world.arrival)).sum())
+        total = sum(v for name, v in tuple(world.ledger.totals.items()) if name not in self.others)
+        return Progress(
+            world.now, self.unit, int((world.status == DONE).sum()), len(world.present()), to_come, total, self.money,
+            len(self.driver.steps), time.perf_counter() - self.began,
+        )  # fmt: skip
