@@ -6,14 +6,9 @@ import sys
 from pathlib import Path
 from typing import BinaryIO
 
+from gpusched_dsl.driving_live import drive_live
 from gpusched_dsl.language.diagnostics import Diagnostics
 from gpusched_dsl.language.workspace import workspace_from_text
-from gpusched_dsl.living import LiveEventLoop
-from gpusched_dsl.online.driver import StepJournal
-from gpusched_dsl.online.journal_header import header_of
-from gpusched_dsl.online.live_clock import LiveClock
-from gpusched_dsl.online.live_session import run_live
-from gpusched_dsl.running import open_run
 
 TEXT = """
 import "gsdsl:online/capacity_planning.gsm";
@@ -37,20 +32,8 @@ def run(method: str, source: str, journal: str, out: BinaryIO | None = None) -> 
     found = Diagnostics()
     workspace = workspace_from_text(TEXT, "cluster.gsm", found)
     found.raise_if_errors()
-
-    def loop_with(steps: StepJournal | None) -> LiveEventLoop:
-        loop = open_run(workspace, "EveryEvent", method=method, journal=steps, external=True)
-        assert isinstance(loop, LiveEventLoop)
-        return loop
-
-    header = header_of(
-        online="EveryEvent", model="CapacityPlanning", scenario="Cluster", method=method,
-        inputs_sha256=workspace.sha256, seed=0, live=True,
-    )  # fmt: skip
-    return run_live(
-        loop_with, source, out or sys.stdout.buffer, name="EveryEvent", clock=LiveClock("h", 3600.0),
-        journal=Path(journal) if journal else None, header=header,
-    )  # fmt: skip
+    record = Path(journal) if journal else None
+    return drive_live(workspace, source, out or sys.stdout.buffer, online="EveryEvent", method=method, journal=record)
 
 
 if __name__ == "__main__":
