@@ -1,0 +1,94 @@
+"""Windows driven by the loop: nothing is lost or charged twice at their edges, and the actual price is paid."""
+
+from __future__ import annotations
+
+import pytest
+from online_texts import run
+
+from gpusched_dsl.online.record import Outcome
+from gpusched_dsl.online.world import DONE
+
+TEXT = """
+import "gsdsl:oracles_price_aware_rolling.gsm";
+online EverySlot for PriceAwareRolling extends HourByHour {
+  window h in Slots lookahead 6 commit 1;
+  replan on every 1 slots;
+}
+online TwoSlots for PriceAwareRolling extends HourByHour {
+  window h in Slots lookahead 6 commit 2;
+  replan on every 2 slots;
+}
+online Short for PriceAwareRolling extends EverySlot { window h in Slots lookahead 3 commit 1; }
+scenario ValleysRolling extends ValleysAtOnce { horizon = 6; }
+scenario ExclusionRolling extends ExclusionAtOnce { horizon = 6; }
+scenario GapDearRolling for PriceAwareRolling extends GapDearBoots { horizon = 6; }
+scenario GapOnRolling extends GapOnBeforeAtOnce { horizon = 6; }
+scenario MigrationRolling extends MigrationAtOnce { horizon = 4; }
+scenario TooManyRolling extends TooManyJobsAtOnce { horizon = 4; }
+scenario TooMuchRolling extends TooMuchLoad { horizon = 6; }
+# Cheap now, it is said, and dear later; it was the other way round.
+scenario Deceived extends ValleysRolling {
+  table Slots:  tariff[$/MWh]  actual[$/MWh] =
+    0           10             30
+    1           10             10
+    2           10             40
+    3           50             12
+    4           50             45
+    5           50             14;
+}
+"""
+
+
+def totals(outcome: Outcome, *names: str) -> list[float]:
+    return [outcome.world.ledger.totals[name] for name in names]
+
+
+@pytest.mark.parametrize(("block", "later"), [("EverySlot", "whole"), ("TwoSlots", "relaxed")])
+@pytest.mark.parametrize(
+    ("scenario", "optimum"),
+    [("ValleysRolling", 0.0234), ("ExclusionRolling", 0.064654), ("MigrationRolling", 0.0608)],
+)
+def test_windows_that_see_all_find_the_optimum(scenario: str, optimum: float, block: str, later: str) -> None:
+    settings = {"later_slots": later} | ({"whole_slots": "2"} if later == "relaxed" else {})
+    outcome = run(TEXT, block, scenario, "highs", settings=settings)
+    assert outcome.total == pytest.approx(optimum, abs=1e-7)
+    assert (outcome.world.status == DONE).all()
+    assert outcome.ended == "horizon"
+
+
+def test_a_job_that_is_halted_over_an_edge_starts_again_and_its_node_boots_again() -> None:
+    outcome = run(TEXT, "EverySlot", "ValleysRolling", "highs")
+    assert totals(outcome, "energy", "restarts", "switching") == pytest.approx([0.0144, 0.003, 0.006], abs=1e-9)
+    assert totals(outcome, "drawn") == pytest.approx([1.2])
+    assert outcome.world.ledger.jobs["restarts"].sum() == pytest.approx(0.003)
+
+
+def test_a_job_that_goes_on_over_an_edge_does_not_start_again() -> None:
+    """Plans of one slot each; both jobs run for two slots. What comes in slot 4 is not known in slot 2."""
+    outcome = run(TEXT, "EverySlot", "GapDearRolling", "highs")
+    assert totals(outcome, "energy", "restarts", "switching") == pytest.approx([0.032, 0.002, 0.02], abs=1e-9)
+    on = run(TEXT, "EverySlot", "GapOnRolling", "highs")
+    assert totals(on, "energy", "restarts", "switching") == pytest.approx([0.032, 0.002, 0.01], abs=1e-9)
+
+
+def test_what_is_planned_by_a_forecast_is_paid_at_the_actual_price() -> None:
+    outcome = run(TEXT, "EverySlot", "Deceived", "highs")
+    assert totals(outcome, "energy", "restarts", "switching") == pytest.approx([0.0004 * 80, 0.001, 0.002], abs=1e-9)
+
+
+def test_what_is_rejected_stays_so_and_what_is_shed_is_told() -> None:
+    outcome = run(TEXT, "EverySlot", "TooManyRolling", "highs")
+    jobs = outcome.base.labels("Batch", outcome.base.whole("Batch"))
+    done = dict(zip(jobs, outcome.world.status == DONE, strict=True))
+    assert done == {"T1": True, "T2": True, "T3": False}
+    assert outcome.total == pytest.approx(0.04515, abs=1e-7)
+    shed = run(TEXT, "EverySlot", "TooMuchRolling", "highs")
+    assert totals(shed, "unserved") == pytest.approx([480 * 60])
+
+
+def test_short_windows_have_plans_that_end_all_work_in_time() -> None:
+    for scenario in ("ValleysRolling", "ExclusionRolling", "MigrationRolling"):
+        outcome = run(TEXT, "Short", scenario, "highs")
+        assert (outcome.world.status == DONE).all(), scenario
+        assert all(step.status == "optimal" for step in outcome.steps)
+        assert totals(outcome, "lateness", "unserved") == [0, 0]
