@@ -75,6 +75,13 @@ ELSEWHERE = {
     "GSM6017": "cli/test_export_new.py::test_what_a_format_cannot_say_is_told",
     "GSM6018": "cli/test_export_new.py::test_a_model_as_mathematics",
     "GSM9999": "cli/test_usage.py::test_a_defect_is_told_without_a_traceback",
+    "GSM6019": "online/test_event_loop.py::test_a_block_must_be_named",
+    "GSM7001": "online/test_event_loop.py::test_states_that_are_no_whole_numbers_are_refused",
+    "GSM7002": "online/test_event_loop.py::test_a_model_without_placement_cannot_be_driven",
+    "GSM7003": "online/test_event_loop.py::test_a_journal_of_another_run_is_refused",
+    "GSM7004": "online/test_event_loop.py::test_runs_end_after_the_most_events",
+    "GSM7005": "online/test_event_loop.py::test_jobs_that_never_run_are_told",
+    "GSM7006": "online/test_event_loop.py::test_windows_are_not_driven_by_events",
 }
 
 

@@ -292,6 +292,14 @@ CODES: dict[str, str] = {
     "GSM6016": "option that a compiled problem cannot take",
     "GSM6017": "objectives that a file format cannot order",
     "GSM6018": "model that does not exist",
+    "GSM6019": "no online block to run",
+    # 70xx driving models over time
+    "GSM7001": "carried state that is no whole number",
+    "GSM7002": "model that cannot be driven over time",
+    "GSM7003": "journal that does not fit the run",
+    "GSM7004": "run that was ended after too many events",
+    "GSM7005": "jobs that wait for ever",
+    "GSM7006": "block that events cannot drive",
     # 90xx not in this version
     "GSM9001": "campaign block skipped",
     "GSM9999": "internal error",

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
-from online_texts import CP_ON, MACHINES, driver, machines, run
+from online_texts import CP_ON, MACHINES, ROLLING, driver, machines, run
 
 from gpusched_dsl.language.diagnostics import DiagnosticError
 from gpusched_dsl.online.world import DONE, WAITING
@@ -194,7 +199,7 @@ def test_jobs_that_never_run_are_told() -> None:
 
 
 def test_interruption_keeps_what_has_happened() -> None:
-    loop = driver(machines(1, [(0.0, 1.0), (0.0, 1.0)]), method="FIFO")
+    loop = driver(machines(1, [(0.0, 1.0), (0.0, 1.0)]), method="SRPT")
     loop.stop = lambda: len(loop.steps) >= 2
     outcome = loop.run()
     assert outcome.ended == "interrupt"
@@ -217,5 +222,66 @@ def test_states_that_are_no_whole_numbers_are_refused() -> None:
     text = machines(1, [(0.0, 1.0), (0.5, 1.0)]).replace("param rent", "param was[Jobs] integer default 0; param rent")
     text += "online Bad for Machines extends Events { carry was[j] = sum[n in Nodes] 0.5 * run[j, n]; }"
     with pytest.raises(DiagnosticError) as error:
-        run(text, "Bad", method="FIFO")
+        run(text, "Bad", method="SRPT")
     assert [d.code for d in error.value.diagnostics] == ["GSM7001"]
+
+
+def test_a_block_must_be_named() -> None:
+    text = machines(1, [(0.0, 1.0)]) + "online Other for Machines { arrive j in Jobs at submitted[j]; }"
+    for name in (None, "Evnts"):
+        with pytest.raises(DiagnosticError) as error:
+            run(text, name)
+        assert [d.code for d in error.value.diagnostics] == ["GSM6019"]
+
+
+def test_runs_end_after_the_most_events() -> None:
+    loop = driver(machines(1, [(0.0, 1.0), (0.0, 1.0), (0.0, 1.0)]), method="SRPT")
+    loop.options = replace(loop.options, most_events=4)
+    outcome = loop.run()
+    assert outcome.ended == "events"
+    assert [w.code for w in outcome.warnings] == ["GSM7004"]
+    assert outcome.events == 4
+
+
+class Recorded:
+    """A journal in memory."""
+
+    def __init__(self, steps: list[Mapping[str, Any]]) -> None:
+        self.steps, self.read = steps, 0
+
+    def recorded(self) -> Mapping[str, Any] | None:
+        self.read += 1
+        return self.steps[self.read - 1] if self.read <= len(self.steps) else None
+
+    def write(self, step: Mapping[str, Any]) -> None:
+        self.steps.append(json.loads(json.dumps(step)))
+        self.read = len(self.steps)
+
+
+@pytest.mark.parametrize("stop", [0, 1, 3, 6])
+def test_a_run_goes_on_from_its_journal(stop: int) -> None:
+    text = machines(2, [(0.4 * i, 1.0 + 0.3 * i) for i in range(6)])
+    whole = driver(text, method="SRPT", journal=Recorded([]))
+    expected = whole.run()
+    assert isinstance(whole.journal, Recorded)
+    first = Recorded(whole.journal.steps[:stop])
+    resumed = driver(text, method="SRPT", journal=first).run()
+    assert resumed.world.end.tolist() == expected.world.end.tolist()
+    assert resumed.world.ledger.totals == expected.world.ledger.totals
+    assert [{**s, "plan": {**s["plan"], "seconds": 0}} for s in first.steps] == [
+        {**s, "plan": {**s["plan"], "seconds": 0}} for s in whole.journal.steps
+    ]
+
+
+def test_a_journal_of_another_run_is_refused() -> None:
+    journal = Recorded([])
+    run(machines(1, [(0.0, 1.0), (0.5, 2.0)]), method="SRPT", journal=journal)
+    with pytest.raises(DiagnosticError) as error:
+        run(machines(1, [(0.0, 1.0), (0.7, 2.0)]), method="SRPT", journal=Recorded(journal.steps))
+    assert [d.code for d in error.value.diagnostics] == ["GSM7003"]
+
+
+def test_windows_are_not_driven_by_events() -> None:
+    with pytest.raises(DiagnosticError) as error:
+        driver(ROLLING, "Rolling", "ValleysByNode", "highs", external=True)
+    assert [d.code for d in error.value.diagnostics] == ["GSM7006"]

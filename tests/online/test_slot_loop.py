@@ -3,31 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from online_texts import run
+from online_texts import ROLLING, run
 
 from gpusched_dsl.online.world import DONE
-
-ROLLING = """
-import "gsdsl:oracles_price_aware.gsm";
-online Rolling for PriceAware {
-  window h in Slots lookahead 100 commit 2;
-  arrive b in Batch at 0;
-  replan on every 2 slots;
-  work epochs[b];
-  speed 1 / epoch_time[b, node_type[k]];
-  carry epochs[b] = epochs[b] - done[b];
-  carry started[b] = if done[b] > 0 then 1 else 0;
-  carry was_on[k] = on[k, committed];
-  carry was_training[b, k] = train[b, k, committed];
-  charge energy[k in Nodes] in $ = sum[h in Slots] slot_price[h] * node_power[k, h];
-  charge restarts[b in Batch] in $ = sum[k in Nodes, h in Slots where (b, k, h) in Runs]
-    restart_cost[b, node_type[k]] * starts[b, k, h];
-  charge switching[k in Nodes] in $ = sum[h in Slots] boot_cost[node_type[k]] * boots[k, h];
-  charge drawn[k in Nodes] in kWh = sum[h in Slots] slot * node_power[k, h];
-}
-online SlotBySlot for PriceAware extends Rolling { window h in Slots lookahead 100 commit 1; replan on every 1 slots; }
-online Short for PriceAware extends Rolling { window h in Slots lookahead 4 commit 1; replan on every 1 slots; }
-"""
 
 # What windows that see everything must find: the optima of the whole horizon (oracles_price_aware.gsm).
 OPTIMA = [
