@@ -160,7 +160,7 @@ class Driver:
         carried = {**self.carrier.carried(part, self.clock(), self.standing), **self._remembered(part)}
         instance = self.base.instance_of(part, carried, self.instance)
         built = time.perf_counter()
-        running = None if self.standing is None else self._inner(self.standing.values, part)
+        running = None if self.standing is None else self.inner(self.standing.values, part)
         plan = self._recorded(part)
         fresh = plan is None
         if plan is None:
@@ -188,7 +188,7 @@ class Driver:
             plan = Plan(values, "as before", "none")
         return plan
 
-    def _inner(self, values: Mapping[str, Given], part: Part) -> dict[str, Given]:
+    def inner(self, values: Mapping[str, Given], part: Part) -> dict[str, Given]:
         """Values in codes of a part, without what is not in it."""
         found = {}
         for name, given in values.items():
@@ -294,7 +294,7 @@ class Driver:
         """Add the stated charges of the plan in effect."""
         if not self.online.charges or self.part is None or self.instance is None or self.standing is None:
             return
-        values = self._inner(self.standing.values, self.part)
+        values = self.inner(self.standing.values, self.part)
         store = plan_store(self.online, self.instance.store, values, self.base.limits, slots)
         for stated in self.online.charges:
             charge(
@@ -341,10 +341,10 @@ class Driver:
             help = "the journal is of other inputs or options; start a new one"
             raise DiagnosticError([Diagnostic("GSM7003", message, help=help)])
         whole = plan_from(dict(data["plan"]), self.types, self.base.store.universes)
-        again = None if whole.again is None else self._inner({"": whole.again}, part)[""]
-        remembered = {name: self._inner({"": g}, part)[""] for name, g in whole.remembered.items()}
+        again = None if whole.again is None else self.inner({"": whole.again}, part)[""]
+        remembered = {name: self.inner({"": g}, part)[""] for name, g in whole.remembered.items()}
         return Plan(
-            self._inner(whole.values, part), whole.method, whole.status, whole.seconds, whole.objective, whole.bound,
+            self.inner(whole.values, part), whole.method, whole.status, whole.seconds, whole.objective, whole.bound,
             again, remembered, whole.notes,
         )  # fmt: skip
 
