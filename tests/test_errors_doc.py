@@ -54,6 +54,7 @@ ELSEWHERE = {
     "GSM5107": "online/journal/test_journal_damage.py::test_a_full_disk_ends_the_run_and_loses_nothing",
     "GSM5108": "online/journal/test_journal.py::test_a_fresh_run_does_not_take_an_old_journal",
     "GSM5109": "online/journal/test_journal.py::test_a_run_that_goes_another_way_is_refused",
+    "GSM5110": "cli/test_run.py::test_plans_that_are_others_when_made_again",
     "GSM5201": "online/live/test_messages.py::test_what_is_no_object",
     "GSM5202": "online/live/test_messages.py::test_wrong_fields",
     "GSM5203": "online/live/test_messages.py::test_wrong_fields",

@@ -264,6 +264,7 @@ CODES: dict[str, str] = {
     "GSM5107": "journal that cannot be written",
     "GSM5108": "journal that has steps already",
     "GSM5109": "run that does not follow its journal",
+    "GSM5110": "plans that differ from those of the journal",
     # 52xx events of live runs
     "GSM5201": "line that is no event",
     "GSM5202": "event of another version",

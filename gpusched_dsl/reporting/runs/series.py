@@ -93,7 +93,7 @@ def _merged(place: Ints, kind: Ints, start: Floats, end: Floats) -> tuple[Ints, 
     new = np.ones(len(order), dtype=np.bool_)
     new[1:] = (group[1:] != group[:-1]) | (start[order][1:] > far[:-1])
     begins = np.flatnonzero(new)
-    stops = np.append(begins[1:], len(order)) - 1
+    stops = np.append(begins[1:], len(order))[: len(begins)] - 1
     return order[begins], far[stops]
 
 

@@ -1,0 +1,405 @@
+"""`gsdsl run`: what it prints and writes, several methods, journals, and being interrupted."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpusched_dsl import driving, journalled
+from gpusched_dsl.cli.run import RunWatch
+from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.language.workspace import Workspace
+from gpusched_dsl.online.journal import Journal
+
+Run = Callable[..., Any]
+ROOT = Path(__file__).parents[2]
+SCHEMA = json.loads((ROOT / "docs" / "schema" / "run-1.json").read_text(encoding="utf-8"))
+
+TEXT = """
+import "gsdsl:online/capacity_planning.gsm";
+scenario CpOn for CapacityPlanning {
+  Nodes = { n1 };
+  Jobs = { J1, J2, "<b>J3" };
+  Types = { A, B };
+  period = 1[h];
+  table Types: gpus price[$/h] family =  A 1 0.5 k  B 2 1 k;
+  table Jobs: submitted[h] deadline[h] weight[$/h] = J1 0 6 1  J2 1 3.4 2  "<b>J3" 1 9 4;
+  Runnable = { (j, v, g) : j in Jobs, (v, g) in Configs };
+  exec_time["J1","A",1] = 4[h]; exec_time["J1","B",1] = 4[h]; exec_time["J1","B",2] = 2.4[h];
+  exec_time["J2","A",1] = 2[h]; exec_time["J2","B",1] = 2[h]; exec_time["J2","B",2] = 1.2[h];
+  exec_time["<b>J3","A",1] = 1[h]; exec_time["<b>J3","B",1] = 1[h]; exec_time["<b>J3","B",2] = 0.6[h];
+}
+"""
+
+FIFO = """\
+CapacityPlanning driven by EveryEvent, scenario CpOn, with FIFO, else Greedy
+
+ended        finished: all jobs are done
+total        7.3 $
+  execution  3.7 $
+  tardiness  3.6 $
+bound        3.5 $   (each job by itself, in its cheapest way or mixture of two ways)
+gap          52.1 %
+jobs         3 of 3 finished
+tardiness    1 late (33.3 %), 0.6 h mean, 1.8 h at most
+JCT          4.4667 h mean, 4.2 h median, 5.1 h p95, 5.18 h p99, 5.2 h at most
+makespan     6.2 h
+queueing     2.4 h mean, 4.08 h p95, 4.2 h at most; waiting 2.4 h mean
+use          7.4 GPU-hours, 6.2 node-hours, 100 % of nodes in use
+changes      3 starts, 3 boots
+plans        7: S mean, S p95, S at most
+time         S: plans S, building S, the rest S
+"""
+
+
+@pytest.fixture
+def three(tmp_path: Path) -> Path:
+    path = tmp_path / "three.gsm"
+    path.write_text(TEXT, encoding="utf-8")
+    return path
+
+
+def run(gsdsl: Run, path: Path, *more: object, code: int = 0) -> Any:
+    done = gsdsl("run", path, "--online", "EveryEvent", *more)
+    assert done.code == code, done.err
+    return done
+
+
+def complaints(value: Any, schema: dict[str, Any], at: str = "$") -> list[str]:
+    """Where a value is not what the schema says, as far as the schema of runs goes."""
+    known = {"$schema", "$defs", "$ref", "title", "description", "anyOf", "type", "const", "enum", "pattern", "minimum",
+             "required", "properties", "additionalProperties", "items"}  # fmt: skip
+    assert set(schema) <= known, set(schema) - known
+    types = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
+    found: list[str] = []
+    if "$ref" in schema:
+        found += complaints(value, SCHEMA["$defs"][schema["$ref"].rpartition("/")[2]], at)
+    if "anyOf" in schema:
+        tried = [complaints(value, one, at) for one in schema["anyOf"]]
+        found += [] if not all(tried) else min(tried, key=len)
+    if "type" in schema:
+        names = [schema["type"]] if isinstance(schema["type"], str) else schema["type"]
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        fits = any(
+            number and (n == "number" or isinstance(value, int)) if n in ("number", "integer")
+            else isinstance(value, types[n])
+            for n in names
+        )  # fmt: skip
+        found += [] if fits else [f"{at}: {value!r} is not of type {names}"]
+    if "const" in schema and value != schema["const"]:
+        found.append(f"{at}: {value!r} is not {schema['const']!r}")
+    if "enum" in schema and value not in schema["enum"]:
+        found.append(f"{at}: {value!r} is none of {schema['enum']}")
+    if "pattern" in schema and not re.search(schema["pattern"], value):
+        found.append(f"{at}: {value!r} does not match")
+    if "minimum" in schema and value < schema["minimum"]:
+        found.append(f"{at}: {value!r} is too small")
+    if isinstance(value, dict):
+        found += [f"{at}: `{name}` is missing" for name in schema.get("required", ()) if name not in value]
+        for name, inner in value.items():
+            inside = schema.get("properties", {}).get(name, schema.get("additionalProperties", {}))
+            found += [f"{at}: `{name}` is not described"] if inside is False else complaints(
+                inner, inside, f"{at}.{name}"
+            )
+    if isinstance(value, list):
+        for number, inner in enumerate(value):
+            found += complaints(inner, schema.get("items", {}), f"{at}[{number}]")
+    return found
+
+
+# --- one run ---------------------------------------------------------------------------------------------------------
+
+
+def test_what_it_prints(gsdsl: Run, three: Path) -> None:
+    done = run(gsdsl, three, "--method", "FIFO")
+    masked = re.sub(r"\d+\.\d+ s\b", "S", done.out)
+    assert masked == FIFO
+    assert done.err == "" or "compiled the heuristic kernels" in done.err
+
+
+def test_json_is_as_described(gsdsl: Run, three: Path) -> None:
+    done = run(gsdsl, three, "--method", "FIFO", "--seed", 3, "--set", "period=30[min]", "--json", "-")
+    found = json.loads(done.out)
+    assert complaints(found, SCHEMA) == []
+    assert found["format"] == "gsdsl-run/1"
+    assert (found["method"], found["fallback"], found["ended"]) == ("FIFO", "Greedy", "finished")
+    assert found["total"] == pytest.approx(7.3)
+    assert found["bound"]["value"] == pytest.approx(3.5)
+    assert found["settings"] == {"period": "30[min]"}
+    assert found["run_options"]["seed"] == 3
+    assert three.name in " ".join(found["inputs_sha256"])
+    assert [job["job"] for job in found["jobs"]] == ["J1", "J2", "<b>J3"]
+    assert [(row["job"], row["start"], row["end"]) for row in found["schedule"]] == [
+        ("J1", 0.0, 4.0), ("J2", 4.0, pytest.approx(5.2)), ("<b>J3", pytest.approx(5.2), pytest.approx(6.2)),
+    ]  # fmt: skip
+    assert found["steps"][0]["why"] == ["arrival"]
+    broken = {**found, "ended": "never"}
+    assert complaints(broken, SCHEMA)  # the checker finds something
+
+
+def test_files(gsdsl: Run, three: Path, tmp_path: Path) -> None:
+    folder, page, out = tmp_path / "tables", tmp_path / "run.html", tmp_path / "run.json"
+    done = run(gsdsl, three, "--method", "Greedy", "--csv", folder, "--html", page, "--json", out)
+    assert f"wrote 5 files into {folder}" in done.err
+    assert f"wrote {page}" in done.err
+    tables = {path.stem: list(csv.DictReader(path.open(encoding="utf-8"))) for path in folder.iterdir()}
+    assert set(tables) == {"jobs", "schedule", "steps", "node_types", "metrics"}
+    assert [float(row["end"]) for row in tables["jobs"]] == [4.0, 3.0, 4.0]
+    figures = {row["metric"]: row["value"] for row in tables["metrics"]}
+    assert float(figures["jct_mean"]) == 3.0
+    assert figures["cluster_utilisation"] == ""
+    assert tables["steps"][1]["why"] == "arrival+period"
+    assert json.loads(out.read_text(encoding="utf-8"))["total"] == pytest.approx(3.5)
+
+
+class Tags(HTMLParser):
+    """Whether tags are closed in order, and which there are."""
+
+    EMPTY = ("meta", "line", "polyline", "br", "rect")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.seen: list[tuple[str, dict[str, str | None]]] = []
+        self.wrong: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.append((tag, dict(attrs)))
+        self.open.append(tag)
+        if tag in ("meta", "br"):
+            self.open.pop()
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        if not self.open or self.open.pop() != tag:
+            self.wrong.append(tag)
+
+
+def test_the_page(gsdsl: Run, three: Path) -> None:
+    """It is whole, names are escaped, it needs nothing from elsewhere, and bars lie within their chart."""
+    page = run(gsdsl, three, "--methods", "FIFO,Greedy", "--html", "-").out
+    tags = Tags()
+    tags.feed(page)
+    assert not tags.wrong
+    assert not tags.open
+    assert "<b>J3" not in page
+    assert "&lt;b&gt;J3" in page
+    assert not any(attrs.keys() & {"src", "href"} for _, attrs in tags.seen)
+    assert not any(tag in ("script", "link", "img") for tag, _ in tags.seen)
+    bars = [attrs for tag, attrs in tags.seen if tag == "rect"]
+    assert len(bars) == 3 + 4
+    assert all(float(b["x"] or 0) >= 70 and float(b["x"] or 0) + float(b["width"] or 0) <= 940.1 for b in bars)
+    assert sum("late" in (b["class"] or "") for b in bars) == 1
+    assert sum(tag == "svg" for tag, _ in tags.seen) == 2 * 4
+    curves = [attrs["points"] or "" for tag, attrs in tags.seen if tag == "polyline"]
+    assert len(curves) == 2 * 4
+    for x, y in (point.split(",") for curve in curves for point in curve.split()):
+        assert 70 <= float(x) <= 940
+        assert 10 <= float(y) <= 170
+
+
+# --- several methods -------------------------------------------------------------------------------------------------
+
+
+def test_a_table_of_methods(gsdsl: Run, three: Path) -> None:
+    done = run(gsdsl, three, "--methods", "FIFO,Greedy,highs")
+    lines = done.out.splitlines()
+    assert lines[0] == "CapacityPlanning driven by EveryEvent, scenario CpOn"
+    assert lines[2].split()[:4] == ["method", "execution", "tardiness", "total"]
+    rows = {line.split()[0]: line for line in lines[4:7]}
+    assert list(rows) == ["FIFO", "Greedy", "highs"]
+    assert [row.count("*") for row in rows.values()] == [0, 1, 1]
+    assert "52.1 %" in rows["FIFO"]
+    assert lines[-1].startswith("bound 3.5 $: each job by itself")
+
+
+def test_methods_as_json_and_csv(gsdsl: Run, three: Path) -> None:
+    found = json.loads(run(gsdsl, three, "--methods", "FIFO,Greedy", "--json", "-").out)
+    assert complaints(found, SCHEMA) == []
+    assert [(r["method"], r["best"], r["ended"]) for r in found["rows"]] == [
+        ("FIFO", False, "finished"), ("Greedy", True, "finished"),
+    ]  # fmt: skip
+    for row in found["rows"]:
+        alone = json.loads(run(gsdsl, three, "--method", row["method"], "--json", "-").out)
+        assert alone["total"] == row["result"]["total"]
+        assert alone["schedule"] == row["result"]["schedule"]
+    rows = list(csv.DictReader(io.StringIO(run(gsdsl, three, "--methods", "FIFO,Greedy", "--csv", "-").out)))
+    assert [float(row["cost_tardiness"]) for row in rows] == [pytest.approx(3.6), 0.0]
+    assert [float(row["jct_mean"]) for row in rows] == [pytest.approx(4.4667, abs=1e-3), 3.0]
+
+
+def test_a_method_that_is_refused_stands_in_the_table(
+    gsdsl: Run, three: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = driving.run_method
+
+    def refusing(workspace: Workspace, method: str, *given: Any, **more: Any) -> Any:
+        if method == "scip":
+            raise DiagnosticError([Diagnostic("GSM4003", "scip does not take this")])
+        return real(workspace, method, *given, **more)
+
+    monkeypatch.setattr(driving, "run_method", refusing)
+    done = run(gsdsl, three, "--methods", "scip,Greedy", "--json", "-")
+    found = json.loads(done.out)
+    assert complaints(found, SCHEMA) == []
+    assert [row["ended"] for row in found["rows"]] == ["refused", "finished"]
+    assert found["rows"][0]["findings"] == [{"code": "GSM4003", "message": "scip does not take this"}]
+    assert "GSM4003" in done.err
+    assert "refused" in run(gsdsl, three, "--methods", "scip,Greedy").out
+    assert "GSM4003" in run(gsdsl, three, "--methods", "scip", code=1).err
+    run(gsdsl, three, "--methods", "scip,Nobody", code=1)  # a name that there is not ends all before it begins
+
+
+# --- what goes wrong -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--methods", "FIFO,Greedy", "--journal", "j.db"], "records one run"),
+        (["--replay"], "needs the journal"),
+        (["--json", "-", "--html", "-"], "standard output"),
+        (["--csv", "-"], "name a folder"),
+        (["--method", "FIFO", "--methods", "FIFO,Greedy"], "not allowed with"),
+        (["--seed", "-1"], "not a whole number"),
+    ],
+)
+def test_wrong_use(gsdsl: Run, three: Path, arguments: list[str], said: str) -> None:
+    assert said in run(gsdsl, three, *arguments, code=2).err
+
+
+def test_bad_input(gsdsl: Run, three: Path, tmp_path: Path) -> None:
+    done = gsdsl("run", three)
+    assert done.code == 1
+    assert "GSM6019" in done.err  # there are several online blocks
+    assert "GSM4001" in run(gsdsl, three, "--method", "Greddy", code=1).err
+    assert "GSM6007" in run(gsdsl, three, "--scenario", "Cp", code=1).err
+    assert "GSM6008" in run(gsdsl, three, "--json", tmp_path / "none" / "x.json", code=1).err
+
+
+def test_a_run_that_is_stuck(gsdsl: Run, tmp_path: Path) -> None:
+    """Jobs that wait for ever are told of, and the exit code says that the run did not come to its end."""
+    path = tmp_path / "stuck.gsm"
+    path.write_text(
+        TEXT + "policy Lazy for CapacityPlanning extends Greedy { place postpone; }\n"
+        "online Idle for CapacityPlanning extends EveryArrivalAndCompletion { }\n", encoding="utf-8",
+    )  # fmt: skip
+    done = gsdsl("run", path, "--online", "Idle", "--method", "Lazy", "--json", "-")
+    assert done.code == 5
+    assert "GSM7005" in done.err
+    found = json.loads(done.out)
+    assert complaints(found, SCHEMA) == []
+    assert found["ended"] == "stuck"
+    assert found["metrics"]["jobs_unfinished"] == 3
+    assert found["metrics"]["jct_mean"] is None
+    assert found["warnings"][0]["code"] == "GSM7005"
+    done = gsdsl("run", path, "--online", "Idle", "--method", "Lazy", "--html", "-")
+    assert "GSM7005" in done.out
+    assert gsdsl("run", path, "--online", "Idle", "--method", "Lazy").out.splitlines()[2].startswith("ended ")
+
+
+# --- interrupted, recorded, resumed ----------------------------------------------------------------------------------
+
+
+def test_stopping_after_a_plan(gsdsl: Run, three: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr(RunWatch, "asked_to_stop", lambda self: len(asked) >= 3 or asked.append(1) is not None)
+    done = run(gsdsl, three, "--methods", "FIFO,Greedy", "--json", "-", code=130)
+    found = json.loads(done.out)
+    assert complaints(found, SCHEMA) == []
+    assert found["interrupted"]
+    [row] = found["rows"]
+    assert (row["method"], row["ended"], row["best"]) == ("FIFO", "interrupt", False)
+    assert len(row["result"]["steps"]) == 3
+    asked.clear()
+    done = run(gsdsl, three, "--method", "FIFO", code=130)
+    assert "interrupted: what was reached by then" in done.out
+
+
+def long_text(jobs: int) -> str:
+    names = [f"J{n}" for n in range(jobs)]
+    rows = " ".join(f"{name} {n * 0.7:.1f} {n + 5} 1" for n, name in enumerate(names))
+    times = " ".join(f'exec_time["{n}","A",1] = 4[h]; exec_time["{n}","B",1] = 4[h];' for n in names)
+    return f"""
+import "gsdsl:online/capacity_planning.gsm";
+scenario Long for CapacityPlanning {{
+  Nodes = {{ n1, n2 }};  Types = {{ A, B }};  Jobs = {{ {", ".join(names)} }};  period = 1[h];  node_rule = at_most;
+  table Types: gpus price[$/h] family = A 1 0.5 k  B 2 1 k;
+  table Jobs: submitted[h] deadline[h] weight[$/h] = {rows};
+  Runnable = {{ (j, v, g) : j in Jobs, (v, g) in Configs where g == 1 }};
+  {times}
+}}
+"""
+
+
+def shown(found: dict[str, Any]) -> dict[str, Any]:
+    """What a run came to, without the wall clock."""
+    steps = [{k: v for k, v in step.items() if "seconds" not in k} for step in found["steps"]]
+    return {"steps": steps, **{k: found[k] for k in ("total", "costs", "jobs", "schedule", "ended")}}
+
+
+def test_ctrl_c_and_going_on(gsdsl: Run, tmp_path: Path) -> None:
+    """A run that is interrupted tells what it has; with its journal it comes to the same end as one that was not."""
+    path, journal, out = tmp_path / "long.gsm", tmp_path / "run.db", tmp_path / "out.json"
+    path.write_text(long_text(60), encoding="utf-8")
+    given = ["run", str(path), "--online", "EveryEvent", "--method", "Greedy", "--journal", str(journal)]
+    command = [sys.executable, "-m", "gpusched_dsl.cli", *given, "--json", str(out)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               env={**os.environ, "NO_COLOR": "1"})  # fmt: skip
+    until = time.monotonic() + 200
+    while time.monotonic() < until and process.poll() is None:
+        try:
+            with Journal.read(journal) as found:
+                if len(found):
+                    break
+        except DiagnosticError:
+            pass
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    said, told = process.communicate(timeout=200)
+    assert process.returncode == 130, told
+    assert "stopping after this plan" in told
+    assert "interrupted: what was reached by then" in said
+    first = json.loads(out.read_text(encoding="utf-8"))
+    assert complaints(first, SCHEMA) == []
+    assert first["ended"] == "interrupt"
+    done = gsdsl(*given, "--json", "-")
+    assert done.code == 0, done.err
+    resumed = json.loads(done.out)
+    assert f"resuming: {len(first['steps'])} plan" in done.err
+    assert resumed["resumed_steps"] == len(first["steps"])
+    whole = json.loads(gsdsl(*given[:-2], "--json", "-").out)
+    assert shown(resumed) == shown(whole)
+    again = gsdsl(*given, "--replay", "--json", "-")
+    assert f"making the {len(whole['steps'])} plans" in again.err
+    assert "GSM5110" not in again.err
+    assert shown(json.loads(again.out)) == shown(whole)
+
+
+def test_plans_that_are_others_when_made_again(gsdsl: Run, three: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    journal = three.parent / "j.db"
+    run(gsdsl, three, "--method", "Greedy", "--journal", journal)
+    before = journal.read_bytes()
+    real = journalled.plan_of
+    changed = iter([True, *[False] * 100])
+    monkeypatch.setattr(journalled, "plan_of", lambda step: (real(step), next(changed)))
+    done = run(gsdsl, three, "--method", "Greedy", "--journal", journal, "--replay")
+    assert "GSM5110" in done.err
+    assert "1 plan differs" in done.err
+    assert journal.read_bytes() == before
+    assert "GSM5104" in run(gsdsl, three, "--method", "FIFO", "--journal", journal, code=1).err
