@@ -70,6 +70,10 @@ def test_exact_multiples_need_no_further_slot() -> None:
     jobs = draw("price_aware_jobs", jobs=60, least_epochs=10, most_epochs=10, slack=1.0, slack_deviation=0.0)
     window = (jobs["due"] - jobs["arrives"] + 1).filter(jobs["network"] == "VGG19")
     assert set(window) == {14}
+    only: dict[str, float] = {"slot": 7.0, "iterations": 64, "slack": 1.0, "slack_deviation": 0.0}
+    jobs = draw("price_aware_jobs", jobs=60, least_epochs=25, most_epochs=25, **only)
+    window = (jobs["due"] - jobs["arrives"] + 1).filter(jobs["network"] == "InceptionV3")
+    assert set(window) == {8}, "25 epochs of 1.12 min come out as 4.000000000000001 slots of 7 min"
 
 
 def test_waves() -> None:

@@ -172,6 +172,17 @@ def test_a_repeated_hour_that_stands_there_once() -> None:
     assert [(each.rows, each.first) for each in table.dropped] == [(1, 4)]
 
 
+def test_the_interval_before_the_clocks_go_forward() -> None:
+    """Its end may be called 2:00, which is the moment of 3:00 by the new clock."""
+    stamps = [f"03/11/2018 01:{m:02}:00" for m in range(5, 60, 5)]
+    for last in ("02:00:00", "03:00:00"):
+        rows = [(stamp, 1.0) for stamp in stamps] + [(f"03/11/2018 {last}", 7.0)]
+        table = read("nyiso", real_time(rows))
+        assert (prices(table), table.dropped) == ([1, 1, 1, 3], ())
+    table = read("nyiso", real_time([*rows, ("03/11/2018 02:05:00", 9.0)]))
+    assert [each.rows for each in table.dropped] == [1]
+
+
 def test_cells_that_are_none() -> None:
     found = fault("nyiso", real_time([("00:05:00", 1.0)]).replace(",1.0,", ",much,"))
     assert (found.code, found.cell and found.cell.text) == ("GSM2104", "much")

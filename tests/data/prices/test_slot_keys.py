@@ -20,6 +20,7 @@ model M {{
   param x[Slots] in $/MWh default -1[$/MWh];
   param y[Places, Slots] in $/MWh default -1[$/MWh];
   param n[Slots] default 0;
+  param w[0..3] in $/MWh default -1[$/MWh];
   var z binary;
   minimize cost: z;
 }}
@@ -78,6 +79,12 @@ def test_points_in_time_have_a_plain_mean(tmp_path: Path) -> None:
     assert values(tmp_path, rows, MEAN) == [3, -1, -1, 8]
 
 
+def test_even_multiples_of_a_rare_distance_are_points(tmp_path: Path) -> None:
+    """Most rows are 20 min apart, two of them 10: nothing says that a row stands for 10 min."""
+    rows = "time,p\n" + "".join(f"{60 * m},{m}\n" for m in (0, 20, 40, 50, 70))
+    assert values(tmp_path, rows, MEAN, "0..4") == [0, 20, 40, 50, 70]
+
+
 def test_random_points_and_stretches(tmp_path: Path) -> None:
     """Against an account of each minute, with steps that divide slots, that do not, and none."""
     rng = np.random.default_rng(5)
@@ -113,6 +120,7 @@ def test_a_stated_start_and_a_file_that_is_longer_than_the_horizon(tmp_path: Pat
     assert values(tmp_path, rows, item) == [5, 6, 7, 8]
     assert values(tmp_path, rows, item.replace("05:00", "22:00")) == [22, 23, -1, -1]
     assert values(tmp_path, rows, item, "{ 2, 3 }") == [7, 8]
+    assert values(tmp_path, rows, item.replace("x[", "w["), name="w") == [5, 6, 7, 8]
     zoned = rows.replace(":00,", ":00-04:00,")
     assert values(tmp_path, zoned, item.replace("05:00", "09:00Z")) == [5, 6, 7, 8]
     assert refused(tmp_path, rows, item.replace("05:00", "05:00Z"))[0] == "GSM2030"
