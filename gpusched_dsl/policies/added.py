@@ -134,7 +134,7 @@ def run_passes(
         copy_schedule(start, plan)
         draw_queue(instructions.order, instructions.swap_chance, queue, turn > 0, rng)
         begin(work, look, scratch, plan)
-        one = _Pass(work, look, instructions, scratch, plan, turn > 0, rng)
+        one = Pass(work, look, instructions, scratch, plan, turn > 0, rng)
         for j in queue.tolist():
             if plan.node[j] == NONE and not one.place(j):
                 break
@@ -142,13 +142,14 @@ def run_passes(
         keep(work, pool, plan, price(work, plan, kind_of_price), turn)
 
 
-class _Pass:
-    """One pass over the queue, rule by rule."""
+class Pass:
+    """One pass over the queue, rule by rule. `heard(rule, way, placed)` is told of each rule that is tried."""
 
     def __init__(
         self, work: Workload, look: Lookups, instructions: Instructions, scratch: Scratch, plan: Schedule,
-        drawing: bool, rng: np.random.Generator,
+        drawing: bool, rng: np.random.Generator, heard: Callable[[int, int, bool], None] | None = None,
     ) -> None:  # fmt: skip
+        self.heard = heard
         self.work, self.look, self.instructions, self.scratch = work, look, instructions, scratch
         self.plan, self.drawing, self.rng = plan, drawing, rng
         rules = added()
@@ -184,6 +185,12 @@ class _Pass:
         return [before for before in range(at) if self.codes[before] not in apart]
 
     def _by(self, at: int, j: int, w: int) -> bool:
+        placed = self._tried(at, j, w)
+        if self.heard is not None:
+            self.heard(at, w, placed)
+        return placed
+
+    def _tried(self, at: int, j: int, w: int) -> bool:
         code = self.codes[at]
         if code >= FIRST_ADDED:
             rule = self.place_rules[code - FIRST_ADDED]
