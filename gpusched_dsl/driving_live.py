@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Set
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
 from pathlib import Path
 from typing import BinaryIO
 
@@ -16,37 +15,9 @@ from gpusched_dsl.online.driver import Options, StepJournal
 from gpusched_dsl.online.journal_header import header_of
 from gpusched_dsl.online.live_clock import LiveClock, start_of
 from gpusched_dsl.online.live_session import run_live
-from gpusched_dsl.online.planner import Plan, Planner, Question
+from gpusched_dsl.planners import anew
 from gpusched_dsl.policies.roles import scale
-from gpusched_dsl.running import open_run, planner_named
-
-
-@dataclass(frozen=True)
-class Anew:
-    """A planner that is made anew for every plan, and told only what a journal keeps of the plan that holds.
-
-    A solver that goes on from its last problem may end at another plan of the same price than one that begins: after a
-    restart there is no last problem, and the run is to go the way it would have gone.
-    """
-
-    make: Callable[[], Planner]
-    kept: Set[str]
-
-    @property
-    def name(self) -> str:
-        return self.make().name
-
-    def plan(self, question: Question) -> Plan | None:
-        running = question.running
-        if running is not None:
-            running = {name: given for name, given in running.items() if name in self.kept}
-        planner = self.make()
-        try:
-            return planner.plan(replace(question, running=running))
-        finally:
-            close = getattr(planner, "close", None)  # solvers keep their problem loaded
-            if close is not None:
-                close()
+from gpusched_dsl.running import open_run
 
 
 def drive_live(
@@ -78,8 +49,7 @@ def drive_live(
         solve_options=SolveOptions(gap=gap, threads=threads), fallback=fallback, external=True,
     )  # fmt: skip
     assert isinstance(driver, LiveEventLoop)
-    allowed, solving = permissions or Permissions(), SolveOptions(gap=gap, threads=threads)
-    driver.planner = Anew(lambda: planner_named(workspace, method, driver.online, allowed, solving), driver.kept)
+    anew(driver)
     unit, instance = driver.online.unit, driver.base.instance
     header = header_of(
         online=driver.online.name,

@@ -14,6 +14,7 @@ from gpusched_dsl.online.journal import Journal
 from gpusched_dsl.online.journal_header import header_of
 from gpusched_dsl.online.journal_steps import JournalSteps, step_data
 from gpusched_dsl.online.record import Outcome
+from gpusched_dsl.planners import anew
 from gpusched_dsl.reporting.numbers import count_text
 from gpusched_dsl.reporting.runs.result import About
 
@@ -44,6 +45,7 @@ class Recorder(AbstractContextManager["Recorder"]):
         self.steps = Compared(self.journal) if replay else JournalSteps(self.journal)
         driver.journal = self.steps
         driver.whole = None  # every plan is to be recorded
+        anew(driver)  # a run that is resumed knows no more of the plans before than the journal
 
     def opening(self) -> str:
         """What to tell before the run begins; `""` for a new journal."""

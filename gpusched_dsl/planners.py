@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from collections.abc import Set
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from gpusched_dsl.building import Permissions
 from gpusched_dsl.language.checked_policy import CheckedPolicy, at
-from gpusched_dsl.online.planner import Plan, Question
+from gpusched_dsl.online.driver import Driver
+from gpusched_dsl.online.planner import Plan, Planner, Question
 
 MOST_SEED = 2**31  # solvers take no larger seed
 
@@ -25,6 +27,12 @@ class PolicyPlanner:
     def name(self) -> str:
         return self.policy.name
 
+    def fresh(self) -> PolicyPlanner:
+        return self
+
+    def close(self) -> None:
+        pass
+
     def plan(self, question: Question) -> Plan | None:
         """Raises DiagnosticError as `decide` does."""
         from gpusched_dsl.policies.deciding import decide  # kernels need a compiler, and runs in one go none of them
@@ -39,8 +47,14 @@ class PolicyPlanner:
             question.running if self.policy.keep else None,
             None if until is None else lambda: time.perf_counter() > until,
         )
+        values = decision.values
+        if question.running is not None and not self.policy.keep and self.policy.split is None:
+            from gpusched_dsl.online.naming import renamed
+
+            model, store = question.instance.scenario.model, question.instance.store
+            values = renamed(model, store, values, question.running)
         return Plan(
-            decision.values,
+            values,
             self.name,
             seconds=time.perf_counter() - began,
             again=decision.again,
@@ -51,3 +65,42 @@ class PolicyPlanner:
 def seed_of(question: Question) -> int:
     """A seed for each plan, so that a plan does not repeat the draws of the one before."""
     return int(np.random.SeedSequence([question.seed, question.number]).generate_state(1)[0]) % MOST_SEED
+
+
+@dataclass(frozen=True)
+class Anew:
+    """A planner that begins anew with every plan, told only what a journal keeps of the plan that holds.
+
+    A solver that goes on from its last problem may end at another plan of the same price than one that begins: after a
+    restart there is no last problem, and the run is to go the way it would have gone.
+    """
+
+    planner: Planner
+    kept: Set[str]
+
+    @property
+    def name(self) -> str:
+        return self.planner.name
+
+    def fresh(self) -> Planner:
+        return self
+
+    def plan(self, question: Question) -> Plan | None:
+        running = question.running
+        if running is not None:
+            running = {name: given for name, given in running.items() if name in self.kept}
+        planner = self.planner.fresh()
+        try:
+            return planner.plan(replace(question, running=running))
+        finally:
+            planner.close()
+
+    def close(self) -> None:
+        self.planner.close()
+
+
+def anew(driver: Driver) -> None:
+    """Let a driver that is recorded make each plan anew."""
+    driver.planner = Anew(driver.planner, driver.kept)
+    if driver.fallback is not None:
+        driver.fallback = Anew(driver.fallback, driver.kept)

@@ -69,6 +69,9 @@ class SolverPlanner:
             bound=solved.bound if solved.status in (Status.OPTIMAL, Status.FEASIBLE) else None,
         )
 
+    def fresh(self) -> SolverPlanner:
+        return replace(self, _solved=None)
+
     def close(self) -> None:
         if self._solved is not None:
             self._solved.close()

@@ -173,7 +173,8 @@ class Driver:
             self._write(plan, part, why, events or [])
         self.last_plan = self.world.now
         self._clock_time = time.perf_counter()
-        self._pending = (why, planned - built, built - began, other + self._clock_time - planned)
+        seconds = planned - built if fresh else plan.seconds  # of a recorded plan what it took then
+        self._pending = (why, seconds, built - began, other + self._clock_time - planned)
         return plan
 
     def _ask(self, instance: Instance, running: Mapping[str, Given] | None) -> Plan:
@@ -184,8 +185,7 @@ class Driver:
         if plan is None and self.fallback is not None:
             plan = self.fallback.plan(question)
         if plan is None:
-            values = {} if running is None else {self.placement.variable: running[self.placement.variable]}
-            plan = Plan(values, "as before", "none")
+            plan = Plan({} if running is None else running, "as before", "none")
         return plan
 
     def inner(self, values: Mapping[str, Given], part: Part) -> dict[str, Given]:

@@ -53,3 +53,11 @@ class Planner(Protocol):
     def plan(self, question: Question) -> Plan | None:
         """A plan; None where none was found in time. Raises DiagnosticError where none can be asked for."""
         ...
+
+    def fresh(self) -> Planner:
+        """The same planner, which knows nothing of the plans that this one made."""
+        ...
+
+    def close(self) -> None:
+        """Let go of what is kept from plan to plan."""
+        ...
