@@ -122,10 +122,12 @@ class Carrier:
         points: list[Floats] = []
         first = 0
         ev = Evaluator(self.online.model, self.base.store, self.base.limits)
-        for name in sorted(self.variables & last.values.keys()):
-            given = last.values[name]
+        for name in sorted(self.variables):
             variable = self.online.model.variables[name]
             components = tuple(store.component(v.type) for v in variable.indexing.variables)
+            given = last.values.get(name)
+            if given is None:  # plans of policies leave out what they do not decide
+                given = Given(tuple(np.zeros(0, dtype=np.int64) for _ in components), np.zeros(0 if components else 1))
             indexed = ev.index_domain(variable.indexing, variable.span, conditions=False)
             domain = Tuples(components, given.codes) if components else Scalars()
             store.variables[name] = Columns(domain, first, indexed)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from online_texts import run
+from online_texts import driver, run
 
+from gpusched_dsl.online.planner import Plan, Question
 from gpusched_dsl.online.record import Outcome
 from gpusched_dsl.online.world import DONE
 
@@ -92,3 +93,24 @@ def test_short_windows_have_plans_that_end_all_work_in_time() -> None:
         assert (outcome.world.status == DONE).all(), scenario
         assert all(step.status == "optimal" for step in outcome.steps)
         assert totals(outcome, "lateness", "unserved") == [0, 0]
+
+
+class Silent:
+    """Finds the first plan, and then none."""
+
+    name = "silent"
+
+    def __init__(self, first: object) -> None:
+        self.first = first
+
+    def plan(self, question: Question) -> Plan | None:
+        return None if question.number else self.first.plan(question)
+
+
+def test_without_a_new_plan_the_last_one_goes_on_and_is_charged() -> None:
+    loop = driver(TEXT, "EverySlot", "ValleysRolling", "highs")
+    loop.planner = Silent(loop.planner)
+    outcome = loop.run()
+    assert [step.method for step in outcome.steps] == ["highs"] + 5 * ["as before"]
+    assert totals(outcome, "energy", "restarts", "switching") == pytest.approx([0.0144, 0.003, 0.006], abs=1e-9)
+    assert (outcome.world.status == DONE).all()
