@@ -160,6 +160,7 @@ def estimate(
     settings: dict[str, str] | None = None,
     permissions: Permissions | None = None,
     time_limit: float | None = None,
+    fallback: str | None = None,
     stop: Callable[[], bool] | None = None,
     tell: Callable[[int], None] | None = None,
 ) -> Estimate:
@@ -170,7 +171,7 @@ def estimate(
     unknown job, GSM6022 where nothing can be told of it then; and as `open_run` and planning do.
     """
     loop = open_run(
-        workspace, online, scenario, method, settings=settings, permissions=permissions,
+        workspace, online, scenario, method, settings=settings, permissions=permissions, fallback=fallback,
         options=Options(seed=seed, time_limit=time_limit),
     )  # fmt: skip
     assert isinstance(loop, EventLoop | SlotLoop)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from gpusched_dsl.backends.protocol import Backend
 from gpusched_dsl.building import Permissions
 from gpusched_dsl.estimating import job_code, nothing_to_tell
 from gpusched_dsl.explaining.clock import Clock
@@ -159,7 +160,7 @@ def why(
     time_limit: float | None = None,
     fallback: str | None = None,
     journal: Path | None = None,
-    judge: str = "highs",
+    judge: Backend | str = "highs",
     clock: Clock | None = None,
 ) -> Answer:
     """The answer for the plan that holds at a time. A journal gives the plans that it has; the others are made.

@@ -111,6 +111,10 @@ def _command(name: str, options: argparse.Namespace, output: Output) -> int:
             from gpusched_dsl.cli.profile import run
         case "run":
             from gpusched_dsl.cli.run import run
+        case "estimate":
+            from gpusched_dsl.cli.estimate import run
+        case "why":
+            from gpusched_dsl.cli.why import run
         case "trace":
             from gpusched_dsl.cli.trace import run
         case _:

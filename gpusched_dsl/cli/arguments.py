@@ -172,6 +172,44 @@ def _run(parser: Parser) -> None:
     parser.add_argument("--html", type=_place, metavar="OUT", help="write a page with charts (`-`: to standard output)")
 
 
+def _estimate(parser: Parser) -> None:
+    parser.add_argument("file", type=_place, metavar="FILE", help="a .gsm file that has or imports an `online` block")
+    parser.add_argument("--job", required=True, metavar="JOB", help="the job that is asked about")
+    parser.add_argument("--at", type=_not_negative, metavar="TIME",
+                        help="when it is asked, in the unit of the run's clock (default: when the job is submitted)")
+    parser.add_argument("--samples", type=_samples, default=100, metavar="N",
+                        help="runs from there on, with what nobody can know drawn anew (default: 100)")
+    _add_driven(parser)
+    parser.add_argument("--json", type=_place, metavar="OUT",
+                        help="write the estimate as JSON (`-`: to standard output)")
+
+
+def _why(parser: Parser) -> None:
+    parser.add_argument("file", type=_place, metavar="FILE", help="a .gsm file that has or imports an `online` block")
+    parser.add_argument("--job", required=True, metavar="JOB", help="the job that is asked about")
+    parser.add_argument("--at", type=_not_negative, required=True, metavar="TIME",
+                        help="the plan that holds at this time, in the unit of the run's clock, is explained")
+    _add_driven(parser)
+    parser.add_argument("--journal", type=_place, metavar="DB",
+                        help="take the plans from this journal, as far as it goes")
+    _add_judge(parser)
+    parser.add_argument("--patience", type=_not_negative, default=60.0, metavar="SECONDS",
+                        help="for finding out what other plans would cost (default: 60)")
+    parser.add_argument("--json", type=_place, metavar="OUT", help="write the answer as JSON (`-`: to standard output)")
+
+
+def _add_driven(parser: Parser) -> None:
+    """Which run is meant."""
+    parser.add_argument("--online", metavar="NAME", help="which online block (needed where there are several)")
+    _add_instance(parser)
+    parser.add_argument("--method", default="highs", metavar="NAME",
+                        help="what makes the plans: a solver, or a policy such as Greedy (default: highs)")
+    parser.add_argument("--fallback", metavar="NAME",
+                        help="makes a plan where the method finds none in time (default: that of the online block)")
+    parser.add_argument("--seed", type=_integer, default=0, metavar="N", help="of all that is drawn (default: 0)")
+    parser.add_argument("--time-limit", type=_not_negative, metavar="SECONDS", help="for each plan")
+
+
 def _policies(parser: Parser) -> None:
     parser.add_argument("file", nargs="?", type=_place, metavar="FILE",
                         help="a .gsm file: its policies, and those of the library for its models (default: all of "
@@ -317,6 +355,8 @@ def _new(parser: Parser) -> None:
 COMMANDS: dict[str, tuple[str, Callable[[Parser], None]]] = {
     "solve": ("solve a scenario and show the schedule", _solve),
     "run": ("drive a scenario over time, plan after plan, by one method or several", _run),
+    "estimate": ("tell when a job would start and end in a run, and what it would cost", _estimate),
+    "why": ("tell why a job runs where it does, or waits, at some time of a run", _why),
     "compare": ("solve a scenario by several solvers and policies, in one table", _compare),
     "policies": ("list the policies for a model, and the rules they are made of", _policies),
     "explain": ("show sizes and reformulations, why there is no solution, or what a policy does", _explain),
@@ -380,6 +420,12 @@ def _integer(text: str) -> int:
     if not value.is_integer() or value < 0:
         raise argparse.ArgumentTypeError(f"`{text}` is not a whole number from 0 on")
     return int(value)
+
+
+def _samples(text: str) -> int:
+    if (value := _integer(text)) < 1:
+        raise argparse.ArgumentTypeError(f"`{text}` is less than 1")
+    return value
 
 
 def _folds(text: str) -> int:

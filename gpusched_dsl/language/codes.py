@@ -294,6 +294,8 @@ CODES: dict[str, str] = {
     "GSM6017": "objectives that a file format cannot order",
     "GSM6018": "model that does not exist",
     "GSM6019": "no online block to run",
+    "GSM6021": "job that does not exist",
+    "GSM6022": "time at which nothing can be told",
     # 70xx driving models over time
     "GSM7001": "carried state that is no whole number",
     "GSM7002": "model that cannot be driven over time",

@@ -1,0 +1,56 @@
+"""`gsdsl estimate`: when a job would start and end in a run, what it would cost, and how likely it is late."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from gpusched_dsl.cli import exits
+from gpusched_dsl.cli.instance import permissions, read_settings, read_workspace
+from gpusched_dsl.cli.kernels import announce_compiling
+from gpusched_dsl.cli.output import Output
+from gpusched_dsl.cli.progress import watching
+from gpusched_dsl.policy_library import is_policy
+from gpusched_dsl.reporting.document import json_text
+from gpusched_dsl.reporting.files import check_writable, write_text
+from gpusched_dsl.reporting.numbers import count_text
+
+STDOUT = "-"
+
+
+def run(options: argparse.Namespace, output: Output) -> int:
+    from gpusched_dsl.estimating import estimate
+
+    if options.json not in (None, STDOUT):
+        check_writable(Path(options.json))
+    workspace = read_workspace(Path(options.file), options.allow_outside, output)
+    if is_policy(workspace, options.method):
+        announce_compiling(output)
+    if options.json == STDOUT:
+        output.only_findings()
+    with watching(output, show=output.shows_progress) as watch:
+        watch.begin("running")
+        found = estimate(
+            workspace,
+            options.job,
+            method=options.method,
+            online=options.online,
+            scenario=options.scenario,
+            at=options.at,
+            samples=options.samples,
+            seed=options.seed,
+            settings=read_settings(options.set),
+            permissions=permissions(options),
+            time_limit=options.time_limit,
+            fallback=options.fallback,
+            stop=lambda: watch.stop_requested,
+            tell=lambda done: watch.begin(f"{count_text(done, 'run')} of {options.samples}"),
+        )
+    for line in found.lines():
+        output.say(line)
+    if options.json == STDOUT:
+        print(json_text(found.to_dict()), end="")
+    elif options.json is not None:
+        write_text(Path(options.json), json_text(found.to_dict()))
+        output.note(f"wrote {options.json}")
+    return exits.OK if found.unfinished < found.samples else exits.NO_SOLUTION_YET

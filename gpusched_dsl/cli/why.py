@@ -1,0 +1,57 @@
+"""`gsdsl why`: why a job runs where it does, or waits, at some time of a run."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from gpusched_dsl.cli import exits
+from gpusched_dsl.cli.instance import permissions, read_settings, read_workspace
+from gpusched_dsl.cli.kernels import announce_compiling
+from gpusched_dsl.cli.output import Output
+from gpusched_dsl.cli.progress import watching
+from gpusched_dsl.policy_library import is_policy
+from gpusched_dsl.reporting.document import json_text
+from gpusched_dsl.reporting.files import check_writable, write_text
+
+STDOUT = "-"
+
+
+def run(options: argparse.Namespace, output: Output) -> int:
+    from gpusched_dsl.backends.registry import backend
+    from gpusched_dsl.explaining.clock import Clock
+    from gpusched_dsl.why import why
+
+    if options.json not in (None, STDOUT):
+        check_writable(Path(options.json))
+    judge = backend(options.judge)
+    workspace = read_workspace(Path(options.file), options.allow_outside, output)
+    if is_policy(workspace, options.method):
+        announce_compiling(output)
+    if options.json == STDOUT:
+        output.only_findings()
+    with watching(output, show=output.shows_progress) as watch:
+        found = why(
+            workspace,
+            options.job,
+            options.at,
+            method=options.method,
+            online=options.online,
+            scenario=options.scenario,
+            settings=read_settings(options.set),
+            permissions=permissions(options),
+            seed=options.seed,
+            time_limit=options.time_limit,
+            fallback=options.fallback,
+            journal=None if options.journal is None else Path(options.journal),
+            judge=judge,
+            clock=Clock(options.patience, watch),
+        )
+    for line in found.lines():
+        output.say(line)
+    if options.json == STDOUT:
+        print(json_text(found.to_dict()), end="")
+    elif options.json is not None:
+        write_text(Path(options.json), json_text(found.to_dict()))
+        output.note(f"wrote {options.json}")
+    return exits.OK
