@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -27,8 +27,11 @@ if TYPE_CHECKING:
     from gpusched_dsl.folding import Entries
     from gpusched_dsl.ir.problem import Problem
     from gpusched_dsl.language.checked import CheckedModel
+    from gpusched_dsl.online.driver import Driver
     from gpusched_dsl.policy_listing import ListedPolicy
     from gpusched_dsl.reporting.result import Origins, Result
+    from gpusched_dsl.reporting.runs.comparison import RunComparison
+    from gpusched_dsl.reporting.runs.result import RunResult
 
 Setting: TypeAlias = str | int | float
 ScenarioKey: TypeAlias = tuple[str, tuple[tuple[str, str], ...]]
@@ -95,7 +98,8 @@ class Model:
     """A text with its scenarios, ready to be solved.
 
     `solve` checks, builds and solves a scenario; `set` gives sets and parameters other values, which hold for all that
-    follows; `resolve` solves the last scenario again with them, without reading and checking the text anew.
+    follows; `resolve` solves the last scenario again with them, without reading and checking the text anew. `run`
+    drives a scenario over time.
     """
 
     def __init__(
@@ -357,6 +361,61 @@ class Model:
             bound=bound,
             seconds_before=self._parse_seconds,
             monitor=monitor,
+        )
+
+    def run(
+        self,
+        scenario: str | None = None,
+        online: str | None = None,
+        method: str | Sequence[str] = "highs",
+        *,
+        seed: int = 0,
+        time_limit: float | None = None,
+        gap: float = 1e-4,
+        threads: int | None = None,
+        fallback: str | None = None,
+        settings: Mapping[str, Setting] | None = None,
+        journal: str | Path | None = None,
+        replay: bool = False,
+        bound: bool = False,
+        stop: Callable[[], bool] | None = None,
+        tell: Callable[[Driver], None] | None = None,
+    ) -> RunResult | RunComparison:
+        """Drive a scenario over time as an online block says (the only ones if None), every plan by `method`.
+
+        A `RunResult`: `.metrics`, `.jobs`, `.schedule`, `.steps`, `.costs`, `.bound`, `.save(path)`; of several methods
+        a `RunComparison` with all of them. `time_limit` is in seconds for each plan, which `fallback` makes where the
+        method finds none; `seed` is that of all draws. `journal` records the run in a file, and goes on with the one
+        that it has; with `replay` its plans are made again and compared. With `bound`, runs in windows are bounded by
+        the relaxation of the whole horizon. `stop` is asked before each event and ends the run; `tell` hears of plans.
+        Raises DiagnosticError as `solve` does, and for online blocks and journals; ValueError for a journal with
+        several methods, and where values have been `set`, which runs do not take: they read the data of the scenario.
+        """
+        from gpusched_dsl.driving import Asked, run_method, run_methods
+
+        if self._values:
+            listed = ", ".join(f"`{name}`" for name in self._values)
+            raise ValueError(f"runs take the data of the scenario, and {listed} was set: state it there, or `reset` it")
+        asked = Asked(
+            online=online,
+            scenario=choose_scenario(self._workspace, scenario),
+            settings=_texts(settings),
+            seed=seed,
+            time_limit=time_limit,
+            gap=gap,
+            threads=threads,
+            fallback=fallback,
+            journal=None if journal is None else Path(journal),
+            replay=replay,
+            relax=bound,
+        )
+        if isinstance(method, str):
+            return run_method(
+                self._workspace, method, asked, self._permissions, stop=stop, tell=tell, warnings=self._warnings
+            )
+        methods = list(dict.fromkeys(method))
+        return run_methods(
+            self._workspace, methods, asked, self._permissions, stop=stop, tell=tell, warnings=self._warnings
         )
 
     def close(self) -> None:

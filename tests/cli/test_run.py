@@ -58,7 +58,7 @@ tardiness    1 late (33.3 %), 0.6 h mean, 1.8 h at most
 JCT          4.4667 h mean, 4.2 h median, 5.1 h p95, 5.18 h p99, 5.2 h at most
 makespan     6.2 h
 queueing     2.4 h mean, 4.08 h p95, 4.2 h at most; waiting 2.4 h mean
-use          7.4 GPU-hours, 6.2 node-hours, 100 % of nodes in use
+use          7.4 GPU-hours of jobs, 6.2 node-hours in use, 100 % of nodes in use
 changes      3 starts, 3 boots
 plans        7: S mean, S p95, S at most
 time         S: plans S, building S, the rest S

@@ -23,6 +23,8 @@ PROBES = (0.75, 0.4, 0.001)  # at most so much of a job is left when its ways ar
 SAME = 1e-7  # relative: rates and times that differ by less are the same
 BELOW = 1e-6  # relative: a job that cost less than its bound by more than this refutes it
 
+UNFINISHED = "jobs are unfinished: what the others cost is not what all would"
+
 
 class _NoBoundError(Exception):
     """Why there is no bound."""
@@ -44,23 +46,25 @@ def job_by_job_bound(reading: Reading) -> Bound:
     return Bound(float(by_job.sum()), "each job by itself, in its cheapest way or mixture of two ways", by_job)
 
 
-def relaxation_bound(reading: Reading, memory_problem: int = 50_000_000) -> Bound:
+def relaxation_bound(reading: Reading, most: int = 50_000_000) -> Bound:
     """The linear relaxation of the model over all slots and jobs at once, as the scenario states it.
 
-    A bound of every plan that knows all from the beginning, for runs in windows; it bounds what the run was charged
-    where the block charges the terms of the model's objective and the scenario's data are what really happens.
-    `memory_problem` is the most nonzeros that are tried.
+    A bound of every plan that does all the work and knows all from the beginning, for runs in windows. It bounds what
+    the run was charged where the block charges the terms of the model's objective at the prices that the model plans
+    with. `most` is the most nonzeros that are tried.
     """
     from gpusched_dsl.backends.driver import solve_problem
     from gpusched_dsl.compiling.grounding import ground
     from gpusched_dsl.ir.answer import Status
 
     base = reading.outcome.base
+    if _unfinished(reading):
+        return Bound(None, UNFINISHED)
     try:
         problem = ground(base.model, base.store, base.limits)
         if not problem.is_linear or len(problem.objectives) != 1 or problem.objectives[0].sense != "minimize":
             return Bound(None, "the model over the whole horizon is not linear with one objective to minimise")
-        if problem.size.nonzeros > memory_problem:
+        if problem.size.nonzeros > most:
             return Bound(None, f"the model over the whole horizon has {problem.size.nonzeros:,} nonzeros")
         solved = solve_problem(replace(problem, integer=np.zeros_like(problem.integer)), "highs")
         solved.close()
@@ -68,7 +72,7 @@ def relaxation_bound(reading: Reading, memory_problem: int = 50_000_000) -> Boun
         return Bound(None, f"the model over the whole horizon cannot be solved: {error.diagnostics[0].message}")
     if solved.status is not Status.OPTIMAL:
         return Bound(None, f"the model over the whole horizon is {solved.status.value}")
-    return Bound(solved.objective, "the linear relaxation of the model over the whole horizon")
+    return Bound(solved.objective, "the linear relaxation of the model over the whole horizon, at its own prices")
 
 
 # --- inside ----------------------------------------------------------------------------------------------------------
@@ -78,8 +82,8 @@ def _least(reading: Reading) -> Floats:
     outcome = reading.outcome
     _refuse_other_charges(reading)
     world = outcome.world
-    if len(world.present()) or (np.isfinite(world.arrival) & (world.status == FUTURE)).any():
-        raise _NoBoundError("jobs are unfinished: what the others cost is not what all would")
+    if _unfinished(reading):
+        raise _NoBoundError(UNFINISHED)
     if len(world.status) != len(reading.labels(reading.jobs_root, np.arange(len(world.status)))):
         raise _NoBoundError("jobs came that the scenario does not know")
     ways = _Ways(reading)
@@ -97,11 +101,16 @@ def _least(reading: Reading) -> Floats:
     return by_job
 
 
+def _unfinished(reading: Reading) -> bool:
+    world = reading.outcome.world
+    return bool(len(world.present())) or bool((np.isfinite(world.arrival) & (world.status == FUTURE)).any())
+
+
 def _refuse_other_charges(reading: Reading) -> None:
     outcome = reading.outcome
     online = outcome.online
     if online.window is not None:
-        raise _NoBoundError("plans are made slot by slot, at prices that change")
+        raise _NoBoundError("plans are made slot by slot, at prices that change; `--bound` relaxes the whole horizon")
     if any(c.name not in outcome.quantities for c in online.charges):
         raise _NoBoundError("costs are the charges that the block states")
     if online.charges and online.charged == "":

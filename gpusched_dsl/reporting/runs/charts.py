@@ -109,13 +109,8 @@ def use_chart(result: RunResult) -> Chart:
     curves = [("GPUs used", "blue", *_stairs(thin))]
     if room is not None:
         curves.insert(0, ("GPUs of nodes in use", "grey", *_stairs(room.thinned(MOST_POINTS))))
-    title = "GPUs" if _has_uses(result) else "Nodes used"
+    title = "GPUs" if result.reading.has_uses else "Nodes used"
     return _chart(result, title, curves, thinned=thin is not used)
-
-
-def _has_uses(result: RunResult) -> bool:
-    placement = result.outcome.online.base.placement
-    return placement is not None and any(item.role == "uses" for item in placement.items)
 
 
 def _stairs(steps: Steps) -> tuple[Floats, Floats]:

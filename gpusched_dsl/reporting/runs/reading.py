@@ -89,6 +89,11 @@ class Reading:
         """Whether decisions count nodes of a type and do not name them: a place is then a type."""
         return not self._root("node")
 
+    @property
+    def has_uses(self) -> bool:
+        """Whether the placement says how many GPUs a job uses; else it takes a whole node."""
+        return "uses" in self._items
+
     def labels(self, root: str, codes: Codes) -> list[str]:
         """The names of elements; `""` for none."""
         if not root:

@@ -86,7 +86,9 @@ def _spread(result: RunResult, name: str, *which: str) -> str:
 
 def _nodes(result: RunResult) -> list[tuple[str, str]]:
     metrics = result.metrics
-    told = [f"{short(metrics['gpu_hours'])} GPU-hours", f"{short(metrics['node_hours'])} node-hours"]
+    told = [f"{short(metrics['gpu_hours'])} {'GPU' if result.reading.has_uses else 'node'}-hours of jobs"]
+    if not result.reading.counted:
+        told.append(f"{short(metrics['node_hours'])} node-hours in use")
     if metrics["utilisation"] is not None:
         told.append(f"{percent_text(metrics['utilisation'])} of nodes in use")
     if metrics["cluster_utilisation"] is not None:
