@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from gpusched_dsl.compared import Comparison
     from gpusched_dsl.compiling.instance import Instance
     from gpusched_dsl.data.pieces import Piece
+    from gpusched_dsl.estimating import Estimate
     from gpusched_dsl.explaining.explanation import Explanation
     from gpusched_dsl.folding import Entries
     from gpusched_dsl.ir.problem import Problem
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from gpusched_dsl.online.driver import Driver
     from gpusched_dsl.policy_listing import ListedPolicy
     from gpusched_dsl.reporting.result import Origins, Result
+    from gpusched_dsl.why import Answer
     from gpusched_dsl.reporting.runs.comparison import RunComparison
     from gpusched_dsl.reporting.runs.result import RunResult
 
@@ -418,6 +420,64 @@ class Model:
             self._workspace, methods, asked, self._permissions, stop=stop, tell=tell, warnings=self._warnings
         )
 
+    def estimate(
+        self,
+        job: str | int,
+        scenario: str | None = None,
+        *,
+        method: str = "highs",
+        online: str | None = None,
+        at: float | None = None,
+        samples: int = 100,
+        seed: int = 0,
+        time_limit: float | None = None,
+        fallback: str | None = None,
+        settings: Mapping[str, Setting] | None = None,
+    ) -> Estimate:
+        """When a job would start and end in a run, its share of the cost, and how likely it is late.
+
+        The run goes to the time `at`, in the unit of its clock (None: when the job is submitted), and from there
+        `samples` times to the end of the job, with what nobody can know by then drawn anew: `.quantile("end", 0.9)`,
+        `.late`, `.to_dict()`. Raises DiagnosticError: GSM6021 for an unknown job, GSM6022 where nothing can be told.
+        """
+        from gpusched_dsl.estimating import estimate
+
+        name, texts = choose_scenario(self._workspace, scenario), _texts(settings)
+        return estimate(
+            self._workspace, job, method=method, online=online, scenario=name, at=at, samples=samples, seed=seed,
+            settings=texts, permissions=self._permissions, time_limit=time_limit, fallback=fallback,
+            replaced=self._replaced(name, texts),
+        )  # fmt: skip
+
+    def why(
+        self,
+        job: str | int,
+        at: float,
+        scenario: str | None = None,
+        *,
+        method: str = "highs",
+        online: str | None = None,
+        seed: int = 0,
+        time_limit: float | None = None,
+        fallback: str | None = None,
+        settings: Mapping[str, Setting] | None = None,
+        journal: str | Path | None = None,
+        judge: str = "highs",
+    ) -> Answer:
+        """Why a job runs where it does, or waits, by the plan that holds at a time of a run.
+
+        `.lines()` tells it in words, `.to_dict()` as plain data. `journal` gives the plans that it has, the others are
+        made again. Raises DiagnosticError as `estimate` does.
+        """
+        from gpusched_dsl.why import why
+
+        name, texts = choose_scenario(self._workspace, scenario), _texts(settings)
+        return why(
+            self._workspace, job, at, method=method, online=online, scenario=name, settings=texts,
+            permissions=self._permissions, seed=seed, time_limit=time_limit, fallback=fallback,
+            journal=None if journal is None else Path(journal), judge=judge, replaced=self._replaced(name, texts),
+        )  # fmt: skip
+
     def close(self) -> None:
         """Free the solver that is kept for `resolve`; a later `resolve` loads the problem anew."""
         if self._solved is not None:
@@ -466,7 +526,7 @@ class Model:
     ) -> Built:
         began = time.perf_counter()
         scenario, warnings = self._scenario(name, settings)
-        replaced = {name: self._pieces_for(scenario.model, name) for name in self._values}
+        replaced = self._replaced(name, settings)
         before = time.perf_counter() - began
         built = build(
             self._workspace,
@@ -481,6 +541,11 @@ class Model:
             whole=whole,
         )
         return replace(built, seconds=built.seconds + before)
+
+    def _replaced(self, name: str, settings: Mapping[str, str]) -> dict[str, list[Piece]]:
+        """The values that were set, as read for the model of a scenario."""
+        model = self._scenario(name, settings)[0].model
+        return {value: self._pieces_for(model, value) for value in self._values}
 
     def _pieces_for(self, model: CheckedModel, name: str) -> list[Piece]:
         """A value that was set, as it was read for this model: the same objects until it is set again."""

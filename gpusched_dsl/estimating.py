@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from gpusched_dsl.building import Permissions
+from gpusched_dsl.data.pieces import Piece
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, did_you_mean
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.online.branching import Loop, branched, is_drawn, run_until
@@ -114,7 +115,8 @@ class Estimate:
         if self.unfinished:
             told.append(f"it does not end in {percent_text(self.unfinished / self.samples)} of the runs")
         if self.late is not None:
-            told.append(f"late in {percent_text(self.late)} of the runs" if self.samples > 1 else _IN_TIME[self.late > 0])
+            share = f"late in {percent_text(self.late)} of the runs"
+            told.append(share if self.samples > 1 else _IN_TIME[self.late > 0])
         return told
 
     @property
@@ -157,10 +159,11 @@ def estimate(
     at: float | None = None,
     samples: int = SAMPLES,
     seed: int = 0,
-    settings: dict[str, str] | None = None,
+    settings: Mapping[str, str] | None = None,
     permissions: Permissions | None = None,
     time_limit: float | None = None,
     fallback: str | None = None,
+    replaced: Mapping[str, Sequence[Piece]] | None = None,
     stop: Callable[[], bool] | None = None,
     tell: Callable[[int], None] | None = None,
 ) -> Estimate:
@@ -172,7 +175,7 @@ def estimate(
     """
     loop = open_run(
         workspace, online, scenario, method, settings=settings, permissions=permissions, fallback=fallback,
-        options=Options(seed=seed, time_limit=time_limit),
+        replaced=replaced, options=Options(seed=seed, time_limit=time_limit),
     )  # fmt: skip
     assert isinstance(loop, EventLoop | SlotLoop)
     code = job_code(loop, job)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.building import Permissions, checked, choose_scenario, read_data
+from gpusched_dsl.data.pieces import Piece
 from gpusched_dsl.language.checked_online import CheckedOnline
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, Diagnostics, did_you_mean
@@ -64,13 +65,17 @@ def open_run(
     stop: Callable[[], bool] | None = None,
     tell: Callable[[Driver], None] | None = None,
     external: bool = False,
+    replaced: Mapping[str, Sequence[Piece]] | None = None,
 ) -> Driver:
-    """A loop that is ready to run; raises DiagnosticError with everything wrong in text, data and names."""
+    """A loop that is ready to run; `replaced` are values in place of those of the scenario.
+
+    Raises DiagnosticError with everything wrong in text, data and names.
+    """
     allowed = permissions or Permissions()
     name = choose_scenario(workspace, scenario)
     found, _ = checked(workspace, name, settings)
     block = online_named(workspace, online, found)
-    instance = read_data(workspace, found, permissions=allowed)
+    instance = read_data(workspace, found, permissions=allowed, replaced=replaced)
     instance.reader.forget()  # plans are made from what is bound
     base = Base(instance, allowed.limits())
     spare = fallback or block.fallback

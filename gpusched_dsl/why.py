@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,6 +12,7 @@ import numpy as np
 
 from gpusched_dsl.backends.protocol import Backend
 from gpusched_dsl.building import Permissions
+from gpusched_dsl.data.pieces import Piece
 from gpusched_dsl.estimating import job_code, nothing_to_tell
 from gpusched_dsl.explaining.clock import Clock
 from gpusched_dsl.language.workspace import Workspace
@@ -154,11 +155,12 @@ def why(
     method: str = "highs",
     online: str | None = None,
     scenario: str | None = None,
-    settings: dict[str, str] | None = None,
+    settings: Mapping[str, str] | None = None,
     permissions: Permissions | None = None,
     seed: int = 0,
     time_limit: float | None = None,
     fallback: str | None = None,
+    replaced: Mapping[str, Sequence[Piece]] | None = None,
     journal: Path | None = None,
     judge: Backend | str = "highs",
     clock: Clock | None = None,
@@ -172,7 +174,7 @@ def why(
     with ExitStack() as held:
         loop = open_run(
             workspace, online, scenario, method, settings=settings, permissions=allowed, fallback=fallback,
-            options=Options(seed=seed, time_limit=time_limit),
+            replaced=replaced, options=Options(seed=seed, time_limit=time_limit),
         )  # fmt: skip
         assert isinstance(loop, EventLoop | SlotLoop)
         code = job_code(loop, job)
