@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from gpusched_dsl.online.driver import Driver
     from gpusched_dsl.policy_listing import ListedPolicy
     from gpusched_dsl.reporting.result import Origins, Result
-    from gpusched_dsl.why import Answer
     from gpusched_dsl.reporting.runs.comparison import RunComparison
     from gpusched_dsl.reporting.runs.result import RunResult
+    from gpusched_dsl.why import Answer
 
 Setting: TypeAlias = str | int | float
 ScenarioKey: TypeAlias = tuple[str, tuple[tuple[str, str], ...]]
