@@ -49,6 +49,8 @@ def _money(result: RunResult) -> list[tuple[str, str]]:
     ]
     for name, amount in result.quantities.items():
         fields.append((name, with_unit(number_text(amount), result.outcome.quantities[name])))
+    if not result.total:
+        return fields  # nothing was charged
     bound = result.bound
     if bound.value is None:
         return [*fields, ("bound", f"none: {bound.how}")]
