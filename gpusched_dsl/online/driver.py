@@ -16,9 +16,9 @@ from gpusched_dsl.compiling.instance import Instance
 from gpusched_dsl.compiling.slicing import KnownValues, Part
 from gpusched_dsl.ir.domains import Codes, Domain
 from gpusched_dsl.language.checked import Core, Element, IndexRef, Numeric, ValueType
-from gpusched_dsl.language.checked_online import CHANGES, CheckedOnline
+from gpusched_dsl.language.checked_online import CHANGES, CheckedCharge, CheckedOnline
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, Severity
-from gpusched_dsl.language.units import UNITS, convertible
+from gpusched_dsl.language.units import DIMENSIONLESS, UNITS, Unit, convertible
 from gpusched_dsl.online.base import Base
 from gpusched_dsl.online.carrying import Carrier, Clock, Standing, variables_read, without
 from gpusched_dsl.online.charging import charge, plan_store, rates
@@ -290,6 +290,14 @@ class Driver:
         )  # fmt: skip
         self.tell(self)
 
+    @property
+    def money(self) -> Unit:
+        return next((o.unit for o in self.online.base.objectives), DIMENSIONLESS)
+
+    def amount(self, charge: CheckedCharge) -> Unit:
+        """The unit of what a stated charge adds up to: rates are by the time of the clock."""
+        return charge.unit if self.online.window is not None else charge.unit * self.online.unit
+
     def charge_stated(self, times: float, slots: tuple[str, Codes] | None = None) -> None:
         """Add the stated charges of the plan in effect."""
         if not self.online.charges or self.part is None or self.instance is None or self.standing is None:
@@ -297,9 +305,10 @@ class Driver:
         values = self.inner(self.standing.values, self.part)
         store = plan_store(self.online, self.instance.store, values, self.base.limits, slots)
         for stated in self.online.charges:
+            times_money = times * scale(self.amount(stated), self.money)  # 1 for what is no money
             charge(
-                stated, self.online, store, self.base.limits, self.part, self.world.ledger, times, self.jobs_root,
-                self.places_root,
+                stated, self.online, store, self.base.limits, self.part, self.world.ledger, times_money,
+                self.jobs_root, self.places_root,
             )  # fmt: skip
 
     # --- events that nobody plans ------------------------------------------------------------------------------------
@@ -363,8 +372,9 @@ class Driver:
     # --- the end -----------------------------------------------------------------------------------------------------
 
     def outcome(self, ended: str, **extra: Any) -> Outcome:
-        money = next((o.unit for o in self.online.base.objectives), UNITS["h"] / UNITS["h"])
-        quantities = {c.name: str(c.unit) for c in self.online.charges if not convertible(c.unit, money)}
+        money = self.money
+        amounts = {c.name: self.amount(c) for c in self.online.charges}
+        quantities = {name: str(unit) for name, unit in amounts.items() if not convertible(unit, money)}
         return Outcome(
             online=self.online,
             base=self.base,

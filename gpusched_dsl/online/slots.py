@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
 from gpusched_dsl.online.carrying import Clock
 from gpusched_dsl.online.driver import Driver
 from gpusched_dsl.online.entries import Entries
@@ -27,8 +28,12 @@ class SlotLoop(Driver):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        window = self.online.window
+        window, online = self.online.window, self.online
         assert window is not None
+        if online.arrival is not None and (online.work is None or online.speed is None):
+            message = f"what jobs get done in a slot is not known: `{online.name}` states no `work` or no `speed`"
+            help = "state both: `work epochs[b];` and `speed slot / epoch_time[b, k];`"
+            raise DiagnosticError([Diagnostic("GSM1651", message, online.arrival.span, help=help)])
         self.slots_root = self.carrier.slots_root
         self.horizon = len(self.base.store.universes[self.slots_root].labels)
         self.lookahead = max(1, round(self.number(window.lookahead)))

@@ -133,6 +133,7 @@ class _Reader(Roles):
             place = np.searchsorted(nodes, columns[node_at])
             others = [c for at, c in enumerate(columns) if at != node_at]
             told = [i.value for i in self._quantities("uses", "lasts", "costs", "node_rate", "late")]
+            told += [i.of for i in self._quantities("uses") if i.of is not None]
             kept_apart = None if declared is None else declared.value
             node = self.placement.indices[node_at]
             numbers = [self._numbers(c, self._frame(columns)) for c in told if _tells_apart(c, node, kept_apart)]

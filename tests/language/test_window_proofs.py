@@ -548,7 +548,7 @@ def test_blocks_by_events(lasts: str, lines: str, expected: list[Told]) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
-        ("work epochs[b];", "", [("error", "GSM1651", "arrive b in Batch at arrives[b];")]),
+        ("work epochs[b];", "", [("warning", "GSM1651", "arrive b in Batch at arrives[b];")]),
         ("commit 4;", "commit 100;", [("error", "GSM1652", "100")]),
         ("commit 4;", "commit 0;", [("error", "GSM1652", "0"), ("error", "GSM1652", "4")]),
         ("lookahead 96", "lookahead 0", [("error", "GSM1652", "0")]),

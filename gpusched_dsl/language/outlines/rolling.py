@@ -144,7 +144,7 @@ class _OnlineChecker:
         self._see(jobs, DIMENSIONLESS, slots, brought)
         self.job_scope = EMPTY
         arrival = None if arrive is None else self._arrival(arrive, jobs)
-        work = self._work(worlds.get("work"))
+        work = self._work(worlds.get("work"), list(_of(tree.Carry, statements)))
         self.work_unit = unit_in(work) if work is not None else DIMENSIONLESS
         self._see(jobs, self.work_unit, slots, brought)
         self.model_seen = self.checker_model
@@ -183,6 +183,8 @@ class _OnlineChecker:
 
     def _expressions(self, model: CheckedModel) -> ExpressionChecker:
         symbols = Symbols.of(model, {})
+        # The loop's own names also come before variables and `let`s of the model that are called so.
+        symbols.values.update({n: p for n, p in model.params.items() if p is not self.model.params.get(n)})
         symbols.poisoned.update(self.lost)
         return ExpressionChecker(symbols, self.diagnostics)
 
@@ -265,9 +267,16 @@ class _OnlineChecker:
 
     # --- what really happens -----------------------------------------------------------------------------------------
 
-    def _work(self, statement: tree.World | None) -> Core | None:
+    def _work(self, statement: tree.World | None, carries: list[tree.Carry]) -> Core | None:
+        """The work of a job: as stated, else the parameter that `carry` lessens by what is done."""
         if statement is None:
-            return None
+            lessened = next((left for c in carries if (left := _lessened(c)) is not None), None)
+            if lessened is None or len(self.job_scope.bindings) != 1:
+                return None
+            [job] = self.job_scope.bindings
+            renamed = replace(lessened, subscripts=(tree.Name(span=lessened.span, text=job),))
+            quiet = ExpressionChecker(self.checker.symbols, Diagnostics())
+            return quiet.number(renamed, self.job_scope)
         core = self.checker.number(statement.value, self.job_scope)
         return core if core is not None and self.checker.data_only(core, "the work of a job") else None
 
@@ -473,6 +482,17 @@ class _OnlineChecker:
             kind = replace(kind, integer=False)  # states that a solver leaves whole are rounded when they are carried
         value = self.checker.value(statement.value, kind, scope, because=because)
         return None if value is None else CheckedCarry(target.name, statement.span, tuple(variables), value)
+
+
+def _lessened(carry: tree.Carry) -> tree.Subscript | None:
+    """`p[j]` of `carry p[j] = p[j] - done[j];`."""
+    value = carry.value
+    if not isinstance(value, tree.Binary) or value.op != "-" or len(carry.indices) != 1:
+        return None
+    left, right = value.left, value.right
+    if not isinstance(left, tree.Subscript) or not isinstance(right, tree.Subscript):
+        return None
+    return left if left.name.text == carry.target.text and right.name.text == "done" else None
 
 
 def _of(kind: type[S], statements: list[tree.Statement]) -> Iterator[S]:

@@ -71,7 +71,7 @@ class _Jobs:
         return any(isinstance(p, IndexRef) and p.variable in names for p in walk(item.value))
 
     def progress(self) -> None:
-        """With slots, only the block can tell what a job gets done in one of them."""
+        """With slots, only the block can tell what a job gets done in one of them. A run refuses what is told here."""
         missing = [name for name, value in (("work", self.online.work), ("speed", self.online.speed)) if value is None]
         if not missing:
             return
@@ -86,6 +86,7 @@ class _Jobs:
             "how far these jobs are is not known",
             secondary=[Label(self.online.window.span, "time goes by in slots")],
             help="state both: `work epochs[b];` and `speed slot / epoch_time[b, k];`",
+            severity=Severity.WARNING,
         )
 
     # --- times -------------------------------------------------------------------------------------------------------

@@ -20,7 +20,9 @@ from gpusched_dsl.online.replay.running import replay
 
 ROOT = Path(__file__).parents[3]
 SAMPLE = ROOT / "models" / "data" / "trace_replay" / "philly_sample.csv"
-HELIOS = Path(os.environ.get("GSDSL_HELIOS", ""))  # jobs with submit_time_s, num_gpus, duration_s
+# Jobs with submit_time_s, num_gpus, duration_s.
+SHARED = Path(__file__).resolve().parents[4] / "shared" / "data"
+HELIOS = Path(os.environ.get("GSDSL_HELIOS", SHARED / "helios" / "venus_sept2020_vcvGl.csv"))
 PHILLY = Path(os.environ.get("GSDSL_PHILLY", ""))  # the job list that the sample was cut from
 Row = tuple[float, int, float]  # submitted, GPUs, duration
 
@@ -86,7 +88,7 @@ def test_the_shipped_sample_is_replayed_as_it_is_planned() -> None:
     assert replayed(given) == planned(given)
 
 
-@pytest.mark.skipif(not HELIOS.is_file(), reason="GSDSL_HELIOS names no file")
+@pytest.mark.skipif(not HELIOS.is_file(), reason="the sample is not there, and GSDSL_HELIOS names no file")
 @pytest.mark.parametrize(("policy", "shortest_first"), [("FIFO", False), ("SJF", True)])
 def test_a_virtual_cluster_of_helios(policy: str, shortest_first: bool, tmp_path: Path) -> None:
     with HELIOS.open(encoding="utf-8", newline="") as file:

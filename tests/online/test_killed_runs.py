@@ -1,0 +1,104 @@
+"""Runs that are killed at any instant and resumed end as undisturbed ones, to the last bit."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from online_texts import CP_ON, ROLLING, driver, machines
+
+from gpusched_dsl.journalled import Recorder
+from gpusched_dsl.online.journal import Journal
+from gpusched_dsl.online.world import World
+from gpusched_dsl.reporting.runs.result import About
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="processes cannot be forked")
+
+NOISE = """
+online Noisy for Machines extends Events {
+  stretch truncate(normal(mean = 1, deviation = 0.2), low = 0.5, high = 1.5);
+  outage n in Nodes every exponential(mean = 6[h]) lasting 0.5[h];
+}
+"""
+MACHINES = machines(3, [(0.4 * i, 0.5 + 0.37 * (i % 7)) for i in range(14)]) + NOISE
+RUNS: dict[str, tuple[str, str, str | None, str, dict[str, str]]] = {
+    "policy": (MACHINES, "Noisy", "S", "SRPT", {}),
+    "solver": (machines(2, [(0.4 * i, 0.5 + 0.37 * (i % 7)) for i in range(14)]) + NOISE, "Noisy", "S", "highs", {}),
+    "capacity": (CP_ON, "EveryEvent", "CpOn", "RandomisedGreedy", {"node_rule": "at_most"}),
+    "windows": (ROLLING, "SlotBySlot", "ExclusionByNode", "highs", {}),
+}
+
+
+def recorded(kind: str, path: Path) -> tuple[World, list[Any]]:
+    """A run with a journal, resumed where that has steps, and the plans recorded in the end."""
+    text, online, scenario, method, settings = RUNS[kind]
+    loop = driver(text, online, scenario, method, settings=settings, seed=3)
+    about = About(method, None, scenario or "", settings, {}, {})
+    with Recorder(path, loop, about) as recorder:
+        outcome = loop.run()
+        recorder.close_with(outcome)
+    with Journal.read(path) as journal:
+        return outcome.world, [plan(journal.step(k + 1)) for k in range(len(journal))]
+
+
+def plan(step: Any) -> Any:
+    """What a step decided, without how long that took."""
+    decision = {**step.decision["plan"], "seconds": 0.0}
+    return step.seq, step.time, step.decision["why"], decision
+
+
+def killed(kind: str, path: Path, after: float) -> bool:
+    """Run in a process of its own that is killed after some seconds; whether it had ended before."""
+    child = os.fork()
+    if child == 0:
+        try:
+            recorded(kind, path)
+        finally:
+            os._exit(0)
+    time.sleep(after)
+    done, _ = os.waitpid(child, os.WNOHANG)
+    if done:
+        return True
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return False
+
+
+def disturb(kind: str, kills: int, folder: Path, seed: int) -> None:
+    """Kill and resume until so many processes were killed; each run that ends is compared with an undisturbed one."""
+    rng = random.Random(seed)
+    began = time.perf_counter()
+    world, plans = recorded(kind, folder / "undisturbed.db")
+    takes = time.perf_counter() - began
+    assert len(plans) > 2
+    count = number = 0
+    while count < kills:
+        path = folder / f"run{number}.db"
+        number += 1
+        for _ in range(rng.randint(2, 12)):
+            if killed(kind, path, rng.uniform(0.0, takes)):
+                break
+            count += 1
+        again, resumed = recorded(kind, path)
+        assert resumed == plans
+        for name in ("end", "first_start", "done", "place", "status"):
+            assert getattr(again, name).tolist() == getattr(world, name).tolist(), name
+        assert again.ledger.totals == world.ledger.totals
+        path.unlink()
+
+
+@pytest.mark.parametrize("kind", ["policy", "windows"])
+def test_a_few_kills(kind: str, tmp_path: Path) -> None:
+    disturb(kind, 4, tmp_path, 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", RUNS)
+def test_two_hundred_kills(kind: str, tmp_path: Path) -> None:
+    disturb(kind, 200, tmp_path, 2)
