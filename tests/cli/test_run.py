@@ -331,6 +331,28 @@ def test_stopping_after_a_plan(gsdsl: Run, three: Path, monkeypatch: pytest.Monk
     assert "interrupted: what was reached by then" in done.out
 
 
+def test_the_line_of_progress(gsdsl: Run, three: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines: list[str] = []
+    real = RunWatch.hear
+
+    def hear(self: RunWatch, driver: Any) -> None:
+        if not lines:
+            lines.append(self.line())
+        real(self, driver)
+        lines.append(self.line())
+
+    monkeypatch.setattr(RunWatch, "hear", hear)
+    run(gsdsl, three, "--method", "FIFO")
+    assert lines[0].startswith("reading the data   ")
+    shown = [re.sub(r", [\d.e+]+ a second|   [\d.]+ s$", "", line) for line in lines[1:]]
+    assert shown[0] == "0 h   0 done, 0 there, 3 to come   0 $   0 plans"
+    assert shown[1] == "0 h   0 done, 1 there, 2 to come   0 $   1 plan"
+    assert shown[2] == "1 h   0 done, 3 there, 0 to come   0.5 $   2 plans"
+    assert shown[-1] == "5.2 h   2 done, 1 there, 0 to come   6.8 $   7 plans"
+    run(gsdsl, three, "--methods", "FIFO,EDF")
+    assert lines[-1].startswith("EDF   5.2 h   2 done")
+
+
 def long_text(jobs: int) -> str:
     names = [f"J{n}" for n in range(jobs)]
     rows = " ".join(f"{name} {n * 0.7:.1f} {n + 5} 1" for n, name in enumerate(names))
