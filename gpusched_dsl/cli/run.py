@@ -34,7 +34,7 @@ FINISHED = ("finished", "horizon")
 
 
 def run(options: argparse.Namespace, output: Output) -> int:
-    from gpusched_dsl.driving import Asked
+    from gpusched_dsl.driving import Asked, run_method, run_methods
 
     if options.live is not None:
         from gpusched_dsl.cli.live import run as live
@@ -64,11 +64,18 @@ def run(options: argparse.Namespace, output: Output) -> int:
     _announce(workspace, asked, methods, output)
     if STDOUT in (options.json, options.csv, options.html):
         output.only_findings()
-    watch = RunWatch(output.note)
+    allowed, watch = permissions(options), RunWatch(output.note)
+    if len(methods) == 1:
+        with watching(output, show=output.shows_progress, watch=watch):
+            result = run_method(
+                workspace, methods[0], asked, allowed, stop=watch.asked_to_stop, tell=watch.hear, note=output.note
+            )
+        return _tell_one(result, options, output)
     with watching(output, show=output.shows_progress, watch=watch):
-        if len(methods) == 1:
-            return _one(workspace, methods[0], asked, options, output, watch)
-        return _several(workspace, methods, asked, options, output, watch)
+        compared = run_methods(
+            workspace, methods, asked, allowed, stop=watch.asked_to_stop, tell=watch.hear, begin=watch.begin
+        )
+    return _tell_several(compared, options, output)
 
 
 def _check(options: argparse.Namespace, methods: tuple[str, ...]) -> None:
@@ -101,18 +108,12 @@ def _announce(workspace: Workspace, asked: Asked, methods: tuple[str, ...], outp
         announce_compiling(output)
 
 
-# --- runs ------------------------------------------------------------------------------------------------------------
+# --- what came of it -------------------------------------------------------------------------------------------------
 
 
-def _one(
-    workspace: Workspace, method: str, asked: Asked, options: argparse.Namespace, output: Output, watch: RunWatch
-) -> int:
-    from gpusched_dsl.driving import run_method
+def _tell_one(result: RunResult, options: argparse.Namespace, output: Output) -> int:
     from gpusched_dsl.reporting.runs.summary import summary_lines, title
 
-    result = run_method(
-        workspace, method, asked, permissions(options), stop=watch.asked_to_stop, tell=watch.hear, note=output.note
-    )
     output.say(title(result))
     output.say()
     for line in summary_lines(result):
@@ -130,15 +131,7 @@ def _one(
     return exit_code([result])
 
 
-def _several(
-    workspace: Workspace, methods: tuple[str, ...], asked: Asked, options: argparse.Namespace, output: Output,
-    watch: RunWatch,
-) -> int:  # fmt: skip
-    from gpusched_dsl.driving import run_methods
-
-    found = run_methods(
-        workspace, methods, asked, permissions(options), stop=watch.asked_to_stop, tell=watch.hear, begin=watch.begin
-    )
+def _tell_several(found: RunComparison, options: argparse.Namespace, output: Output) -> int:
     _show(found, output)
     output.report(finding for row in found.rows for finding in row.findings)
     output.report(warning for result in found.results for warning in result.warnings)
