@@ -7,12 +7,13 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 p
 BIN    := $(VENV)/bin
 DEMO   ?= models/gavel_40_jobs.gsm
 COMPARED ?= models/scenarios/gavel_40_jobs.gsm
+REPLAYED ?= models/scenarios/philly_sample.gsm --scenario PhillyNodes
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test slow lint bench scale tables docs clean
 
 help:
-	@echo "make demo    solve the scenario drawn from a public trace, print its schedule, compare heuristics with it"
+	@echo "make demo    solve the scenario drawn from a public trace, print its schedule, compare heuristics, replay a trace"
 	@echo "make test    run the tests"
 	@echo "make slow    run the long tests: properties, fuzzing, scale"
 	@echo "make lint    ruff and mypy"
@@ -26,6 +27,8 @@ demo: $(VENV)/.has-run
 	$(BIN)/gsdsl solve $(DEMO)
 	@printf "\nThe same jobs by heuristics, whose kernels are compiled the first time:\n\n"
 	$(BIN)/gsdsl compare $(COMPARED) --methods highs,FIFO,EDF,Greedy,RandomisedGreedy
+	@printf "\nTwo weeks of a public trace, replayed with two queues:\n\n"
+	$(BIN)/gsdsl run $(REPLAYED) --methods FIFO,SJF
 
 test: $(VENV)/.has-dev
 	$(BIN)/python -m pytest -n 2 -q
