@@ -1,7 +1,7 @@
 """The stochastic scheduler over time against worked examples: when it plans again, what runs cost, what never matters.
 
-F. Filippini, J. Anselmi, D. Ardagna, B. Gaujal (2024), section VI. One job on ladder A, of any length up to 100 epochs and due
-after 60 h, goes to a faster way after 17.377049, 51.803279 and 57.540984 h; its expected cost is 3302 / 61.
+F. Filippini, J. Anselmi, D. Ardagna, B. Gaujal (2024), section VI. One job on ladder A, of any length up to 100 epochs
+and due after 60 h, goes to a faster way after 17.377049, 51.803279 and 57.540984 h; its expected cost is 3302 / 61.
 """
 
 from __future__ import annotations
@@ -68,15 +68,13 @@ def test_a_profile_that_is_solved_again_at_any_time_is_the_same(every: float) ->
 
 
 def mean_cost(jobs: int, seeds: int) -> tuple[float, float, int]:
-    costs = [
-        run(ladder(jobs), "Quiet", "Ladder", "STS", seed).outcome.world.ledger.jobs["execution"] for seed in range(seeds)
-    ]
-    every = np.concatenate(costs)
+    runs = [run(ladder(jobs), "Quiet", "Ladder", "STS", seed) for seed in range(seeds)]
+    every = np.concatenate([one.outcome.world.ledger.jobs["execution"] for one in runs])
     return float(every.mean()), float(every.std(ddof=1) / np.sqrt(len(every))), len(every)
 
 
 def test_costs_are_as_expected_on_average() -> None:
-    """PL-4 (iv): lengths are drawn by the world; the mean is within three standard errors of what the profile expects."""
+    """PL-4 (iv): the world draws lengths; the mean is within three standard errors of what the profile expects."""
     mean, error, _ = mean_cost(120, 2)
     assert error < 3
     assert abs(mean - EXPECTED) <= 3 * error

@@ -1,0 +1,57 @@
+"""Small runs to ask questions of: three jobs on a node of one GPU or of two, and one job of a length that is drawn."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+
+from gpusched_dsl.language.diagnostics import Diagnostics
+from gpusched_dsl.language.workspace import Workspace, workspace_from_text
+
+# J1 waits at 0 for the solver and runs for Greedy; at 1 J2 and J3 come. The node is of one GPU (A) or of two (B).
+THREE_JOBS = """
+import "gsdsl:online/capacity_planning.gsm";
+policy Patient for CapacityPlanning extends Greedy { place best_fit, new_node, wait; }
+policy Urgent for CapacityPlanning extends Greedy {
+  order j in Jobs where weight[j] < 3[$/h] by deadline[j];
+  choose (v, g) in Configs where (j, v, g) in Runnable by g, gpus[v];
+  place best_fit, new_node, next_choice;
+  finish smaller_type;
+  keep running;
+}
+scenario CpOn for CapacityPlanning {
+  Nodes = { n1 };
+  Jobs = { J1, J2, J3 };
+  Types = { A, B };
+  period = 1[h];
+  table Types: gpus price[$/h] family =  A 1 0.5 k  B 2 1 k;
+  table Jobs: submitted[h] deadline[h] weight[$/h] = J1 0 6 1  J2 1 3.4 2  J3 1 9 4;
+  Runnable = { (j, v, g) : j in Jobs, (v, g) in Configs };
+  table Runnable: exec_time[h] =
+    J1 A 1 4  J1 B 1 4  J1 B 2 2.4
+    J2 A 1 2  J2 B 1 2  J2 B 2 1.2
+    J3 A 1 1  J3 B 1 1  J3 B 2 0.6;
+}
+"""
+
+# A job of a length between 0 and 100 epochs, all alike, on one GPU that does one epoch in an hour, due after 70 h.
+DRAWN = """
+import "gsdsl:online/gpu_sharing.gsm";
+scenario Drawn for GpuSharing {
+  lengths = law;  sharing = off;  Shares = {};
+  table Types: gpus memory[GB] =  K80 1 24;
+  table Nodes: node_type =  n1 K80;
+  table Configs: cost_rate[$/h] =  K80 1 2;
+  table Jobs: memory_need[GB] weight[$/h] deadline[h] =  j1 1 3 70;
+  length ~ uniform(0[epoch], 100[epoch]);
+  table Runnable: exec_time[h] =  j1 K80 1 100;
+}
+"""
+
+
+@lru_cache(8)
+def read(text: str) -> Workspace:
+    found = Diagnostics()
+    made = workspace_from_text(text, "asking.gsm", found, Path.cwd())
+    found.raise_if_errors()
+    return made

@@ -1,0 +1,230 @@
+"""Answers against cases worked out by hand, and every price against the model with that plan fixed in it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from asking_texts import DRAWN, THREE_JOBS, read
+
+from gpusched_dsl.backends.driver import solve_problem
+from gpusched_dsl.compiling.fixing import Given
+from gpusched_dsl.compiling.grounding import ground
+from gpusched_dsl.compiling.limits import Limits
+from gpusched_dsl.driving import Asked, run_method
+from gpusched_dsl.explaining.clock import Clock
+from gpusched_dsl.language.diagnostics import DiagnosticError
+from gpusched_dsl.online.loop import EventLoop
+from gpusched_dsl.online.moments import job_in, moment_at
+from gpusched_dsl.running import open_run
+from gpusched_dsl.why import Answer, why
+from gpusched_dsl.why_model import Question
+
+SHARED = """
+import "gsdsl:online/gpu_sharing.gsm";
+import "gsdsl:oracles_gpu_sharing_policies.gsm";
+"""
+
+
+def answer(job: str, at: float, method: str = "highs", text: str = THREE_JOBS) -> Answer:
+    return why(read(text), job, at, method=method, online="EveryEvent")
+
+
+def change(found: Answer, entry: str) -> dict[str, float]:
+    [other] = [a for a in found.to_dict()["alternatives"] if a["entry"] == entry]
+    assert other["possible"]
+    return dict(other["changes"])
+
+
+# --- by hand ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_job_that_waits_and_has_no_room() -> None:
+    """At 1 h the node is of one GPU (0.5 $/h), which J2 has for 2 h.
+
+    J3 would need a node of two: J2 costs the same there, J3 one hour of 0.5 $.
+    """
+    found = answer("J3", 1)
+    assert not found.runs
+    assert found.fixed is not None
+    assert found.free is not None
+    assert found.fixed.cost is None
+    assert [text for text, _ in found.fixed.rows] == ["`capacity[n1,A]` by 1"]
+    assert found.fixed.rows[0][1] == "run[J1,n1,A,1] + run[J2,n1,A,1] + run[J3,n1,A,1] <= hosts[n1,A]"
+    told = found.to_dict()["others_free"]
+    assert told["entries"] == ["run[J3,n1,B,1]"]
+    assert told["changes"] == pytest.approx({"total": 0.5, "rent": 0.5})
+    assert told["moved"] == ["run[J2,n1,A,1] -> run[J2,n1,B,1]"]
+    lines = found.lines()
+    assert "J3 at 1 h waits, by the plan of highs at 1 h" in lines
+    assert "    breaks " + ": ".join(found.fixed.rows[0]) in lines
+
+
+def test_a_job_that_waits_though_there_is_room() -> None:
+    """At 0 h J1 alone could have the small node for 4 h of 0.5 $; a node not in use is priced as 1 $ of idle GPUs."""
+    found = answer("J1", 0)
+    assert found.fixed is not None
+    assert found.to_dict()["others_as_planned"]["changes"] == pytest.approx({"total": 1, "idle": -1, "rent": 2})
+    told = "if it ran, with all other jobs as planned (run[J1,n1,A,1]): total +1 $ (idle -1 $, rent +2 $)"
+    assert told in found.lines()
+
+
+def test_a_job_that_runs_and_what_else_it_could_have() -> None:
+    """J2 has the small node for 2 h of 0.5 $. Two GPUs for 1.2 h cost 1.2 $; one of two leaves one idle."""
+    found = answer("J2", 1)
+    assert found.runs
+    assert found.plan.entries == ("run[J2,n1,A,1]",)
+    assert [a.entry for a in found.alternatives] == ["run[J2,n1,B,2]", "run[J2,n1,B,1]", "waits"]
+    assert change(found, "run[J2,n1,B,2]") == pytest.approx({"total": 0.2, "rent": 0.2})
+    assert change(found, "run[J2,n1,B,1]") == pytest.approx({"total": 1, "idle": 1})
+
+
+def test_the_plan_that_holds_is_the_last_one_before() -> None:
+    assert answer("J2", 1.7).planned_at == 1
+    assert answer("J3", 1.2, "Greedy").planned_at == 1
+
+
+# --- against the model -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "scenario", "method", "at"),
+    [
+        (THREE_JOBS, "CpOn", "Greedy", 1.0),
+        (THREE_JOBS, "CpOn", "highs", 1.0),
+        (SHARED, "TwoKinds", "STS", 0.0),
+        (SHARED, "TwoKinds", "EDF", 0.0),
+    ],
+)
+def test_prices_are_those_of_the_model(text: str, scenario: str, method: str, at: float) -> None:
+    """Every plan that is priced, fixed in the model as policies' plans are, costs what was told."""
+    loop = open_run(read(text), "EveryEvent", scenario, method)
+    assert isinstance(loop, EventLoop)
+    moment = moment_at(loop, at)
+    assert moment is not None
+    compared = 0
+    for code in range(len(loop.world.status)):
+        job = job_in(moment, loop.jobs_root, code)
+        assert job is not None
+        question = Question(moment, job, "highs", Clock(60))
+        plan = question.as_planned()
+        assert plan.cost is not None
+        for way in question.ways:
+            for place in way.tolist():
+                forced = question.running(np.array([place]), why=False)
+                values = question.planned.copy()
+                values[question.all_mine] = 0.0
+                values[place] = 1.0
+                assert price(question, values) == pytest.approx(None if forced.cost is None else forced.cost.total)
+                compared += 1
+        waits = question.planned.copy()
+        waits[question.all_mine] = 0.0
+        forced = question.waiting()
+        assert price(question, waits) == pytest.approx(None if forced.cost is None else forced.cost.total)
+        best = question.running(question.mine, others=False, why=False)
+        assert best.cost is not None
+        every = [question.running(way, why=False).cost for way in question.ways]
+        assert all(cost is None or cost.total >= best.cost.total - 1e-6 for cost in every)
+    assert compared > 6
+
+
+def price(question: Question, values: np.ndarray) -> float | None:
+    """The cost of a plan that is fixed in the model when it is grounded; None where it breaks it."""
+    instance = question.moment.instance
+    chosen = np.flatnonzero(values)
+    codes = tuple(column[chosen] for column in question.family.domain.columns())
+    store = replace(instance.store, variables={}, point=None)
+    problem = ground(instance.scenario.model, store, Limits(), {question.family.name: Given(codes, values[chosen])})
+    solved = solve_problem(problem, "highs")
+    solved.close()
+    return None if solved.point is None else float(solved.objectives[-1].value or 0.0)
+
+
+# --- policies --------------------------------------------------------------------------------------------------------
+
+
+def test_the_turn_of_a_job_that_finds_no_room() -> None:
+    """Greedy puts J2 and J1 first: both have one of the two GPUs when it is J3's turn."""
+    found = answer("J3", 1, "Greedy").turn
+    assert found is not None
+    assert (found.place, found.length) == (3, 3)
+    assert dict(found.keys)["`deadline[j]`".strip("`")] == "8 h"
+    assert found.free == ("B: at most 0 left on one in use, 0 not in use",)
+    assert [(t.rule, t.placed) for t in found.tried] == [
+        ("best_fit", False), ("new_node", False), ("best_suboptimal", False),
+    ]  # fmt: skip
+    assert [way for way, _ in found.ways] == ["A, g = 1", "B, g = 1", "B, g = 2"]
+    assert "none of `best_fit`, `new_node`, `best_suboptimal` finds room" in found.refused
+
+
+def test_the_turn_of_a_job_that_is_placed() -> None:
+    found = answer("J2", 1, "Greedy").turn
+    assert found is not None
+    assert found.place == 1
+    assert [(t.rule, t.way, t.placed) for t in found.tried] == [
+        ("best_fit", "A, g = 1", False), ("new_node", "A, g = 1", True),
+    ]  # fmt: skip
+    assert found.refused == ""
+
+
+def test_a_queue_that_stops_and_a_job_that_is_not_in_it() -> None:
+    """By `Patient` nobody gets a place after one who finds none; `Urgent` leaves out jobs of high weight."""
+    text = THREE_JOBS.replace("J1 0 6 1", "J1 0 9 1").replace("J3 1 9 4", "J3 1 6 4")
+    found = [answer(job, 1, "Patient", text).turn for job in ("J1", "J2", "J3")]
+    assert all(turn is not None for turn in found)
+    last = [turn for turn in found if turn is not None and turn.place == 3]
+    assert len(last) == 1
+    refused = answer("J3", 1, "Urgent").turn
+    assert refused is not None
+    assert (refused.place, refused.refused) == (0, "it is not in the queue where `weight[j] < 3[$/h]`")
+
+
+def test_a_job_that_stays_where_it_was() -> None:
+    found = answer("J1", 1, "Urgent")
+    assert found.runs
+    assert found.turn is not None
+    assert found.turn.notes == ("it stays where it is: `keep running`",)
+    assert found.turn.tried == ()
+
+
+def test_ways_have_the_keys_of_the_line_that_lists_them() -> None:
+    """PL-1: J3 has the best profile on an A100, though one that meets its due date on a K80 does not exist."""
+    found = why(read(SHARED), "J3", 0, method="STS", online="EveryEvent", scenario="TwoKinds").turn
+    assert found is not None
+    assert [way for way, _ in found.ways[:2]] == ["A100, g = 1, u = 20", "K80, g = 4, u = 20"]
+    assert dict(found.ways[0][1])["plan_status[j, t]"] == "0"
+    assert dict(found.ways[1][1])["plan_status[j, t]"] == "1"
+    assert dict(found.ways[0][1])["plan_cost[j, t] + weight[j] * plan_late[j, t]"] == "61.4864 $"
+    assert found.tried[-1].placed
+    assert found.tried[-1].way == "A100, g = 1, u = 20"
+
+
+# --- journals, and what cannot be asked ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["highs", "Greedy"])
+def test_a_journal_gives_the_plans_that_it_has(tmp_path: Path, method: str) -> None:
+    journal = tmp_path / "run.db"
+    run_method(read(THREE_JOBS), method, Asked(online="EveryEvent", journal=journal))
+    before = journal.read_bytes()
+    asked = [
+        why(read(THREE_JOBS), "J3", 1, method=method, online="EveryEvent", journal=given).lines()
+        for given in (None, journal)
+    ]
+    assert asked[0] == asked[1]
+    assert journal.read_bytes() == before
+
+
+@pytest.mark.parametrize(("job", "at", "code"), [("J7", 1, "GSM6021"), ("J3", 0.5, "GSM6022"), ("J2", 40, "GSM6022")])
+def test_what_cannot_be_asked(job: str, at: float, code: str) -> None:
+    with pytest.raises(DiagnosticError) as raised:
+        answer(job, at)
+    assert [d.code for d in raised.value.diagnostics] == [code]
+
+
+def test_a_job_of_a_drawn_length() -> None:
+    found = answer("j1", 10, "Greedy", DRAWN)
+    assert found.runs
+    assert found.plan.entries == ("run[j1,n1,1,20]",)
