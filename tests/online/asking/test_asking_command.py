@@ -22,7 +22,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.usefixtures("folder")
 def test_an_estimate_is_told_and_written(capsys: pytest.CaptureFixture[str]) -> None:
-    command = "estimate drawn.gsm --online EveryEvent --job j1 --method Greedy --samples 8 --json out.json".split(" ")
+    asked = "estimate drawn.gsm --online EveryEvent --job j1 --method Greedy --samples 8 --json"
+    command = [*asked.split(), "out.json"]
     assert main(command) == exits.OK
     told = capsys.readouterr().out
     assert told.startswith("GpuSharing driven by EveryEvent, scenario Drawn, with Greedy\n")

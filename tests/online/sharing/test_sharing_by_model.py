@@ -44,7 +44,7 @@ scenario Three for GpuSharing {
 
 @pytest.mark.parametrize("method", ["highs", "Greedy"])
 def test_two_jobs_share_a_gpu_until_one_has_it_alone(method: str) -> None:
-    """J2 ends on its half after 8.4 h. J1 has done 80 % by then, and the rest on the whole GPU in 2 h: 10.4 h at 0.9."""
+    """J2 ends on its half after 8.4 h. J1 has done 80 % by then, the rest on the whole GPU in 2 h: 10.4 h at 0.9."""
     found = run(HALVES, "Longest", "Halves", method)
     assert found.plans[0] == {"J1": ("n1", 1, 10), "J2": ("n1", 1, 10)}
     assert found.plans[-1] == {"J1": ("n1", 1, 20)}
