@@ -12,6 +12,7 @@ import pytest
 from online_texts import CP_ON, MACHINES, ROLLING, driver, machines, run
 
 from gpusched_dsl.language.diagnostics import DiagnosticError
+from gpusched_dsl.online.planner import Plan, Question
 from gpusched_dsl.online.world import DONE, WAITING
 
 # --- capacity planning over time: a case worked out by hand ---------------------------------------------------------
@@ -285,3 +286,40 @@ def test_windows_are_not_driven_by_events() -> None:
     with pytest.raises(DiagnosticError) as error:
         driver(ROLLING, "Rolling", "ValleysByNode", "highs", external=True)
     assert [d.code for d in error.value.diagnostics] == ["GSM7006"]
+
+
+class Silent:
+    """A method that never has a plan."""
+
+    name = "silent"
+
+    def plan(self, question: Question) -> Plan | None:
+        return None
+
+    def fresh(self) -> Silent:
+        return self
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize("fallback", [None, "SRPT"])
+def test_there_is_always_a_plan(fallback: str | None) -> None:
+    loop = driver(machines(1, [(0.0, 2.0), (0.5, 1.0)]), method="FIFO", fallback=fallback)
+    loop.whole, first = None, loop.planner
+    loop.planner = Silent()
+    loop.step()
+    if fallback is None:  # nothing runs yet, and goes on so
+        assert [s.method for s in loop.steps] == ["as before"]
+        loop.planner = first
+        loop.step()
+        assert loop.world.end[0] != loop.world.end[0]
+        loop.planner = Silent()
+        outcome = loop.run()
+        assert outcome.ended == "stuck"  # the job that ran has ended, the other one has never been started
+        assert [s.method for s in outcome.steps] == ["as before", "FIFO", "as before"]
+    else:
+        outcome = loop.run()
+        assert outcome.ended == "finished"
+        assert {s.method for s in outcome.steps} == {"SRPT"}
+        assert outcome.world.end.tolist() == [3.0, 1.5]
