@@ -16,7 +16,9 @@ vertex, which is a single way, or at D, where h(D) lies on an edge of the hull: 
 one in time and one that is not. Hence the minimum over all ways and over all such pairs, each of them possible, is it.
 
 A. Jahani et al. (2019) charge like this. Where whole nodes are charged, a job pays its share by GPUs of a node whose
-jobs use at most all of its GPUs: at least price * uses / capacity, the rate that is taken then.
+jobs use at most all of its GPUs: at least price * uses / capacity, the rate that is taken then. Where nodes are charged
+by the number G of their GPUs in use, which is no less than what their jobs use together, a job pays at least its uses
+times the least rate(G) / G of any G that it fits in (F. Filippini et al., 2024, charge like this).
 """
 
 from __future__ import annotations

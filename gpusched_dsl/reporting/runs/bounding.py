@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gpusched_dsl.compiling.instance import Instance
 from gpusched_dsl.language.diagnostics import DiagnosticError
 from gpusched_dsl.online.carrying import Carrier, Clock
 from gpusched_dsl.online.entries import Entries
@@ -84,7 +83,7 @@ def _least(reading: Reading) -> Floats:
     world = outcome.world
     if _unfinished(reading):
         raise _NoBoundError(UNFINISHED)
-    if len(world.status) != len(reading.labels(reading.jobs_root, np.arange(len(world.status)))):
+    if len(world.status) != len(outcome.base.whole(reading.jobs_root)):
         raise _NoBoundError("jobs came that the scenario does not know")
     ways = _Ways(reading)
     time, rate = ways.whole()
@@ -115,17 +114,24 @@ def _refuse_other_charges(reading: Reading) -> None:
         raise _NoBoundError("costs are the charges that the block states")
     if online.charges and online.charged == "":
         raise _NoBoundError("only the charges that the block states are counted")
-    rated = any(i.role == "node_rate" for i in reading.outcome.online.base.placement.items)  # type: ignore[union-attr]
-    if rated and online.charged == "":
-        raise _NoBoundError("nodes are charged by how many of their GPUs are in use: jobs that share them pay less")
     negative = [name for name, amount in outcome.world.ledger.totals.items() if amount < 0]
     if negative:
         raise _NoBoundError(f"`{negative[0]}` is negative")
 
 
+@dataclass(frozen=True, eq=False)
+class _State:
+    """The ways of all jobs at one time, one row each, without the single nodes of a kind: their pace and rates."""
+
+    cluster: Cluster
+    entries: Entries
+    pace: Floats  # planned work by time
+    rate: Floats  # the least money by time
+
+
 @dataclass(eq=False)
 class _Ways:
-    """The ways of all jobs of the scenario, one row each, without the single nodes of a kind; sorted by job."""
+    """The ways of all jobs of the scenario, sorted by job."""
 
     reading: Reading
 
@@ -134,49 +140,65 @@ class _Ways:
         self.carrier = Carrier(outcome.online, outcome.base)
         self.part = outcome.base.part({})
         self.count = len(outcome.world.status)
-        start = self._instance(0.0, np.ones(self.count), np.zeros(self.count))
-        self.cluster: Cluster = cluster_of(outcome.online.base, start.store, outcome.base.limits)
-        self.job: Ints = self.cluster.ways[self.cluster.job_at]
-        self.start = self._entries(start)
+        self.start = self._state(0.0, np.ones(self.count), np.zeros(self.count))
+
+    @property
+    def job(self) -> Ints:
+        return self.start.entries.job
 
     def whole(self) -> tuple[Floats, Floats]:
         """The true time of the whole job in each way, and money by time there."""
-        world = self.reading.outcome.world
-        pace, rate = self._pace(self.start, np.ones(self.count)), self._rate(self.start)
-        if (rate < 0).any():
+        world, start = self.reading.outcome.world, self.start
+        if (start.rate < 0).any():
             raise _NoBoundError("there are rates below zero")
         rng = np.random.default_rng(0)
         for most in PROBES:
             left = most * rng.uniform(0.5, 1.0, self.count)
-            then = self._instance(float(rng.uniform(0.0, max(world.now, 1.0))), left, rng.integers(0, 2, self.count))
-            entries = self._entries(then)
-            faster = self._pace(entries, left) > pace * (1 + SAME)
-            if faster.any() or (self._rate(entries) < rate * (1 - SAME)).any():
+            then = self._state(float(rng.uniform(0.0, max(world.now, 1.0))), left, rng.integers(0, 2, self.count))
+            pairs = zip(start.cluster.ways, then.cluster.ways, strict=True)
+            if not all(np.array_equal(one, other) for one, other in pairs):
+                raise _NoBoundError("a job has other ways to run when it has begun, or later")
+            if (then.pace > start.pace * (1 + SAME)).any() or (then.rate < start.rate * (1 - SAME)).any():
                 raise _NoBoundError("a job that has begun may run faster or at a lower rate than from its start")
         with np.errstate(divide="ignore"):
-            time = world.ends[self.job] * world.stretch[self.job] / pace
-        return time, rate
+            time = world.ends[self.job] * world.stretch[self.job] / start.pace
+        return time, start.rate
 
-    def _instance(self, now: float, left: Floats, flags: Ints | Floats) -> Instance:
-        world, base = self.reading.outcome.world, self.reading.outcome.base
+    def _state(self, now: float, left: Floats, flags: Ints | Floats) -> _State:
+        outcome, base = self.reading.outcome, self.reading.outcome.base
         raised = np.asarray(flags, dtype=np.float64)
-        clock = Clock(now, left, world.work * (1.0 - left), raised, raised)
-        return base.instance_of(self.part, self.carrier.carried(self.part, clock, None))
+        clock = Clock(now, left, outcome.world.work * (1.0 - left), raised, raised)
+        store = base.instance_of(self.part, self.carrier.carried(self.part, clock, None)).store
+        cluster = cluster_of(outcome.online.base, store, base.limits)
+        reader = EntryReader(outcome.online, store, base.limits, self.part)
+        entries = reader.entries(cluster.ways)
+        work = outcome.world.work[entries.job] * left[entries.job]
+        pace = np.where(np.isnan(entries.speed), work / entries.lasts, entries.speed)
+        return _State(cluster, entries, pace, self._rate(cluster, entries, reader))
 
-    def _entries(self, instance: Instance) -> Entries:
-        outcome = self.reading.outcome
-        return EntryReader(outcome.online, instance.store, outcome.base.limits, self.part).entries(self.cluster.ways)
+    def _rate(self, cluster: Cluster, entries: Entries, reader: EntryReader) -> Floats:
+        """The least money by time, as `charging.rates` shares it out."""
+        charged = self.reading.outcome.online.charged
+        if charged == "nodes":
+            gpus = self.reading.gpus[entries.kind]
+            if np.isnan(gpus).any():
+                raise _NoBoundError("the size of nodes depends on more than their type")
+            return entries.node_price * entries.uses / gpus
+        if charged == "" and reader.rated:
+            return entries.uses * _least_shares(cluster, entries) / reader.hours
+        return entries.rate
 
-    def _pace(self, entries: Entries, left: Floats) -> Floats:
-        """Planned work by time when such a part of each job is left."""
-        work = self.reading.outcome.world.work[self.job] * left[self.job]
-        return np.where(np.isnan(entries.speed), work / entries.lasts, entries.speed)
 
-    def _rate(self, entries: Entries) -> Floats:
-        """Money by time; of whole nodes, by the job's part of all GPUs."""
-        if self.reading.outcome.online.charged != "nodes":
-            return entries.rate
-        gpus = self.reading.gpus[entries.kind]
-        if np.isnan(gpus).any():
-            raise _NoBoundError("the size of nodes depends on more than their type")
-        return entries.node_price * entries.uses / gpus
+def _least_shares(cluster: Cluster, entries: Entries) -> Floats:
+    """Money by time of one GPU of a node, at the number of GPUs in use at which it is least; for each way.
+
+    Where G GPUs of a node are in use, its jobs use at most G together, so each pays at least uses / G of its rate.
+    """
+    work = cluster.work
+    gpus = np.arange(1, work.node_rate.shape[1])
+    there = gpus <= (work.units // work.parts)[:, None]
+    by_gpu = np.where(there, work.node_rate[:, 1:] / gpus, np.inf)
+    least = np.minimum.accumulate(by_gpu[:, ::-1], axis=1)[:, ::-1]  # of this many GPUs or more
+    needed = np.maximum(np.ceil(entries.uses - 1e-9).astype(np.int64), 1)
+    found: Floats = least[work.kind, needed - 1]
+    return found

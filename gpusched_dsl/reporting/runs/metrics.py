@@ -60,7 +60,7 @@ METRICS: Final[Mapping[str, Metric]] = {
         Metric("queueing_max", TIME, "the longest first start - arrival"),
         Metric("waiting_sum", TIME, "time that jobs were there without running, before their start and after halts"),
         Metric("waiting_mean", TIME, "`waiting_sum` by jobs"),
-        Metric("gpu_hours", GPU_HOURS, "GPUs used * time, over all jobs (nodes * time where the placement has no `uses`)"),
+        Metric("gpu_hours", GPU_HOURS, "GPUs used * time, over all jobs (nodes * time, where jobs take whole nodes)"),
         Metric("node_hours", NODE_HOURS, "time in use, over all nodes (over types where a placement names no nodes)"),
         Metric("utilisation", SHARE, "GPU time used by the GPU time of nodes while they are in use"),
         Metric("cluster_utilisation", SHARE, "GPU time used by all GPUs of the cluster * `makespan`"),
@@ -76,7 +76,7 @@ METRICS: Final[Mapping[str, Metric]] = {
         Metric("plan_seconds_mean", SECONDS, "mean time of making a plan"),
         Metric("plan_seconds_p95", SECONDS, "95th percentile of the time of making a plan"),
         Metric("plan_seconds_max", SECONDS, "the longest time of making a plan"),
-        Metric("build_seconds", SECONDS, "time spent on the data of plans (jobs that are there, carried values), all together"),
+        Metric("build_seconds", SECONDS, "time spent on the data of plans (jobs that are there, carried values)"),
         Metric("loop_seconds", SECONDS, "time of all the rest of the loop"),
     )
 }  # fmt: skip

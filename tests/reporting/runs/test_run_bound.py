@@ -144,6 +144,45 @@ def test_why_there_is_none() -> None:
     assert Bound(3.0, "").gap(4.0) == 0.25
 
 
+RATES = {1: 1.0, 2: 1.5, 3: 2.4, 4: 2.6}  # of a node by its GPUs in use: a GPU costs least where all four are, 0.65
+SHARING = """
+import "gsdsl:online/gpu_sharing.gsm";
+online Known for GpuSharing extends EveryEvent { ends at 0.7 * max_epochs[j]; }
+scenario Shared for GpuSharing {
+  table Types: gpus memory[GB] = K80 4 24;
+  table Nodes: node_type = n1 K80  n2 K80;
+  table Configs: cost_rate[$/h] = K80 1 1  K80 2 1.5  K80 3 2.4  K80 4 2.6;
+  table Shares: slowdown = K80 10 1.2  K80 5 1.5;
+  table Jobs: memory_need[GB] weight[$/h] submitted[h] deadline[h] = @JOBS@;
+  table Runnable: exec_time[h] = @TIMES@;
+}
+"""
+
+
+@pytest.mark.parametrize("method", ["Greedy", "FIFO"])
+def test_nodes_that_are_shared(method: str) -> None:
+    """Charged by GPUs in use: a job pays at least its part of a node of which all GPUs are."""
+    rng = np.random.default_rng(11)
+    hours = {(j, g): round(float(w / g**0.8), 4) for j, w in enumerate(rng.uniform(2, 9, 6)) for g in RATES}
+    jobs = [f"j{j} 4 2 {0.6 * j:.1f} {0.6 * j + (0.2 + 0.05 * j) * hours[j, 1]:.4f}" for j in range(6)]
+    times = "  ".join(f"j{j} K80 {g} {t}" for (j, g), t in hours.items())
+    result, _ = ran(SHARING.replace("@JOBS@", "  ".join(jobs)).replace("@TIMES@", times), "Known", method)
+    assert result.ended == "finished"
+    assert result.bound.value is not None, result.bound.how
+    world = result.outcome.world
+    for j in range(6):
+        time = [0.7 * hours[j, g] for g in RATES]
+        uses = [float(g) for g in RATES]
+        for part, slower in ((0.5, 1.2), (0.25, 1.5)):
+            time.append(0.7 * hours[j, 1] * slower)
+            uses.append(part)
+        cost = np.array(time) * np.array(uses) * 2.6 / 4
+        expected = by_program(np.array(time), cost, float(world.due[j] - world.arrival[j]), 2.0)
+        assert result.bound.by_job[j] == pytest.approx(expected, rel=1e-7)
+    assert (result.jobs["cost"].to_numpy() >= result.bound.by_job - 1e-9).all()
+    assert result.metrics["jobs_late"] > 0
+
+
 def test_none_where_jobs_may_become_faster() -> None:
     """A job of which less than half is left goes twice as fast: what it costs from its start on proves nothing."""
     text = THREE_JOBS + """
