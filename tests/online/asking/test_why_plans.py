@@ -228,3 +228,32 @@ def test_a_job_of_a_drawn_length() -> None:
     found = answer("j1", 10, "Greedy", DRAWN)
     assert found.runs
     assert found.plan.entries == ("run[j1,n1,1,20]",)
+
+
+def test_in_windows_the_slot_of_the_time_is_asked_about() -> None:
+    """T1 trains in the cheap hours 1 and 3. A plan from 0 on costs 0.0234 $, the optimum: no other one costs less."""
+    text = """
+import "gsdsl:oracles_price_aware.gsm";
+online Rolling for PriceAware {
+  window h in Slots lookahead 100 commit 2;
+  arrive b in Batch at 0;
+  replan on every 2 slots;
+  work epochs[b];
+  speed 1 / epoch_time[b, node_type[k]];
+  carry epochs[b] = epochs[b] - done[b];
+  carry started[b] = if done[b] > 0 then 1 else 0;
+  carry was_on[k] = on[k, committed];
+  carry was_training[b, k] = train[b, k, committed];
+}
+"""
+    asked = [why(read(text), "T1", at, online="Rolling", scenario="ValleysByNode") for at in (0, 1, 2, 3)]
+    assert [found.runs for found in asked] == [False, True, False, True]
+    assert [found.planned_at for found in asked] == [0, 0, 2, 2]
+    assert asked[0].plan.cost is not None
+    assert asked[0].plan.cost.total == pytest.approx(0.0234)
+    assert asked[0].free is not None
+    assert asked[0].free.entries == ("train[T1,n1,0]",)
+    assert asked[0].free.cost is not None
+    assert asked[0].free.cost.total > 0.0234
+    assert [a.entry for a in asked[1].alternatives] == ["train[T1,n2,1]", "waits"]
+    assert all(a.forced.cost is not None and a.forced.cost.total > 0.0234 for a in asked[1].alternatives)
