@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import (
     CheckedModel,
     CheckedParam,
@@ -71,3 +72,10 @@ def placement_scope(model: CheckedModel) -> Scope:
 
 def bind(scope: Scope, index: IndexVar, slot: Slot) -> Scope:
     return scope.bind(index.name, Binding(index, slot.domain, slot.component))
+
+
+def reference_of(expr: tree.Expr) -> str | None:
+    """The name that an expression is a reference to."""
+    if isinstance(expr, tree.Subscript):
+        return expr.name.text
+    return expr.text if isinstance(expr, tree.Name) else None

@@ -9,38 +9,31 @@ from typing import Protocol, TypeVar
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import (
     CheckedModel,
-    CheckedRandom,
     Core,
-    IndexingCore,
     IndexVar,
-    LawCore,
     NamedSet,
     Numeric,
 )
 from gpusched_dsl.language.checked_online import (
-    CHANGES,
-    CHARGED,
     EVENTS,
     CheckedArrival,
     CheckedCarry,
-    CheckedChange,
-    CheckedCharge,
     CheckedOnline,
-    CheckedOutage,
     CheckedTrigger,
     CheckedWindow,
 )
 from gpusched_dsl.language.checking import EMPTY, ExpressionChecker, Scope, Symbols
 from gpusched_dsl.language.checking.conversion import because_declared, unit_in
 from gpusched_dsl.language.checking.kinds import numeric_type
-from gpusched_dsl.language.checking.randoms import DISTRIBUTIONS, check_law
 from gpusched_dsl.language.checking.symbols import slots_of
 from gpusched_dsl.language.diagnostics import Diagnostics, Label, did_you_mean
-from gpusched_dsl.language.outlines.online_names import bind, placement_scope, with_clock
+from gpusched_dsl.language.outlines.online_chain import chain_of, merged
+from gpusched_dsl.language.outlines.online_names import bind, placement_scope, reference_of, with_clock
+from gpusched_dsl.language.outlines.online_world import WorldLines, unknown_word
 from gpusched_dsl.language.outlines.policies import HasPolicies, model_of
 from gpusched_dsl.language.outlines.window_proofs import prove
 from gpusched_dsl.language.source import Span
-from gpusched_dsl.language.units import DIMENSIONLESS, UNITS, Unit, convertible, unit_of
+from gpusched_dsl.language.units import DIMENSIONLESS, UNITS, Unit, convertible
 
 S = TypeVar("S", bound=tree.Statement)
 _SLOT_WORDS = ("slot", "slots")
@@ -61,68 +54,17 @@ def check_online(
     Reports GSM162x, unknown names, wrong types and units, and what cannot be proved; None where there are errors.
     """
     found = Diagnostics()
-    chain = _chain(workspace, online, found)
+    chain = chain_of(workspace.onlines, online, found)
     named = next((o.model for o in reversed(chain) if o.model is not None), None)
     if model is None and named is not None:
         model = model_of(workspace, named, found)
     checked = None
     if model is not None:
-        checked = _OnlineChecker(model, found, workspace.lost).run(online, _merged(chain, found))
+        checked = _OnlineChecker(model, found, workspace.lost).run(online, merged(chain, found))
     if checked is not None and not found.has_errors:
         prove(checked, found, workspace)
     diagnostics.extend(found)
     return None if found.has_errors else checked
-
-
-def _chain(workspace: HasOnlines, online: tree.Online, diagnostics: Diagnostics) -> list[tree.Online]:
-    """The blocks that a block extends, the oldest first, and itself."""
-    chain = [online]
-    while chain[0].extends is not None:
-        name = chain[0].extends
-        base = workspace.onlines.get(name.text)
-        if base is None or base in chain:
-            message = f"unknown online block `{name.text}`" if base is None else f"`{name.text}` extends itself"
-            help = did_you_mean(name.text, workspace.onlines) if base is None else None
-            diagnostics.error("GSM1624", message, name.span, "extended here", help=help)
-            break
-        chain.insert(0, base)
-    return chain
-
-
-def _key(statement: tree.Statement) -> str:
-    """What a statement is about: of two about the same the one further down the chain holds."""
-    match statement:
-        case tree.Carry():
-            return f"carry {statement.target.text}"
-        case tree.World():
-            return statement.verb
-        case tree.Change():
-            return f"on {statement.event.text}"
-        case tree.Charge():
-            return f"charge {statement.name.text}" if statement.value is not None else "charge"
-        case tree.Outage():
-            return f"outage {statement.index.domain.span.text}"
-    return type(statement).__name__.lower()
-
-
-def _merged(chain: list[tree.Online], diagnostics: Diagnostics) -> list[tree.Statement]:
-    kept: dict[str, tree.Statement] = {}
-    for online in chain:
-        own: dict[str, tree.Statement] = {}
-        for statement in online.statements:
-            key = _key(statement)
-            if key in own:
-                diagnostics.error(
-                    "GSM1620",
-                    f"`{key}` stands twice",
-                    statement.span,
-                    "again",
-                    secondary=[Label(own[key].span, "first here")],
-                    help="keep one of them",
-                )
-            own.setdefault(key, statement)
-        kept.update(own)
-    return list(kept.values())
 
 
 @dataclass
@@ -147,14 +89,16 @@ class _OnlineChecker:
         work = self._work(worlds.get("work"), list(_of(tree.Carry, statements)))
         self.work_unit = unit_in(work) if work is not None else DIMENSIONLESS
         self._see(jobs, self.work_unit, slots, brought)
-        self.model_seen = self.checker_model
-        self.places = placement_scope(self.checker_model)
-        speed, per_entry = self._speed(worlds.get("speed"), window is not None)
-        charged, charges = self._charges(list(_of(tree.Charge, statements)))
+        world = WorldLines(
+            self.checker, self.model, self.diagnostics, self.job_scope, placement_scope(self.checker_model),
+            self.work_unit, self.span_unit, window is not None,
+        )  # fmt: skip
+        speed, per_entry = world.speed(worlds.get("speed"))
+        charged, charges = world.charges(list(_of(tree.Charge, statements)))
         return CheckedOnline(
             name=online.name.text,
             span=online.name.span,
-            model=self.model_seen,
+            model=self.checker_model,
             base=self.model,
             arrival=arrival,
             unit=self.unit,
@@ -163,12 +107,12 @@ class _OnlineChecker:
             triggers=tuple(self._triggers(list(_of(tree.Replan, statements)), window is not None)),
             carries=tuple(c for s in _of(tree.Carry, statements) if (c := self._carry(s)) is not None),
             work=work,
-            ends=self._ends(worlds.get("ends")),
+            ends=world.ends(worlds.get("ends")),
             speed=speed,
             per_entry=per_entry,
-            stretch=self._stretch(worlds.get("stretch"), jobs),
-            changes={own.event: own for s in _of(tree.Change, statements) if (own := self._change(s)) is not None},
-            outages=tuple(o for s in _of(tree.Outage, statements) if (o := self._outage(s)) is not None),
+            stretch=world.stretch(worlds.get("stretch")),
+            changes={own.event: own for s in _of(tree.Change, statements) if (own := world.change(s)) is not None},
+            outages=tuple(o for s in _of(tree.Outage, statements) if (o := world.outage(s)) is not None),
             charged=charged,
             charges=charges,
             fallback=next((s.policy.text for s in _of(tree.Fallback, statements)), None),
@@ -193,7 +137,7 @@ class _OnlineChecker:
         if arrive is None:
             return None, ()
         core = self._expressions(self.model).set_of(arrive.index.domain)
-        name = _reference(arrive.at)
+        name = reference_of(arrive.at)
         declared = (self.model.params, self.model.lets, self.model.variables, self.model.sets, self.lost)
         known = name is None or any(name in names for names in declared)
         brought = () if known or name is None else (name,)
@@ -280,102 +224,6 @@ class _OnlineChecker:
         core = self.checker.number(statement.value, self.job_scope)
         return core if core is not None and self.checker.data_only(core, "the work of a job") else None
 
-    def _speed(self, statement: tree.World | None, slotted: bool) -> tuple[Core | None, bool]:
-        if statement is None:
-            return None, False
-        core = self.checker.number(statement.value, self.places)
-        if core is None or not self.checker.data_only(core, "the speed of a job"):
-            return None, False
-        unit = unit_in(core)
-        if slotted and convertible(unit, self.work_unit):
-            return self.checker.number(statement.value, self.places, unit=self.work_unit), True
-        return self.checker.number(statement.value, self.places, unit=self.work_unit / self.span_unit), False
-
-    def _ends(self, statement: tree.World | None) -> Core | str | None:
-        if statement is None:
-            return None
-        name = _reference(statement.value)
-        if name is not None and name in self.model.randoms:
-            if not convertible(self.model.randoms[name].type.unit, self.work_unit):
-                self.diagnostics.error(
-                    "GSM1302",
-                    f"units do not agree: `{name}` is in `{self.model.randoms[name].type.unit}`, "
-                    f"the work of a job in `{self.work_unit}`",
-                    statement.value.span,
-                    secondary=[Label(self.model.randoms[name].span, "declared here")],
-                    help="state the work of a job in that unit: `work ...;`",
-                )
-            return name
-        core = self.checker.number(statement.value, self.job_scope, unit=self.work_unit)
-        return core if core is not None and self.checker.data_only(core, "where a job really ends") else None
-
-    def _stretch(self, statement: tree.World | None, jobs: NamedSet | None) -> Core | LawCore | None:
-        if statement is None:
-            return None
-        if isinstance(statement.value, tree.Call) and statement.value.function.text in DISTRIBUTIONS:
-            return self._law(statement.value, "stretch", DIMENSIONLESS, self.job_scope)
-        core = self.checker.number(statement.value, self.job_scope, unit=DIMENSIONLESS)
-        return core if core is not None and self.checker.data_only(core, "how much longer a job takes") else None
-
-    def _law(self, expr: tree.Expr, name: str, unit: Unit, scope: Scope) -> LawCore | None:
-        random = CheckedRandom(name, expr.span, Numeric(False, unit), IndexingCore())
-        if isinstance(expr, tree.Call):
-            return check_law(self.checker, expr, random, scope)
-        core = self.checker.number(expr, scope, unit=unit)
-        if core is None or not self.checker.data_only(core, "a law"):
-            return None
-        return LawCore(span=expr.span, name="deterministic", numbers=(("value", core),))
-
-    def _change(self, statement: tree.Change) -> CheckedChange | None:
-        event = statement.event.text
-        if event not in CHANGES:
-            self._unknown(statement.event, CHANGES, "change", "changes")
-            return None
-        delay = costs = None
-        if statement.delay is not None:
-            delay = self._of_place(statement.delay, self.span_unit, "a delay")
-        if statement.costs is not None:
-            costs = self._of_place(statement.costs, self._money(), "what a change costs")
-        return CheckedChange(event, statement.span, delay, costs)
-
-    def _of_place(self, expr: tree.Expr, unit: Unit, what: str) -> Core | None:
-        core = self.checker.number(expr, self.places, unit=unit)
-        return core if core is not None and self.checker.data_only(core, what) else None
-
-    def _money(self) -> Unit:
-        return next((o.unit for o in self.model.objectives), DIMENSIONLESS)
-
-    def _outage(self, statement: tree.Outage) -> CheckedOutage | None:
-        indexing = tree.Indexing(span=statement.index.span, indices=(statement.index,))
-        core, scope = self.checker.indexing(indexing)
-        every = self._law(statement.every, "every", self.span_unit, scope)
-        lasting = self._law(statement.lasting, "lasting", self.span_unit, scope)
-        if core is None or every is None or lasting is None:
-            return None
-        domain = core.iterators[0].domain
-        if not isinstance(domain, NamedSet) or self.model.sets[domain.name].root != domain.name:
-            self.diagnostics.error("GSM1625", "nodes that fail are elements of a set of its own", domain.span)
-            return None
-        return CheckedOutage(statement.span, domain.name, core, every, lasting)
-
-    # --- money -------------------------------------------------------------------------------------------------------
-
-    def _charges(self, statements: list[tree.Charge]) -> tuple[str, tuple[CheckedCharge, ...]]:
-        charged, charges = "", []
-        for statement in statements:
-            name = statement.name
-            if statement.value is None:
-                if name.text not in CHARGED or statement.indexing is not None:
-                    self._unknown(name, CHARGED, "way to charge", "ways to charge")
-                charged = name.text
-                continue
-            core, scope = self.checker.indexing(statement.indexing)
-            unit = None if statement.unit is None else unit_of(statement.unit, self.diagnostics)
-            value = self.checker.number(statement.value, scope, unit=unit)
-            if value is not None and core is not None:
-                charges.append(CheckedCharge(name.text, statement.span, core, value, unit or unit_in(value)))
-        return charged, tuple(charges)
-
     # --- when, and what is carried -----------------------------------------------------------------------------------
 
     def _triggers(self, statements: list[tree.Replan], slotted: bool) -> Iterator[CheckedTrigger]:
@@ -389,7 +237,7 @@ class _OnlineChecker:
         if trigger.event is not None:
             if trigger.event.text in EVENTS:
                 return CheckedTrigger(trigger.span, trigger.event.text)
-            self._unknown(trigger.event, EVENTS, "event", "events", ", or `every` and a time")
+            unknown_word(self.diagnostics, trigger.event, EVENTS, "event", "events", ", or `every` and a time")
             return None
         assert trigger.every is not None
         if trigger.unit is not None:
@@ -421,15 +269,6 @@ class _OnlineChecker:
             return None
         wanted = self.checker.number(trigger.every, unit=self.span_unit)
         return None if wanted is None else CheckedTrigger(trigger.span, every=wanted)
-
-    def _unknown(self, name: tree.Identifier, known: tuple[str, ...], one: str, many: str, more: str = "") -> None:
-        self.diagnostics.error(
-            "GSM1622",
-            f"unknown {one} `{name.text}`",
-            name.span,
-            "unknown",
-            help=did_you_mean(name.text, known) or f"{many} are {', '.join(f'`{e}`' for e in known)}{more}",
-        )
 
     def _carry(self, statement: tree.Carry) -> CheckedCarry | None:
         target = self.model.params.get(statement.target.text)
@@ -497,10 +336,3 @@ def _lessened(carry: tree.Carry) -> tree.Subscript | None:
 
 def _of(kind: type[S], statements: list[tree.Statement]) -> Iterator[S]:
     return (s for s in statements if isinstance(s, kind))
-
-
-def _reference(expr: tree.Expr) -> str | None:
-    """The name that an expression is a reference to."""
-    if isinstance(expr, tree.Subscript):
-        return expr.name.text
-    return expr.text if isinstance(expr, tree.Name) else None
