@@ -10,6 +10,7 @@ from benchmarks.child import Lap
 from gpusched_dsl.compiling.instance import build_instance
 from gpusched_dsl.compiling.limits import Limits
 from gpusched_dsl.language.diagnostics import Diagnostics
+from gpusched_dsl.language.outlines.blocks import check_online
 from gpusched_dsl.language.outlines.policies import check_policy
 from gpusched_dsl.language.scenarios.scenario import check_scenario
 from gpusched_dsl.language.workspace import load_workspace
@@ -30,7 +31,10 @@ def run(folder: Path, lap: Lap, policy: str, how: str) -> dict[str, float]:
     checked = check_policy(workspace, workspace.policies[policy], found, scenario.model)
     found.raise_if_errors()
     assert checked is not None
-    driven = driven_by(workspace.onlines["Replay"])
+    online = check_online(workspace, workspace.onlines["Replay"], found, scenario.model)
+    found.raise_if_errors()
+    assert online is not None
+    driven = driven_by(online)
     assert not why_not(checked, driven)
     lap("texts")
     store = build_instance(scenario, folder=folder).store

@@ -136,7 +136,7 @@ class _Reader(Roles):
             told += [i.of for i in self._quantities("uses") if i.of is not None]
             kept_apart = None if declared is None else declared.value
             node = self.placement.indices[node_at]
-            numbers = [self._numbers(c, self._frame(columns)) for c in told if _tells_apart(c, node, kept_apart)]
+            numbers = [self._numbers(c, self._frame(columns)) for c in told if tells_apart(c, node, kept_apart)]
             np.add.at(signature, place, _hashes(others, numbers))
         table = np.stack((np.broadcast_to(label, nodes.shape).astype(np.int64), signature.astype(np.int64)), axis=1)
         _, first, kind_of_node = np.unique(table, axis=0, return_index=True, return_inverse=True)
@@ -274,7 +274,7 @@ def _distinct(codes: Codes) -> Codes:
     return np.unique(codes)
 
 
-def _tells_apart(part: Part, node: IndexVar, label: Core | None) -> bool:
+def tells_apart(part: Part, node: IndexVar, label: Core | None) -> bool:
     """Whether a value can differ between nodes of one type: whether it reads the node otherwise than for its type."""
     if isinstance(part, IndexRef):
         return part.variable is node
@@ -282,7 +282,7 @@ def _tells_apart(part: Part, node: IndexVar, label: Core | None) -> bool:
         both = (*part.subscripts, *label.subscripts)
         if all(isinstance(s, IndexRef) and s.variable is node for s in both):
             return False
-    return any(_tells_apart(inner, node, label) for inner in children(part))
+    return any(tells_apart(inner, node, label) for inner in children(part))
 
 
 def _hashes(codes: Sequence[Codes], numbers: Sequence[Floats]) -> Codes:

@@ -11,11 +11,9 @@ from collections.abc import Collection, Iterator
 from gpusched_dsl.language.checked import (
     CheckedModel,
     ComprehensionSet,
-    Core,
     Element,
     Expected,
     IndexingCore,
-    IndexRef,
     KnownValue,
     Label,
     LetRef,
@@ -142,14 +140,3 @@ class Constancy:
     def _jobs_in(self, domain: SetCore) -> int:
         """How many components of a set are jobs."""
         return sum(isinstance(t, Element) and t.root == self.jobs for t in domain.types)
-
-
-def reads_node_beyond_type(part: Part, node: object, label: Core | None) -> bool:
-    """Whether a value can differ between nodes of one type: whether it reads the node otherwise than for its type."""
-    if isinstance(part, IndexRef):
-        return part.variable is node
-    if isinstance(part, ParamRef) and isinstance(label, ParamRef) and part.name == label.name:
-        both = (*part.subscripts, *label.subscripts)
-        if all(isinstance(s, IndexRef) and s.variable is node for s in both):
-            return False
-    return any(reads_node_beyond_type(inner, node, label) for inner in children(part))

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gpusched_dsl.language import tree
-from gpusched_dsl.language.checked import Core, Element, IndexingCore, IndexRef, IndexVar
+from gpusched_dsl.language.checked import Core, Element, IndexingCore, IndexRef, IndexVar, ParamRef
+from gpusched_dsl.language.checked_online import EVENTS, CheckedCarry, CheckedOnline
 from gpusched_dsl.language.checked_policy import NOW, REMAINING, CheckedPolicy
-from gpusched_dsl.online.replay.constancy import Constancy, reads_node_beyond_type
+from gpusched_dsl.online.replay.constancy import Constancy
 from gpusched_dsl.online.replay.trace import BEST_FIT, FIRST_FIT, FITS_NOWHERE, Rules
+from gpusched_dsl.policies.reading import tells_apart
 
 _FITS = {"best_fit": BEST_FIT, "first_fit": FIRST_FIT}
 _EMPTY = {"new_node": False, "new_node exclusive": True}  # whether the job has the node for itself
@@ -37,32 +38,29 @@ class Driven:
     fractions: frozenset[str] = frozenset()
 
 
-def driven_by(online: tree.Online) -> Driven:
-    """Read off the text of a block, without those that it extends."""
-    carried: set[str] = set()
-    fractions: set[str] = set()
-    events: set[str] = set()
-    others: list[str] = []
-    for statement in online.statements:
-        match statement:
-            case tree.Carry():
-                (fractions if _is_fraction_left(statement) else carried).add(statement.target.text)
-            case tree.Replan():
-                events.update(t.event.text for t in statement.triggers if t.event is not None)
-            case tree.Arrive() | tree.Fallback() | tree.Charge():
-                pass  # when jobs come; what is done without a plan; what is paid for what has happened
-            case _:
-                others.append(statement.span.text.split(maxsplit=1)[0])
-    return Driven(frozenset(carried), frozenset(events), tuple(others), frozenset(fractions))
+def driven_by(online: CheckedOnline) -> Driven:
+    """What a block says, with those that it extends. Plans between events change nothing: they see the same queue."""
+    others = {
+        "window": online.window, "work": online.work, "speed": online.speed, "ends": online.ends,
+        "stretch": online.stretch, "on": online.changes, "outage": online.outages, "charge": online.charges,
+    }  # fmt: skip
+    events = {t.event for t in online.triggers if t.event is not None}
+    fractions = frozenset(c.target for c in online.carries if _is_fraction_left(c))
+    return Driven(
+        carried=frozenset(c.target for c in online.carries) - fractions,
+        events=frozenset(events if online.triggers else EVENTS),
+        others=tuple(name for name, value in others.items() if value),
+        fractions=fractions,
+    )
 
 
-def _is_fraction_left(carry: tree.Carry) -> bool:
+def _is_fraction_left(carry: CheckedCarry) -> bool:
     """Whether it is `carry p[j] = remaining[j];`."""
     value = carry.value
-    if not isinstance(value, tree.Subscript) or value.name.text != REMAINING or len(carry.indices) != 1:
+    if not isinstance(value, ParamRef) or value.name != REMAINING or len(carry.variables) != 1:
         return False
-    names = [i.text if isinstance(i, tree.Name) else None for i in value.subscripts]
-    return names == [carry.indices[0].text]
+    [subscript] = value.subscripts
+    return isinstance(subscript, IndexRef) and subscript.variable is carry.variables[0]
 
 
 def why_not(policy: CheckedPolicy, driven: Driven) -> list[str]:
@@ -166,7 +164,7 @@ def _of_expressions(
         if item.role in _KINDS:
             told += [(f"`{item.role}`", core) for core in parts]
     if not chooses_nodes(policy):
-        apart = {what: None for what, core in told if reads_node_beyond_type(core, node, kind)}
+        apart = {what: None for what, core in told if tells_apart(core, node, kind)}
         found += [f"{what} differs between nodes of one type" for what in apart]
     return found
 

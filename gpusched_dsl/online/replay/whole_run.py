@@ -7,13 +7,11 @@ from dataclasses import replace
 import numpy as np
 
 from gpusched_dsl.compiling.slicing import Part
-from gpusched_dsl.language.checked import Core, IndexRef, ParamRef
-from gpusched_dsl.language.checked_online import CheckedCarry, CheckedOnline
-from gpusched_dsl.language.checked_policy import REMAINING, CheckedPolicy
+from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.online.entries import Entries, Reader
 from gpusched_dsl.online.loop import EventLoop
 from gpusched_dsl.online.record import Outcome
-from gpusched_dsl.online.replay.eligible import Driven, why_not
+from gpusched_dsl.online.replay.eligible import driven_by, why_not
 from gpusched_dsl.online.replay.reading import NoReplay, read_trace
 from gpusched_dsl.online.replay.running import replay
 from gpusched_dsl.online.world import DONE, EXECUTION, FUTURE, TARDINESS, WAITING
@@ -31,7 +29,7 @@ def replayed(loop: EventLoop, policy: CheckedPolicy) -> Outcome | list[str]:
     world = loop.world
     reader = Reader(loop.online, loop.base.store, loop.base.limits, Part(loop.base.store.universes, {}))
     try:
-        submitted, fractions = world.arrival / reader.hours, driven(loop.online).fractions
+        submitted, fractions = world.arrival / reader.hours, driven_by(loop.online).fractions
         readied = read_trace(policy, loop.base.store, loop.base.limits, submitted, fractions)
         world.due[readied.jobs], world.weight[readied.jobs] = _due(loop, readied.jobs)
     except NoReplay as no:
@@ -51,38 +49,11 @@ def replayed(loop: EventLoop, policy: CheckedPolicy) -> Outcome | list[str]:
 def against(loop: EventLoop, policy: CheckedPolicy) -> list[str]:
     """What stands against replaying a run in one go, each the end of `... because`."""
     online = loop.online
-    found = why_not(policy, driven(online))
+    found = why_not(policy, driven_by(online))
     roles = {item.role for item in loop.placement.items}
     if online.charged == "nodes" or (online.charged == "" and "node_rate" in roles):
         found.append("nodes are paid for by what all of their jobs use")
     return found
-
-
-def driven(online: CheckedOnline) -> Driven:
-    """What an online block says, as far as it matters for a replay."""
-    others = {
-        "window": online.window, "work": online.work, "speed": online.speed, "ends": online.ends,
-        "stretch": online.stretch, "on": online.changes, "outage": online.outages, "charge": online.charges,
-        "replan on every": [t for t in online.triggers if t.every is not None],
-    }  # fmt: skip
-    events = {t.event for t in online.triggers if t.event is not None}
-    if not online.triggers:
-        events = {"arrival", "completion"}
-    fractions = frozenset(c.target for c in online.carries if _fraction_left(c))
-    return Driven(
-        carried=frozenset(c.target for c in online.carries) - fractions,
-        events=frozenset(events),
-        others=tuple(name for name, value in others.items() if value),
-        fractions=fractions,
-    )
-
-
-def _fraction_left(carry: CheckedCarry) -> bool:
-    value: Core = carry.value
-    if not isinstance(value, ParamRef) or value.name != REMAINING or len(carry.variables) != 1:
-        return False
-    [subscript] = value.subscripts
-    return isinstance(subscript, IndexRef) and subscript.variable is carry.variables[0]
 
 
 def _due(loop: EventLoop, jobs: Ints) -> tuple[Floats, Floats]:

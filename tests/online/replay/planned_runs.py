@@ -12,8 +12,10 @@ from gpusched_dsl.compiling.instance import build_instance
 from gpusched_dsl.compiling.limits import Limits
 from gpusched_dsl.compiling.store import Store
 from gpusched_dsl.ir.domains import Tuples
+from gpusched_dsl.language.checked_online import CheckedOnline
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.diagnostics import Diagnostics
+from gpusched_dsl.language.outlines.blocks import check_online
 from gpusched_dsl.language.outlines.policies import check_policy
 from gpusched_dsl.language.scenarios.scenario import check_scenario
 from gpusched_dsl.language.workspace import Workspace, workspace_from_text
@@ -53,12 +55,20 @@ def ready(text: str, policy: str, scenario: str = "Run", folder: Path | None = N
     return Ready(workspace, made, build_instance(checked, folder=base, roots=workspace.roots).store)
 
 
+def block(given: Ready, name: str) -> CheckedOnline:
+    found = Diagnostics()
+    online = check_online(given.workspace, given.workspace.onlines[name], found)
+    found.raise_if_errors()
+    assert online is not None
+    return online
+
+
 def reasons(given: Ready, online: str) -> list[str]:
-    return why_not(given.policy, driven_by(given.workspace.onlines[online]))
+    return why_not(given.policy, driven_by(block(given, online)))
 
 
 def driven(given: Ready) -> Driven:
-    return driven_by(next(iter(given.workspace.onlines.values())))
+    return driven_by(block(given, next(iter(given.workspace.onlines))))
 
 
 def replayed(given: Ready) -> dict[int, tuple[float, float, tuple[int, ...]]]:

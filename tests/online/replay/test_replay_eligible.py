@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from planned_runs import Ready, driven, ready, reasons
+from planned_runs import Ready, block, driven, ready, reasons
 from replay_texts import LIBRARY, MIXED
 
 from gpusched_dsl.compiling.limits import Limits
@@ -177,7 +177,7 @@ def test_rules_are_read_as_they_stand() -> None:
 def test_an_online_block_is_read_off_its_text() -> None:
     events = frozenset({"arrival", "completion"})
     expected = Driven(frozenset({"clock"}), events, fractions=frozenset({"remaining"}))
-    assert driven_by(pool("FIFO").workspace.onlines["Replay"]) == expected
+    assert driven_by(block(pool("FIFO"), "Replay")) == expected
 
 
 def test_keys_too_near_one_another_are_no_replay() -> None:
