@@ -17,7 +17,8 @@ from gpusched_dsl.online.driver import MOST_EVENTS, Driver, Options
 from gpusched_dsl.online.loop import EventLoop
 from gpusched_dsl.online.record import Outcome
 from gpusched_dsl.online.slots import SlotLoop
-from gpusched_dsl.reporting.runs.bounding import relaxation_bound
+from gpusched_dsl.reporting.runs.bound import Bound
+from gpusched_dsl.reporting.runs.bounding import UNFINISHED, relaxation_bound, unfinished
 from gpusched_dsl.reporting.runs.comparison import RunComparison, RunRow
 from gpusched_dsl.reporting.runs.result import About, RunResult
 from gpusched_dsl.reporting.runs.samples import Samples
@@ -118,14 +119,20 @@ def run_methods(
     if asked.journal is not None:
         raise ValueError("a journal records one run: give each method one of its own")
     rows: list[RunRow] = []
+    relaxed: Bound | None = None  # the same for all methods
     for method in methods:
         if begin is not None:
             begin(method)
+        own = replace(asked, relax=asked.relax and relaxed is None)
         try:
-            result = run_method(workspace, method, asked, permissions, stop=stop, tell=tell, warnings=warnings)
+            result = run_method(workspace, method, own, permissions, stop=stop, tell=tell, warnings=warnings)
         except DiagnosticError as error:
             rows.append(RunRow(method, None, tuple(error.diagnostics)))
             continue
+        if own.relax and result.bound.value is not None:
+            relaxed = result.bound
+        elif relaxed is not None:
+            result = replace(result, given_bound=Bound(None, UNFINISHED) if unfinished(result.reading) else relaxed)
         rows.append(RunRow(method, result))
         if result.ended == "interrupt":
             break

@@ -57,7 +57,7 @@ def relaxation_bound(reading: Reading, most: int = 50_000_000) -> Bound:
     from gpusched_dsl.ir.answer import Status
 
     base = reading.outcome.base
-    if _unfinished(reading):
+    if unfinished(reading):
         return Bound(None, UNFINISHED)
     try:
         problem = ground(base.model, base.store, base.limits)
@@ -81,7 +81,7 @@ def _least(reading: Reading) -> Floats:
     outcome = reading.outcome
     _refuse_other_charges(reading)
     world = outcome.world
-    if _unfinished(reading):
+    if unfinished(reading):
         raise _NoBoundError(UNFINISHED)
     if len(world.status) != len(outcome.base.whole(reading.jobs_root)):
         raise _NoBoundError("jobs came that the scenario does not know")
@@ -100,7 +100,8 @@ def _least(reading: Reading) -> Floats:
     return by_job
 
 
-def _unfinished(reading: Reading) -> bool:
+def unfinished(reading: Reading) -> bool:
+    """Whether there are jobs that have not come to their end, or would still come."""
     world = reading.outcome.world
     return bool(len(world.present())) or bool((np.isfinite(world.arrival) & (world.status == FUTURE)).any())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 
 import numpy as np
@@ -10,7 +11,10 @@ from run_texts import THREE_JOBS, opened, ran, random_text
 from scipy.optimize import linprog
 
 from gpusched_dsl.driving import Asked, run_method
+from gpusched_dsl.policies.cluster import Cluster
+from gpusched_dsl.reporting.runs import bounding
 from gpusched_dsl.reporting.runs.bound import MOST_PAIRS, Bound, least_costs
+from gpusched_dsl.reporting.runs.tables import cost_of_jobs
 
 
 def drawn(rng: np.random.Generator, jobs: int, most_ways: int) -> tuple[np.ndarray, ...]:
@@ -193,6 +197,30 @@ def test_none_where_jobs_may_become_faster() -> None:
     result = run_method(opened(text), "Greedy", Asked(online="Faster"))
     assert result.bound.value is None
     assert "faster" in result.bound.how
+
+
+def test_none_where_jobs_have_other_ways_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    result, _ = ran(THREE_JOBS)
+    real, asked = bounding.cluster_of, []
+
+    def fewer(*given: object, **more: object) -> Cluster:
+        found = real(*given, **more)
+        asked.append(found)
+        if len(asked) < 3:
+            return found
+        return dataclasses.replace(found, ways=tuple(np.roll(codes, 1) for codes in found.ways))
+
+    monkeypatch.setattr(bounding, "cluster_of", fewer)
+    assert result.bound.value is None
+    assert "other ways" in result.bound.how
+
+
+def test_none_where_a_job_cost_less(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What happened refutes a bound whatever was found before it."""
+    result, _ = ran(THREE_JOBS)
+    monkeypatch.setattr(bounding, "cost_of_jobs", lambda reading: cost_of_jobs(reading) * 0.99)
+    assert result.bound.value is None
+    assert "cost less" in result.bound.how
 
 
 def test_pairs_of_all_orders() -> None:

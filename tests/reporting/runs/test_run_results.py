@@ -128,6 +128,14 @@ def test_runs_in_windows() -> None:
     assert result.metrics["waiting_sum"] == pytest.approx(3)
     assert result.bound.value == pytest.approx(result.total)  # cheap slots all: the relaxation is no cheaper
     assert result.metrics["utilisation"] is None  # nodes are counted
+    both = gs.loads(WINDOWS).run("ValleysRolling", "EverySlot", ["highs", "scip"], bound=True)
+    assert isinstance(both, RunComparison)
+    assert both["scip"].bound is both["highs"].bound
+    assert both.bound is not None
+    assert both.bound.value == result.bound.value
+    heard: list[int] = []
+    cut = run(WINDOWS, "ValleysRolling", "EverySlot", bound=True, stop=lambda: len(heard) > 2 or heard.append(1))
+    assert (cut.ended, cut.bound.value) == ("interrupt", None)
     unasked = run(WINDOWS, "ValleysRolling", "EverySlot")
     assert unasked.bound.value is None
     assert "slot by slot" in unasked.bound.how
