@@ -68,7 +68,7 @@ def turn_of(policy: CheckedPolicy, moment: Moment, job: int, limits: Limits) -> 
     """
     if has_slots(policy) or appends(policy):
         return None
-    now = at(policy, moment.now)
+    now = at(policy, moment.policy_now)
     store = with_stages(now, moment.instance.store, limits)
     cluster = cluster_of(now.model, store, limits, nodes_differ=binds_nodes(now))
     lines = instructions_of(now, cluster, store, limits)

@@ -18,6 +18,7 @@ from gpusched_dsl.ir.domains import Codes, Domain
 from gpusched_dsl.language.checked import Core, Element, IndexRef, Numeric, ValueType
 from gpusched_dsl.language.checked_online import CHANGES, CheckedCharge, CheckedOnline
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, Severity
+from gpusched_dsl.language.outlines.policy_scope import clock_unit
 from gpusched_dsl.language.units import DIMENSIONLESS, UNITS, Unit, convertible
 from gpusched_dsl.online.base import Base
 from gpusched_dsl.online.carrying import Carrier, Clock, Standing, variables_read, without
@@ -78,6 +79,8 @@ class Driver:
         self.places_root = self._root(roles.get("node")) or self._root(roles.get("node_type"))
         self.kinds_root = self._root(roles.get("node_type")) or self.places_root
         self.carrier = Carrier(online, base)
+        clock = UNITS["h"] if online.window is not None else online.unit
+        self.policy_time = scale(clock_unit(online.base), clock)  # the world's time in one unit of the policies' `now`
         self.slot_length = self._slot_length(roles.get("lasts"))
         truth = truth_of(online, base, self.options.seed, self.slot_length)
         places, kinds = self._count(self.places_root), self._count(self.kinds_root)
@@ -152,6 +155,10 @@ class Driver:
                 kept[root] = np.setdiff1d(self.base.whole(root), down)
         return kept
 
+    def policy_now(self) -> float:
+        """The time as policies read it."""
+        return self.world.now / self.policy_time
+
     def plan(self, why: tuple[str, ...], events: list[dict[str, Any]] | None = None) -> Plan | None:
         """Make a plan for what is there and put it into `standing`; None where no method found one."""
         began = time.perf_counter()
@@ -180,7 +187,7 @@ class Driver:
     def _ask(self, instance: Instance, running: Mapping[str, Given] | None) -> Plan:
         """The plan of the method, else that of the fallback, else what runs goes on."""
         number = len(self.steps)
-        question = Question(instance, self.world.now, number, self.options.seed, running, self.options.time_limit)
+        question = Question(instance, self.policy_now(), number, self.options.seed, running, self.options.time_limit)
         plan = self.planner.plan(question)
         if plan is None and self.fallback is not None:
             plan = self.fallback.plan(question)
@@ -233,7 +240,7 @@ class Driver:
         self.world.request[:] = np.inf
         if plan.again is not None:
             outer = self._outer("", plan.again, part)
-            self.world.request[outer.codes[0]] = self.world.now + outer.values
+            self.world.request[outer.codes[0]] = self.world.now + outer.values * self.policy_time
 
     # --- the plan in effect ------------------------------------------------------------------------------------------
 

@@ -32,7 +32,8 @@ class Moment:
     running: Mapping[str, Given] | None
     step: Step
     number: int
-    now: float
+    now: float  # in the unit of the world's clock
+    policy_now: float  # as policies read it
     slot: int | None = None
 
 
@@ -82,6 +83,7 @@ class _Heard:
             driver.steps[-1],
             driver.steps[-1].number,
             driver.steps[-1].time,
+            driver.steps[-1].time / driver.policy_time,
         )
 
 

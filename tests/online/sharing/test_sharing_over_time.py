@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sharing_runs import ladder, run
+from sharing_runs import ladder, run, workspace
+
+from gpusched_dsl.online.loop import EventLoop
+from gpusched_dsl.running import open_run
 
 SWITCHES = (17.377049180327869, 51.803278688524593, 57.540983606557376)
 EXPECTED = 3302 / 61
@@ -129,3 +132,33 @@ scenario PutOff for GpuSharing {
     ways = [plan.get("J1", ("", 0, 0))[1] for plan in found.plans]
     assert 0 in ways
     assert ways[ways.index(0) + 1] == 2
+
+
+def test_policies_and_runs_may_count_time_in_other_units() -> None:
+    """Arrivals in minutes make the run's clock one of minutes, while the policy counts hours, as the placement does."""
+    text = """
+model M {
+  set Jobs;  set Nodes;
+  param submitted[Jobs] in min;
+  param length[Jobs] in h;
+  param remaining[Jobs] default 1;
+  var run[Jobs, Nodes] binary;
+  minimize waiting: sum[j in Jobs] (1 - sum[n in Nodes] run[j, n]);
+  placement run[j, n] { job j;  node n;  lasts remaining[j] * length[j]; }
+}
+policy Half for M {
+  let told[j in Jobs] in h = now;
+  order j in Jobs by told[j];
+  place new_node;
+  again after 0.5 * remaining[j] * length[j] where remaining[j] * length[j] > 1[h];
+}
+online Events for M { arrive j in Jobs at submitted[j];  replan on arrival;  carry remaining[j] = remaining[j]; }
+scenario S for M { Nodes = { n };  table Jobs: submitted[min] length[h] =  j 30 4; }
+"""
+    loop = open_run(workspace(text), "Events", "S", "Half")
+    assert isinstance(loop, EventLoop)
+    outcome = loop.run()
+    assert outcome.unit == "min"
+    assert [step.time for step in outcome.steps] == pytest.approx([30, 150, 210])
+    assert outcome.world.end[0] == pytest.approx(270)
+    assert loop.policy_now() == pytest.approx(4.5)
