@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from gpusched_dsl.folding import Entries
     from gpusched_dsl.ir.problem import Problem
     from gpusched_dsl.language.checked import CheckedModel
+    from gpusched_dsl.living import LiveEventLoop
     from gpusched_dsl.online.driver import Driver
     from gpusched_dsl.policy_listing import ListedPolicy
     from gpusched_dsl.reporting.result import Origins, Result
@@ -390,18 +391,19 @@ class Model:
         method finds none; `seed` is that of all draws. `journal` records the run in a file, and goes on with the one
         that it has; with `replay` its plans are made again and compared. With `bound`, runs in windows are bounded by
         the relaxation of the whole horizon. `stop` is asked before each event and ends the run; `tell` hears of plans.
-        Raises DiagnosticError as `solve` does, and for online blocks and journals; ValueError for a journal with
-        several methods, and where values have been `set`, which runs do not take: they read the data of the scenario.
+        Values that have been `set` hold. Raises DiagnosticError as `solve` does, and for online blocks and journals;
+        ValueError for a journal with several methods, or with values that were `set`, which it could not tell apart.
         """
         from gpusched_dsl.driving import Asked, run_method, run_methods
 
-        if self._values:
+        if self._values and journal is not None:
             listed = ", ".join(f"`{name}`" for name in self._values)
-            raise ValueError(f"runs take the data of the scenario, and {listed} was set: state it there, or `reset` it")
+            raise ValueError(f"a journal knows the files of a run, and {listed} was set: state it in the scenario")
+        name, texts = choose_scenario(self._workspace, scenario), _texts(settings)
         asked = Asked(
             online=online,
-            scenario=choose_scenario(self._workspace, scenario),
-            settings=_texts(settings),
+            scenario=name,
+            settings=texts,
             seed=seed,
             time_limit=time_limit,
             gap=gap,
@@ -410,6 +412,7 @@ class Model:
             journal=None if journal is None else Path(journal),
             replay=replay,
             relax=bound,
+            replaced=self._replaced(name, texts),
         )
         if isinstance(method, str):
             return run_method(
@@ -477,6 +480,34 @@ class Model:
             permissions=self._permissions, seed=seed, time_limit=time_limit, fallback=fallback,
             journal=None if journal is None else Path(journal), judge=judge, replaced=self._replaced(name, texts),
         )  # fmt: skip
+
+    def live(
+        self,
+        scenario: str | None = None,
+        online: str | None = None,
+        method: str = "highs",
+        *,
+        seed: int = 0,
+        time_limit: float | None = None,
+        fallback: str | None = None,
+        settings: Mapping[str, Setting] | None = None,
+    ) -> LiveEventLoop:
+        """A loop that events drive: `loop.on_event({"kind": "arrival", "time": 1.5, "job": "j7", "values": {...}})`.
+
+        Events are those of `gsdsl run --live` (docs/live.md), as dictionaries; each call gives what was decided. Values
+        that have been `set` hold. `time_limit` is in seconds for each plan. Raises DiagnosticError as `run` does.
+        """
+        from gpusched_dsl.living import LiveEventLoop
+        from gpusched_dsl.online.driver import Options
+        from gpusched_dsl.running import open_run
+
+        name, texts = choose_scenario(self._workspace, scenario), _texts(settings)
+        loop = open_run(
+            self._workspace, online, name, method, settings=texts, permissions=self._permissions,
+            options=Options(seed, time_limit), fallback=fallback, external=True, replaced=self._replaced(name, texts),
+        )  # fmt: skip
+        assert isinstance(loop, LiveEventLoop)
+        return loop
 
     def close(self) -> None:
         """Free the solver that is kept for `resolve`; a later `resolve` loads the problem anew."""

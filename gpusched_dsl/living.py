@@ -6,14 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
+import msgspec
 import numpy as np
 
 from gpusched_dsl.ir.domains import decode
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, did_you_mean
 from gpusched_dsl.online.carrying import Carrier
 from gpusched_dsl.online.joining import with_jobs, with_values
+from gpusched_dsl.online.live_clock import LiveClock
 from gpusched_dsl.online.loop import EventLoop
 from gpusched_dsl.online.messages import (
+    VERSION,
     AnyEvent,
     Arrival,
     Completion,
@@ -24,6 +27,7 @@ from gpusched_dsl.online.messages import (
     Progress,
     Value,
     Withdrawal,
+    event_of,
 )
 from gpusched_dsl.online.truth import truth_of
 from gpusched_dsl.online.world import FUTURE, GONE, RUNNING, WAITING
@@ -46,6 +50,7 @@ class LiveEventLoop(EventLoop):
         self.world.ends[:] = np.inf
         self._why: list[str] = []
         self._told: list[Decided] = []
+        self._ids: set[str] = set()
 
     @property
     def now(self) -> float:
@@ -53,13 +58,22 @@ class LiveEventLoop(EventLoop):
 
     # --- events ------------------------------------------------------------------------------------------------------
 
-    def on_event(self, event: AnyEvent, time: float | None = None) -> Sequence[Decided]:
-        """Take an event at a time (None: now) and plan if it asks for it; what was decided.
+    def on_event(self, event: AnyEvent | Mapping[str, Any]) -> Sequence[Decided]:
+        """Take an event and plan if it asks for it; what was decided.
 
+        A dictionary is one as in a line of a live run; `version` and `id` may be left out. An event whose id is known
+        changes nothing. Its time is a number in the unit of the clock; without one, or where it is past, it is now.
         Raises DiagnosticError for an event that does not fit; nothing has changed then.
         """
+        if isinstance(event, Mapping):
+            told = {"version": VERSION, "id": f"event {self.events + 1}", **event}
+            event = event_of(msgspec.json.encode(told))
+        if event.id in self._ids:
+            return ()
+        time = LiveClock(str(self.online.unit)).read(event.time, self.now)
         self.check(event)
-        self.apply(event, self.now if time is None else max(time, self.now))
+        self.apply(event, max(time, self.now))
+        self._ids.add(event.id)
         self.decide()
         return self.decisions()
 

@@ -1,0 +1,62 @@
+"""The live loop of the Python interface: events as dictionaries, decisions as they come."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import gpusched_dsl as gs
+from gpusched_dsl.language.diagnostics import DiagnosticError
+from gpusched_dsl.online.messages import Decided
+
+TEXT = """
+import "gsdsl:online/capacity_planning.gsm";
+scenario Live for CapacityPlanning {
+  Nodes = { n1 };
+  Types = { A, B };
+  node_rule = at_most;
+  table Types: gpus price[$/h] family =  A 1 0.5 k  B 2 1 k;
+  table Jobs: submitted[h] deadline[h] weight[$/h] = J1 0 6 1;
+  Runnable = { (j, v, g) : j in Jobs, (v, g) in Configs };
+  table Runnable: exec_time[h] = J1 A 1 4  J1 B 1 4  J1 B 2 2.4;
+}
+"""
+
+
+def places(decided: Decided) -> dict[Any, tuple[Any, ...]]:
+    return {entry.index[0]: tuple(entry.index[1:]) for entry in decided.entries["run"]}
+
+
+def test_events_are_dictionaries() -> None:
+    model = gs.loads(TEXT, base=Path.cwd())
+    loop = model.live(online="EveryArrivalAndCompletion", method="Greedy")
+    [first] = loop.on_event({"kind": "tick", "time": 0})
+    assert places(first) == {"J1": ("n1", "A", 1)}
+    known = {"deadline": 3.4, "weight": 2, "submitted": 1, "exec_time": {"A,1": 2, "B,1": 2, "B,2": 1.2}}
+    [second] = loop.on_event({"kind": "arrival", "id": "a", "time": 1, "job": "J2", "values": known})
+    assert places(second) == {"J1": ("n1", "B", 1), "J2": ("n1", "B", 1)}
+    assert loop.on_event({"kind": "arrival", "id": "a", "time": 1, "job": "J2", "values": known}) == ()  # a duplicate
+    [third] = loop.on_event({"kind": "completion", "time": 0.5, "job": "J2"})  # late: it counts now
+    assert third.time == 1
+    assert set(places(third)) == {"J1"}
+    assert loop.finish()["total"] == pytest.approx(0.5)
+
+
+def test_what_does_not_fit_changes_nothing() -> None:
+    loop = gs.loads(TEXT, base=Path.cwd()).live(online="EveryArrivalAndCompletion", method="Greedy")
+    loop.on_event({"kind": "tick", "time": 0})
+    for wrong in ({"kind": "completion", "job": "J9"}, {"kind": "nonsense"}, {"kind": "arrival", "job": "J2"}):
+        with pytest.raises(DiagnosticError):
+            loop.on_event(wrong)
+    assert len(loop.steps) == 1
+    assert len(loop.world.present()) == 1
+
+
+def test_values_that_were_set_hold() -> None:
+    model = gs.loads(TEXT, base=Path.cwd())
+    model.set("price", {"A": 9, "B": 1})
+    loop = model.live(online="EveryArrivalAndCompletion", method="highs")
+    [first] = loop.on_event({"kind": "tick"})
+    assert places(first)["J1"][1] == "B"
