@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.building import Permissions, checked, choose_scenario
@@ -24,6 +24,9 @@ from gpusched_dsl.reporting.runs.result import About, RunResult
 from gpusched_dsl.reporting.runs.samples import Samples
 from gpusched_dsl.running import open_run
 
+if TYPE_CHECKING:
+    from gpusched_dsl.data.pieces import Piece
+
 Tell = Callable[[Driver], None]  # hears of the run at its beginning and after every plan
 Stop = Callable[[], bool]
 
@@ -33,7 +36,7 @@ class Asked:
     """How to run, whatever the method. `time_limit` in seconds for each plan; `gap` and `threads` are for solvers.
 
     `journal` records the run, or resumes the one that it has; with `replay` the plans that it has are made again and
-    compared (`Replayed`). `relax`: for runs in windows the bound is that of the relaxation of the whole horizon.
+    compared. `relax`: for runs in windows the bound is that of the relaxation of the whole horizon.
     """
 
     online: str | None = None
@@ -48,6 +51,7 @@ class Asked:
     journal: Path | None = None
     replay: bool = False
     relax: bool = False
+    replaced: Mapping[str, Sequence[Piece]] | None = None  # values in place of those of the scenario
 
 
 def run_method(
@@ -76,6 +80,7 @@ def run_method(
         workspace, asked.online, asked.scenario, method, settings=asked.settings, permissions=permissions,
         options=Options(asked.seed, asked.time_limit, asked.most_events),
         solve_options=SolveOptions(gap=asked.gap, threads=asked.threads), fallback=asked.fallback, stop=stop, tell=hear,
+        replaced=asked.replaced,
     )  # fmt: skip
     about = _about(workspace, driver, method, asked, warnings)
     with ExitStack() as held:

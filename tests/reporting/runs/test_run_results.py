@@ -61,13 +61,22 @@ def test_from_python(tmp_path: Path) -> None:
     assert "J2: 4 to 5.2 h, 2 on B" in (tmp_path / "run.html").read_text(encoding="utf-8")
 
 
-def test_values_that_were_set_are_refused() -> None:
+def test_values_that_were_set_hold(tmp_path: Path) -> None:
     model = gs.loads(THREE_JOBS)
-    model.set("period", 0.5)
-    with pytest.raises(ValueError, match="`period` was set"):
-        model.run(online="EveryEvent", method="FIFO")
+    before = model.run(online="EveryEvent", method="FIFO")
+    model.set("price", {"A": 5.0, "B": 10.0})
+    model.set("weight", {"J1": 10.0, "J2": 20.0, "J3": 40.0})
+    after = model.run(online="EveryEvent", method="FIFO")
+    assert isinstance(before, RunResult)
+    assert isinstance(after, RunResult)
+    assert after.costs == pytest.approx({name: 10 * cost for name, cost in before.costs.items()})
+    assert after.bound.value == pytest.approx(10 * before.bound.value)
+    with pytest.raises(ValueError, match="`price`, `weight` was set"):
+        model.run(online="EveryEvent", method="FIFO", journal=tmp_path / "j.db")
     model.reset()
-    assert isinstance(model.run(online="EveryEvent", method="FIFO"), RunResult)
+    again = model.run(online="EveryEvent", method="FIFO")
+    assert isinstance(again, RunResult)
+    assert again.total == before.total
 
 
 def test_several_methods() -> None:
