@@ -161,14 +161,20 @@ class Outages:
         self.down: Ints = np.zeros(len(labels), dtype=np.int64)
 
     def at(self, now: float, tolerance: float) -> tuple[Ints, Ints]:
-        """Nodes that fail and nodes that come back at this time; each then has its next time."""
+        """Nodes that are down and were not before, and nodes that are up again; each then has its next time.
+
+        While nobody looked, nodes went on failing and coming back at their own times.
+        """
+        before = self.down.copy()
         due = np.flatnonzero(self.next <= now + tolerance)
-        failing, coming = due[self.down[due] == 0], due[self.down[due] == 1]
-        for n in failing.tolist():
-            self.next[n], self.down[n], self.since[n] = self._draw(self.lasting, n, now), 1, now
-        for n in coming.tolist():
-            self.next[n], self.down[n], self.since[n] = self._draw(self.every, n, now), 0, now
-        return failing, coming
+        while len(due):
+            for n in due.tolist():
+                happens = float(self.next[n])
+                self.down[n] = 1 - self.down[n]
+                laws = self.lasting if self.down[n] else self.every
+                self.next[n], self.since[n] = max(self._draw(laws, n, happens), np.nextafter(happens, np.inf)), happens
+            due = due[self.next[due] <= now + tolerance]
+        return np.flatnonzero(self.down > before), np.flatnonzero(self.down < before)
 
     def drawn_anew(self, now: float, seed: int) -> Outages:
         """The same at this time, with what comes from now on drawn by another seed."""

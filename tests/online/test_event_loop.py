@@ -186,6 +186,14 @@ def test_nodes_that_fail_halt_their_jobs() -> None:
     assert [s.why for s in outcome.steps] == [("arrival",), ("failure",), ("recovery",)]
 
 
+def test_nodes_fail_at_their_own_times_while_nobody_looks() -> None:
+    # Down from 3 to 5, 8 to 10, 13 to 15: the second job comes at 13.5 and waits to 15; at 11 the node had been up.
+    extra = "online Failing for Machines extends Events { outage n in Nodes every 3[h] lasting 2[h]; }"
+    outcome = run(machines(1, [(0.0, 1.0), (11.0, 1.0), (13.5, 2.0)]) + extra, "Failing", method="FIFO")
+    assert outcome.world.first_start.tolist() == [0.0, 11.0, 15.0]
+    assert outcome.world.end.tolist() == [1.0, 12.0, 17.0]
+
+
 # --- what is over, and what is wrong --------------------------------------------------------------------------------
 
 
