@@ -172,7 +172,8 @@ class Outages:
                 happens = float(self.next[n])
                 self.down[n] = 1 - self.down[n]
                 laws = self.lasting if self.down[n] else self.every
-                self.next[n], self.since[n] = max(self._draw(laws, n, happens), np.nextafter(happens, np.inf)), happens
+                later = max(self._draw(laws, n, happens), float(np.nextafter(happens, np.inf)))
+                self.next[n], self.since[n] = later, happens
             due = due[self.next[due] <= now + tolerance]
         return np.flatnonzero(self.down > before), np.flatnonzero(self.down < before)
 
