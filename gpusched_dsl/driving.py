@@ -33,7 +33,8 @@ Stop = Callable[[], bool]
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """How to run, whatever the method. `time_limit` in seconds for each plan; `gap` and `threads` are for solvers.
+    """How to run, whatever the method. `time_limit` in seconds for each plan; `gap`, `threads` and `solver_options` are
+    for solvers.
 
     `journal` records the run, or resumes the one that it has; with `replay` the plans that it has are made again and
     compared. `relax`: for runs in windows the bound is that of the relaxation of the whole horizon.
@@ -46,6 +47,7 @@ class Asked:
     time_limit: float | None = None
     gap: float = 1e-4
     threads: int | None = None
+    solver_options: Mapping[str, bool | int | float | str] = field(default_factory=dict)
     fallback: str | None = None
     most_events: int = MOST_EVENTS
     journal: Path | None = None
@@ -76,10 +78,11 @@ def run_method(
         if tell is not None:
             tell(driver)
 
+    solving = SolveOptions(gap=asked.gap, threads=asked.threads, extra=dict(asked.solver_options))
     driver = open_run(
         workspace, asked.online, asked.scenario, method, settings=asked.settings, permissions=permissions,
         options=Options(asked.seed, asked.time_limit, asked.most_events),
-        solve_options=SolveOptions(gap=asked.gap, threads=asked.threads), fallback=asked.fallback, stop=stop, tell=hear,
+        solve_options=solving, fallback=asked.fallback, stop=stop, tell=hear,
         replaced=asked.replaced,
     )  # fmt: skip
     about = _about(workspace, driver, method, asked, warnings)
@@ -160,6 +163,7 @@ def _about(workspace: Workspace, driver: Driver, method: str, asked: Asked, warn
         "time_limit": asked.time_limit,
         "gap": asked.gap,
         "threads": asked.threads,
+        "solver_options": dict(asked.solver_options),
         "most_events": asked.most_events,
     }
     return About(

@@ -108,8 +108,7 @@ def _solve(parser: Parser) -> None:
                              "--time-limit or 60 seconds)")
     parser.add_argument("--heuristic", choices=("auto", "on", "off"), default="auto",
                         help="search for a good start before the solver does (default: where the problem is large)")
-    parser.add_argument("--solver-option", action="append", default=[], metavar="NAME=VALUE",
-                        help="an option of the solver itself, such as mip_heuristic_effort=0.2")
+    _add_solver_option(parser)
     parser.add_argument("--decompose", choices=("auto", "on", "off"), default="auto",
                         help="solve block by block where the model says `decompose by` (default: where it is large)")
     _add_without(parser)
@@ -154,6 +153,7 @@ def _run(parser: Parser) -> None:
                         help="relative gap at which a solver's plan counts as optimal (default: 0.0001)")
     parser.add_argument("--time-limit", type=_not_negative, metavar="SECONDS", help="for each plan")
     parser.add_argument("--threads", type=_thread_count, metavar="N", help="threads of the solver")
+    _add_solver_option(parser)
     parser.add_argument("--journal", type=_place, metavar="DB",
                         help="record every plan in this file, and go on with the run that it has")
     parser.add_argument("--replay", action="store_true",
@@ -227,6 +227,11 @@ def _add_effort(parser: Parser) -> None:
     parser.add_argument("--time-limit", type=_not_negative, metavar="SECONDS",
                         help="stop after so many seconds with the best found")
     parser.add_argument("--threads", type=_thread_count, metavar="N", help="threads of the solver")
+
+
+def _add_solver_option(parser: Parser) -> None:
+    parser.add_argument("--solver-option", action="append", default=[], metavar="NAME=VALUE",
+                        help="an option of the solver itself, such as mip_heuristic_effort=0.2")
 
 
 def _add_judge(parser: Parser) -> None:

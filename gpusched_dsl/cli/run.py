@@ -14,6 +14,7 @@ from gpusched_dsl.cli.instance import permissions, read_settings
 from gpusched_dsl.cli.kernels import announce_compiling
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.progress import Watch, leave, watching
+from gpusched_dsl.cli.solver_options import own_options
 from gpusched_dsl.language.diagnostics import Diagnostics
 from gpusched_dsl.language.workspace import Workspace, load_workspace
 from gpusched_dsl.methods import method_named
@@ -56,6 +57,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
         time_limit=options.time_limit,
         gap=options.gap,
         threads=options.threads,
+        solver_options=own_options(options.solver_option),
         fallback=options.fallback,
         journal=None if options.journal is None else Path(options.journal),
         replay=options.replay,

@@ -14,10 +14,11 @@ from gpusched_dsl.cli.kernels import announce_compiling, tell_compiled
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.progress import Watch, watching
 from gpusched_dsl.cli.show import show_result
+from gpusched_dsl.cli.solver_options import own_options
 from gpusched_dsl.compiling.passes.names import folds
 from gpusched_dsl.ir.answer import Status
 from gpusched_dsl.language.checked_policy import CheckedPolicy
-from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.language.diagnostics import Diagnostic
 from gpusched_dsl.reporting.document import json_text
 from gpusched_dsl.reporting.files import check_writable, write_text
 from gpusched_dsl.reporting.numbers import seconds_text
@@ -86,13 +87,7 @@ def _check_targets(options: argparse.Namespace) -> None:
 def _solver_options(options: argparse.Namespace) -> SolveOptions:
     from gpusched_dsl.backends.protocol import SolveOptions
 
-    extra: dict[str, bool | int | float | str] = {}
-    for text in options.solver_option:
-        name, equals, value = text.partition("=")
-        if not equals or not name or not value:
-            help = "write `name=value`, such as `--solver-option mip_heuristic_effort=0.2`"
-            raise DiagnosticError([Diagnostic("GSM6003", f"`{text}` sets nothing", help=help)])
-        extra[name] = _plain_value(value)
+    extra = own_options(options.solver_option)
     if options.verbose:
         extra = {**SOLVER_LOG.get(options.backend, {}), **extra}
     return SolveOptions(
@@ -105,17 +100,6 @@ def _solver_options(options: argparse.Namespace) -> SolveOptions:
         heuristic=options.heuristic,
         decompose=options.decompose,
     )
-
-
-def _plain_value(text: str) -> bool | int | float | str:
-    if text.lower() in ("true", "false"):
-        return text.lower() == "true"
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
 
 
 def _start(opened: Opened, options: argparse.Namespace) -> Entries | CheckedPolicy | None:
