@@ -174,7 +174,9 @@ class _Reader(Roles):
         due = self._times("due", of_job, np.inf)
         weight = self._money("weight", of_job, per_time=True)
         first_way = np.searchsorted(job, np.arange(len(jobs) + 1))
-        way_at = np.full((len(jobs), kinds, int(units.max(initial=0)) + 1), NONE)
+        # Kernels look sizes up without asking how large nodes are: a way larger than any has a size that none holds.
+        size = np.minimum(size, units.max(initial=0) + 1)
+        way_at = np.full((len(jobs), kinds, int(max(units.max(initial=0), size.max(initial=0))) + 1), NONE)
         fits = np.flatnonzero(size <= units[kind])[::-1]  # where several ways have one size, the first one stands
         way_at[job[fits], kind[fits], size[fits]] = fits
         return Workload(

@@ -129,3 +129,12 @@ def test_jobs_that_stay_keep_what_is_remembered() -> None:
 def test_a_time_that_is_not_after_now_is_none() -> None:
     assert by_job(decided("Forgetful").again) == {}
     assert decided("Grown", text=TEXT.replace("again after work[j] / g - 30[min] where g > 1;", "")).again is None
+
+
+def test_a_way_that_is_larger_than_every_node_is_no_way() -> None:
+    """Kernels look up sizes of ways on nodes of other kinds: a job of seven GPUs on nodes of four is not placed."""
+    text = TEXT.replace("g in 1..4] binary", "g in 1..7] binary").replace("by -g;", "by -g, g;")
+    text = text.replace("otherwise t in Types, g in 1..4", "otherwise t in Types, g in 5..7")
+    found = decided("Grown", text=text)
+    assert 2 not in placed(found)
+    assert all(gpus <= 4 for _, gpus in placed(found).values())
