@@ -120,8 +120,9 @@ class JoinIndex:
         self._packing = Packing.of(keys)
         packed = self._packing.keys(keys)
         self._order = np.argsort(packed, kind="stable")
-        self._known, starts = np.unique(packed[self._order], return_index=True)
-        self._starts = starts.astype(np.int64)
+        ordered = packed[self._order]
+        self._starts = np.flatnonzero(np.diff(ordered, prepend=-1))
+        self._known = ordered[self._starts]
         self._counts = np.diff(np.append(self._starts, len(packed)))
 
     @property

@@ -12,6 +12,7 @@ from gpusched_dsl.language.checked import (
     IndexRef,
     IndexVar,
     Iterator,
+    NamedSet,
     Numeric,
     RandomRef,
     SetCore,
@@ -30,17 +31,34 @@ OUTCOME = IndexVar("outcome", Numeric(integer=True), _NOWHERE)
 @singledispatch
 def free_variables(node: object) -> Variables:
     """The variables that occur in `node` and are not bound inside it."""
-    if isinstance(node, tuple):
-        return frozenset().union(*map(free_variables, node)) if node else NONE
     if isinstance(node, Core | SetCore):
         indexing = getattr(node, "indexing", None)
-        parts = tuple(getattr(node, f.name) for f in dataclasses.fields(node) if f.name not in _NO_PARTS)
-        found = free_variables(parts)
+        found = free_variables(tuple([getattr(node, name) for name in _parts_of(node)]))
         return found - frozenset(indexing.variables) if isinstance(indexing, IndexingCore) else found
     return NONE
 
 
 _NO_PARTS = {"span", "type", "types", "decision", "name", "op", "ops", "text", "value", "ordering", "negated"}
+
+
+_PARTS: dict[type, tuple[str, ...]] = {}  # looked up for each kind of node once
+
+
+def _parts_of(node: Core | SetCore) -> tuple[str, ...]:
+    known = _PARTS.get(type(node))
+    if known is None:
+        known = _PARTS[type(node)] = tuple(f.name for f in dataclasses.fields(node) if f.name not in _NO_PARTS)
+    return known
+
+
+@free_variables.register
+def _(node: tuple) -> Variables:  # type: ignore[type-arg]
+    return frozenset().union(*map(free_variables, node)) if node else NONE
+
+
+@free_variables.register
+def _(node: NamedSet) -> Variables:
+    return NONE
 
 
 @free_variables.register

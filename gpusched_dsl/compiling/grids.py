@@ -42,7 +42,10 @@ class GridColumns(Mapping[IndexVar, Codes]):
     def __getitem__(self, variable: IndexVar) -> Codes:
         if variable not in self._made:
             column, before, after = self._place[variable]
-            self._made[variable] = np.tile(np.repeat(column, after), before)
+            if after != 1:
+                column = np.repeat(column, after)
+            # The column of a single axis is the domain's own: its elements are found without a search.
+            self._made[variable] = np.tile(column, before) if before != 1 else column
         return self._made[variable]
 
     def __iter__(self) -> Iterator[IndexVar]:

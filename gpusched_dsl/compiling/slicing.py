@@ -7,7 +7,7 @@ places among those that are kept.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 
 import numpy as np
 
@@ -18,15 +18,23 @@ from gpusched_dsl.language.checked import CheckedParam, Element
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Which elements of which universes are kept: their codes, ascending. Universes not named are kept whole."""
+    """Which elements of which universes are kept: their codes, ascending. Universes not named are kept whole.
+
+    What is left of a universe is the same object as in an `earlier` part that keeps the same of it.
+    """
 
     universes: Mapping[str, Universe]  # those of the whole
     kept: Mapping[str, Codes]
     small: dict[str, Universe] = field(default_factory=dict)
+    earlier: InitVar[Part | None] = None
     _place: dict[str, Codes] = field(default_factory=dict)
+    _rows: dict[int, tuple[Domain, Domain, Codes]] = field(default_factory=dict)  # by identity of what is left
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, earlier: Part | None) -> None:
         for root, codes in self.kept.items():
+            if earlier is not None and root in earlier.kept and np.array_equal(earlier.kept[root], codes):
+                self.small[root], self._place[root] = earlier.small[root], earlier._place[root]
+                continue
             whole = self.universes[root]
             labels = tuple(whole.label_array[codes].tolist()) if len(codes) else ()
             self.small[root] = Universe(root, labels)
@@ -40,6 +48,24 @@ class Part:
 
     def component(self, component: Component) -> Component:
         return component if component is None else self.small.get(component.name, component)
+
+    def cut(self, whole: Domain) -> Domain:
+        """The elements of a domain whose components are all kept, in their order."""
+        components = whole.components
+        columns = self.inner(components, whole.columns())
+        cut = [c for u, c in zip(components, columns, strict=True) if self.cuts((u,))]
+        rows = np.flatnonzero(np.logical_and.reduce([c >= 0 for c in cut]))
+        left = columns if len(rows) == whole.size else tuple(c[rows] for c in columns)
+        found = Tuples(tuple(self.component(c) for c in components), left)
+        self._rows[id(found)] = (found, whole, rows)
+        return found
+
+    def rows(self, domain: Domain, whole: Domain) -> Codes:
+        """The places in a domain of the whole of the elements of a domain of the part; -1 for those not in it."""
+        _, origin, rows = self._rows.get(id(domain), (None, None, None))
+        if origin is whole and rows is not None:
+            return rows
+        return whole.locate(self.outer(domain.components, domain.columns()))
 
     def outer(self, components: Sequence[Component], columns: Sequence[Codes]) -> tuple[Codes, ...]:
         """Codes of the part as codes of the whole; codes that are no element stay."""
@@ -72,13 +98,7 @@ class SetSlice:
     part: Part
 
     def domain(self) -> Domain:
-        if not self.part.cuts(self.whole.components):
-            return self.whole
-        components = self.whole.components
-        columns = self.part.inner(components, self.whole.columns())
-        inside = np.logical_and.reduce([c >= 0 for u, c in zip(components, columns, strict=True) if u is not None])
-        kept = columns if np.all(inside) else tuple(c[inside] for c in columns)
-        return Tuples(tuple(self.part.component(c) for c in components), kept)
+        return self.part.cut(self.whole) if self.part.cuts(self.whole.components) else self.whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,9 +113,7 @@ class ParamSlice:
         if not domain.arity:
             found: Values = self.whole.values
         else:
-            components = domain.components
-            place = self.whole.domain.locate(self.part.outer(components, domain.columns()))
-            found = self.whole.values[place]
+            found = self.whole.values[self.part.rows(domain, self.whole.domain)]
         kind = self.declared.type
         if isinstance(kind, Element) and kind.root in self.part.kept:
             inner = self.part.inner((self.part.universes[kind.root],), (found,))[0]
@@ -113,8 +131,7 @@ class LawSlice:
     def laws(self, domain: Domain) -> RandomLaws:
         if not domain.arity:
             return self.whole
-        place = self.whole.domain.locate(self.part.outer(domain.components, domain.columns()))
-        return RandomLaws(domain, self.whole.laws, self.whole.which[place])
+        return RandomLaws(domain, self.whole.laws, self.whole.which[self.part.rows(domain, self.whole.domain)])
 
 
 @dataclass(frozen=True, eq=False)

@@ -277,12 +277,13 @@ class Packing:
         """One key per tuple, -1 for a tuple outside the ranges."""
         if self.ranks:
             columns = self._ranked(columns)
-        key: Codes = np.zeros(len(columns[0]), dtype=np.int64)
+        key: Codes | None = None
         outside: NDArray[np.bool_] | None = None
         for column, low, extent in zip(columns, self.lows, self.extents, strict=True):
-            digit = column - low
+            digit = column - low if low else column
             if not _all_within(digit, extent):
                 bad = ~_within(digit, extent)
                 outside = bad if outside is None else outside | bad
-            key = key * extent + digit
+            key = digit.astype(np.int64, copy=False) if key is None else key * extent + digit
+        assert key is not None
         return key if outside is None else np.where(outside, -1, key)

@@ -12,7 +12,7 @@ from gpusched_dsl.compiling.instance import Instance, build_instance
 from gpusched_dsl.compiling.limits import Limits
 from gpusched_dsl.compiling.slicing import KnownValues, LawSlice, ParamSlice, Part, Ready, SetSlice
 from gpusched_dsl.compiling.store import Store
-from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.domains import Codes, Component
 from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.scenarios.scenario import CheckedScenario
 
@@ -52,7 +52,14 @@ class Base:
 
     def part(self, kept: Mapping[str, Codes]) -> Part:
         """Some elements of some root sets, the others whole; codes are sorted."""
-        return Part(self.store.universes, {root: np.sort(codes) for root, codes in kept.items()})
+        kept = {root: np.sort(codes) for root, codes in kept.items()}
+        self._newest[:] = [Part(self.store.universes, kept, earlier=next(iter(self._newest), None))]
+        return self._newest[0]
+
+    @cached_property
+    def _newest(self) -> list[Part]:
+        """The part that was made last: of a root set of which it keeps the same, nothing is cut again."""
+        return []
 
     def instance_of(
         self, part: Part, carried: Mapping[str, KnownValues], earlier: Instance | None = None
@@ -81,6 +88,11 @@ class Base:
         """Of what no part cuts, one object for all plans: what follows from it is made once."""
         return {}
 
+    @cached_property
+    def _cut(self) -> dict[str, tuple[tuple[Component, ...], Ready]]:
+        """Of what parts cut, what is left by the newest, with its components: the same as long as these are."""
+        return {}
+
     def _slice(self, name: str, part: Part) -> Ready:
         store, model = self.store, self.model
         if name in model.sets:
@@ -99,4 +111,10 @@ class Base:
         else:
             components = store.randoms[name].domain.components
             made = LawSlice(store.randoms[name], part)
-        return made if part.cuts(components) else self._uncut.setdefault(name, made)
+        if not part.cuts(components):
+            return self._uncut.setdefault(name, made)
+        left = tuple(map(part.component, components))
+        known = self._cut.get(name)
+        if known is None or any(ours is not before for ours, before in zip(left, known[0], strict=True)):
+            known = self._cut[name] = (left, made)
+        return known[1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -70,6 +71,7 @@ class Roles:
         return self._money("costs", frame, per_time=True)
 
 
+@lru_cache(maxsize=1024)  # fractions take their time, and every plan of a run asks for the same
 def scale(source: Unit, target: Unit) -> float:
     """What numbers are multiplied by; 1 where a file has no units."""
     return float(factor(source, target)) if convertible(source, target) else 1.0
