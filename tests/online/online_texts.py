@@ -13,19 +13,8 @@ from gpusched_dsl.running import open_run
 
 CP_ON = """
 import "gsdsl:online/capacity_planning.gsm";
-scenario CpOn for CapacityPlanning {
-  Nodes = { n1 };
-  Jobs = { J1, J2, J3 };
-  Types = { A, B };
-  period = 1[h];
-  table Types: gpus price[$/h] family =  A 1 0.5 k  B 2 1 k;
-  table Jobs: submitted[h] deadline[h] weight[$/h] = J1 0 6 1  J2 1 3.4 2  J3 1 9 4;
-  Runnable = { (j, v, g) : j in Jobs, (v, g) in Configs };
-  table Runnable: exec_time[h] =
-    J1 A 1 4  J1 B 1 4  J1 B 2 2.4
-    J2 A 1 2  J2 B 1 2  J2 B 2 1.2
-    J3 A 1 1  J3 B 1 1  J3 B 2 0.6;
-}
+import "gsdsl:scenarios/three_jobs.gsm";
+scenario CpOn for CapacityPlanning extends ThreeJobs { period = 1[h]; }
 """
 
 # Machines that run one job each; what a run costs is the time that machines are busy.

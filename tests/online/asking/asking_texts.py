@@ -10,7 +10,7 @@ from gpusched_dsl.language.workspace import Workspace, workspace_from_text
 
 # J1 waits at 0 for the solver and runs for Greedy; at 1 J2 and J3 come. The node is of one GPU (A) or of two (B).
 THREE_JOBS = """
-import "gsdsl:online/capacity_planning.gsm";
+import "gsdsl:scenarios/three_jobs.gsm";
 policy Patient for CapacityPlanning extends Greedy { place best_fit, new_node, wait; }
 policy Urgent for CapacityPlanning extends Greedy {
   order j in Jobs where weight[j] < 3[$/h] by deadline[j];
@@ -19,19 +19,7 @@ policy Urgent for CapacityPlanning extends Greedy {
   finish smaller_type;
   keep running;
 }
-scenario CpOn for CapacityPlanning {
-  Nodes = { n1 };
-  Jobs = { J1, J2, J3 };
-  Types = { A, B };
-  period = 1[h];
-  table Types: gpus price[$/h] family =  A 1 0.5 k  B 2 1 k;
-  table Jobs: submitted[h] deadline[h] weight[$/h] = J1 0 6 1  J2 1 3.4 2  J3 1 9 4;
-  Runnable = { (j, v, g) : j in Jobs, (v, g) in Configs };
-  table Runnable: exec_time[h] =
-    J1 A 1 4  J1 B 1 4  J1 B 2 2.4
-    J2 A 1 2  J2 B 1 2  J2 B 2 1.2
-    J3 A 1 1  J3 B 1 1  J3 B 2 0.6;
-}
+scenario CpOn for CapacityPlanning extends ThreeJobs { }
 """
 
 # A job of a length between 0 and 100 epochs, all alike, on one GPU that does one epoch in an hour, due after 70 h.

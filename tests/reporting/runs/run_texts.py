@@ -15,19 +15,8 @@ from gpusched_dsl.online.driver import Driver
 from gpusched_dsl.reporting.runs.result import RunResult
 
 THREE_JOBS = """
-import "gsdsl:online/capacity_planning.gsm";
-scenario CpOn for CapacityPlanning {
-  Nodes = { n1 };
-  Jobs = { J1, J2, J3 };
-  Types = { A, B };
-  period = 1[h];
-  table Types: gpus price[$/h] family =  A 1 0.5 k  B 2 1 k;
-  table Jobs: submitted[h] deadline[h] weight[$/h] = J1 0 6 1  J2 1 3.4 2  J3 1 9 4;
-  Runnable = { (j, v, g) : j in Jobs, (v, g) in Configs };
-  exec_time["J1","A",1] = 4[h]; exec_time["J1","B",1] = 4[h]; exec_time["J1","B",2] = 2.4[h];
-  exec_time["J2","A",1] = 2[h]; exec_time["J2","B",1] = 2[h]; exec_time["J2","B",2] = 1.2[h];
-  exec_time["J3","A",1] = 1[h]; exec_time["J3","B",1] = 1[h]; exec_time["J3","B",2] = 0.6[h];
-}
+import "gsdsl:scenarios/three_jobs.gsm";
+scenario CpOn for CapacityPlanning extends ThreeJobs { }
 """
 CHANGING = """
 online Changing for CapacityPlanning extends EveryEvent {
