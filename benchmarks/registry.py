@@ -282,6 +282,22 @@ REPLAY = Case(
         Target("gsdsl", figure="CPU", against="AccaSim"),
     ),
 )
+ONLINE = Case(
+    name="online",
+    title="100 nodes, 400 jobs there at once: 120 events of a run over time, a plan for each",
+    prepare=("benchmarks.online.data",),
+    reference="Greedy",
+    facts={"plans": 120},
+    arms=(
+        Arm("Greedy", "benchmarks.online.by_gsdsl", ("Greedy", "120"), repeats=3),
+        Arm("FIFO", "benchmarks.online.by_gsdsl", ("FIFO", "120"), repeats=3),
+    ),
+    # `loop` is all but the instances and the plans.
+    targets=(
+        Target("Greedy", "CPU loop", limit=120 * 0.002),
+        Target("FIFO", "CPU loop", limit=120 * 0.002),
+    ),
+)
 
 CASES = (
     CAPACITY,
@@ -300,4 +316,5 @@ CASES = (
     GREEDY,
     GREEDY_DRAWN,
     REPLAY,
+    ONLINE,
 )

@@ -1,0 +1,1 @@
+"""What the loop over time costs beside its plans: `python -m benchmarks online`."""

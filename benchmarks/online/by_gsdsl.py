@@ -1,0 +1,78 @@
+"""A run of so many plans by a policy, taken apart: `build` makes instances, `plan` plans, `loop` is all the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.child import Lap
+from gpusched_dsl.compiling.instance import Instance
+from gpusched_dsl.compiling.slicing import KnownValues, Part
+from gpusched_dsl.language.diagnostics import Diagnostics
+from gpusched_dsl.language.workspace import load_workspace
+from gpusched_dsl.online.base import Base
+from gpusched_dsl.online.loop import EventLoop
+from gpusched_dsl.online.planner import Plan, Planner, Question
+from gpusched_dsl.running import open_run
+
+FIRST = 10  # plans that are not measured: the first compiles, and finds nothing to take over
+
+
+@dataclass(frozen=True, eq=False)
+class TimedBase(Base):
+    lap: Lap
+
+    def instance_of(
+        self, part: Part, carried: Mapping[str, KnownValues], earlier: Instance | None = None
+    ) -> Instance:
+        self.lap("loop")
+        found = super().instance_of(part, carried, earlier)
+        self.lap("build")
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class TimedPlanner:
+    planner: Planner
+    lap: Lap
+
+    @property
+    def name(self) -> str:
+        return self.planner.name
+
+    def plan(self, question: Question) -> Plan | None:
+        self.lap("loop")
+        found = self.planner.plan(question)
+        self.lap("plan")
+        return found
+
+    def fresh(self) -> Planner:
+        return self
+
+    def close(self) -> None:
+        self.planner.close()
+
+
+def run(folder: Path, lap: Lap, policy: str, plans: str) -> dict[str, float]:
+    """`plans`: how many are measured, one for each event."""
+    found = Diagnostics()
+    workspace = load_workspace(folder / "crowd.gsm", found)
+    found.raise_if_errors()
+    driver = open_run(workspace, "Crowded", "Crowd", policy)
+    assert isinstance(driver, EventLoop)
+    driver.whole = None  # plan by plan
+    lap("open")
+    driver.stop = lambda: len(driver.steps) >= FIRST
+    driver.run()
+    lap("first plans")
+    driver.base = TimedBase(driver.base.instance, driver.base.limits, lap)
+    driver.planner = TimedPlanner(driver.planner, lap)
+    driver.stop = lambda: len(driver.steps) >= FIRST + int(plans)
+    driver.run()
+    lap("loop")
+    present = float(np.mean([step.jobs for step in driver.steps[FIRST:]]))
+    assert 350 <= present <= 450, present
+    return {"plans": len(driver.steps) - FIRST}
