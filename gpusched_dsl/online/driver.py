@@ -174,7 +174,8 @@ class Driver:
             plan = self._ask(instance, running)
         planned = time.perf_counter()
         self.instance, self.part = instance, part
-        self.reader = Reader(self.online, instance.store, self.base.limits, part)
+        reader, store = self.reader, instance.store
+        self.reader = Reader(self.online, store, self.base.limits, part) if reader is None else reader.on(store, part)
         self._remember(plan, part)
         if fresh and self.journal is not None:
             self._write(plan, part, why, events or [])

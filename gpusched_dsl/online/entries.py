@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,8 +41,6 @@ class Entries:
     uses: Floats
     rate: Floats  # money by time
     node_price: Floats  # money by time of the whole node
-    due: Floats  # time from now until the job is due; infinite: never
-    weight: Floats  # money by time of tardiness
 
     def take(self, rows: Ints) -> Entries:
         return Entries(*(getattr(self, name)[rows] for name in self.__dataclass_fields__))
@@ -58,6 +57,12 @@ class Reader(Roles):
         self.online, self.part = online, part
         self.clock: Unit = UNITS["h"] if online.window is not None else online.unit
         self.hours = scale(self.time, self.clock)  # the clock's unit in one unit of `lasts`
+
+    def on(self, store: Store, part: Part) -> Reader:
+        """The same for another plan of the run."""
+        found = copy(self)
+        found.store, found.part, found.ev = store, part, Evaluator(self.model, store, self.limits)
+        return found
 
     def index_of(self, role: str) -> int | None:
         item = self.items.get(role)
@@ -91,8 +96,6 @@ class Reader(Roles):
             uses=self._numbers(uses[0].value, frame) if uses else np.ones(frame.size),
             rate=self._rates(frame, lasts / self.hours) / self.hours,
             node_price=self._money("node_price", frame, per_time=True) / self.hours,
-            due=self._times("due", frame, np.inf) * self.hours,
-            weight=self._money("weight", frame, per_time=True) / self.hours,
         )
 
     def jobs(self, codes: Codes) -> tuple[Floats, Floats]:

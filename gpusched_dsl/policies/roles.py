@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 
 import numpy as np
 
@@ -28,6 +27,7 @@ class Roles:
         self.ev = Evaluator(model, store, limits)
         self.money = next((o.unit for o in model.objectives), DIMENSIONLESS)
         self.time = self._unit("lasts")
+        self._factors: dict[tuple[str, str], float] = {}  # of roles in time or money: units are reckoned in fractions
 
     def _frame(self, columns: Sequence[Codes]) -> Frame:
         return Frame(len(columns[0]), dict(zip(self.placement.indices, columns, strict=True)))
@@ -53,13 +53,18 @@ class Roles:
     def _times(self, role: str, frame: Frame, otherwise: float) -> Floats:
         if role not in self.items:
             return np.full(frame.size, otherwise)
-        return self._numbers(self.items[role].value, frame) * scale(self._unit(role), self.time)
+        if (role, "time") not in self._factors:
+            self._factors[role, "time"] = scale(self._unit(role), self.time)
+        return self._numbers(self.items[role].value, frame) * self._factors[role, "time"]
 
     def _money(self, role: str, frame: Frame, *, per_time: bool = False) -> Floats:
         if role not in self.items:
             return np.zeros(frame.size)
-        unit = self._unit(role) * self.time if per_time else self._unit(role)
-        return self._numbers(self.items[role].value, frame) * scale(unit, self.money)
+        what = "rate" if per_time else "money"
+        if (role, what) not in self._factors:
+            unit = self._unit(role) * self.time if per_time else self._unit(role)
+            self._factors[role, what] = scale(unit, self.money)
+        return self._numbers(self.items[role].value, frame) * self._factors[role, what]
 
     def _rates(self, frame: Frame, time: Floats) -> Floats:
         """Money per time of each way: of `costs` in money, what it is on average."""
@@ -71,7 +76,6 @@ class Roles:
         return self._money("costs", frame, per_time=True)
 
 
-@lru_cache(maxsize=1024)  # fractions take their time, and every plan of a run asks for the same
 def scale(source: Unit, target: Unit) -> float:
     """What numbers are multiplied by; 1 where a file has no units."""
     return float(factor(source, target)) if convertible(source, target) else 1.0
