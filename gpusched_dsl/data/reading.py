@@ -108,8 +108,9 @@ class FileReader:
 
     def _remember(self, file: FileColumns, located: Located | None) -> None:
         """Keep the hash of what was read, by its name or, where two files have the same name, by its path."""
-        same = self.hashes.get(file.name, file.sha256) == file.sha256
-        self.hashes[file.name if same or located is None else str(located.path)] = file.sha256
+        name = file.name if located is None else located.name  # of a database, not of one of its tables
+        same = self.hashes.get(name, file.sha256) == file.sha256
+        self.hashes[name if same or located is None else str(located.path)] = file.sha256
 
     def _locate(self, data: tree.Data) -> Located | Fault:
         source = data.path.span.source.path
