@@ -37,9 +37,12 @@ def install(monkeypatch: pytest.MonkeyPatch) -> Iterator[Install]:
 
     def these(*rules: object) -> None:
         entries = [Entry(f"e{at}", rule) for at, rule in enumerate(rules)]
-        monkeypatch.setattr(
-            importlib.metadata, "entry_points", lambda group: entries if group == added_module.GROUP else []
-        )
+        found = importlib.metadata.entry_points
+
+        def with_these(**asked: str) -> object:
+            return entries if asked.get("group") == added_module.GROUP else found(**asked)
+
+        monkeypatch.setattr(importlib.metadata, "entry_points", with_these)
         added.cache_clear()
 
     yield these
