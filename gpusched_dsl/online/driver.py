@@ -12,6 +12,7 @@ import numpy as np
 from gpusched_dsl.compiling.evaluate import Evaluator
 from gpusched_dsl.compiling.fixing import Given
 from gpusched_dsl.compiling.frames import EMPTY_FRAME
+from gpusched_dsl.compiling.free_variables import free_variables
 from gpusched_dsl.compiling.instance import Instance
 from gpusched_dsl.compiling.slicing import KnownValues, Part
 from gpusched_dsl.ir.domains import Codes, Domain
@@ -129,6 +130,9 @@ class Driver:
         if item is None or lasts is None:
             message = "nothing says how long a slot is: the placement has no `lasts`"
             raise DiagnosticError([Diagnostic("GSM7002", message, self.placement.span, help="write `lasts slot;`")])
+        if free_variables(lasts):
+            message = "slots are of different lengths: `lasts` of the placement depends on what is decided"
+            raise DiagnosticError([Diagnostic("GSM7002", message, lasts.span, help="slots of a window are all alike")])
         ev = Evaluator(self.online.base, self.base.store, self.base.limits)
         length = float(np.asarray(ev.numbers(lasts, EMPTY_FRAME)).reshape(-1)[0])
         assert isinstance(lasts.type, Numeric)
@@ -159,8 +163,8 @@ class Driver:
         """The time as policies read it."""
         return self.world.now / self.policy_time
 
-    def plan(self, why: tuple[str, ...], events: list[dict[str, Any]] | None = None) -> Plan | None:
-        """Make a plan for what is there and put it into `standing`; None where no method found one."""
+    def plan(self, why: tuple[str, ...], events: list[dict[str, Any]] | None = None) -> Plan:
+        """Make a plan for what is there, or take that of the journal, and put it into `standing`."""
         began = time.perf_counter()
         other = began - self._clock_time
         part = self.base.part(self.kept_elements())

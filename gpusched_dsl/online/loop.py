@@ -101,8 +101,6 @@ class EventLoop(Driver):
             self.last_plan = np.inf  # no period without jobs
             return
         plan = self.plan(why, events)
-        if plan is None:
-            return
         assert self.reader is not None
         assert self.part is not None
         columns = self.chosen(plan)

@@ -98,8 +98,6 @@ class SlotLoop(Driver):
         """Plan the window that begins with this slot."""
         plan = self.plan(why, events)
         assert self.reader is not None
-        if plan is None:
-            return
         columns = self.chosen(plan)
         self.plan_columns = columns
         self.entries = self.reader.entries(columns)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from online_texts import ROLLING, run
 
+from gpusched_dsl.language.diagnostics import DiagnosticError
 from gpusched_dsl.online.world import DONE
 
 # What windows that see everything must find: the optima of the whole horizon (oracles_price_aware.gsm).
@@ -118,3 +119,24 @@ def test_runs_are_the_same_when_they_start_from_nothing() -> None:
     first = run(ROLLING, "Rolling", "ExclusionByNode", "highs")
     again = run(ROLLING, "Rolling", "ExclusionByNode", "highs")
     assert first.world.ledger.totals == again.world.ledger.totals
+
+
+def test_slots_of_different_lengths_are_refused() -> None:
+    text = """
+    model M {
+      set Jobs;  set Nodes;  set Slots ordered;
+      param at[Jobs] integer default 0;  param work[Jobs] default 1;  param length[Slots] in h default 1;
+      var run[Jobs, Nodes, Slots] binary;
+      minimize z: sum[j in Jobs, n in Nodes, h in Slots] run[j, n, h];
+      placement run[j, n, h] { job j; node n; slot h; lasts length[h]; }
+    }
+    online W for M {
+      window h in Slots lookahead 4 commit 1;
+      arrive j in Jobs at at[j];
+      work work[j];  speed 1;
+    }
+    scenario S for M { Jobs = { a };  Nodes = { n };  Slots = 0..3; }
+    """
+    with pytest.raises(DiagnosticError) as error:
+        run(text, "W", "S", "highs")
+    assert [d.code for d in error.value.diagnostics] == ["GSM7002"]
