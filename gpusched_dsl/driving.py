@@ -96,8 +96,8 @@ def run_method(
                 note(line)
         if tell is not None:
             tell(driver)
-        outcome = _to_its_end(driver)
-        about = replace(about, seconds=time.perf_counter() - began)
+        outcome, broke = _to_its_end(driver)
+        about = replace(about, seconds=time.perf_counter() - began, warnings=(*about.warnings, *broke))
         if recorder is not None:
             about = replace(about, resumed_steps=recorder.resumed, warnings=(*about.warnings, *recorder.findings()))
             recorder.close_with(outcome)
@@ -149,9 +149,15 @@ def run_methods(
     return RunComparison(tuple(rows), interrupted=len(rows) < len(methods))
 
 
-def _to_its_end(driver: Driver) -> Outcome:
+def _to_its_end(driver: Driver) -> tuple[Outcome, tuple[Diagnostic, ...]]:
+    """The outcome, and what broke the run; raises DiagnosticError where nothing had been decided by then."""
     assert isinstance(driver, EventLoop | SlotLoop)
-    return driver.run()
+    try:
+        return driver.run(), ()
+    except DiagnosticError as error:
+        if not driver.steps:
+            raise
+        return driver.outcome("error"), tuple(error.diagnostics)
 
 
 def _about(workspace: Workspace, driver: Driver, method: str, asked: Asked, warnings: Sequence[Diagnostic]) -> About:

@@ -149,8 +149,10 @@ def _tell_several(found: RunComparison, options: argparse.Namespace, output: Out
 
 
 def exit_code(results: list[RunResult]) -> int:
-    """130 after Ctrl-C, 5 where a run did not come to its end, else 0."""
+    """1 where an error ended a run, 130 after Ctrl-C, 5 where a run did not come to its end, else 0."""
     ends = {result.ended for result in results}
+    if "error" in ends:
+        return exits.BAD_INPUT
     if "interrupt" in ends:
         return exits.INTERRUPTED
     return exits.OK if ends <= set(FINISHED) else exits.NO_SOLUTION_YET

@@ -43,8 +43,8 @@ class Step(NamedTuple):
 class Outcome:
     """A run that has ended: the world as it is then, its steps, and why it ended.
 
-    `ended` is `finished`, `horizon` (slots are over), `interrupt`, `stuck` (jobs wait and nothing will happen) or
-    `events` (the most events). `unit` names the unit of all times; `money` that of the total.
+    `ended` is `finished`, `horizon` (slots are over), `interrupt`, `error`, `stuck` (jobs wait and nothing will
+    happen) or `events` (the most events). `unit` names the unit of all times; `money` that of the total.
     """
 
     online: CheckedOnline

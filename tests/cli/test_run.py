@@ -425,3 +425,29 @@ def test_plans_that_are_others_when_made_again(gsdsl: Run, three: Path, monkeypa
     assert "1 plan differs" in done.err
     assert journal.read_bytes() == before
     assert "GSM5104" in run(gsdsl, three, "--method", "FIFO", "--journal", journal, code=1).err
+
+
+def test_an_error_on_the_way_keeps_what_was_reached(gsdsl: Run, three: Path) -> None:
+    """At 2 h the price of tardiness falls to 0, which the model does not allow."""
+    breaking = """
+    online Breaking for CapacityPlanning extends EveryEvent { carry weight[j] = weight[j] * (2 - now / 1[h]); }
+    """
+    three.write_text(TEXT + breaking, encoding="utf-8")
+    out = three.with_name("out.json")
+    options = ("--online", "Breaking", "--method", "highs", "--set", "node_rule=force", "--json", out)
+    done = gsdsl("run", three, *options)
+    assert done.code == 1
+    assert "ended        ended by an error: what was reached by then" in done.out
+    assert "GSM2109" in done.err
+    document = json.loads(out.read_text(encoding="utf-8"))
+    assert document["ended"] == "error"
+    assert document["costs"]["execution"] == pytest.approx(1.0)  # two hours of a VM at half a dollar
+    assert complaints(document, SCHEMA) == []
+
+
+def test_an_error_at_the_first_plan_is_all_there_is(gsdsl: Run, three: Path) -> None:
+    broken = "online Broken for CapacityPlanning extends EveryEvent { carry weight[j] = weight[j] * (now / 1[h]); }"
+    three.write_text(TEXT + broken, encoding="utf-8")
+    done = gsdsl("run", three, "--online", "Broken", "--method", "highs")
+    assert done.code == 1
+    assert "ended" not in done.out

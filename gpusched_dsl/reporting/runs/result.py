@@ -22,6 +22,7 @@ ENDED = {
     "finished": "finished: all jobs are done",
     "horizon": "ended with the last slot",
     "interrupt": "interrupted: what was reached by then",
+    "error": "ended by an error: what was reached by then",
     "stuck": "stuck: jobs wait, and nothing will happen any more",
     "events": "ended at the most events",
 }
@@ -59,7 +60,7 @@ class RunResult:
 
     @property
     def ended(self) -> str:
-        """`finished`, `horizon`, `interrupt`, `stuck` or `events`."""
+        """`finished`, `horizon`, `interrupt`, `error`, `stuck` or `events`."""
         return self.outcome.ended
 
     @property
