@@ -1,4 +1,4 @@
-# make demo | test | lint | slow | bench | scale | docs | clean
+# make demo | test | lint | slow | bench | compare-commits | scale | docs | clean
 # Everything lives in one virtual environment; stamps inside it remember which sets of packages it holds.
 
 VENV   ?= .venv
@@ -10,7 +10,7 @@ COMPARED ?= models/scenarios/gavel_40_jobs.gsm
 REPLAYED ?= models/scenarios/philly_sample.gsm --scenario PhillyNodes
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test slow lint bench scale tables docs clean
+.PHONY: help demo test slow lint bench compare-commits scale tables docs clean
 
 help:
 	@echo "make demo    solve the scenario drawn from a public trace, print its schedule, compare heuristics, replay a trace"
@@ -18,6 +18,7 @@ help:
 	@echo "make slow    run the long tests: properties, fuzzing, scale"
 	@echo "make lint    ruff and mypy"
 	@echo "make bench   run the benchmarks and print their tables"
+	@echo "make compare-commits BASE=REV   run our own benchmarks by an earlier commit and by this one, print ratios"
 	@echo "make scale   solve large instances, print what was reached, draw how time and memory grow"
 	@echo "make tables  work out the parse tables again, after a change of the grammar"
 	@echo "make docs    write docs/models anew, after a change of models/"
@@ -42,6 +43,9 @@ lint: $(VENV)/.has-dev
 
 bench: $(VENV)/.has-bench
 	$(BIN)/python -m benchmarks
+
+compare-commits: $(VENV)/.has-bench
+	$(BIN)/python -m benchmarks.commits $(BASE)
 
 scale: $(VENV)/.has-run
 	$(BIN)/python -m benchmarks.scale

@@ -87,23 +87,30 @@ def missing(arm: Arm) -> str | None:
     return None
 
 
-def run_python(arguments: Sequence[str]) -> str:
-    """Standard output of `python -m ...` from the project's folder; raises CalledProcessError, its stderr shown."""
+def run_python(arguments: Sequence[str], root: Path = ROOT) -> str:
+    """Standard output of `python -m ...` from a checkout's folder; raises CalledProcessError, its stderr shown."""
     command = [sys.executable, "-m", *arguments]
-    return subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
+    return subprocess.run(command, cwd=root, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
-def run_arm(arm: Arm, folder: Path) -> Sample:
-    output = run_python(["benchmarks.child", arm.module, str(folder), *arm.arguments])
+def run_arm(arm: Arm, folder: Path, root: Path = ROOT) -> Sample:
+    """One run of an arm by the code of the checkout at `root`, on the data in `folder`."""
+    output = run_python(["benchmarks.child", arm.module, str(folder), *arm.arguments], root)
     return Sample(**json.loads(output.splitlines()[-1]))
+
+
+def prepared(case: Case, root: Path = ROOT) -> Path:
+    """The folder with the data of a case, made by the code of the checkout at `root`."""
+    folder = root / RESULTS.relative_to(ROOT) / "data" / case.name
+    folder.mkdir(parents=True, exist_ok=True)
+    if case.prepare:
+        run_python([case.prepare[0], str(folder), *case.prepare[1:]], root)
+    return folder
 
 
 def measure(case: Case, rounds: int, slow: bool, say: Callable[[str], None]) -> list[Measured]:
     """Every arm `min(rounds, arm.repeats)` times, in turns, so that a busy minute of the machine meets all of them."""
-    folder = RESULTS / "data" / case.name
-    folder.mkdir(parents=True, exist_ok=True)
-    if case.prepare:
-        run_python([case.prepare[0], str(folder), *case.prepare[1:]])
+    folder = prepared(case)
     measured = []
     for arm in case.arms:
         skipped = missing(arm) or ("slow arm left out" if arm.slow and not slow else None)

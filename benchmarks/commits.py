@@ -1,0 +1,81 @@
+"""`python -m benchmarks.commits BASE [CASE ...]`: our own arms by an earlier commit and by this checkout, in turns.
+
+Prints CPU seconds (without imports) and peak memory of both, and their ratios. The least of all rounds counts, since
+noise only adds. Exit code 1 when an arm is slower or larger than `--most` times what it was.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from benchmarks.measure import ROOT, Measured, missing, prepared, run_arm
+from benchmarks.registry import CASES, Arm, Case
+from benchmarks.report import table
+
+OURS = ("gsdsl", "startup")  # how the module of an arm of our own is called, after `by_`
+
+
+def main() -> int:
+    names = {case.name: case for case in CASES}
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.commits", description=__doc__)
+    parser.add_argument("base", help="the earlier commit")
+    parser.add_argument("cases", nargs="*", metavar="CASE", help=f"some of: {', '.join(names)}")
+    parser.add_argument("--rounds", type=int, default=5, help="runs of each arm by each commit, at most (default 5)")
+    parser.add_argument("--fast", action="store_true", help="leave out the arms that take many seconds a run")
+    parser.add_argument("--most", type=float, default=1.03, help="the largest ratio that passes (default 1.03)")
+    options = parser.parse_args()
+    for name in options.cases:
+        if name not in names:
+            parser.error(f"no case `{name}`; there are: {', '.join(names)}")
+    rows, worse = [], False
+    with checkout(options.base) as earlier:
+        for case in [names[name] for name in options.cases] or CASES:
+            for arm in our_arms(case, options.fast):
+                before, now = in_turns(case, arm, earlier, options.rounds)
+                ratios = [now.figure(figure) / before.figure(figure) for figure in ("CPU", "peak_mb")]
+                worse |= max(ratios) > options.most
+                rows.append([
+                    case.name, arm.name, f"{before.figure('CPU'):.3f}", f"{now.figure('CPU'):.3f}", f"{ratios[0]:.3f}",
+                    f"{before.figure('peak_mb'):.0f}", f"{now.figure('peak_mb'):.0f}", f"{ratios[1]:.3f}",
+                ])  # fmt: skip
+    header = ["case", "arm", "CPU before", "now", "ratio", "MB before", "now", "ratio"]
+    print(table(header, rows, left=(0, 1)))
+    return 1 if worse else 0
+
+
+@contextmanager
+def checkout(commit: str) -> Iterator[Path]:
+    """A work tree of the commit in a temporary folder, removed at the end."""
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder) / "earlier"
+        subprocess.run(["git", "worktree", "add", "--quiet", "--detach", str(place), commit], cwd=ROOT, check=True)
+        try:
+            yield place
+        finally:
+            subprocess.run(["git", "worktree", "remove", "--force", str(place)], cwd=ROOT, check=True)
+
+
+def our_arms(case: Case, fast: bool) -> list[Arm]:
+    """The arms that run this project's code and can run here."""
+    ours = [a for a in case.arms if a.module.rpartition(".")[2].removeprefix("by_") in OURS]
+    return [a for a in ours if missing(a) is None and not (fast and a.slow)]
+
+
+def in_turns(case: Case, arm: Arm, earlier: Path, rounds: int) -> tuple[Measured, Measured]:
+    """The samples of an arm by the earlier commit and by this checkout; they take turns to go first."""
+    sides = [(Measured(replace(arm)), root, prepared(case, root)) for root in (earlier, ROOT)]
+    for number in range(min(case.rounds or rounds, arm.repeats)):
+        for measured, root, folder in sides if number % 2 == 0 else sides[::-1]:
+            measured.samples.append(run_arm(arm, folder, root))
+    return sides[0][0], sides[1][0]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
