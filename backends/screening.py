@@ -63,15 +63,15 @@ def largest_coefficient(problem: Problem) -> tuple[float, str, Span | None]:
 
 
 def answer_without_solver(problem: Problem) -> Answer | None:
-    """The answer when bounds or sides exclude each other, or when there is nothing to decide; else None."""
+    """The answer where bounds, sides or a row without entries admit no point, or nothing is to decide; else None."""
     stated = np.ones(problem.rows, dtype=bool)
     stated[problem.conditions.rows] = False
     if _crossing(problem.lower, problem.upper) or _crossing(problem.row_lower[stated], problem.row_upper[stated]):
         return Answer(Status.INFEASIBLE)
+    empty = np.flatnonzero(stated & (np.diff(problem.matrix.starts) == 0))
+    if (problem.row_lower[empty] > CROSSING).any() or (problem.row_upper[empty] < -CROSSING).any():
+        return Answer(Status.INFEASIBLE)
     if problem.columns == 0:
-        feasible = bool(np.all(problem.row_lower <= CROSSING) and np.all(problem.row_upper >= -CROSSING))
-        if not feasible:
-            return Answer(Status.INFEASIBLE)
         value = problem.objectives[0].offset if problem.objectives else 0.0
         nothing = np.zeros(0)
         duals = None if problem.is_mip else np.zeros(problem.rows)

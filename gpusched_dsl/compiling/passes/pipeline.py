@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from gpusched_dsl.compiling.passes.binary_products import BinaryProducts
 from gpusched_dsl.compiling.passes.binary_times import BinaryTimes
+from gpusched_dsl.compiling.passes.contradiction import stated_contradiction
 from gpusched_dsl.compiling.passes.equal_terms import EqualTerms
 from gpusched_dsl.compiling.passes.extremes import Extremes
 from gpusched_dsl.compiling.passes.fixed_columns import FixedColumns
@@ -105,6 +106,8 @@ def _reformulated(problem: Problem, target: Target, read_rows: bool) -> Prepared
     analysis = Analysis(problem, swept=not read_rows)
     refuse_valueless(analysis)
     for reformulate in PASSES:
+        if not analysis.bounds.feasible:
+            return prepared.then(stated_contradiction(analysis))
         if reformulate.accepts(analysis, target):
             step = reformulate.apply(analysis, target)
             prepared = prepared.then(step)

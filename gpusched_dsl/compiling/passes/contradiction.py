@@ -1,0 +1,33 @@
+"""A problem whose bounds exclude each other, as linear rows that say so.
+
+Interval arithmetic over rows, definitions and integrality may prove that there is no feasible point: `10 z <= 3` with a
+whole z gives z <= 0, and `x * z >= 1` with a binary x gives z >= 1. Passes rely on bounds that do not cross, so what
+they would make of such a problem might have points. Instead the terms go, and an empty row asks for `0 >= 1`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from gpusched_dsl.compiling.passes.growth import Growth
+from gpusched_dsl.compiling.passes.steps import Analysis, Note, Step
+from gpusched_dsl.ir.definitions import Conditions
+from gpusched_dsl.ir.domains import Scalars
+from gpusched_dsl.ir.matrix import Matrix
+
+NAME = "contradiction"
+
+
+def stated_contradiction(analysis: Analysis) -> Step:
+    """The problem without terms and conditions, and with a row that no point fulfils."""
+    growth = Growth(analysis.problem)
+    empty = Matrix(np.zeros(2, dtype=np.int64), np.zeros(0, dtype=np.int32), np.zeros(0))
+    growth.add_rows(NAME, Scalars(), empty, 1.0, np.inf)
+    for definition in analysis.problem.definitions:
+        growth.remove(definition)
+    did = "exclude each other: no point is within the bounds they imply"
+    growth.notes.append(Note(NAME, "rows and terms", did, 1, 1))
+    step = growth.step()
+    return replace(step, problem=replace(step.problem, conditions=Conditions.none()))
