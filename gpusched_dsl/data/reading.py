@@ -12,7 +12,6 @@ from gpusched_dsl.data.formatted import Formatted, draw, read_formatted, report_
 from gpusched_dsl.data.pieces import ColumnPiece, FileOrigin, TableOrigin, first_mixed
 from gpusched_dsl.data.tables import is_text, read_located
 from gpusched_dsl.data.untyped import column_of
-from gpusched_dsl.ir.domains import Scalar
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.diagnostics import Diagnostics, Label
 from gpusched_dsl.language.scenarios.formats import Use
@@ -203,16 +202,10 @@ def read_given(given: TableGiven | FileGiven, reader: FileReader, diagnostics: D
 def read_table(given: TableGiven) -> ColumnPiece:
     """One column of an inline table with its keys, or its keys alone."""
     cells, width = given.table.cells, given.width
-    keys = [[_label(cell) for cell in cells[k::width]] for k in range(given.keys)]
+    keys = [[cell.label for cell in cells[k::width]] for k in range(given.keys)]
     values = None
     if given.column is not None:
-        values = column_of([cell.value for cell in cells[given.keys + given.column :: width]])
+        column = cells[given.keys + given.column :: width]
+        values = column_of([cell.label if given.labels else cell.value for cell in column])
     mixed = first_mixed([isinstance(label, str) for label in keys[0]])
     return ColumnPiece(tuple(map(column_of, keys)), values, TableOrigin(given), given.factor, mixed=mixed)
-
-
-def _label(cell: tree.TableCell) -> Scalar | None:
-    """A key cell: a number that is whole is an integer label, any other number is the text the author wrote."""
-    if isinstance(cell.value, str) or cell.value is None:
-        return cell.value
-    return int(cell.value) if float(cell.value).is_integer() else cell.span.text

@@ -25,6 +25,7 @@ CODES: dict[str, str] = {
     "GSM1023": "part of a declaration given twice or missing",
     "GSM1024": "`given` outside an expectation",
     "GSM1025": "malformed argument list",
+    "GSM1026": "cells of a table without space between them",
     "GSM1030": "path outside the folder",
     "GSM1031": "malformed path of an import",
     "GSM1032": "two blocks of one name",
@@ -107,6 +108,7 @@ CODES: dict[str, str] = {
     "GSM1519": "option of a format that does not fit",
     "GSM1520": "column that the format does not have",
     "GSM1521": "slots of time that cannot be made",
+    "GSM1522": "label that needs quotes",
     # 16xx tests, policies, online
     "GSM1601": "expectation before any solve",
     "GSM1602": "unknown method",

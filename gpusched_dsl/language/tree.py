@@ -410,9 +410,18 @@ class TableColumn(Node):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableCell(Node):
-    """`value` is None for `.` (not given). A bare name or a string is text."""
+    """`value` is None for `.` (not given). A bare name or a string is text; `true` and `false` are truth values."""
 
-    value: float | str | None
+    value: float | str | bool | None
+
+    @property
+    def label(self) -> str | int | None:
+        """The cell as a label: a bare or quoted text, an integer, or any other number as the author wrote it."""
+        if isinstance(self.value, bool):
+            return self.span.text
+        if isinstance(self.value, str) or self.value is None:
+            return self.value
+        return int(self.value) if self.value.is_integer() else self.span.text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

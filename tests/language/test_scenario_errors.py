@@ -150,7 +150,7 @@ def test_units_name_declaration_and_unit() -> None:
         ("Jobs = limit;", "GSM1106", "limit"),
         ("Jobs = Types;", "GSM1510", "Types"),
         ("Jobs = { (a, b) };", "GSM1202", "(a, b)"),
-        ("Jobs = { 1.5 };", "GSM1203", "1.5"),
+        ("Jobs = { 1.5 };", "GSM1522", "1.5"),
         ("Fits = { a };", "GSM1202", "a"),
         ("Late = 1..3;", "GSM1510", "1..3"),
         ("Slots = 1..2.5;", "GSM1207", "2.5"),
@@ -171,7 +171,7 @@ def test_wrong_elements(body: str, code: str, at: str) -> None:
         ("period[1] = 3[h];", "GSM1507", "1"),
         ("Jobs[1] = { a };", "GSM1507", "1"),
         ("rule[1] = hard;", "GSM1507", "1"),
-        ("weight[2.5] = 3;", "GSM1508", "2.5"),
+        ("weight[2.5] = 3;", "GSM1522", "2.5"),
         ("weight[period] = 3;", None, ""),
     ],
 )

@@ -71,6 +71,7 @@ class RunBuilder(DeclarationBuilder):
     def _table(self, children: Children, span: Span) -> tree.Table:
         keys, *parts = children
         trees = [p for p in parts if isinstance(p, Tree)]
+        self._separated([c for c in trees if c.data != "table_column"])
         return tree.Table(
             span=span,
             keys=self.names(keys),
@@ -84,6 +85,37 @@ class RunBuilder(DeclarationBuilder):
             cells=tuple(self._cell(c) for c in trees if c.data != "table_column"),
         )
 
+    def _separated(self, cells: list[ParseTree]) -> None:
+        """Refuse cells that touch, such as `n-1`, and a sign apart from its number: neither shows what is meant."""
+        at = 0
+        while at < len(cells):
+            last = at
+            while last + 1 < len(cells) and cells[last + 1].meta.start_pos == cells[last].meta.end_pos:
+                last += 1
+            if last > at:
+                self._touching(self.span(cells[at]).to(self.span(cells[last])), len(cells[at : last + 1]))
+            elif cells[at].data == "negative_cell":
+                span = self.span(cells[at])
+                if not span.text[1].isdecimal() and span.text[1] != ".":
+                    self.diagnostics.error(
+                        "GSM1026",
+                        "this `-` is apart from its number",
+                        span,
+                        help="write `.` for a value that is not given, or put the sign right before the number",
+                    )
+            at = last + 1
+
+    def _touching(self, span: Span, count: int) -> None:
+        text = span.text
+        quoted = text if '"' in text else f'"{text}"'
+        label = f"quote it if it is one label, `{quoted}`, or " if quoted != text else ""
+        self.diagnostics.error(
+            "GSM1026",
+            f"`{text}` reads as {count} cells without a space between them",
+            span,
+            help=f"{label}put spaces between the cells",
+        )
+
     def _cell(self, cell: ParseTree) -> tree.TableCell:
         span = self.span(cell)
         if cell.data == "empty_cell":
@@ -95,7 +127,7 @@ class RunBuilder(DeclarationBuilder):
         if token.type == "NUMBER":
             return tree.TableCell(span=span, value=self.number_value(token)[0])
         if token.type in ("TRUE", "FALSE"):
-            return tree.TableCell(span=span, value=float(token.type == "TRUE"))
+            return tree.TableCell(span=span, value=token.type == "TRUE")
         return tree.TableCell(span=span, value=self._label(token))
 
     def _label(self, token: Child) -> str:

@@ -51,12 +51,14 @@ class TableGiven(Given):
     """A column of an inline table, or for a set its key cells (`column` is None).
 
     Each row has `keys` key cells and then one cell per column; `factor` takes the column's unit to the declared one.
+    `labels`: the values are labels or texts, not numbers.
     """
 
     table: tree.Table
     keys: int
     column: int | None
     factor: Fraction = ONE
+    labels: bool = False
 
     @property
     def width(self) -> int:

@@ -123,7 +123,7 @@ class ColumnChecker:
     def shape(self, table: tree.Table, keys: int) -> bool:
         """Whether the cells make whole rows, and rows begin where the layout shows it; reports GSM1509."""
         width = keys + len(table.columns)
-        line = _line_off(table.cells, width)
+        line = _line_off(table.cells, keys, width)
         if line is None and len(table.cells) % width == 0:
             return True
         names = ", ".join(f"`{name.text}`" for name in (*table.keys, *(c.name for c in table.columns)))
@@ -319,20 +319,32 @@ class ColumnChecker:
         return None
 
 
-def _line_off(cells: tuple[tree.TableCell, ...], width: int) -> list[tree.TableCell] | None:
+def _line_off(cells: tuple[tree.TableCell, ...], keys: int, width: int) -> list[tree.TableCell] | None:
     """The first line whose cells do not fit rows of `width`, or None.
 
-    A line holds whole rows, or a row goes on over lines of its own: a row that begins or ends within a line shows
-    that a cell is missing or too many.
+    A line has whole rows, or a row goes on over lines of its own. A row that begins or ends within a line shows that a
+    cell is missing or too many; so do two lines, equally indented, that could each be a row with missing cells.
     """
     lines = [list(group) for _, group in groupby(cells, key=lambda cell: cell.span.line)]
-    if len(lines) == 1:
+    if len(lines) <= 1:
         return None
     pending = 0
+    row = lines[0]
     for number, line in enumerate(lines):
-        if not pending and len(line) > width and len(line) % width:
-            return line
-        if pending + len(line) > width and pending:
+        if not pending:
+            row = line
+            if len(line) > width and len(line) % width:
+                return line
+        elif pending + len(line) > width:
             return lines[number - 1]
+        elif min(len(line), len(row)) > keys and _indent(line) <= _indent(row):
+            return row
         pending = (pending + len(line)) % width
     return None
+
+
+def _indent(line: list[tree.TableCell]) -> int:
+    """The column where the text of a line begins."""
+    source = line[0].span.source
+    text = source.line(line[0].span.line)
+    return len(text) - len(text.lstrip())

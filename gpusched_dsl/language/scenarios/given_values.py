@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from gpusched_dsl.language import tree
@@ -23,6 +24,7 @@ from gpusched_dsl.language.checking.conversion import because_declared
 from gpusched_dsl.language.checking.kinds import WHOLE, as_element, describe, describe_all, same_kind
 from gpusched_dsl.language.checking.symbols import slots_of
 from gpusched_dsl.language.diagnostics import Label as Place
+from gpusched_dsl.language.scenarios.labels import check_element
 
 
 class ValueChecker:
@@ -34,6 +36,8 @@ class ValueChecker:
     def parameter(self, expr: tree.Expr, target: CheckedParam) -> Core | None:
         """A value for a parameter, in its unit. For a symbol or an element a bare name is the label."""
         if isinstance(target.type, (TextType, Element)):
+            if not check_element(expr, self.checker.diagnostics):
+                return None
             expr = as_label(expr)
             because = Place(target.span, f"`{target.name}` is {describe(target.type)}")
         else:
@@ -64,6 +68,8 @@ class ValueChecker:
         return cores if len(cores) == len(found) else None
 
     def _subscript(self, expr: tree.Expr, kind: ValueType, target: CheckedParam) -> Core | None:
+        if isinstance(kind, Element) and not check_element(expr, self.checker.diagnostics):
+            return None
         core = self.checker.check(as_label(expr) if isinstance(kind, Element) else expr)
         if core is None or not self.checker.data_only(core, f"a subscript of `{target.name}`"):
             return None
@@ -80,6 +86,9 @@ class ValueChecker:
 
     def elements(self, expr: tree.Expr, target: CheckedSet) -> SetCore | None:
         """The elements of a set. Those of a root set are labels, or whole numbers as such."""
+        sound = [check_element(item, self.checker.diagnostics) for item in _items(expr)]
+        if not all(sound):
+            return None
         if target.root == target.name:
             literal = self._root_literal(expr, target)
             if literal is not None:
@@ -111,6 +120,17 @@ class ValueChecker:
             else:
                 return None
         return LiteralSet(span=expr.span, types=target.types, rows=tuple(rows))
+
+
+def _items(expr: tree.Expr) -> Iterator[tree.Expr]:
+    """What stands inside the braces of a set expression, tuples taken apart."""
+    match expr:
+        case tree.SetLiteral(items=items):
+            for item in items:
+                yield from item.items if isinstance(item, tree.TupleExpr) else (item,)
+        case tree.Binary(op="union" | "inter" | "diff" | "cross"):
+            yield from _items(expr.left)
+            yield from _items(expr.right)
 
 
 def _expected(expr: tree.Expr, target: CheckedSet) -> tuple[ValueType, ...] | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from gpusched_dsl.language import tree
-from gpusched_dsl.language.checked import CheckedModel, CheckedParam, CheckedSet
+from gpusched_dsl.language.checked import CheckedModel, CheckedParam, CheckedSet, Numeric
 from gpusched_dsl.language.checking import ExpressionChecker, Symbols
 from gpusched_dsl.language.checking.randoms import check_law, scope_of
 from gpusched_dsl.language.checking.scope import EMPTY
@@ -16,6 +16,7 @@ from gpusched_dsl.language.scenarios.given import ExpressionGiven, FileGiven, Gi
 from gpusched_dsl.language.scenarios.given_columns import ColumnChecker
 from gpusched_dsl.language.scenarios.given_formats import FormatChecker
 from gpusched_dsl.language.scenarios.given_values import ValueChecker
+from gpusched_dsl.language.scenarios.labels import check_labels
 from gpusched_dsl.language.source import Span
 
 
@@ -145,6 +146,9 @@ class GivenTable:
         types = tuple(kind for s in found for kind in s.types)
         if not self.columns.shape(table, len(types)):
             return
+        width = len(types) + len(table.columns)
+        for k in range(len(types)):
+            check_labels(table.cells[k::width], self.diagnostics)
         if len(found) == 1 and found[0].value is None:
             keys.setdefault(
                 found[0].name,
@@ -161,6 +165,9 @@ class GivenTable:
             if param is None or not self.columns.keys_fit(table, column, param, types):
                 continue
             factor = self.columns.factor(column.name.text, column.unit, column.span, param)
+            labels = not isinstance(param.type, Numeric)
+            if labels:
+                check_labels(table.cells[len(types) + number :: width], self.diagnostics)
             if factor is not None:
                 yield TableGiven(
                     target=param.name,
@@ -170,6 +177,7 @@ class GivenTable:
                     keys=len(types),
                     column=number,
                     factor=factor,
+                    labels=labels,
                 )
 
     def _key_set(self, key: tree.Identifier) -> CheckedSet | None:
