@@ -1,4 +1,4 @@
-"""Runs a solver so that Ctrl-C and a monitor can stop it: the solver works in a thread, the caller's thread waits.
+"""Runs a solver so that Ctrl-C and a monitor can stop it: it works in a solver thread, the caller's thread waits.
 
 Solvers release the interpreter while they work, but a thread inside a solver cannot handle signals. The waiting thread
 can: on the first Ctrl-C it asks the solver to stop with its best point, on the second it gives up waiting.
@@ -13,6 +13,7 @@ from collections.abc import Callable
 from types import FrameType
 
 from gpusched_dsl.backends.protocol import Monitor, Progress, Silent
+from gpusched_dsl.backends.threads import ANY, SolverThread
 
 POLL_SECONDS = 0.05
 PROGRESS_SECONDS = 0.1
@@ -51,40 +52,35 @@ def run_stoppable(
     control: Control,
     monitor: Monitor | None = None,
     interrupt: Callable[[], None] | None = None,
+    thread: SolverThread | None = None,
 ) -> None:
-    """Run `work` in a thread until it ends; whatever it raises is raised here.
+    """Run `work` in a solver thread until it ends; whatever it raises is raised here.
+
+    `thread` is the solver thread to use, any free one by default.
 
     `interrupt`, if given, is called again and again from this thread once a stop is wanted, for solvers that are told
     from outside; others look at `control.stopping` in their callbacks. The first Ctrl-C stops, the second raises
     KeyboardInterrupt and leaves the solver to its thread.
     """
     watcher: Monitor = monitor or Silent()
-    failures: list[BaseException] = []
-    done = threading.Event()
-
-    def body() -> None:
-        try:
-            work()
-        except BaseException as failure:
-            failures.append(failure)
-        finally:
-            done.set()
-
     with CtrlC(control):
-        threading.Thread(target=body, name="solver", daemon=True).start()
+        job = (thread or ANY).run(work)
         try:
-            while not done.wait(POLL_SECONDS):
+            while not job.done.wait(POLL_SECONDS):
                 _attend(control, watcher, interrupt)
+        except KeyboardInterrupt:
+            job.cancelled = True
+            raise
         except Exception:  # the monitor failed: stop the solver before the session is used again
             control.stopping = True
-            while not done.wait(POLL_SECONDS):
+            while not job.done.wait(POLL_SECONDS):
                 _attend(control, Silent(), interrupt)
             raise
     latest = control.take()
     if latest is not None:
         watcher.progress(latest)
-    if failures:
-        raise failures[0]
+    if job.failure is not None:
+        raise job.failure
 
 
 def _attend(control: Control, monitor: Monitor, interrupt: Callable[[], None] | None) -> None:

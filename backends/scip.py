@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import importlib.metadata
 import time
+import weakref
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -20,6 +22,7 @@ from gpusched_dsl.backends.scip_options import apply_options, without_reductions
 from gpusched_dsl.backends.scip_terms import TAKEN
 from gpusched_dsl.backends.singletons import duals_back_to_rows
 from gpusched_dsl.backends.stages import largest_cost
+from gpusched_dsl.backends.threads import SolverThread, SolverThreads
 from gpusched_dsl.compiling.passes.steps import INDICATOR
 from gpusched_dsl.ir.answer import Answer, Status
 from gpusched_dsl.ir.definitions import completed
@@ -32,6 +35,9 @@ FAR = 1e9
 SECOND_OPINION_SECONDS = 5.0
 SECOND_OPINION = 2.0
 WORTH_IT = 1e-6  # of the objective, beside the gap asked for
+
+# SCIP's expression interpreter serves 64 threads in the life of a process; see threads.py.
+THREADS = SolverThreads(most=32)
 
 PROVED = {
     "optimal": Status.OPTIMAL,
@@ -76,6 +82,17 @@ class ScipBackend:
         return ScipSession(problem)
 
 
+# Models are freed while the interpreter is whole: their plugins call back into Python.
+SESSIONS: weakref.WeakSet[ScipSession] = weakref.WeakSet()
+
+
+@atexit.register
+def _close_all() -> None:
+    for session in tuple(SESSIONS):
+        session.close()
+    THREADS.finish()
+
+
 class ScipSession:
     """One problem inside one SCIP instance."""
 
@@ -90,22 +107,29 @@ class ScipSession:
         self._endless = may_be_unbounded(problem)
         self._progress = _ProgressEvents()
         self._model.includeEventhdlr(self._progress, "progress", "reports incumbents and bounds")
+        self._thread: SolverThread | None = None  # that of the first solve, which owns memory of the model from then on
+        self._freed: weakref.finalize[..., ScipSession] = weakref.finalize(self, self._model.freeProb)
+        self._freed.atexit = False  # `_close_all` does it
+        SESSIONS.add(self)
 
     def update(self, problem: Problem) -> None:
         """Load the changed problem anew: PySCIPOpt offers no changes in bulk."""
+        self.close()
         self._load(problem)
 
     def close(self) -> None:
-        if not self._abandoned:
+        """Free the solver in its thread, once it has ended."""
+        if self._freed.alive and not self._abandoned:
             self._variables = []
-            self._model.freeProb()
+            self._freed()
+            del self._model
 
     def solve(self, options: SolveOptions, start: Floats | None = None, monitor: Monitor | None = None) -> Answer:
         """Solve; raises DiagnosticError for an unknown option and when SCIP ends with an error."""
         began = time.perf_counter()
         model = self._model
         if model.getStageName() != "PROBLEM":
-            model.freeTransform()
+            self._in_thread().run(model.freeTransform).wait()
         apply_options(model, options, self._problem)
         if start is not None:
             self._begin_from(start)
@@ -123,13 +147,22 @@ class ScipSession:
         model = self._model
         self._progress.control = control
         try:
-            run_stoppable(self._optimize, control, monitor, model.interruptSolve)
+            run_stoppable(self._optimize, control, monitor, model.interruptSolve, self._in_thread())
         except KeyboardInterrupt:
             self._abandoned = True
             raise
         finally:
             self._progress.control = None
         return self._answer(model.getStatus())
+
+    def _in_thread(self) -> SolverThread:
+        """The thread of this model, chosen at its first solve."""
+        if self._thread is None:
+            self._thread = THREADS.thread()
+            self._freed.detach()
+            self._freed = weakref.finalize(self, self._thread.later, self._model.freeProb)
+            self._freed.atexit = False
+        return self._thread
 
     def _optimize(self) -> None:
         try:
@@ -168,7 +201,7 @@ class ScipSession:
         rest = np.inf if options.time_limit is None else options.time_limit - control.seconds
         if control.stopping or rest <= 0:
             return first
-        self._model.freeTransform()
+        self._in_thread().run(self._model.freeTransform).wait()
         apply_options(self._model, replace(options, time_limit=min(given, rest)), self._problem)
         without_reductions(self._model)
         if first.values is not None:

@@ -1,0 +1,135 @@
+"""Solver threads that last: solves reuse them instead of starting one each.
+
+Some solvers count the threads that ever enter them. The expression interpreter of SCIP has a table of 64 entries, one
+for each such thread, and writes beyond its end from the 65th on: with a thread per solve, the process crashes after 63
+nonlinear solves. Memory of that interpreter belongs to the thread that asked for it, so it is freed there, too.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+from collections.abc import Callable
+
+# The names of the threads; the command line looks for a busy one before it ends.
+BUSY, IDLE = "solver", "idle solver"
+
+
+class Job:
+    """Work for a solver thread. `done` is set when it has ended; `failure` is what it raised."""
+
+    def __init__(self, work: Callable[[], None]) -> None:
+        self.work: Callable[[], None] | None = work
+        self.done = threading.Event()
+        self.counted = False  # in the load of its thread
+        self.cancelled = False  # work that has not begun is left out
+        self.failure: BaseException | None = None
+
+    def wait(self) -> None:
+        """Wait for the end; raise what the work raised."""
+        self.done.wait()
+        if self.failure is not None:
+            raise self.failure
+
+
+class SolverThread:
+    """A daemon thread that does one job after the other, in the order in which they came."""
+
+    def __init__(self) -> None:
+        self._start()
+
+    def _start(self) -> None:
+        self._process = os.getpid()
+        self._jobs: queue.SimpleQueue[Job] = queue.SimpleQueue()
+        self.load = 0  # jobs that `run` got and that are not done; counted under the lock
+        self._lock = threading.Lock()
+        threading.Thread(target=_work_off, args=(self, self._jobs), name=IDLE, daemon=True).start()
+
+    def run(self, work: Callable[[], None]) -> Job:
+        """Queue a job and return at once."""
+        if self._process != os.getpid():
+            self._start()  # threads do not survive a fork
+        job = Job(work)
+        job.counted = True
+        with self._lock:
+            self.load += 1
+        self._jobs.put(job)
+        return job
+
+    def later(self, work: Callable[[], None]) -> None:
+        """Queue a job that nobody waits for, such as freeing memory. Finalizers may call it: it takes no lock."""
+        if self._process == os.getpid():
+            self._jobs.put(Job(work))
+
+    def do(self, job: Job) -> None:
+        """Do a job (in this thread)."""
+        thread = threading.current_thread()
+        thread.name = BUSY
+        work, job.work = job.work, None
+        try:
+            if work is not None and not job.cancelled:
+                work()
+        except BaseException as failure:
+            job.failure = failure
+        work = None  # what it refers to belongs to the caller alone from here on
+        if job.counted:
+            with self._lock:
+                self.load -= 1
+        thread.name = IDLE
+        job.done.set()
+
+
+def _work_off(thread: SolverThread, jobs: queue.SimpleQueue[Job]) -> None:
+    while True:
+        thread.do(jobs.get())
+
+
+def _nothing() -> None:
+    pass
+
+
+class SolverThreads:
+    """Solver threads to choose from: an idle one, or a new one while there are fewer than `most`."""
+
+    def __init__(self, most: int | None = None) -> None:
+        self.most = most
+        self._start()
+
+    def _start(self) -> None:
+        self._process = os.getpid()
+        self._lock = threading.Lock()
+        self._threads: list[SolverThread] = []
+
+    def run(self, work: Callable[[], None]) -> Job:
+        """Queue a job where it begins soonest: at once, unless all of `most` threads are busy."""
+        with self._mine():
+            return self._least_busy().run(work)
+
+    def thread(self) -> SolverThread:
+        """A thread for several jobs that belong together."""
+        with self._mine():
+            return self._least_busy()
+
+    def finish(self, seconds: float = 1.0) -> None:
+        """Let idle threads end what was left for later, such as freeing memory; busy ones are left alone."""
+        with self._mine():
+            jobs = [thread.run(_nothing) for thread in self._threads if not thread.load]
+        for job in jobs:
+            job.done.wait(seconds)
+
+    def _mine(self) -> threading.Lock:
+        if self._process != os.getpid():
+            self._start()
+        return self._lock
+
+    def _least_busy(self) -> SolverThread:
+        least = min(self._threads, key=lambda thread: thread.load, default=None)
+        if least is None or (least.load and (self.most is None or len(self._threads) < self.most)):
+            least = SolverThread()
+            self._threads.append(least)
+        return least
+
+
+# For solvers that do not count threads: a job never waits for another, so jobs may start jobs.
+ANY = SolverThreads()
