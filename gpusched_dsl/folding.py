@@ -111,7 +111,7 @@ def _unfolded(built: Built, folded: Aggregated, inner: Solved) -> Solved:
 def _placed(quotient: Quotient, whole: Problem, spread: Spread) -> Floats:
     """The spread as a point of the grounded problem of all elements."""
     point = np.zeros(whole.columns)
-    for small, large in zip(quotient.problem.column_families, whole.column_families, strict=True):
+    for small, large in zip(quotient.problem.variables, whole.variables, strict=True):
         own = np.flatnonzero((spread.columns >= small.first) & (spread.columns < small.stop))
         codes = _index_codes(quotient, small, spread.columns[own], spread.elements[own])
         place = large.domain.locate(codes) if codes else np.zeros(len(own), dtype=np.int64)

@@ -91,4 +91,6 @@ def _treated(small: Quotient, component: Component) -> Part:
 
 
 def _nonlinear_place(small: Quotient) -> Span | None:
-    return next((d.span for d in small.problem.definitions), None)
+    problem = small.problem
+    guarded = (problem.row_family(int(row)).span for row in problem.conditions.rows[:1])
+    return next((span for span in (*(d.span for d in problem.definitions), *guarded) if span is not None), None)

@@ -6,6 +6,11 @@
 Where f(n) is linear in decisions of n, the column of a representative then stands for the mean over its class in rows
 that no element indexes, and constants are added up over the whole class. A row of an element may read other elements
 only by way of an index that is set equal to its own; else elements are coupled, which is an `Obstacle`.
+
+The mean of 0/1 columns is not 0 or 1. So such a sum may only appear where rows and objectives are linear in it. The
+truth of `sum[n in Nodes] x[n] >= 2`, its square or its maximum with something is an `Obstacle` too. This is read off
+the text, as grounding simplifies terms of a single binary column: it would take `members * x[n] >= 2` for a condition
+on x[n].
 """
 
 from __future__ import annotations
@@ -15,23 +20,30 @@ from dataclasses import replace
 from typing import Any
 
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
+from gpusched_dsl.compiling.terms import shortened
 from gpusched_dsl.language.checked import (
     Arithmetic,
     CheckedLet,
     CheckedModel,
+    Choice,
     Comparison,
     Core,
     Element,
+    Expected,
+    Fallback,
     IndexingCore,
     IndexRef,
     IndexVar,
     LetRef,
+    Logic,
     Membership,
     NamedSet,
+    Negate,
     Numeric,
     ParamRef,
     Reduction,
     SetCore,
+    VariableRef,
 )
 from gpusched_dsl.language.source import Span
 
@@ -62,7 +74,7 @@ class Representing:
             constraints[name] = replace(
                 constraint,
                 indexing=self._index_list(constraint.indexing, constraint.span),
-                body=self._core(constraint.body, own),
+                body=self._asserted(constraint.body, own),
             )
         objectives = tuple(
             replace(o, terms=tuple(replace(t, value=self._core(t.value, frozenset())) for t in o.terms))
@@ -112,35 +124,60 @@ class Representing:
 
     # --- expressions -------------------------------------------------------------------------------------------------
 
-    def _core(self, node: Any, scope: Scope) -> Any:
-        """A node with its sums over elements rewritten; `scope` holds the elements that are chosen around it."""
+    def _asserted(self, node: Core, scope: Scope) -> Core:
+        """The body of a constraint: its comparisons become rows where no decision says whether they must hold."""
+        match node:
+            case Comparison() if not {*node.ops} - {"<=", ">=", "=="}:
+                return replace(node, operands=tuple(self._core(o, scope) for o in node.operands))
+            case Logic(op="and"):
+                return replace(node, operands=tuple(self._asserted(o, scope) for o in node.operands))
+            case Logic(op="=>", operands=(condition, body)) if not condition.decision:
+                return replace(node, operands=(condition, self._asserted(body, scope)))
+            case Choice() if not node.condition.decision:
+                then, otherwise = self._asserted(node.then, scope), self._asserted(node.otherwise, scope)
+                return replace(node, then=then, otherwise=otherwise)
+        rewritten: Core = self._core(node, scope)
+        return rewritten
+
+    def _core(self, node: Any, scope: Scope, nonlinear: Core | None = None) -> Any:
+        """A node with its sums over elements rewritten.
+
+        `scope` holds the elements that are chosen around it, `nonlinear` is a node around it that is not linear in it.
+        """
         if isinstance(node, tuple):
-            return tuple(self._core(part, scope) for part in node)
+            return tuple(self._core(part, scope, nonlinear) for part in node)
         if not isinstance(node, Core) or not node.decision:
             return node
+        if nonlinear is None and not _is_linear(node):
+            nonlinear = node
         if isinstance(node, Reduction):
-            return self._reduction(node, scope)
+            return self._reduction(node, scope, nonlinear)
         if isinstance(node, LetRef):
             self._let(node.name)
-            if scope and node.name in self._sums:
-                raise self._coupled(node.span)
+            if node.name in self._sums:
+                if scope:
+                    raise self._coupled(node.span)
+                if nonlinear is not None:
+                    raise self._not_linear(nonlinear)
             return node
         changed = {
-            f.name: self._core(getattr(node, f.name), scope)
+            f.name: self._core(getattr(node, f.name), scope, nonlinear)
             for f in dataclasses.fields(node)
             if f.name not in ("span", "type", "decision") and isinstance(getattr(node, f.name), Core | tuple)
         }
         return replace(node, **changed) if changed else node
 
-    def _reduction(self, node: Reduction, scope: Scope) -> Core:
+    def _reduction(self, node: Reduction, scope: Scope, nonlinear: Core | None) -> Core:
         own = self._own(node.indexing)
         free = frozenset(v for v in own if not self._is_chosen(v, node.indexing, scope))
         if not free:
-            return replace(node, body=self._core(node.body, scope | own))
+            return replace(node, body=self._core(node.body, scope | own, nonlinear))
         if node.op != "sum":
             raise Obstacle(f"`{node.op}` over elements of `{self.root}` is no sum", node.span)
         if scope:
             raise self._coupled(node.span)
+        if nonlinear is not None:
+            raise self._not_linear(nonlinear)
         if len(own) > 1:
             raise Obstacle(f"a sum over pairs of elements of `{self.root}`", node.span)
         (variable,) = free
@@ -180,6 +217,26 @@ class Representing:
 
     def _coupled(self, span: Span) -> Obstacle:
         return Obstacle(f"what belongs to one element of `{self.root}` also adds up over all of them", span)
+
+    def _not_linear(self, node: Core) -> Obstacle:
+        what = shortened(node.span.text, 60)
+        return Obstacle(f"`{what}` is not linear in a sum over elements of `{self.root}`", node.span)
+
+
+def _is_linear(node: Core) -> bool:
+    """Whether a numeric expression is linear in those of its parts that decide something."""
+    match node:
+        case Arithmetic(op="+" | "-") | Negate() | VariableRef() | LetRef() | Fallback() | Expected():
+            return True
+        case Arithmetic(op="*"):
+            return not (node.left.decision and node.right.decision)
+        case Arithmetic(op="/"):
+            return not node.right.decision
+        case Choice():
+            return not node.condition.decision
+        case Reduction():
+            return node.op == "sum"
+    return False
 
 
 def _lets_in(node: object) -> set[str]:
