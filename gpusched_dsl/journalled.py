@@ -13,7 +13,7 @@ from gpusched_dsl.online.driver import Driver
 from gpusched_dsl.online.journal import Journal
 from gpusched_dsl.online.journal_header import header_of
 from gpusched_dsl.online.journal_steps import JournalSteps, step_data
-from gpusched_dsl.online.record import Outcome
+from gpusched_dsl.online.record import RECORDED, Outcome
 from gpusched_dsl.planners import anew
 from gpusched_dsl.reporting.numbers import count_text
 from gpusched_dsl.reporting.runs.result import About
@@ -44,7 +44,8 @@ class Recorder(AbstractContextManager["Recorder"]):
         self.resumed = 0 if replay else len(self.journal)
         self.steps = Compared(self.journal) if replay else JournalSteps(self.journal)
         driver.journal = self.steps
-        driver.whole = None  # every plan is to be recorded
+        if driver.whole is not None:
+            driver.whole, driver.event_by_event = None, (RECORDED,)
         anew(driver)  # a run that is resumed knows no more of the plans before than the journal
 
     def opening(self) -> str:

@@ -20,7 +20,7 @@ from gpusched_dsl.online.base import Base
 from gpusched_dsl.online.driver import Driver, Options, StepJournal
 from gpusched_dsl.online.loop import EventLoop
 from gpusched_dsl.online.planner import Planner
-from gpusched_dsl.online.record import Outcome
+from gpusched_dsl.online.record import BY_SLOT, BY_SOLVER, RECORDED, Outcome
 from gpusched_dsl.online.slots import SlotLoop
 from gpusched_dsl.planners import PolicyPlanner
 
@@ -81,7 +81,8 @@ def open_run(
     spare = fallback or block.fallback
     make = _loop_of(block, external)
     planner = planner_named(workspace, method, block, allowed, solve_options)
-    return make(
+    whole = _in_one_go(planner) if journal is None and not external else None
+    driver = make(
         block,
         base,
         planner,
@@ -91,8 +92,15 @@ def open_run(
         stop or (lambda: False),
         tell or (lambda driver: None),
         external,
-        _in_one_go(planner) if journal is None and not external else None,
+        whole,
     )
+    if not isinstance(planner, PolicyPlanner):
+        driver.event_by_event = (BY_SOLVER,)
+    elif block.window is not None:
+        driver.event_by_event = (BY_SLOT,)
+    elif whole is None:
+        driver.event_by_event = (RECORDED,)
+    return driver
 
 
 def _in_one_go(planner: Planner) -> Callable[[EventLoop], Outcome | None] | None:
@@ -105,7 +113,10 @@ def _in_one_go(planner: Planner) -> Callable[[EventLoop], Outcome | None] | None
         from gpusched_dsl.online.replay.whole_run import replayed
 
         found = replayed(loop, policy)
-        return found if isinstance(found, Outcome) else None
+        if isinstance(found, Outcome):
+            return found
+        loop.event_by_event = tuple(found)
+        return None
 
     return whole
 

@@ -99,6 +99,7 @@ class Driver:
         self.entry_jobs: Ints = np.zeros(0, dtype=np.int64)
         self.steps: list[Step] = []
         self.warnings: list[Diagnostic] = []
+        self.event_by_event: tuple[str, ...] = ()  # why the run is not replayed in one go
         self.events = 0
         self.last_plan = -np.inf
         self._clock_time = time.perf_counter()
@@ -400,6 +401,7 @@ class Driver:
             quantities=quantities,
             warnings=tuple(self.warnings),
             extra=extra,
+            event_by_event=self.event_by_event,
         )
 
     def warn(self, code: str, message: str, help: str | None = None) -> None:

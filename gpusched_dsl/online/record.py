@@ -39,12 +39,22 @@ class Step(NamedTuple):
     bound: float | None
 
 
+# Why a run is planned event by event, whatever its data: nothing that an author would look for.
+BY_SOLVER = "a solver makes every plan"
+BY_SLOT = "plans are made slot by slot"
+RECORDED = "every plan is recorded, or events come from outside"
+MOVED = "running jobs may be moved: the policy does not say `keep running`"
+CHOSEN = "the kind of a node is chosen with the plan"
+EXPECTED = frozenset((BY_SOLVER, BY_SLOT, RECORDED, MOVED, CHOSEN))
+
+
 @dataclass(frozen=True, eq=False)
 class Outcome:
     """A run that has ended: the world as it is then, its steps, and why it ended.
 
     `ended` is `finished`, `horizon` (slots are over), `interrupt`, `error`, `stuck` (jobs wait and nothing will
     happen) or `events` (the most events). `unit` names the unit of all times; `money` that of the total.
+    `event_by_event` has the reasons why the run was not replayed in one go, each the end of `... because`.
     """
 
     online: CheckedOnline
@@ -59,6 +69,7 @@ class Outcome:
     quantities: Mapping[str, str] = field(default_factory=dict)  # charges that are no money: their units
     warnings: tuple[Diagnostic, ...] = ()
     extra: Mapping[str, Any] = field(default_factory=dict)
+    event_by_event: tuple[str, ...] = ()
 
     @property
     def total(self) -> float:

@@ -53,9 +53,13 @@ class Roles:
     def _times(self, role: str, frame: Frame, otherwise: float) -> Floats:
         if role not in self.items:
             return np.full(frame.size, otherwise)
+        return self._numbers(self.items[role].value, frame) * self.factor(role)
+
+    def factor(self, role: str) -> float:
+        """What numbers of a role in time are multiplied by: the unit of `lasts` in that of the role."""
         if (role, "time") not in self._factors:
             self._factors[role, "time"] = scale(self._unit(role), self.time)
-        return self._numbers(self.items[role].value, frame) * self._factors[role, "time"]
+        return self._factors[role, "time"]
 
     def _money(self, role: str, frame: Frame, *, per_time: bool = False) -> Floats:
         if role not in self.items:

@@ -21,8 +21,12 @@ class NoOneOrder(Exception):
     """Keys are so near one another that their order depends on which jobs wait."""
 
 
-def queue_order(keys: Floats) -> Ints:
-    """The rows of `keys` (J, C), smallest first, ties by the next key, then as they stand. Raises NoOneOrder."""
+def queue_order(keys: Floats, exact: bool = False) -> Ints:
+    """The rows of `keys` (J, C), smallest first, ties by the next key, then as they stand. Raises NoOneOrder.
+
+    `exact`: other jobs, with keys that are not known, stand among them. So a group can begin anywhere, and only keys
+    that are the same number are surely in one.
+    """
     rows = len(keys)
     label = np.zeros(rows, dtype=np.int64)
     if not rows:
@@ -35,7 +39,7 @@ def queue_order(keys: Floats) -> Ints:
         starts[1:] = (of[1:] != of[:-1]) | ~_same(ordered[:-1], ordered[1:])
         first = np.flatnonzero(starts)
         low, high = ordered[first], ordered[np.append(first[1:], rows) - 1]
-        if not _surely_same(low, high).all():
+        if not (low == high if exact else _surely_same(low, high)).all():
             raise NoOneOrder
         label[order] = np.cumsum(starts)
     return np.argsort(label, kind="stable").astype(np.int64)

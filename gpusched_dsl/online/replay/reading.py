@@ -54,12 +54,14 @@ class Readied:
 
 
 def read_trace(
-    policy: CheckedPolicy, store: Store, limits: Limits, submitted: Floats, fractions: Collection[str] = ()
-) -> Readied:
+    policy: CheckedPolicy, store: Store, limits: Limits, submitted: Floats, fractions: Collection[str] = (),
+    keys_move: bool = False,
+) -> Readied:  # fmt: skip
     """What is replayed; `submitted` has the arrival of every job, by code, in the unit of the placement's `lasts`.
 
     For policies of which `why_not` says nothing. `store` has all jobs of the run with the values that they arrive with;
-    `fractions` are the parameters for the fraction of work left (`Driven.fractions`), which must be 1 for all of them.
+    `fractions` are the parameters for the fraction of work left (`Driven.fractions`), which must be 1 for all of them;
+    `keys_move`: the keys of jobs that run change, so two of jobs that wait are equal or apart whoever runs.
     Raises NoReplay where the data stand against it, DiagnosticError as evaluation does.
     """
     for name in sorted(fractions):
@@ -84,11 +86,13 @@ def read_trace(
         raise ValueError(f"{len(submitted)} arrivals of {len(jobs)} jobs")
     if not np.isfinite(submitted).all():
         raise NoReplay("some jobs never arrive")
+    if (submitted < 0).any():
+        raise NoReplay("some jobs arrive before the run begins")
     if len(size) and (size.min() < 1 or not (time > 0).all()):
         raise NoReplay("some jobs take no GPU or no time")
     trace = Trace(
         submitted=np.asarray(submitted, dtype=np.float64),
-        rank=_ranks(policy, store, limits, jobs),
+        rank=_ranks(policy, store, limits, jobs, keys_move),
         first_way=np.concatenate(([0], np.cumsum(counts))).astype(np.int64),
         ranked=np.concatenate(ranked).astype(np.int64),
         kind=np.concatenate([part.kind for part in parts]),
@@ -183,7 +187,7 @@ def _jobs_set(policy: CheckedPolicy) -> str | None:
     return names[0] if names[0] == names[1] else None
 
 
-def _ranks(policy: CheckedPolicy, store: Store, limits: Limits, jobs: Codes) -> Ints:
+def _ranks(policy: CheckedPolicy, store: Store, limits: Limits, jobs: Codes, keys_move: bool) -> Ints:
     """The place of every job in the queue, NONE where it is not in it."""
     ev = Evaluator(policy.model, store, limits)
     indexing = policy.order.indexing
@@ -193,7 +197,7 @@ def _ranks(policy: CheckedPolicy, store: Store, limits: Limits, jobs: Codes) -> 
     for column, key in enumerate(policy.order.keys):
         keys[:, column] = ev.numbers(key.value, frame) * (-1.0 if key.descending else 1.0)
     try:
-        order = queue_order(keys)
+        order = queue_order(keys, exact=keys_move)
     except NoOneOrder:
         raise NoReplay("keys of the queue are so near one another that their order depends on who waits") from None
     rank = np.full(len(jobs), NONE)

@@ -11,11 +11,14 @@ from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.online.entries import Entries, Reader
 from gpusched_dsl.online.loop import EventLoop
 from gpusched_dsl.online.record import Outcome
-from gpusched_dsl.online.replay.eligible import driven_by, why_not
+from gpusched_dsl.online.replay.eligible import Driven, clock_of_due, driven_by, keys_move, why_not
 from gpusched_dsl.online.replay.reading import NoReplay, read_trace
 from gpusched_dsl.online.replay.running import replay
+from gpusched_dsl.online.replay.trace import Replayed
 from gpusched_dsl.online.world import DONE, EXECUTION, FUTURE, TARDINESS, WAITING
 from gpusched_dsl.policies.workload import Floats, Ints
+
+SAME = 1e-9
 
 
 def replayed(loop: EventLoop, policy: CheckedPolicy) -> Outcome | list[str]:
@@ -26,15 +29,19 @@ def replayed(loop: EventLoop, policy: CheckedPolicy) -> Outcome | list[str]:
     found = against(loop, policy)
     if found:
         return found
-    world = loop.world
+    world, driven = loop.world, driven_by(loop.online)
     reader = Reader(loop.online, loop.base.store, loop.base.limits, Part(loop.base.store.universes, {}))
     try:
-        submitted, fractions = world.arrival / reader.hours, driven_by(loop.online).fractions
-        readied = read_trace(policy, loop.base.store, loop.base.limits, submitted, fractions)
-        world.due[readied.jobs], world.weight[readied.jobs] = _due(loop, readied.jobs)
+        submitted = world.arrival / reader.hours
+        moves = keys_move(policy, driven)
+        readied = read_trace(policy, loop.base.store, loop.base.limits, submitted, driven.fractions, moves)
+        due, weight = _due(loop, policy, driven, readied.jobs)
     except NoReplay as no:
         return [str(no)]
     went = replay(readied.trace)
+    if _events_at_most(loop, went, reader.hours) >= loop.options.most_events:
+        return [f"the run may be ended after {loop.options.most_events:,} events"]
+    world.due[readied.jobs], world.weight[readied.jobs] = due, weight
     columns = readied.entries(went.node, went.way)
     started = np.flatnonzero(went.node >= 0)
     entries = reader.entries(columns)
@@ -44,6 +51,13 @@ def replayed(loop: EventLoop, policy: CheckedPolicy) -> Outcome | list[str]:
     if waiting:
         loop.warn_stuck(waiting)
     return loop.outcome("stuck" if waiting else "finished", instants=went.instants)
+
+
+def _events_at_most(loop: EventLoop, went: Replayed, hours: float) -> float:
+    """At least as many events as the loop would count: of jobs, and plans after a period."""
+    ends, jobs = went.end[np.isfinite(went.end)], len(went.start)
+    ticks = 0.0 if np.isinf(loop.period) else float(ends.max(initial=0.0)) * hours / loop.period
+    return 2 * jobs + ticks + 1
 
 
 def against(loop: EventLoop, policy: CheckedPolicy) -> list[str]:
@@ -56,29 +70,20 @@ def against(loop: EventLoop, policy: CheckedPolicy) -> list[str]:
     return found
 
 
-def _due(loop: EventLoop, jobs: Ints) -> tuple[Floats, Floats]:
-    """When jobs are due and the price of being late, as their first plan would tell the world, at their arrival.
-
-    What the block carries may make the time left depend on the clock: it is looked at now and one unit of time later.
-    """
+def _due(loop: EventLoop, policy: CheckedPolicy, driven: Driven, jobs: Ints) -> tuple[Floats, Floats]:
+    """When jobs are due and the price of being late, as their first plan would tell the world, at their arrival."""
     base = loop.base
     part = base.part({loop.jobs_root: jobs})
-    told = []
-    for later in (0.0, 1.0) if loop.online.carries else (0.0,):
-        carried = loop.carrier.carried(part, replace(loop.clock(), now=later), None)
-        store = base.instance_of(part, carried).store
-        told.append(Reader(loop.online, store, base.limits, part).jobs(np.arange(len(jobs), dtype=np.int64)))
-    due, weight = told[0]
-    with np.errstate(invalid="ignore"):  # of jobs that are never due
-        passed = due - told[-1][0]
-    never = np.isinf(due)
-    if not np.array_equal(weight, told[-1][1]):
-        raise NoReplay("the price of being late changes with time")
-    if len(told) == 2 and np.allclose(passed[~never], 1.0):
-        return due, weight
-    if np.allclose(passed[~never], 0.0):
+    carried = loop.carrier.carried(part, replace(loop.clock(), now=0.0), None)
+    reader = Reader(loop.online, base.instance_of(part, carried).store, base.limits, part)
+    due, weight = reader.jobs(np.arange(len(jobs), dtype=np.int64))
+    slope = clock_of_due(policy, driven)
+    passes = None if slope is None else slope * reader.factor("due") * reader.hours  # time that passes, by the clock
+    if passes == 0.0:
         return loop.world.arrival[jobs] + due, weight
-    raise NoReplay("the time until jobs are due changes in a way of its own")
+    if passes is not None and abs(passes + 1.0) <= SAME:
+        return due, weight
+    raise NoReplay("the time until jobs are due does not pass as the clock does")
 
 
 def _settle(loop: EventLoop, entries: Entries, start: Floats, end: Floats) -> None:

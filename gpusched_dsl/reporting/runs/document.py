@@ -46,6 +46,7 @@ def document(result: RunResult) -> dict[str, Any]:
         "inputs_sha256": dict(about.inputs_sha256),
         "seconds": round(about.seconds, 6),
         "resumed_steps": about.resumed_steps,
+        "event_by_event": list(outcome.event_by_event),
         "warnings": [{"code": w.code, "message": w.message} for w in result.warnings],
     }
     return {key: finite(value) for key, value in found.items()}

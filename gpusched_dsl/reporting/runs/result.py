@@ -64,6 +64,11 @@ class RunResult:
         return self.outcome.ended
 
     @property
+    def event_by_event(self) -> tuple[str, ...]:
+        """Why every plan was made, each the end of `because`; empty for a run that was replayed in one go."""
+        return self.outcome.event_by_event
+
+    @property
     def method(self) -> str:
         return self.about.method
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpusched_dsl.online.record import EXPECTED
 from gpusched_dsl.reporting.numbers import aligned, count_text, number_text, percent_text, seconds_text, with_unit
 from gpusched_dsl.reporting.runs.metrics import in_one_go
 from gpusched_dsl.reporting.runs.result import ENDED
@@ -120,6 +121,8 @@ def _plans(result: RunResult) -> list[tuple[str, str]]:
         times = count_text(int(result.outcome.extra["instants"]), "time", "times")
         told = f"replayed in one go, {times} at which jobs could start"
         return [("plans", told), ("time", seconds_text(about.seconds))]
+    if result.event_by_event and not EXPECTED & set(result.event_by_event):
+        fields.append(("replay", f"none, because {result.event_by_event[0]}"))
     parts = (("plans", "plan_seconds"), ("building", "build_seconds"), ("the rest", "loop_seconds"))
     spent = ", ".join(f"{word} {seconds_text(float(metrics[name] or 0.0))}" for word, name in parts)
     return [*fields, ("time", f"{seconds_text(about.seconds)}: {spent}")]

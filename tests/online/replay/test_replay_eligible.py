@@ -28,6 +28,10 @@ scenario Run for TraceReplay {
 """
 
 
+EVENTS, REMAINING = frozenset({"arrival", "completion"}), frozenset({"remaining"})
+SHRINKS = "carry remaining[j] = remaining[j];"
+
+
 def pool(policy: str, more: str = "") -> Ready:
     return ready(LIBRARY + POOL + more, policy)
 
@@ -112,13 +116,13 @@ def test_what_drives_the_run_is_looked_at(statements: str, reason: str) -> None:
 
 def test_ticks_between_events_change_nothing() -> None:
     ticks = "replan on arrival, completion, every period;"
-    text = f"online Own for TraceReplay {{ arrive j in Jobs at submitted[j]; {ticks} }}"
+    text = f"online Own for TraceReplay {{ arrive j in Jobs at submitted[j]; {ticks} {SHRINKS} }}"
     assert reasons(pool("FIFO", text), "Own") == []
 
 
 def test_more_of_the_world_is_no_replay() -> None:
     given = pool("FIFO")
-    found = why_not(given.policy, Driven(frozenset(), frozenset({"arrival", "completion"}), ("outage",)))
+    found = why_not(given.policy, Driven(frozenset({"clock"}), EVENTS, ("outage",), REMAINING, {"clock": 1.0}))
     assert found == ["`outage` brings more into the run than jobs that come and go"]
 
 
@@ -140,15 +144,16 @@ def test_what_differs_between_nodes_of_one_type_is_no_replay() -> None:
       placement run[j, n, g] {
         job j;  node n;  node_type type[n];
         uses g of gpus[type[n]];
-        lasts remaining[j] * exec_time[j, type[n], g] + away[n];
+        lasts remaining[j] * (exec_time[j, type[n], g] + away[n]);
       }
     }
     policy Own for Local extends First { place best_fit, new_node, wait; }
-    online Own for Local { arrive j in Jobs at submitted[j]; replan on arrival, completion; }
+    online Own for Local { arrive j in Jobs at submitted[j]; replan on arrival, completion; SHRINKS }
     scenario Run for Local { Jobs = { j }; Types = { t }; Nodes = { n }; gpus["t"] = 1; type["n"] = "t";
       Runnable = { (j, t, 1) }; exec_time["j", "t", 1] = 1[h]; submitted["j"] = 0[h]; }
     """
-    assert reasons(ready(MIXED + more, "Own"), "Own") == ["`lasts` differs between nodes of one type"]
+    found = reasons(ready(MIXED + more.replace("SHRINKS", SHRINKS), "Own"), "Own")
+    assert found == ["`lasts` differs between nodes of one type"]
 
 
 def test_projections_of_jobs_depend_on_who_is_there() -> None:
@@ -158,11 +163,11 @@ def test_projections_of_jobs_depend_on_who_is_there() -> None:
       set Homes = { home[j] : j in Jobs };
     }
     policy Own for Local extends First { order j in Jobs by count(Homes) * urgency[j]; }
-    online Own for Local { arrive j in Jobs at submitted[j]; replan on arrival, completion; }
+    online Own for Local { arrive j in Jobs at submitted[j]; replan on arrival, completion; SHRINKS }
     scenario Run for Local { Jobs = { j }; Types = { t }; Nodes = { n }; gpus["t"] = 1; type["n"] = "t";
       home["j"] = "n";  Runnable = { (j, t, 1) }; exec_time["j", "t", 1] = 1[h]; submitted["j"] = 0[h]; }
     """
-    (found,) = reasons(ready(MIXED + more, "Own"), "Own")
+    (found,) = reasons(ready(MIXED + more.replace("SHRINKS", SHRINKS), "Own"), "Own")
     assert "depends on which jobs are there" in found
 
 
@@ -175,8 +180,7 @@ def test_rules_are_read_as_they_stand() -> None:
 
 
 def test_an_online_block_is_read_off_its_text() -> None:
-    events = frozenset({"arrival", "completion"})
-    expected = Driven(frozenset({"clock"}), events, fractions=frozenset({"remaining"}))
+    expected = Driven(frozenset({"clock"}), EVENTS, fractions=REMAINING, slopes={"clock": 1.0})
     assert driven_by(block(pool("FIFO"), "Replay")) == expected
 
 
