@@ -1,0 +1,156 @@
+"""Solve generated models for some time: `python -m tests.generated_models --minutes 10 --seed 1`.
+
+Models are solved in processes of their own, so that neither a crash nor a hang of a solver ends the run. What is wrong
+is shrunk and written to a folder as a `.gsm` file with a heading that says what is right.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import json
+import select
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from random import Random
+
+HERE = Path(__file__).parent
+if str(HERE) not in sys.path:
+    sys.path.insert(0, str(HERE))
+
+from algebras import Unsupported  # noqa: E402
+from configurations import BACKENDS, Configuration, Outcome, outcome, random_configuration  # noqa: E402
+from corpus import heading  # noqa: E402
+from enumerated_optimum import Reference, reference  # noqa: E402
+from model_generator import Size, generated  # noqa: E402
+from model_text import text_of  # noqa: E402
+from model_tree import Model  # noqa: E402
+from model_values import Outside  # noqa: E402
+from shrinking import shrunk  # noqa: E402
+
+SIZES = {
+    "small": Size(),
+    "large": Size(points=1 << 15, mixed=64, continuous=4, elements=4, constraints=6),
+}
+
+
+def checked(seed: int, size: Size, ways: int, backends: tuple[str, ...]) -> list[tuple[Configuration, Outcome]]:
+    """The outcomes of one model in some ways; nothing where it cannot be enumerated."""
+    model = generated(seed, size)
+    random = Random(-seed - 1)
+    found = []
+    try:
+        right = reference(model)
+        for _ in range(ways):
+            configuration = random_configuration(model, random, backends)
+            found.append((configuration, outcome(model, right, configuration)))
+    except Unsupported:
+        return []
+    return found
+
+
+def work(first: int, count: int, size: Size, ways: int, backends: tuple[str, ...], folder: Path) -> None:
+    """One process: a line of JSON before and after every model."""
+    for seed in range(first, first + count):
+        print(json.dumps({"begins": seed}), flush=True)
+        outcomes = checked(seed, size, ways, backends)
+        for configuration, found in outcomes:
+            line = {"seed": seed, "configuration": str(configuration), "kind": found.kind, "detail": found.detail}
+            if found.is_wrong:
+                line["file"] = str(write_smallest(generated(seed, size), configuration, found, folder, str(seed)))
+            print(json.dumps(line), flush=True)
+        if not outcomes:
+            print(json.dumps({"seed": seed, "kind": "not enumerated"}), flush=True)
+
+
+def write_smallest(model: Model, configuration: Configuration, found: Outcome, folder: Path, name: str) -> Path:
+    def fails(candidate: Model) -> bool:
+        try:
+            text_of(candidate)
+            right = reference(candidate)
+            return outcome(candidate, right, configuration).kind == found.kind
+        except (Unsupported, Outside, KeyError, IndexError, TypeError, AssertionError, ZeroDivisionError):
+            return False
+
+    small = shrunk(model, fails, 400)
+    right: Reference = reference(small)
+    path = folder / f"{found.kind.replace(' ', '_')}_{name}.gsm"
+    detail = outcome(small, right, configuration).detail
+    comments = "".join(f"# {line}\n" for line in [str(configuration), *detail.splitlines()[:12]])
+    path.write_text(heading(right) + comments + text_of(small), encoding="utf-8")
+    return path
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.generated_models", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=1.0)
+    parser.add_argument("--seed", type=int, default=0, help="the first model is number seed * 1,000,000")
+    parser.add_argument("--ways", type=int, default=4, help="configurations for each model")
+    parser.add_argument("--size", choices=SIZES, default="small")
+    parser.add_argument("--backends", default=",".join(BACKENDS))
+    parser.add_argument("--folder", type=Path, help="for what is wrong; a temporary one when not given")
+    parser.add_argument("--batch", type=int, default=20, help="models for each process")
+    parser.add_argument("--patience", type=float, default=180.0, help="seconds after which a model hangs")
+    parser.add_argument("--worker", type=int, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    folder = given.folder or Path(tempfile.mkdtemp(prefix="generated_models_"))
+    folder.mkdir(parents=True, exist_ok=True)
+    if given.worker is not None:
+        backends = tuple(given.backends.split(","))
+        work(given.worker, given.batch, SIZES[given.size], given.ways, backends, folder)
+        return 0
+    end = time.monotonic() + 60 * given.minutes
+    counts: collections.Counter[str] = collections.Counter()
+    at = given.seed * 1_000_000
+    models = 0
+    while time.monotonic() < end:
+        models += batch(at, given, folder, counts)
+        at += given.batch
+    for kind, count in counts.most_common():
+        print(f"{count:8} {kind}")
+    print(f"{models:8} models; what is wrong is in {folder}")
+    return int(
+        any(kind not in ("right", "known", "not enumerated") and not kind.startswith("refused") for kind in counts)
+    )
+
+
+def batch(first: int, given: argparse.Namespace, folder: Path, counts: collections.Counter[str]) -> int:
+    """Run one process and count what it says; gives how many models it began."""
+    command = [
+        sys.executable, str(HERE / "__main__.py"), "--worker", str(first), "--batch", str(given.batch), "--ways",
+        str(given.ways), "--size", given.size, "--backends", given.backends, "--folder", str(folder),
+    ]  # fmt: skip
+    seed, models = first, 0
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        while True:
+            if not select.select([process.stdout], [], [], given.patience)[0]:
+                process.kill()
+                counts["hang"] += 1
+                print(f"model {seed} hangs", flush=True)
+                break
+            line = process.stdout.readline()
+            if not line:
+                break
+            if not line.startswith("{"):
+                continue
+            told = json.loads(line)
+            if "begins" in told:
+                seed, models = told["begins"], models + 1
+                continue
+            kind = told["kind"]
+            counts[f"refused: {told['detail'].split(']')[0].split('[')[-1]}" if kind == "refused" else kind] += 1
+            if "file" in told:
+                said = told["detail"].splitlines()[0][:110]
+                print(f"model {told['seed']}: {kind}: {said} ({told['configuration']}): {told['file']}", flush=True)
+    if process.returncode not in (0, -9):
+        counts["crash"] += 1
+        print(f"model {seed}: the process ended with {process.returncode}", flush=True)
+    return models
+
+
+if __name__ == "__main__":
+    sys.exit(main())

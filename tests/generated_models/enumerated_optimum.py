@@ -1,0 +1,221 @@
+"""The optimum of a small generated model by enumeration, and what is wrong with a given point.
+
+Integer columns are enumerated; with continuous columns an exact linear program is left for every choice of integers and
+of pieces (which argument of a `max` is the largest, which side of an `or` is satisfied).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from algebras import Affine, Dead, Exact, Grid, Pieces, Tolerant, Unsupported, as_maybe, as_range
+from exact_lp import Ends, Row, minimum
+from model_tree import UNITS, Model, Objective, Ref, Var, walk
+from model_values import Column, Values
+
+MOST_POINTS = 1 << 16
+MOST_PIECES = 1500
+ONE = Fraction(1)
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What is right: the status and the values of all objectives, in their units."""
+
+    status: str
+    objectives: tuple[Fraction, ...] = ()
+
+
+def reference(model: Model) -> Reference:
+    """The optimum; raises Unsupported where there are too many points or pieces, Outside without a meaning."""
+    exact = Values(model, Exact())
+    whole: list[tuple[Column, list[Fraction]]] = []
+    continuous: list[tuple[Column, Ends]] = []
+    count = 1
+    for column, variable, low, high in exact.columns():
+        size = UNITS[variable.unit]
+        if variable.kind:
+            first, last = -(-low // size), high // size
+            whole.append((column, [Fraction(v) * size for v in range(first, last + 1)]))
+            count *= len(whole[-1][1])
+        else:
+            continuous.append((column, (low, high)))
+    if count > MOST_POINTS:
+        raise Unsupported("points")
+    if not count:
+        return Reference("infeasible")
+    grid, kept = _grid(model, whole)
+    found = _of_grid(model, grid, kept) if not continuous else _of_pieces(model, whole, kept, continuous)
+    if found is None:
+        return Reference("infeasible")
+    if found == "unbounded":
+        return Reference("unbounded")
+    assert not isinstance(found, str)
+    return Reference("optimal", tuple(v / UNITS[o.unit] for v, o in zip(found, model.objectives, strict=True)))
+
+
+def _grid(model: Model, whole: Sequence[tuple[Column, list[Fraction]]]) -> tuple[Values, np.ndarray]:
+    """All integer points, and which of them satisfy the constraints on integer columns alone."""
+    axes = [np.array([float(v) for v in values]) for _, values in whole]
+    mesh = [m.ravel() for m in np.meshgrid(*axes, indexing="ij")] if axes else []
+    values = Values(model, Grid(), {column: m for (column, _), m in zip(whole, mesh, strict=True)})
+    kept = np.ones(len(mesh[0]) if mesh else 1, dtype=bool)
+    continuous = _continuous(model)
+    for constraint, env in values.constraints():
+        if not any(isinstance(n, Ref) and n.name in continuous for n in walk(constraint)):
+            kept &= values.truth(constraint.body, env)
+    return values, kept
+
+
+def _continuous(model: Model) -> set[str]:
+    """The names of continuous variables and of the lets that read them."""
+    names = {v.name for v in model.variables if not v.kind}
+    while True:
+        more = {x.name for x in model.lets if any(isinstance(n, Ref) and n.name in names for n in walk(x.body))}
+        if more <= names:
+            return names
+        names |= more
+
+
+def _sign(objective: Objective) -> int:
+    return 1 if objective.sense == "minimize" else -1
+
+
+def _of_grid(model: Model, values: Values, kept: np.ndarray) -> tuple[Fraction, ...] | None:
+    if not kept.any():
+        return None
+    best: list[Fraction] = []
+    for objective in model.objectives:
+        found = np.broadcast_to(_sign(objective) * np.asarray(values.objective(objective), dtype=float), kept.shape)
+        least = found[kept].min()
+        kept = kept & (found <= least + Grid.EPSILON)
+        best.append(_sign(objective) * Fraction(float(least)))
+    return tuple(best)
+
+
+@dataclass(frozen=True)
+class _Leaf:
+    rows: list[Row]
+    goals: list[Affine]
+
+
+def _of_pieces(
+    model: Model,
+    whole: Sequence[tuple[Column, list[Fraction]]],
+    kept: np.ndarray,
+    continuous: Sequence[tuple[Column, Ends]],
+) -> tuple[Fraction, ...] | str | None:
+    leaves: list[_Leaf] = []
+    none = tuple(Fraction(0) for _ in continuous)
+    free = {
+        column: Affine(Fraction(0), tuple(ONE if k == at else Fraction(0) for k in range(len(continuous))))
+        for at, (column, _) in enumerate(continuous)
+    }
+    points = itertools.product(*(values for _, values in whole))
+    for point, fine in zip(points, kept, strict=True):
+        if fine:
+            fixed = {column: v for (column, _), v in zip(whole, point, strict=True)}
+            leaves += _leaves(model, {**fixed, **free}, none, MOST_PIECES - len(leaves))
+    ends = [e for _, e in continuous]
+    best: list[Fraction] = []
+    for at, objective in enumerate(model.objectives):
+        found = [
+            (leaf, minimum([_sign(objective) * c for c in leaf.goals[at].terms], leaf.rows, ends)) for leaf in leaves
+        ]
+        if any(o.status == "unbounded" for _, o in found):
+            return "unbounded"
+        costs = [
+            (o.value + _sign(objective) * leaf.goals[at].constant, leaf) for leaf, o in found if o.status == "optimal"
+        ]
+        if not costs:
+            return None
+        least = min(c for c, _ in costs)
+        best.append(_sign(objective) * least)
+        leaves = [
+            _Leaf([*leaf.rows, Row(leaf.goals[at].terms, leaf.goals[at].constant - best[-1], True)], leaf.goals)
+            for cost, leaf in costs
+            if cost == least
+        ]
+    return tuple(best)
+
+
+def _leaves(model: Model, point: Mapping[Column, Any], none: tuple[Fraction, ...], most: int) -> Iterator[_Leaf]:
+    script: list[int] = []
+    for _ in range(8 * most):
+        pieces = Pieces(script)
+        values = Values(model, pieces, point)
+        try:
+            for constraint, env in values.constraints():
+                values.require(constraint.body, env)
+            goals = [Affine(Fraction(0), none) + values.objective(o) for o in model.objectives]
+            most -= 1
+            if most < 0:
+                break
+            yield _Leaf(pieces.rows, goals)
+        except Dead:
+            pass
+        script = script[: len(pieces.counts)]
+        while script and script[-1] + 1 == pieces.counts[len(script) - 1]:
+            script.pop()
+        if not script:
+            return
+        script[-1] += 1
+    raise Unsupported("pieces")
+
+
+# --- given points ----------------------------------------------------------------------------------------------------
+
+
+def faults(model: Model, point: Mapping[Column, float], tolerance: float) -> list[str]:
+    """What a point breaks, each as a short text; values in the units of their variables."""
+    limit = Fraction(tolerance)
+    found: list[str] = []
+    exact = Values(model, Exact())
+    taken: dict[Column, Any] = {}
+    for column, variable, low, high in exact.columns():
+        value = Fraction(point.get(column, 0.0))
+        size = UNITS[variable.unit]
+        if variable.kind:
+            if abs(value - round(value)) > limit:
+                found.append(f"{column} is {float(value)}")
+            taken[column] = as_range(round(value) * size)
+        else:
+            taken[column] = _about(value * size)
+        slack = Fraction(0) if variable.kind else limit * max(1, abs(value)) * size
+        at = taken[column].low
+        if (low is not None and at < low - slack) or (high is not None and at > high + slack):
+            found.append(f"{column} is {float(value)}, outside its bounds")
+    found += [f"{column} does not exist" for column, value in point.items() if column not in taken and value]
+    values = Values(model, Tolerant(limit), taken)
+    for constraint, env in values.constraints():
+        if not as_maybe(values.truth(constraint.body, env)).possible:
+            found.append(f"{constraint.name}{dict(env)} is broken")
+    return found
+
+
+def objective_ranges(model: Model, point: Mapping[Column, float], tolerance: float) -> list[tuple[float, float]]:
+    """Between which ends each objective is at a point, in its unit."""
+    exact = Values(model, Exact())
+    taken: dict[Column, Any] = {}
+    for column, variable, _, _ in exact.columns():
+        value = Fraction(point.get(column, 0.0))
+        taken[column] = (
+            as_range(round(value)) * UNITS[variable.unit] if variable.kind else _about(value * UNITS[variable.unit])
+        )
+    values = Values(model, Tolerant(Fraction(tolerance)), taken)
+    ranges = [(as_range(values.objective(o)), UNITS[o.unit]) for o in model.objectives]
+    return [(float(r.low / size), float(r.high / size)) for r, size in ranges]
+
+
+def _about(value: Fraction) -> Any:
+    found = as_range(value)
+    return type(found)(found.low, found.high, max(abs(value), ONE))
+
+
+def declared_columns(model: Model) -> list[tuple[Column, Var]]:
+    return [(column, variable) for column, variable, _, _ in Values(model, Exact()).columns()]

@@ -1,0 +1,294 @@
+"""What a generated model says about given values of its variables. Nothing here uses the package."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from typing import Any
+
+from algebras import Dead, Exact, Pieces, as_maybe
+from model_tree import (
+    UNITS,
+    Arith,
+    At,
+    Choice,
+    Compare,
+    Constraint,
+    Divided,
+    Expected,
+    Extreme,
+    Indexing,
+    Key,
+    Label,
+    Let,
+    Logic,
+    Member,
+    Model,
+    Neg,
+    Node,
+    Not,
+    Num,
+    Objective,
+    Over,
+    Param,
+    PerHour,
+    Quantified,
+    RandomQuantity,
+    Ref,
+    Same,
+    Square,
+    Truth,
+    Var,
+    walk,
+)
+
+Env = Mapping[str, Any]
+Column = tuple[str, Key]
+NO_POINT: Mapping[Column, Any] = {}
+
+
+class Outside(Exception):
+    """A subscript outside the index sets, or a minimum over nothing: the model has no meaning."""
+
+
+class Values:
+    """A model at a point: values of columns in seconds or plain numbers, of the kind of the algebra."""
+
+    def __init__(self, model: Model, algebra: Exact, point: Mapping[Column, Any] = NO_POINT) -> None:
+        self.model, self.algebra, self.point = model, algebra, point
+        self.sets = {s.name: s.elements for s in model.sets}
+        self.members = {name: set(elements) for name, elements in self.sets.items()}
+        self.declared: dict[str, Any] = {
+            d.name: d for d in (*model.params, *model.randoms, *model.variables, *model.lets)
+        }
+        self.data = {
+            p.name: {key: algebra.constant(value * UNITS[p.unit]) for key, value in p.values} for p in model.params
+        }
+        self.drawn: dict[Column, Any] = {}
+        self.lets: dict[Column, Any] = {}
+        self.inside: dict[str, set[Key]] = {}
+
+    # --- columns and rows --------------------------------------------------------------------------------------------
+
+    def environments(self, indexing: Indexing, env: Env, *, conditions: bool = True) -> Iterator[Env]:
+        found = [dict(env)]
+        for part in indexing.iters:
+            found = [{**e, **dict(zip(part.names, k, strict=True))} for e in found for k in self.sets[part.source]]
+        for one in found:
+            if not conditions or indexing.where is None or self.is_true(indexing.where, one):
+                yield one
+
+    def keys(self, indexing: Indexing, *, conditions: bool = True) -> list[tuple[Key, Env]]:
+        rows = self.environments(indexing, {}, conditions=conditions)
+        return [(tuple(row[n] for n in indexing.names), row) for row in rows]
+
+    def columns(self) -> Iterator[tuple[Column, Var, Any, Any]]:
+        """Every column with its declaration and its ends (None: no end)."""
+        for variable in self.model.variables:
+            for key, env in self.keys(variable.indexing):
+                if variable.kind == "binary":
+                    yield (
+                        (variable.name, key),
+                        variable,
+                        self.algebra.constant(Fraction(0)),
+                        self.algebra.constant(Fraction(1)),
+                    )
+                    continue
+                ends = [None if e is None else self.number(e, env) for e in (variable.lower, variable.upper)]
+                yield (variable.name, key), variable, ends[0], ends[1]
+
+    def constraints(self) -> Iterator[tuple[Constraint, Env]]:
+        for constraint in self.model.constraints:
+            if not constraint.when or constraint.when == self.model.option:
+                for env in self.environments(constraint.indexing, {}):
+                    yield constraint, env
+
+    def objective(self, objective: Objective) -> Any:
+        """In seconds or as a plain number."""
+        return sum((self.number(body, {}) for _, body in objective.terms), start=self.algebra.constant(Fraction(0)))
+
+    def is_true(self, condition: Node, env: Env) -> bool:
+        """A condition on data."""
+        return as_maybe(self.truth(condition, env)).certain
+
+    # --- numbers -----------------------------------------------------------------------------------------------------
+
+    def number(self, node: Node, env: Env) -> Any:
+        algebra = self.algebra
+        match node:
+            case Num(value, unit):
+                return algebra.constant(value * UNITS[unit])
+            case At(index, by):
+                return algebra.constant(Fraction(env[index] + by))
+            case Ref():
+                return self._read(node, env)
+            case Arith(op, left, right):
+                a, b = self.number(left, env), self.number(right, env)
+                return a + b if op == "+" else a - b if op == "-" else a * b
+            case Neg(body):
+                return -self.number(body, env)
+            case Divided(body, by):
+                return self.number(body, env) / by
+            case PerHour(body):
+                return self.number(body, env) / 3600
+            case Square(body):
+                value = self.number(body, env)
+                return value * value
+            case Extreme("abs", (body,)):
+                value = self.number(body, env)
+                return algebra.largest([value, -value])
+            case Extreme(op, args):
+                return self._extreme(op, [self.number(a, env) for a in args])
+            case Over("sum", indexing, body):
+                found = [self.number(body, row) for row in self.environments(indexing, env)]
+                return sum(found, start=algebra.constant(Fraction(0)))
+            case Over("count", indexing, body):
+                found = [self._as_number(self.truth(body, row)) for row in self.environments(indexing, env)]
+                return sum(found, start=algebra.constant(Fraction(0)))
+            case Over(op, indexing, body):
+                return self._extreme(op, [self.number(body, row) for row in self.environments(indexing, env)])
+            case Choice(condition, then, other):
+                return algebra.choose(self.truth(condition, env), self.number(then, env), self.number(other, env))
+            case Truth(condition):
+                return self._as_number(self.truth(condition, env))
+            case Expected(body):
+                return self._expected(body, env)
+        raise TypeError(node)
+
+    def _as_number(self, truth: Any) -> Any:
+        return self.algebra.choose(truth, self.algebra.constant(Fraction(1)), self.algebra.constant(Fraction(0)))
+
+    def _extreme(self, op: str, values: list[Any]) -> Any:
+        if not values:
+            raise Outside
+        return self.algebra.largest(values) if op == "max" else -self.algebra.largest([-v for v in values])
+
+    def _element(self, sub: At | Label, env: Env) -> Any:
+        return sub.element if isinstance(sub, Label) else env[sub.index] + sub.by if sub.by else env[sub.index]
+
+    def _read(self, node: Ref, env: Env) -> Any:
+        declared = self.declared[node.name]
+        key = tuple(self._element(s, env) for s in node.subs)
+        if key not in self._inside(declared):
+            if node.other is None:
+                raise Outside
+            return self.number(node.other, env)
+        at = (node.name, key)
+        match declared:
+            case Param():
+                return self.data[node.name][key]
+            case RandomQuantity():
+                return self.drawn[at]
+            case Var():
+                return self.point.get(at, self.algebra.constant(Fraction(0)))
+        assert isinstance(declared, Let)
+        if isinstance(self.algebra, Pieces) or self.drawn:
+            return self.number(declared.body, dict(zip(declared.indexing.names, key, strict=True)))
+        if at not in self.lets:
+            self.lets[at] = self.number(declared.body, dict(zip(declared.indexing.names, key, strict=True)))
+        return self.lets[at]
+
+    def _inside(self, declared: Any) -> set[Key]:
+        """The keys of its index sets, whatever its condition says."""
+        found = self.inside.get(declared.name)
+        if found is None:
+            if isinstance(declared, Param):
+                found = {key for key, _ in declared.values}
+            else:
+                found = {key for key, _ in self.keys(declared.indexing, conditions=False)}
+            self.inside[declared.name] = found
+        return found
+
+    def _expected(self, body: Node, env: Env) -> Any:
+        drawn = {
+            (n.name, tuple(self._element(s, env) for s in n.subs))
+            for n in walk(body)
+            if isinstance(n, Ref) and isinstance(self.declared[n.name], RandomQuantity)
+        }
+        outcomes = []
+        for name, key in sorted(drawn):
+            law = self.declared[name]
+            if key not in self._inside(law):
+                raise Outside
+            own = dict(zip(law.indexing.names, key, strict=True))
+            outcomes.append([((name, key), self.number(v, own), chance) for v, chance in law.outcomes])
+        total = self.algebra.constant(Fraction(0))
+        for joint in itertools.product(*outcomes):
+            self.drawn = {at: value for at, value, _ in joint}
+            weight = Fraction(1)
+            for _, _, chance in joint:
+                weight *= chance
+            total = total + self.algebra.constant(weight) * self.number(body, env)
+        self.drawn = {}
+        return total
+
+    # --- conditions --------------------------------------------------------------------------------------------------
+
+    def truth(self, node: Node, env: Env) -> Any:
+        algebra = self.algebra
+        match node:
+            case Compare(ops, sides):
+                values = [self.number(s, env) for s in sides]
+                found: Any = True
+                for op, left, right in zip(ops, values, values[1:], strict=False):
+                    found = algebra.both(found, algebra.compare(op, left, right))
+                return found
+            case Same(op, left, right):
+                return (self._element(left, env) == self._element(right, env)) == (op == "==")
+            case Member(subs, source, negated):
+                return (tuple(self._element(s, env) for s in subs) in self.members[source]) != negated
+            case Not(body):
+                return algebra.negated(self.truth(body, env))
+            case Logic(op, left, right):
+                a, b = self.truth(left, env), self.truth(right, env)
+                match op:
+                    case "and":
+                        return algebra.both(a, b)
+                    case "or":
+                        return algebra.either(a, b)
+                    case "=>":
+                        return algebra.either(algebra.negated(a), b)
+                return algebra.alike(a, b)
+            case Quantified(op, indexing, body):
+                found = op == "all"
+                for row in self.environments(indexing, env):
+                    one = self.truth(body, row)
+                    found = algebra.both(found, one) if op == "all" else algebra.either(found, one)
+                return found
+            case Choice(condition, then, other):
+                c = self.truth(condition, env)
+                yes = algebra.both(c, self.truth(then, env))
+                return algebra.either(yes, algebra.both(algebra.negated(c), self.truth(other, env)))
+        raise TypeError(node)
+
+    def require(self, node: Node, env: Env) -> None:
+        """Add the rows of a condition to the piece; raises Dead where it cannot be true there."""
+        pieces = self.algebra
+        assert isinstance(pieces, Pieces)
+        match node:
+            case Compare(ops, sides):
+                values = [self.number(s, env) for s in sides]
+                for op, left, right in zip(ops, values, values[1:], strict=False):
+                    pieces.require(op, left, right)
+            case Logic("and", left, right):
+                self.require(left, env)
+                self.require(right, env)
+            case Logic("or", left, right):
+                self.require((left, right)[pieces.pick(2)], env)
+            case Logic("=>", left, right):
+                if self.truth(left, env):
+                    self.require(right, env)
+            case Quantified("all", indexing, body):
+                for row in self.environments(indexing, env):
+                    self.require(body, row)
+            case Quantified("any", indexing, body):
+                rows = list(self.environments(indexing, env))
+                if not rows:
+                    raise Dead
+                self.require(body, rows[pieces.pick(len(rows))])
+            case Choice(condition, then, other):
+                self.require(then if self.truth(condition, env) else other, env)
+            case _:
+                if not self.truth(node, env):
+                    raise Dead

@@ -1,0 +1,84 @@
+"""Generated models: the answer of every way to solve them, against enumeration."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from random import Random
+
+import pytest
+from algebras import Unsupported
+from configurations import Configuration, outcome, random_configuration
+from enumerated_optimum import reference
+from model_generator import generated
+from model_text import text_of
+
+HERE = Path(__file__).parent
+QUICK = 300
+BLOCK = 30
+IN_PROCESS = ("highs", "highs", "cvxpy")
+
+
+def check(seeds: range, ways: int, backends: tuple[str, ...] = IN_PROCESS) -> Counter[str]:
+    """How often which kind of outcome came."""
+    counts: Counter[str] = Counter()
+    for seed in seeds:
+        model = generated(seed)
+        random = Random(-seed - 1)
+        try:
+            right = reference(model)
+            for _ in range(ways):
+                configuration = random_configuration(model, random, backends)
+                found = outcome(model, right, configuration)
+                assert not found.is_wrong, f"model {seed}, {configuration}: {found.detail}\n{text_of(model)}"
+                counts[found.kind] += 1
+                counts[right.status] += 1
+        except Unsupported:
+            counts["not enumerated"] += 1
+    return counts
+
+
+@pytest.mark.parametrize("first", range(0, QUICK, BLOCK))
+def test_models_are_solved_right(first: int) -> None:
+    counts = check(range(first, first + BLOCK), 1)
+    assert counts["right"] > 0.8 * BLOCK
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(0)
+@pytest.mark.parametrize("first", range(1_000_000, 1_020_000, 500))
+def test_many_models_are_solved_right(first: int) -> None:
+    """In processes of their own: 20,000 models, each in three ways."""
+    command = [sys.executable, str(HERE / "__main__.py"), "--worker", str(first), "--batch", "500", "--ways", "3"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    wrong = [line for line in done.stdout.splitlines() if '"file"' in line]
+    assert not wrong, "\n".join(wrong)
+    assert done.stdout.count('"kind": "right"') > 0.8 * 1500
+
+
+def test_the_generator_gives_every_status_and_construct() -> None:
+    """Models of the quick tests say something, and not always the same."""
+    statuses = Counter(reference(generated(seed)).status for seed in range(150))
+    assert statuses["infeasible"] >= 5
+    assert statuses["optimal"] >= 75
+    texts = "".join(text_of(generated(seed)) for seed in range(150))
+    for word in (
+        " where ", "any[", "all[", " or ", " and ", "not ", " => ", " <=> ", "if ", "count[", "max(", "min(", "abs(",
+        "max[", "min[", " ^ 2", "E(", "then m", "when rule", "decompose by", " in h", "[min]", "let ", " integer ",
+        " else 0", " within A cross B", "K = 1..3", ">= 0;", " in P]", " binary",
+    ):  # fmt: skip
+        assert word in texts, word
+
+
+def test_a_wrong_answer_is_found() -> None:
+    """The reference of another model is not met: the comparison can fail."""
+    kinds = Counter()
+    for seed in range(20):
+        model, other = generated(seed), reference(generated(seed + 1000))
+        if other != reference(model):
+            kinds[outcome(model, other, Configuration()).is_wrong] += 1
+    assert kinds[True] > 10
+    assert not kinds[False]
