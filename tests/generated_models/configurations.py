@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
+from algebras import Unsupported
 from enumerated_optimum import Reference, declared_columns, faults, objective_ranges, reference
 from model_changes import SAME, changed_values, with_other_data
 from model_text import text_of
@@ -22,13 +23,16 @@ from gpusched_dsl.reporting.result import Result
 TOLERANCE = 2e-6
 SWITCHES = (AGGREGATION, *(t.name for t in TIGHTENINGS))
 
-# What may be said instead of an answer: the backend lacks something, the model has no blocks, a bound is missing.
-REFUSALS = {"GSM4003", "GSM4013", "GSM3202"}
+# What may be said instead of an answer: the backend lacks something, the model has no blocks, a bound is missing, the
+# values between which a condition changes are not known.
+REFUSALS = {"GSM4003", "GSM4013", "GSM3202", "GSM3205"}
 
 # Defects that are being mended: the kind of the outcome and a part of its detail.
 KNOWN = (
     ("GSM3010", "has no form"),
     ("ValueError", "zip() argument 2"),
+    ("ValueError", "exceeds matrix dimension 0"),
+    ("KeyError", "''"),
     ("IndexError", "index -1 is out of bounds"),
     ("GSM4008", "not feasible"),
 )
@@ -128,6 +132,8 @@ def outcome(model: Model, right: Reference, configuration: Configuration, time_l
         codes = [d.code for d in error.diagnostics]
         refused = set(codes) <= REFUSALS and ("GSM3202" not in codes or _lacks_bounds(model))
         return _known(Outcome("refused" if refused else codes[0], str(error)))
+    except Unsupported:
+        raise
     except Exception as error:
         return _known(Outcome(f"{type(error).__name__}", repr(error)))
 

@@ -19,7 +19,7 @@ from model_tree import UNITS, Model, Objective, Ref, Var, walk
 from model_values import Column, Values
 
 MOST_POINTS = 1 << 16
-MOST_PIECES = 1500
+MOST_PIECES = 300
 ONE = Fraction(1)
 
 
@@ -146,7 +146,7 @@ def _of_pieces(
 
 def _leaves(model: Model, point: Mapping[Column, Any], none: tuple[Fraction, ...], most: int) -> Iterator[_Leaf]:
     script: list[int] = []
-    for _ in range(8 * most):
+    for _ in range(2 * most):
         pieces = Pieces(script)
         values = Values(model, pieces, point)
         try:

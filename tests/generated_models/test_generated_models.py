@@ -12,12 +12,13 @@ import pytest
 from algebras import Unsupported
 from configurations import Configuration, outcome, random_configuration
 from enumerated_optimum import reference
-from model_generator import generated
+from model_generator import Size, generated
 from model_text import text_of
 
 HERE = Path(__file__).parent
 QUICK = 300
 BLOCK = 30
+SMALL = Size(points=512, mixed=12, continuous=2)
 IN_PROCESS = ("highs", "highs", "cvxpy")
 
 
@@ -25,7 +26,7 @@ def check(seeds: range, ways: int, backends: tuple[str, ...] = IN_PROCESS) -> Co
     """How often which kind of outcome came."""
     counts: Counter[str] = Counter()
     for seed in seeds:
-        model = generated(seed)
+        model = generated(seed, SMALL)
         random = Random(-seed - 1)
         try:
             right = reference(model)
@@ -43,7 +44,7 @@ def check(seeds: range, ways: int, backends: tuple[str, ...] = IN_PROCESS) -> Co
 @pytest.mark.parametrize("first", range(0, QUICK, BLOCK))
 def test_models_are_solved_right(first: int) -> None:
     counts = check(range(first, first + BLOCK), 1)
-    assert counts["right"] > 0.8 * BLOCK
+    assert counts["right"] > 0.7 * BLOCK
 
 
 @pytest.mark.slow
@@ -61,9 +62,9 @@ def test_many_models_are_solved_right(first: int) -> None:
 
 def test_the_generator_gives_every_status_and_construct() -> None:
     """Models of the quick tests say something, and not always the same."""
-    statuses = Counter(reference(generated(seed)).status for seed in range(150))
-    assert statuses["infeasible"] >= 5
-    assert statuses["optimal"] >= 75
+    statuses = Counter(reference(generated(seed, SMALL)).status for seed in range(100))
+    assert statuses["infeasible"] >= 4
+    assert statuses["optimal"] >= 60
     texts = "".join(text_of(generated(seed)) for seed in range(150))
     for word in (
         " where ", "any[", "all[", " or ", " and ", "not ", " => ", " <=> ", "if ", "count[", "max(", "min(", "abs(",
@@ -77,8 +78,8 @@ def test_a_wrong_answer_is_found() -> None:
     """The reference of another model is not met: the comparison can fail."""
     kinds = Counter()
     for seed in range(20):
-        model, other = generated(seed), reference(generated(seed + 1000))
+        model, other = generated(seed, SMALL), reference(generated(seed + 1000, SMALL))
         if other != reference(model):
-            kinds[outcome(model, other, Configuration()).is_wrong] += 1
+            kinds[outcome(model, other, Configuration()).kind != "right"] += 1
     assert kinds[True] > 10
     assert not kinds[False]
