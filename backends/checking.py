@@ -27,43 +27,43 @@ class CheckedPoint:
     whole: bool
 
 
-def checked_point(problem: Problem, answer: Answer, tolerances: Tolerances, solver: str) -> CheckedPoint:
-    """The point to report for `answer`: tidied if that keeps it feasible, else as the solver gave it.
-
-    Tidying rounds integer columns and moves values that overstep a bound onto it, both within the tolerances. Raises
-    DiagnosticError when the point breaks the problem beyond the tolerances, or its objective is not what was claimed.
-    """
+def checked_claim(problem: Problem, answer: Answer, solver: str) -> None:
+    """Raise DiagnosticError where a point has another length (GSM4007) or objective (GSM4009) than its solver says."""
     assert answer.values is not None
     raw = np.asarray(answer.values, dtype=np.float64)
     if raw.shape != (problem.columns,):
         message = f"`{solver}` returned {raw.size} values for {problem.columns} columns"
         raise DiagnosticError([Diagnostic("GSM4007", message)])
     _check_objective(problem, answer, raw, solver)
-    return checked_reading(problem, raw, tolerances, solver)
 
 
-def checked_reading(problem: Problem, raw: Floats, tolerances: Tolerances, solver: str) -> CheckedPoint:
-    """A point tidied if that keeps it feasible, else as it is, with its result columns computed.
+def checked_reading(
+    problem: Problem, raw: Floats, tolerances: Tolerances, solver: str, witnessed: bool = False
+) -> CheckedPoint:
+    """The point to report: tidied if that keeps it feasible, else as it is, with its result columns computed.
 
-    Raises DiagnosticError (GSM4008) when it breaks the problem beyond the tolerances.
+    Tidying rounds integer columns and moves values that overstep a bound onto it, both within the tolerances.
+    `witnessed`: comparisons that the point says are true count as true within the tolerance (`verify`).
+    Raises DiagnosticError (GSM4008) when the point breaks the problem beyond the tolerances.
     """
-    checked = verify(problem, raw, tolerances)
+    within = tolerances.feasibility if witnessed else None
+    checked = verify(problem, raw, tolerances, witnessed=witnessed)
     if checked.integrality <= tolerances.integrality and checked.bound_relative <= tolerances.feasibility:
-        tidy = tidied(problem, raw)
-        tidy_checked = verify(problem, tidy, tolerances)
+        tidy = tidied(problem, raw, within)
+        tidy_checked = verify(problem, tidy, tolerances, witnessed=witnessed)
         if tidy_checked.feasible:
             return CheckedPoint(tidy, tidy_checked, True)
     if checked.feasible:
         return CheckedPoint(
-            completed(problem.definitions, raw), checked, not problem.is_mip or checked.integrality == 0.0
+            completed(problem.definitions, raw, within), checked, not problem.is_mip or checked.integrality == 0.0
         )
     raise DiagnosticError([_broken(checked, solver)])
 
 
-def tidied(problem: Problem, point: Floats) -> Floats:
+def tidied(problem: Problem, point: Floats, witnessed: float | None = None) -> Floats:
     """Integer columns rounded, all within their bounds, no negative zeros; result columns computed from the others."""
     rounded = np.where(problem.integer, np.rint(point), point)
-    return completed(problem.definitions, np.clip(rounded, problem.lower, problem.upper) + 0.0)
+    return completed(problem.definitions, np.clip(rounded, problem.lower, problem.upper) + 0.0, witnessed)
 
 
 def checked_bound(
@@ -75,7 +75,7 @@ def checked_bound(
     overstep = bound - value.value if objective.sense == "minimize" else value.value - bound
     if overstep <= 0:
         return bound
-    if overstep > _allowed(objective, value, columns):
+    if overstep > allowed_error(objective, value, columns):
         message = f"`{solver}` claims that no point is better than {bound!r}, but its own point has {value.value!r}"
         raise DiagnosticError([Diagnostic("GSM4009", message, objective.span)])
     return value.value
@@ -84,7 +84,7 @@ def checked_bound(
 def refuse_worse(objective: Objective, claimed: float, value: ObjectiveValue, columns: int, solver: str) -> None:
     """Raise DiagnosticError (GSM4009) where an objective is worse than claimed by more than a rounding error."""
     worse = value.value - claimed if objective.sense == "minimize" else claimed - value.value
-    if not worse <= _allowed(objective, value, columns):
+    if not worse <= allowed_error(objective, value, columns):
         message = f"`{solver}` reports the objective {claimed!r}, but with its terms computed it is {value.value!r}"
         help = "numbers of very different size are the usual cause; try other units, or another backend"
         raise DiagnosticError([Diagnostic("GSM4009", message, objective.span, help=help)])
@@ -95,13 +95,14 @@ def _check_objective(problem: Problem, answer: Answer, raw: Floats, solver: str)
         return
     objective = problem.objectives[0]
     value = objective_value(objective, raw)
-    if not abs(value.value - answer.objective) <= _allowed(objective, value, problem.columns):
+    if not abs(value.value - answer.objective) <= allowed_error(objective, value, problem.columns):
         message = f"`{solver}` reports the objective {answer.objective!r}, but its point has {value.value!r}"
         help = "this is a defect of the backend or of the solver; please report it, and try another backend"
         raise DiagnosticError([Diagnostic("GSM4009", message, objective.span, help=help)])
 
 
-def _allowed(objective: Objective, value: ObjectiveValue, columns: int) -> float:
+def allowed_error(objective: Objective, value: ObjectiveValue, columns: int) -> float:
+    """By how much an objective may differ from what is claimed of it: what rounding makes of its parts."""
     return OBJECTIVE_TOLERANCE * max(value.magnitude, largest_cost(objective.costs(columns)))
 
 

@@ -45,7 +45,13 @@ class CvxpyBackend:
 
     name = "cvxpy"
     capabilities = Capabilities(
-        in_place_update=True, carries=True, threads=False, accepts=ACCEPTS, convex=True, nonlinear_integers=False
+        in_place_update=True,
+        carries=True,
+        threads=False,
+        accepts=ACCEPTS,
+        convex=True,
+        nonlinear_integers=False,
+        tightens=True,
     )
 
     def versions(self) -> dict[str, str]:

@@ -15,6 +15,7 @@ from gpusched_dsl.backends.protocol import Monitor, SolveOptions
 from gpusched_dsl.backends.running import Control, run_stoppable
 from gpusched_dsl.ir.answer import Answer, Status
 from gpusched_dsl.ir.problem import Floats
+from gpusched_dsl.ir.tolerances import TIGHT
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, did_you_mean
 
 # What CVXPY is told where there is no point, so that it raises nothing; the answer says what the solver said.
@@ -37,6 +38,9 @@ STATUSES_OF_CLARABEL = {
     "MaxTime": (Status.LIMIT, "time"),
     "CallbackTerminated": (Status.LIMIT, "interrupt"),
 }  # all others, such as `AlmostSolved`, have not reached the accuracy asked for
+
+# Clarabel's tolerances, usually 1e-8.
+TOLERANCES = ("tol_feas", "tol_gap_abs", "tol_gap_rel")
 
 # What other solvers call the time limit.
 TIME_LIMITS = {"SCS": "time_limit_secs", "OSQP": "time_limit", "HIGHS": "time_limit"}
@@ -106,6 +110,9 @@ class StoppableClarabel(CLARABEL):  # type: ignore[misc]
         request = self.request
         assert request is not None
         settings = self.parse_solver_opts(False, dict(request.options.extra))
+        for name in TOLERANCES if request.options.tight else ():
+            if name not in request.options.extra:
+                setattr(settings, name, TIGHT)
         if request.options.time_limit is not None:
             settings.time_limit = request.options.time_limit
         costs: Floats = data["c"]

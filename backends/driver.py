@@ -45,7 +45,7 @@ def solve_problem(
     asked = options or SolveOptions()
     prepared = _prepared(problem, chosen, asked, start)
     run = Solving(chosen, prepared, asked, monitor, tolerances or Tolerances(), began)
-    return recovered(run.run(lifted(prepared, start)))
+    return recovered(run.run(lifted(prepared, start)), run.stated)
 
 
 def resolve(
@@ -81,11 +81,10 @@ def resolve(
     if loading in (Loading.IN_PLACE, Loading.CARRIED):
         session = solved.session
         object.__setattr__(solved, "session", None)
-        return recovered(
-            run.run(lifted(prepared, start), session, loading, made if loading is Loading.CARRIED else None)
-        )
+        carried = made if loading is Loading.CARRIED else None
+        return recovered(run.run(lifted(prepared, start), session, loading, carried), run.stated)
     solved.close()
-    return recovered(run.run(lifted(prepared, start), None, loading))
+    return recovered(run.run(lifted(prepared, start), None, loading), run.stated)
 
 
 def _prepared(problem: Problem, backend: Backend, options: SolveOptions, start: Floats | None) -> Prepared:

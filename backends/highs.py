@@ -51,7 +51,7 @@ class HighsBackend:
     """Linear and mixed-integer problems by HiGHS."""
 
     name = "highs"
-    capabilities = Capabilities(in_place_update=True, carries=True)
+    capabilities = Capabilities(in_place_update=True, carries=True, tightens=True)
 
     def versions(self) -> dict[str, str]:
         return dict(_versions())

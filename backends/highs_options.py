@@ -7,6 +7,7 @@ from typing import Any
 import highspy
 
 from gpusched_dsl.backends.protocol import SolveOptions
+from gpusched_dsl.ir.tolerances import SOLVER, TIGHT
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, did_you_mean
 
 # The aggregator of presolve. With it HiGHS 1.12 to 1.15.1 report suboptimal points as optimal on some small integer
@@ -16,10 +17,6 @@ PRESOLVE_AGGREGATOR = 1 << 12
 # Enumeration in presolve. With it HiGHS 1.15.1 calls small feasible problems infeasible, its own subproblems too;
 # two of them are in tests/conformance (called_infeasible_by_presolve, suboptimal_by_enumeration).
 PRESOLVE_ENUMERATION = 1 << 16
-
-
-# HiGHS uses its tolerance up; our own check allows 1e-6. It costs no time (gavel_40_jobs, gpu_sharing_10x20).
-WITHIN = 1e-7
 
 # Presolve of HiGHS 1.14 reports suboptimal points of small mixed problems as optimal (ERGO-Code/HiGHS#3043, #3094).
 BROKEN_PRESOLVE = ((1, 14),)
@@ -34,7 +31,10 @@ def apply_options(highs: highspy.Highs, options: SolveOptions) -> None:
         highs.setOptionValue("presolve", "off")
     highs.setOptionValue("random_seed", options.seed)
     highs.setOptionValue("mip_rel_gap", options.gap)
-    highs.setOptionValue("mip_feasibility_tolerance", WITHIN)
+    # HiGHS uses its tolerance up. The smaller one costs no time (gavel_40_jobs, gpu_sharing_10x20).
+    highs.setOptionValue("mip_feasibility_tolerance", TIGHT if options.tight else SOLVER)
+    if options.tight:
+        highs.setOptionValue("primal_feasibility_tolerance", TIGHT)
     if options.time_limit is not None:
         highs.setOptionValue("time_limit", options.time_limit)
     if options.threads is not None:

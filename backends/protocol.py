@@ -18,6 +18,7 @@ class Capabilities:
 
     `accepts` are the operations beyond linear rows that it takes as they are, named as in `Target`; with `convex` it
     takes them where they make the problem convex. `nonlinear_integers`: such operations and integers in one problem.
+    `tightens`: it heeds the option `tight`.
     `in_place_update`: its sessions have `update`; `carries`: they have `carry` too, for linear problems.
     """
 
@@ -31,6 +32,7 @@ class Capabilities:
     accepts: frozenset[str] = frozenset()
     convex: bool = False
     nonlinear_integers: bool = True
+    tightens: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,7 @@ class SolveOptions:
     `without` names tightening passes to leave out, `all` every one. `decompose`: `auto` solves large problems whose
     model says `decompose by` block by block, `on` all of them, `off` none. `heuristic`: our own search for a start,
     within a share of the time limit: `off`, `on`, or `auto`, where the problem is large and no start is given.
+    `tight` asks for points that are more exact than usual (`ir/tolerances.py`); it is set for a second run only.
     """
 
     time_limit: float | None = None
@@ -52,6 +55,7 @@ class SolveOptions:
     without: frozenset[str] = frozenset()
     heuristic: str = "auto"
     decompose: str = "auto"
+    tight: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,15 +6,17 @@ from dataclasses import replace
 
 import numpy as np
 
-from gpusched_dsl.backends.checking import checked_bound, checked_reading, refuse_worse
+from gpusched_dsl.backends.checking import CheckedPoint, checked_bound, checked_reading, refuse_worse
 from gpusched_dsl.backends.solved import ObjectiveResult, Solved
 from gpusched_dsl.compiling.passes.steps import Prepared
 from gpusched_dsl.ir.problem import Floats, Objective
 from gpusched_dsl.ir.verify import ObjectiveValue
 
 
-def recovered(solved: Solved) -> Solved:
+def recovered(solved: Solved, stated: CheckedPoint | None = None) -> Solved:
     """`solved` in terms of the original problem: declared columns as they are recovered, terms computed from them.
+
+    `stated` is its point in these terms, where it has been checked already.
 
     Raises DiagnosticError (GSM4008, GSM4009) when the original's own check refuses the point, or when an objective is
     worse there than the solver was told.
@@ -35,7 +37,7 @@ def recovered(solved: Solved) -> Solved:
         return replace(solved, objectives=objectives)
     name = solved.backend.name
     try:
-        checked = checked_reading(original, prepared.recover(solved.point), solved.tolerances, name)
+        checked = stated or checked_reading(original, prepared.recover(solved.point), solved.tolerances, name)
         objectives = tuple(
             restated(o, r, b, v, original.columns, name)
             for o, r, b, v in zip(

@@ -73,7 +73,7 @@ class ScipBackend:
     """Linear, mixed-integer and nonlinear problems by SCIP, in one thread."""
 
     name = "scip"
-    capabilities = Capabilities(threads=False, accepts=TAKEN | {INDICATOR})
+    capabilities = Capabilities(threads=False, accepts=TAKEN | {INDICATOR}, tightens=True)
 
     def versions(self) -> dict[str, str]:
         return dict(_versions())

@@ -10,6 +10,7 @@ from pyscipopt.scip import PY_SCIP_PARAMSETTING
 
 from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.ir.tolerances import SOLVER
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, did_you_mean
 
 # Parts of SCIP's presolve that lose optima of integer problems: the upgrade of rows to variable bounds in SCIP 10.0.2
@@ -22,8 +23,8 @@ WRONG_OTHERWISE: dict[str, bool | int] = {
 }
 
 
-# SCIP's 1e-6 is absolute, and the rows and objectives that read a result multiply it. Below 1e-8 its LP solver fails.
-TERM_TOLERANCE = 1e-7
+# SCIP's tolerance is absolute, and rows and objectives that read a result multiply it. Below this its LP solver fails.
+LEAST_TOLERANCE = 1e-8
 
 
 def apply_options(model: pyscipopt.Model, options: SolveOptions, problem: Problem) -> None:
@@ -39,8 +40,10 @@ def apply_options(model: pyscipopt.Model, options: SolveOptions, problem: Proble
     model.setParam("limits/gap", options.gap)
     if options.time_limit is not None:
         model.setParam("limits/time", options.time_limit)
-    if problem.definitions:
-        model.setParam("numerics/feastol", TERM_TOLERANCE)
+    if options.tight:
+        model.setParam("numerics/feastol", LEAST_TOLERANCE)
+    elif problem.definitions:
+        model.setParam("numerics/feastol", SOLVER)
     if problem.is_linear and not problem.is_mip:
         off = PY_SCIP_PARAMSETTING.OFF
         model.setPresolve(off)

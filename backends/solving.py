@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
-import numpy as np
-
+from gpusched_dsl.backends.accepting import Acceptance, Accepted
 from gpusched_dsl.backends.by_blocks import Choice, chosen_or_refused
-from gpusched_dsl.backends.checking import NOT_FEASIBLE, CheckedPoint, checked_bound, checked_point
-from gpusched_dsl.backends.lifting import lifted
-from gpusched_dsl.backends.primal.beginning import begin
+from gpusched_dsl.backends.checking import CheckedPoint, checked_bound
+from gpusched_dsl.backends.primal.beginning import Beginning, begin
 from gpusched_dsl.backends.protocol import Backend, Monitor, Session, SolveOptions
-from gpusched_dsl.backends.repair import helpers, repaired, whole_as_stated
 from gpusched_dsl.backends.requests import check_integers
 from gpusched_dsl.backends.screening import answer_without_solver, uncrossed
 from gpusched_dsl.backends.solved import Loading, ObjectiveResult, Solved
@@ -31,10 +29,11 @@ KEPT_WITHIN = (1e-7, 1e-5)
 
 @dataclass(frozen=True, eq=False)
 class _Stage:
-    """What the solve of one objective gave."""
+    """What the solve of one objective gave: a point in terms of the prepared problem, and of the one as stated."""
 
     answer: Answer
     checked: CheckedPoint | None
+    stated: CheckedPoint | None
     seconds: float
 
 
@@ -59,6 +58,8 @@ class Solving:
         self.began = began
         self.load_seconds = 0.0
         self.warnings: list[Diagnostic] = []
+        self.beginning = Beginning()
+        self.stated: CheckedPoint | None = None  # the point of the last run, in terms of the problem as stated
 
     def run(
         self,
@@ -87,31 +88,32 @@ class Solving:
         """Solve for one objective after the other, as long as each is proved."""
         objectives = self.problem.objectives
         if len(objectives) <= 1:
-            return [self._stage(self.problem, start)]
+            return [self._stage(self.problem, self.prepared.original, 0, start)]
         stages: list[_Stage] = []
         kept: list[Kept] = []
-        for objective in objectives:
-            stage = self._next_stage(objective_problem := self._keeping(kept, 0, len(stages)), start)
+        kept_as_stated: list[Kept] = []
+        for number, objective in enumerate(objectives):
+            for within in KEPT_WITHIN if kept else KEPT_WITHIN[:1]:
+                problem = stage_problem(self.problem, objective, kept, within)
+                original = self.prepared.original
+                stated = stage_problem(original, original.objectives[number], kept_as_stated, within)
+                self._close()
+                stage = self._stage(problem, stated, number, start)
+                if stage.answer.status is not Status.INFEASIBLE:
+                    break
             if stage.answer.status is Status.INFEASIBLE and kept:
-                stage = self._next_stage(objective_problem := self._keeping(kept, 1, len(stages)), start)
-            if stage.answer.status is Status.INFEASIBLE and kept:
-                raise DiagnosticError([_lost(objective_problem, self.backend.name)])
+                raise DiagnosticError([_lost(problem, self.backend.name)])
             stages.append(stage)
-            if stage.answer.status is not Status.OPTIMAL or stage.checked is None:
+            if stage.answer.status is not Status.OPTIMAL or stage.checked is None or stage.stated is None:
                 break
             start = stage.checked.point if self.backend.capabilities.warm_start else None
             value = stage.checked.verification.objectives[0].value
             kept.append(Kept(objective, value))
+            value = stage.stated.verification.objectives[number].value
+            kept_as_stated.append(Kept(self.prepared.original.objectives[number], value))
         return stages
 
-    def _keeping(self, kept: list[Kept], attempt: int, number: int) -> Problem:
-        return stage_problem(self.problem, self.problem.objectives[number], kept, KEPT_WITHIN[attempt])
-
-    def _next_stage(self, problem: Problem, start: Floats | None) -> _Stage:
-        self._close()
-        return self._stage(problem, start)
-
-    def _stage(self, problem: Problem, start: Floats | None) -> _Stage:
+    def _stage(self, problem: Problem, stated: Problem, number: int, start: Floats | None) -> _Stage:
         """Solve a problem with at most one objective, in the open session if there is one."""
         began = time.perf_counter()
         answer = answer_without_solver(problem)
@@ -121,10 +123,13 @@ class Solving:
             self._close()  # an update that never reached the session would leave it with the earlier problem
         if answer.status is Status.OPTIMAL and answer.values is None:
             raise DiagnosticError([Diagnostic("GSM4007", f"`{self.backend.name}` claims an optimum without a point")])
-        checked = None
-        if answer.values is not None:
-            answer, checked = self._checked(problem, answer)
-        return _Stage(answer, checked, time.perf_counter() - began)
+        if answer.values is None:
+            return _Stage(answer, None, None, time.perf_counter() - began)
+        found = self._accepted(problem, stated, answer, number)
+        seconds = time.perf_counter() - began
+        if isinstance(found, Answer):
+            return _Stage(found, None, None, seconds)
+        return _Stage(found.answer, found.checked, found.stated, seconds)
 
     def _searched(self, problem: Problem, start: Floats | None) -> Answer:
         """Complete the start, or search for one where that is worth it, then solve by blocks, or by the backend."""
@@ -132,7 +137,7 @@ class Solving:
         options = self._rest_of_time()
         if self.choice.by_blocks and options.heuristic == "auto":
             options = replace(options, heuristic="off")  # generated columns lead to points soon enough
-        beginning = begin(problem, self.backend, options, start, self.monitor)
+        self.beginning = beginning = begin(problem, self.backend, options, start, self.monitor)
         self.warnings.extend(beginning.warnings)
         if beginning.answer is not None:
             self._close()
@@ -152,56 +157,30 @@ class Solving:
         assert self.choice.blocks is not None
         return solve_by_blocks(problem, self.choice.blocks, self.backend, self._rest_of_time(), start, self.monitor)
 
-    def _checked(self, problem: Problem, answer: Answer) -> tuple[Answer, CheckedPoint]:
-        """Check the point; where rounding breaks it, or it is broken as it is, try to repair it first."""
-        name = self.backend.name
-        refusal: DiagnosticError | None = None
-        try:
-            checked = checked_point(problem, answer, self.tolerances, name)
-            if checked.whole and self._whole_as_stated(checked):
-                return answer, checked
-        except DiagnosticError as refused:
-            if refused.diagnostics[0].code != NOT_FEASIBLE:
-                raise
-            refusal = refused
-            answer_again = self._with_exact_terms(answer)
-            if answer_again is not None:
-                try:
-                    checked = checked_point(problem, answer_again, self.tolerances, name)
-                except DiagnosticError:
-                    pass
-                else:
-                    if self._whole_as_stated(checked):
-                        return answer_again, checked
-        whole = problem.is_mip or self.prepared.original.is_mip
-        for helper in helpers(self.backend, self.prepared, answer, self.tolerances) if whole else ():
-            other = repaired(helper, problem, answer, self.options, self.monitor)
-            if other is None:
-                continue
-            try:
-                better = checked_point(problem, other, self.tolerances, name)
-            except DiagnosticError:
-                continue
-            if better.whole and self._whole_as_stated(better):
-                return other, better
-        if refusal is not None:
-            raise refusal
-        return answer, checked
+    def _accepted(self, problem: Problem, stated: Problem, answer: Answer, number: int) -> Accepted | Answer:
+        """The point to take of an answer; at a limit, where its own is refused, the one that the search began with."""
+        acceptance = Acceptance(
+            self.backend, self.prepared, problem, stated, number, self.tolerances, self._rest_of_time, self.monitor,
+            lambda: self._again(problem),
+        )  # fmt: skip
+        found = acceptance.of(answer)
+        first = self.beginning
+        if isinstance(found, Accepted) or found.status is not Status.LIMIT or first.objective is None:
+            return found
+        with suppress(DiagnosticError):
+            return acceptance.of(replace(found, values=first.point, objective=first.objective))
+        return found
 
-    def _whole_as_stated(self, checked: CheckedPoint) -> bool:
-        return whole_as_stated(self.prepared, checked.point, self.tolerances)
-
-    def _with_exact_terms(self, answer: Answer) -> Answer | None:
-        """The answer with the columns that passes added computed anew from the declared ones.
-
-        Interior-point methods leave small errors in each of the many rows that say what a term is.
-        """
-        if self.prepared.problem is self.prepared.original or answer.values is None:
+    def _again(self, problem: Problem) -> Answer | None:
+        """A second run of the backend with tight tolerances, where it has them and there is time."""
+        options = self._rest_of_time()
+        if not self.backend.capabilities.tightens or self.choice.by_blocks or options.time_limit == 0.0:
             return None
-        if not np.isfinite(answer.values).all():
-            return None  # what is no number is not made one
-        values = lifted(self.prepared, self.prepared.recover(answer.values))
-        return replace(answer, values=values, objective=None)
+        visible, factor = with_visible_costs(uncrossed(problem))
+        if self.session is None:
+            self._hand_over(visible)
+        assert self.session is not None
+        return in_own_size(self.session.solve(replace(options, tight=True), None, self.monitor), factor)
 
     def _hand_over(self, problem: Problem) -> None:
         began = time.perf_counter()
@@ -226,9 +205,10 @@ class Solving:
 
     def _solved(self, stages: list[_Stage], loading: Loading) -> Solved:
         last = stages[-1]
-        best = last.checked or next((s.checked for s in reversed(stages) if s.checked is not None), None)
+        with_point = last if last.checked else next((s for s in reversed(stages) if s.checked is not None), last)
         if last.answer.status is not Status.LIMIT and last.checked is None:
-            best = None  # infeasible or unbounded: a point of an earlier stage is no solution
+            with_point = last  # infeasible or unbounded: a point of an earlier stage is no solution
+        best, self.stated = with_point.checked, with_point.stated
         verification = None
         if best is not None:
             single = len(self.problem.objectives) <= 1

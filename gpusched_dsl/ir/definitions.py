@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 from gpusched_dsl.ir.distributions import Distribution
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Floats, Int32s, Matrix
+from gpusched_dsl.ir.tolerances import ROUNDING
 from gpusched_dsl.language.source import Span
 
 # How far a value may lie outside the domain of a function (a root of -1e-12) and still be read as its end.
-AT_THE_END = 1e-9
+AT_THE_END = ROUNDING
 
 
 @dataclass(frozen=True, eq=False)
@@ -254,14 +255,35 @@ class Holds(Definition):
         slack = AT_THE_END * np.maximum(1.0, np.abs(arguments))
         return ((arguments >= self.lower - slack) & (arguments <= self.upper + slack)).astype(np.float64)
 
+    def witnessed(self, point: Floats, tolerance: float) -> Floats:
+        """The truth of every entry, where a point that says 1 is believed within a tolerance.
 
-def completed(definitions: tuple[Definition, ...], point: Floats) -> Floats:
-    """The point with every result column set to the value its definition gives."""
+        The tolerance is of the largest of 1, the side and the terms of the comparison.
+        """
+        arguments = self.arguments
+        terms = np.zeros(self.size)
+        np.maximum.at(terms, arguments.matrix.row_of, np.abs(arguments.matrix.values * point[arguments.matrix.columns]))
+        values = arguments.values(point)
+        sides = [np.where(np.isfinite(side), np.abs(side), 0.0) for side in (self.lower, self.upper)]
+        slack = tolerance * np.maximum(1.0, np.maximum(terms, np.maximum(*sides)))
+        near = (values >= self.lower - slack) & (values <= self.upper + slack)
+        said = point[self.results] > 0.5
+        return np.where(near & said, 1.0, self.evaluate(values))
+
+
+def completed(definitions: tuple[Definition, ...], point: Floats, witnessed: float | None = None) -> Floats:
+    """The point with every result column set to the value its definition gives.
+
+    Of comparisons the point's own word is taken within the tolerance `witnessed`, where one is given.
+    """
     if not definitions:
         return point
     full = point.copy()
     for definition in definitions:
-        full[definition.results] = definition.values(full)
+        if witnessed is not None and isinstance(definition, Holds):
+            full[definition.results] = definition.witnessed(full, witnessed)
+        else:
+            full[definition.results] = definition.values(full)
     return full
 
 

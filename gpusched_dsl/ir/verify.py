@@ -15,6 +15,7 @@ from gpusched_dsl.ir.definitions import completed
 from gpusched_dsl.ir.domains import Scalar
 from gpusched_dsl.ir.names import entry_name
 from gpusched_dsl.ir.problem import Family, Floats, Matrix, Objective, Problem
+from gpusched_dsl.ir.tolerances import FEASIBILITY, INTEGRALITY
 
 WORST_SHOWN = 5
 
@@ -23,8 +24,8 @@ WORST_SHOWN = 5
 class Tolerances:
     """`feasibility` bounds the scaled violation of rows and bounds, `integrality` the distance to a whole number."""
 
-    feasibility: float = 1e-6
-    integrality: float = 1e-6
+    feasibility: float = FEASIBILITY
+    integrality: float = INTEGRALITY
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,16 +97,20 @@ class Verification:
     objectives: tuple[ObjectiveValue, ...]
 
 
-def verify(problem: Problem, point: Floats, tolerances: Tolerances | None = None) -> Verification:
+def verify(
+    problem: Problem, point: Floats, tolerances: Tolerances | None = None, *, witnessed: bool = False
+) -> Verification:
     """Check `point` (one value per column) against `problem`; raises ValueError when its length is wrong.
 
     What the point says of result columns is not read: they have the values that their definitions give. A result need
     not have one where no row that must hold reads it: what a condition rules out is not worked out.
+    `witnessed`: a comparison that the point says is true counts as true where it holds within the feasibility
+    tolerance, as a row would.
     """
     if point.shape != (problem.columns,):
         raise ValueError(f"a point of shape {point.shape} for {problem.columns} columns")
     allowed = tolerances or Tolerances()
-    point = completed(problem.definitions, point)
+    point = completed(problem.definitions, point, allowed.feasibility if witnessed else None)
     finite = np.isfinite(point)
     if not finite.all():
         if (~finite & ~_idle_results(problem, point)).any():

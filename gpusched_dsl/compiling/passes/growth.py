@@ -165,8 +165,14 @@ class Growth:
         )
         if self._substituted:
             problem = _substituted(problem, list(self._substituted.values()))
-        columns = old.columns
-        return Step(problem, tuple(self.notes), lambda point: point[:columns], self._lift, None, self.bound_error)
+        return Step(problem, tuple(self.notes), self._recover, self._lift, None, self.bound_error)
+
+    def _recover(self, point: Floats) -> Floats:
+        """The old columns; those that others were read for have the values of these."""
+        if not self._substituted:
+            return point[: self.problem.columns]
+        names = _names_after(len(point), list(self._substituted.values()))
+        return point[names[: self.problem.columns]]
 
     def _lift(self, point: Floats) -> Floats:
         for values in self._values:
@@ -206,15 +212,8 @@ def _joined(conditions: list[Conditions]) -> Conditions:
 
 def _substituted(problem: Problem, pairs: list[tuple[Int32s, Int32s]]) -> Problem:
     """The problem with some columns read as others; the columns that went are fixed at 0 and stand nowhere."""
-    names = np.arange(problem.columns, dtype=np.int32)
+    names = _names_after(problem.columns, pairs)
     gone = np.concatenate([columns for columns, _ in pairs])
-    for columns, by in pairs:
-        names[columns] = by
-    while True:  # a chain: a -> b -> c
-        further = names[names]
-        if np.array_equal(further, names):
-            break
-        names = further
     lower, upper = problem.lower.copy(), problem.upper.copy()
     # The bounds of a column that goes still hold for the one that stands for it.
     np.maximum.at(lower, names[gone], problem.lower[gone])
@@ -232,6 +231,18 @@ def _substituted(problem: Problem, pairs: list[tuple[Int32s, Int32s]]) -> Proble
         problem, lower=lower, upper=upper, integer=integer, matrix=renamed(problem.matrix, names),
         objectives=objectives, definitions=definitions, conditions=conditions,
     )  # fmt: skip
+
+
+def _names_after(count: int, pairs: list[tuple[Int32s, Int32s]]) -> Int32s:
+    """The column that is read in the place of each."""
+    names = np.arange(count, dtype=np.int32)
+    for columns, by in pairs:
+        names[columns] = by
+    while True:  # a chain: a -> b -> c
+        further = names[names]
+        if np.array_equal(further, names):
+            return names
+        names = further
 
 
 def renamed(matrix: Matrix, names: Int32s) -> Matrix:

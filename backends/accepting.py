@@ -1,0 +1,234 @@
+"""Which point of a solver's answer is taken: the solver's own where it is clean, else the best that can be made of it.
+
+In order: the point as it is; with the columns of terms computed anew; with whole columns fixed and the others solved
+for again (`repair.py`); moved to the nearest clean point (`polishing.py`); the same of a second, tighter run; the point
+with the truths that its solver chose, each within the tolerance (`ir/tolerances.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gpusched_dsl.backends.checking import (
+    OBJECTIVE_TOLERANCE,
+    CheckedPoint,
+    allowed_error,
+    checked_claim,
+    checked_reading,
+    refuse_worse,
+    tidied,
+)
+from gpusched_dsl.backends.lifting import lifted
+from gpusched_dsl.backends.polishing import polished
+from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
+from gpusched_dsl.backends.repair import ALLOWED_LOSS, LEAST_SECONDS, helpers, repaired
+from gpusched_dsl.compiling.passes.steps import Prepared
+from gpusched_dsl.ir.answer import Answer, Status, relative_gap
+from gpusched_dsl.ir.problem import Floats, Problem
+from gpusched_dsl.ir.tolerances import NEAR
+from gpusched_dsl.ir.verify import Tolerances, verify
+from gpusched_dsl.language.diagnostics import DiagnosticError
+
+INTERRUPTED_SECONDS = 0.3  # after Ctrl-C
+
+
+@dataclass(frozen=True, eq=False)
+class Accepted:
+    """An answer and its point, checked as one of the prepared problem and as one of the problem as stated."""
+
+    answer: Answer
+    checked: CheckedPoint
+    stated: CheckedPoint
+
+    @property
+    def whole(self) -> bool:
+        return self.checked.whole and self.stated.whole
+
+
+class Acceptance:
+    """Chooses the point of one stage: that of objective `number` of the `prepared` problem, solved as `problem`.
+
+    `problem` and `stated` (in terms of the problem as stated) have the rows that keep earlier objectives. `options`
+    says what is left of the time limit; `again` solves the stage once more, tightly; None if it cannot.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        prepared: Prepared,
+        problem: Problem,
+        stated: Problem,
+        number: int,
+        tolerances: Tolerances,
+        options: Callable[[], SolveOptions],
+        monitor: Monitor | None,
+        again: Callable[[], Answer | None],
+    ) -> None:
+        self.backend, self.prepared = backend, prepared
+        self.problem, self.stated, self.number = problem, stated, number
+        self.tolerances, self.monitor = tolerances, monitor
+        self._options, self._again = options, again
+
+    def of(self, answer: Answer) -> Accepted | Answer:
+        """The point to take; an answer alone where it has none that is feasible and claims no optimum.
+
+        Raises DiagnosticError (GSM4008, GSM4009) where an optimum is claimed and no feasible point is near it.
+        """
+        checked_claim(self.problem, answer, self.backend.name)
+        refusal: DiagnosticError | None = None
+        unwhole: Accepted | None = None
+        try:
+            found = self._as_it_is(answer)
+            if found.whole:
+                return found
+            unwhole = found
+        except DiagnosticError as refused:
+            refusal = refused
+        unproved: Accepted | None = None
+        for found in self._mended(answer, unwhole is None):
+            if self._is_as_good(found, answer):
+                return found
+            unproved = unproved or found
+        if unwhole is not None:
+            return unwhole
+        assert refusal is not None
+        second = self._again() if answer.status is Status.OPTIMAL else None
+        if second is not None and second.values is not None:
+            for found in self._of_second(second):
+                if self._is_as_good(found, second):
+                    return found
+                unproved = unproved or found
+        with suppress(DiagnosticError):
+            return self._as_it_is(answer, witnessed=True)
+        if second is not None and second.status is Status.INFEASIBLE:
+            return second
+        if unproved is not None and self._is_near(unproved, answer):
+            return replace(unproved, answer=replace(unproved.answer, status=Status.LIMIT, reason="accuracy"))
+        if answer.status is Status.LIMIT:
+            return replace(answer, values=None, objective=None)
+        raise refusal
+
+    # --- candidates --------------------------------------------------------------------------------------------------
+
+    def _mended(self, answer: Answer, refused: bool) -> Iterator[Accepted]:
+        """What can be made of a point that is not clean, or (`refused` false) not whole."""
+        if answer.values is None or not np.isfinite(answer.values).all():
+            return
+        if refused and self.prepared.problem is not self.prepared.original:
+            yield from self._from_stated(answer, self.prepared.recover(answer.values))
+        if self.problem.is_linear:
+            yield from self._with_whole_columns(answer)
+            yield from self._moved(answer)
+        else:
+            yield from self._moved(answer)
+            yield from self._with_whole_columns(answer)
+
+    def _of_second(self, second: Answer) -> Iterator[Accepted]:
+        try:
+            yield self._as_it_is(second)
+        except DiagnosticError:
+            yield from self._mended(second, True)
+
+    def _with_whole_columns(self, answer: Answer) -> Iterator[Accepted]:
+        if not (self.problem.is_mip or self.prepared.original.is_mip):
+            return
+        for helper in helpers(self.backend, self.prepared, answer, self.tolerances):
+            other = repaired(helper, self.problem, answer, self._seconds(answer), self._watcher(answer))
+            if other is None:
+                continue
+            try:
+                found = self._as_it_is(other)
+            except DiagnosticError:
+                yield from self._moved(other)
+                continue
+            if found.whole:
+                yield found
+
+    def _moved(self, answer: Answer) -> Iterator[Accepted]:
+        assert answer.values is not None
+        if not np.isfinite(answer.values).all():
+            return
+        point = self.prepared.recover(answer.values)
+        moved = polished(self.stated, point, self.tolerances, self._seconds(answer), self._watcher(answer))
+        if moved is not None:
+            yield from self._from_stated(answer, moved)
+
+    # --- checks ------------------------------------------------------------------------------------------------------
+
+    def _as_it_is(self, answer: Answer, witnessed: bool = False) -> Accepted:
+        """Raises DiagnosticError where a check refuses the point, or the objective is worse than the solver knew."""
+        assert answer.values is not None
+        name, problem, original = self.backend.name, self.problem, self.prepared.original
+        checked = checked_reading(problem, answer.values, self.tolerances, name, witnessed)
+        if problem is original:
+            return Accepted(answer, checked, checked)
+        stated = checked_reading(original, self.prepared.recover(checked.point), self.tolerances, name, witnessed)
+        if problem.objectives:
+            claimed = checked.verification.objectives[0].value
+            objective, value = original.objectives[self.number], stated.verification.objectives[self.number]
+            refuse_worse(objective, claimed, value, original.columns, name)
+        return Accepted(answer, checked, stated)
+
+    def _from_stated(self, answer: Answer, point: Floats) -> Iterator[Accepted]:
+        """A point of the problem as stated, with the columns that passes added computed from it.
+
+        That it breaks a row which a pass added does not count, but rows that keep earlier objectives do.
+        """
+        name, problem, original = self.backend.name, self.problem, self.prepared.original
+        try:
+            stated = checked_reading(original, point, self.tolerances, name)
+            values = lifted(self.prepared, stated.point)
+            assert values is not None
+            if problem is original:
+                checked = stated
+            elif problem is self.prepared.problem:
+                values = tidied(problem, values)
+                checked = CheckedPoint(values, verify(problem, values, self.tolerances), True)
+            else:
+                checked = checked_reading(problem, values, self.tolerances, name)
+        except DiagnosticError:
+            return
+        objective = checked.verification.objectives[0].value if problem.objectives else 0.0
+        yield Accepted(replace(answer, values=checked.point, objective=objective), checked, stated)
+
+    # --- objectives --------------------------------------------------------------------------------------------------
+
+    def _loss(self, found: Accepted, answer: Answer) -> tuple[float, float, float]:
+        """By how much the objective is worse than the best that the answer claims; its value; its rounding error."""
+        best = answer.bound if answer.bound is not None else answer.objective
+        if not self.problem.objectives or best is None:
+            return 0.0, 0.0, 1.0
+        original = self.prepared.original
+        objective, value = original.objectives[self.number], found.stated.verification.objectives[self.number]
+        sign = 1.0 if objective.sense == "minimize" else -1.0
+        loss = sign * (value.value - best) - self.prepared.bound_error
+        return loss, value.value, allowed_error(objective, value, original.columns)
+
+    def _is_as_good(self, found: Accepted, answer: Answer) -> bool:
+        """Whether the point is still the optimum that the answer claims to have."""
+        if answer.status is not Status.OPTIMAL:
+            return True
+        loss, value, error = self._loss(found, answer)
+        return loss <= error or relative_gap(value, value - loss) <= self._options().gap + ALLOWED_LOSS
+
+    def _is_near(self, found: Accepted, answer: Answer) -> bool:
+        """Whether the point is worse than what is claimed by what errors of a solver can explain."""
+        loss, value, error = self._loss(found, answer)
+        return loss <= max(NEAR * abs(value), NEAR / OBJECTIVE_TOLERANCE * error)
+
+    # --- time --------------------------------------------------------------------------------------------------------
+
+    def _seconds(self, answer: Answer) -> SolveOptions:
+        options = self._options()
+        if answer.reason == "interrupt":
+            return replace(options, time_limit=INTERRUPTED_SECONDS)
+        if options.time_limit is None:
+            return options
+        return replace(options, time_limit=max(LEAST_SECONDS, options.time_limit))
+
+    def _watcher(self, answer: Answer) -> Monitor | None:
+        return None if answer.reason == "interrupt" else self.monitor

@@ -1,0 +1,106 @@
+"""Models with conditions by HiGHS and SCIP against an enumeration that knows nothing of the compiler."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from random_conditions import Model, random_model
+
+import gpusched_dsl as gs
+
+MOST_OPEN = 7  # comparisons of continuous variables: the enumeration doubles with each
+
+
+def is_small(model: Model) -> bool:
+    atoms = {atom for formula in model.formulas for atom in formula.atoms() if not atom.is_whole}
+    return len(atoms) <= MOST_OPEN
+
+
+def check(seed: int) -> str:
+    """The outcome, after all backends have agreed with the enumeration."""
+    model = random_model(seed)
+    if not is_small(model):
+        return "too large"
+    want = model.optimum()
+    for backend in ("highs", "scip"):
+        result = gs.loads(model.text).solve(backend=backend, gap=0)
+        where = (seed, backend, want, result.objective)
+        assert result.status == ("infeasible" if want is None else "optimal"), where
+        if want is not None:
+            assert result.objective == pytest.approx(want, rel=1e-6, abs=1e-6), where
+    return "infeasible" if want is None else "optimal"
+
+
+def test_random_models_with_conditions() -> None:
+    found = Counter(check(seed) for seed in range(20))
+    assert found["optimal"] >= 10
+
+
+@pytest.mark.slow
+def test_many_random_models_with_conditions() -> None:
+    found = Counter(check(seed) for seed in range(1000, 5000))
+    assert found["optimal"] > 2500
+    assert found["infeasible"] > 100
+
+
+# --- job shops -------------------------------------------------------------------------------------------------------
+
+FT06 = (  # Fisher and Thompson 1963: machine and duration of each step
+    "2 1 0 3 1 6 3 7 5 3 4 6; 1 8 2 5 4 10 5 10 0 10 3 4; 2 5 3 4 5 8 0 9 1 1 4 7;"
+    "1 5 0 5 2 5 3 3 4 8 5 9; 2 9 1 3 4 5 5 4 0 3 3 1; 1 3 3 3 5 9 0 10 4 4 2 1"
+)
+
+
+def job_shop(steps: str) -> str:
+    """Continuous starts, and for two steps on one machine: the one after the other, or the other way round."""
+    jobs = [[int(word) for word in line.split()] for line in steps.split(";")]
+    total = sum(sum(job[1::2]) for job in jobs)
+    lines, uses = [f"var makespan >= 0 <= {total}; minimize o: makespan;"], {}
+    for j, job in enumerate(jobs):
+        for k in range(len(job) // 2):
+            machine, lasts = job[2 * k : 2 * k + 2]
+            lines.append(f"var s{j}x{k} >= 0 <= {total};")
+            after = f"s{j}x{k + 1}" if 2 * k + 2 < len(job) else "makespan"
+            lines.append(f"constraint p{j}x{k}: {after} >= s{j}x{k} + {lasts};")
+            uses.setdefault(machine, []).append((f"s{j}x{k}", lasts))
+    pairs = [(a, b) for on in uses.values() for i, b in enumerate(on) for a in on[:i]]
+    lines += [
+        f"constraint d{i}: {a} + {long} <= {b} or {b} + {short} <= {a};"
+        for i, ((a, long), (b, short)) in enumerate(pairs)
+    ]
+    return f"model m {{ {' '.join(lines)} }} scenario s for m {{ }}"
+
+
+def test_a_small_job_shop_by_both_solvers() -> None:
+    text = job_shop("0 3 1 4 2 3; 1 5 0 2 2 4")
+    found = [gs.loads(text).solve(backend=name, gap=0).objective for name in ("highs", "scip")]
+    # Machine 1: job 1 until 5, job 0 until 9; machine 2: job 1 from 7 to 11, then job 0. Job 0 first there: 12 + 4;
+    # job 0 first on machine 1: 7 + 5 + 2 + 4.
+    assert found == pytest.approx([14.0, 14.0], abs=1e-9)
+
+
+@pytest.mark.slow
+def test_the_classic_job_shop_has_its_published_optimum() -> None:
+    result = gs.loads(job_shop(FT06)).solve()
+    assert (result.status, result.objective) == ("optimal", pytest.approx(55.0, abs=1e-9))
+
+
+# --- found -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("backend", ["highs", "scip"])
+def test_a_comparison_that_a_solver_misses_by_its_tolerance(backend: str) -> None:
+    text = """model m {
+      var x >= -4 <= 6; var y >= -6 <= 3; var z >= -5 <= 5;
+      minimize o: z - y;
+      constraint k1: y >= 3 or z <= -4;
+      constraint k2: 3*x - y <= 0 or 3*x - 3*y >= 1;
+    } scenario s for m { }"""
+    result = gs.loads(text).solve(backend=backend, gap=0)
+    assert (result.status, result.objective) == ("optimal", pytest.approx(-8.0, abs=1e-9))
+
+
+@pytest.mark.slow
+def test_models_that_were_refused() -> None:
+    assert check(178) == "optimal"
