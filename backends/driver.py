@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from contextlib import AbstractContextManager
 
 from gpusched_dsl.backends.lifting import lifted
 from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions, target_of
@@ -13,9 +13,11 @@ from gpusched_dsl.backends.screening import refuse_unusable
 from gpusched_dsl.backends.solved import Loading, Solved
 from gpusched_dsl.backends.solving import Solving
 from gpusched_dsl.backends.structure import same_structure
+from gpusched_dsl.backends.unfinished import unfinished
 from gpusched_dsl.compiling.passes.pipeline import prepare
 from gpusched_dsl.compiling.passes.steps import Prepared
 from gpusched_dsl.ir.changes import Changes, changes
+from gpusched_dsl.ir.deadline import REFORMULATION, Deadline, Stopped, grace, limited, stage
 from gpusched_dsl.ir.problem import Floats, Problem
 from gpusched_dsl.ir.verify import Tolerances
 
@@ -35,17 +37,25 @@ def solve_problem(
     """Solve `problem`; `start` is a point to begin from: a hint; NaN where nothing is known.
 
     What the backend does not take is reformulated; the point is recovered and checked against `problem` itself.
-    Several objectives are optimised in order, each earlier one kept (within `KEPT_WITHIN` of its value); the time limit
-    is for all together. Ctrl-C, the time limit and the monitor stop with the best point found.
+    Several objectives are optimised in order, each earlier one kept (within `KEPT_WITHIN` of its value). The time limit
+    is for all together and for the reformulation, and ends no later than the active deadline. Ctrl-C, the time limit
+    and the monitor stop with the best point found: before a solver was asked, that is the start where it is feasible.
     Raises DiagnosticError (GSM32.., GSM40..) for an unknown backend, wrong options, terms that the backend does not
     take, data no solver can take, a solver that fails, and a point that our own check refuses.
     """
-    began = time.perf_counter()
     chosen = backend_named(backend) if isinstance(backend, str) else backend
     asked = options or SolveOptions()
-    prepared = _prepared(problem, chosen, asked, start)
-    run = Solving(chosen, prepared, asked, monitor, tolerances or Tolerances(), began)
-    return recovered(run.run(lifted(prepared, start)), run.stated)
+    check_request(chosen, problem, asked, start)
+    allowed = tolerances or Tolerances()
+    with deadline_of(asked.time_limit, monitor) as deadline:
+        try:
+            prepared = _prepared(problem, chosen, asked)
+            run = Solving(chosen, prepared, asked, monitor, allowed, deadline)
+            solved = run.run(lifted(prepared, start))
+        except Stopped as stopped:
+            return unfinished(problem, chosen, asked, start, stopped, allowed)
+        with grace():
+            return recovered(solved, run.stated)
 
 
 def resolve(
@@ -63,34 +73,47 @@ def resolve(
     built anew, and `loading` of the result says why. The earlier point is the start unless another is given, for what
     is new with the value nearest to 0. `solved` gives up its session.
     """
-    began = time.perf_counter()
     asked = options or solved.options
-    able = solved.backend.capabilities.warm_start
-    try:
-        stated = changes(solved.problem, problem)
-        if start is None and able and solved.point is not None and len(solved.point) == stated.columns.old_count:
-            start = stated.point(solved.point)
-        prepared = _prepared(problem, solved.backend, asked, start)
-        same = (solved.prepared.problem, prepared.problem) == (solved.problem, problem)
-        made = stated if same else changes(solved.prepared.problem, prepared.problem)
-        loading = _loading(solved, made)
-    except BaseException:
-        solved.close()
-        raise
-    run = Solving(solved.backend, prepared, asked, monitor, solved.tolerances, began)
-    if loading in (Loading.IN_PLACE, Loading.CARRIED):
-        session = solved.session
-        object.__setattr__(solved, "session", None)
-        carried = made if loading is Loading.CARRIED else None
-        return recovered(run.run(lifted(prepared, start), session, loading, carried), run.stated)
-    solved.close()
-    return recovered(run.run(lifted(prepared, start), None, loading), run.stated)
+    backend, able = solved.backend, solved.backend.capabilities.warm_start
+    with deadline_of(asked.time_limit, monitor) as deadline:
+        try:
+            stated = changes(solved.problem, problem)
+            if start is None and able and solved.point is not None and len(solved.point) == stated.columns.old_count:
+                start = stated.point(solved.point)
+            check_request(backend, problem, asked, start)
+            prepared = _prepared(problem, backend, asked)
+            same = (solved.prepared.problem, prepared.problem) == (solved.problem, problem)
+            made = stated if same else changes(solved.prepared.problem, prepared.problem)
+            loading = _loading(solved, made)
+            run = Solving(backend, prepared, asked, monitor, solved.tolerances, deadline)
+            session = None
+            if loading in (Loading.IN_PLACE, Loading.CARRIED):
+                session = solved.session
+                object.__setattr__(solved, "session", None)
+            solved.close()
+            carried = made if loading is Loading.CARRIED else None
+            again = run.run(lifted(prepared, start), session, loading, carried)
+        except Stopped as stopped:
+            solved.close()
+            return unfinished(problem, backend, asked, start, stopped, solved.tolerances)
+        except BaseException:
+            solved.close()
+            raise
+        with grace():
+            return recovered(again, run.stated)
 
 
-def _prepared(problem: Problem, backend: Backend, options: SolveOptions, start: Floats | None) -> Prepared:
-    check_request(backend, problem, options, start)
-    refuse_unusable(problem)
-    return prepare(problem, target_of(backend, problem), tighten=options.tighten, without=options.without)
+def deadline_of(seconds: float | None, monitor: Monitor | None) -> AbstractContextManager[Deadline]:
+    """A deadline that a monitor can end; monitors with a method `stage` hear of the stages of building."""
+    if monitor is None:
+        return limited(seconds)
+    return limited(seconds, lambda: monitor.stop_requested, getattr(monitor, "stage", None))
+
+
+def _prepared(problem: Problem, backend: Backend, options: SolveOptions) -> Prepared:
+    with stage(REFORMULATION):
+        refuse_unusable(problem)
+        return prepare(problem, target_of(backend, problem), tighten=options.tighten, without=options.without)
 
 
 def _loading(solved: Solved, made: Changes) -> Loading:

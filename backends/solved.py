@@ -60,7 +60,8 @@ class Solved:
     `session` stays open for `resolve`; `close` frees the solver. Where interchangeable elements were aggregated,
     `folded` is the solve of the aggregated problem, and `size` is that of all elements, of which `problem` may be the
     part only in which the point is not zero.
-    `warnings` tell what became of a start that could not be used.
+    `warnings` tell what became of a start that could not be used. `stopped_at` names the stage at which the time limit
+    or a stop ended the work before a solver was asked, "" where one was.
     """
 
     problem: Problem
@@ -85,6 +86,7 @@ class Solved:
     folded: Solved | None = field(default=None, repr=False)
     size: Size | None = None
     warnings: tuple[Diagnostic, ...] = ()
+    stopped_at: str = ""
 
     @property
     def objective(self) -> float | None:

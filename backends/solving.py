@@ -18,6 +18,7 @@ from gpusched_dsl.backends.stages import Kept, in_own_size, stage_problem, with_
 from gpusched_dsl.compiling.passes.steps import Prepared
 from gpusched_dsl.ir.answer import Answer, Status
 from gpusched_dsl.ir.changes import Changes
+from gpusched_dsl.ir.deadline import SOLVING, Deadline, Stopped, grace
 from gpusched_dsl.ir.problem import Floats, Problem
 from gpusched_dsl.ir.verify import Tolerances, Verification, verify
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
@@ -47,7 +48,7 @@ class Solving:
         options: SolveOptions,
         monitor: Monitor | None,
         tolerances: Tolerances,
-        began: float,
+        deadline: Deadline,
     ) -> None:
         self.backend, self.prepared, self.options = backend, prepared, options
         self.problem = prepared.problem
@@ -55,7 +56,7 @@ class Solving:
         self.session: Session | None = None
         self.changes: Changes | None = None
         self.choice = Choice(None)
-        self.began = began
+        self.deadline = deadline
         self.load_seconds = 0.0
         self.warnings: list[Diagnostic] = []
         self.beginning = Beginning()
@@ -71,6 +72,8 @@ class Solving:
         """Solve from `start`, in an earlier `session` if there is one; `changes` say what came and went since."""
         self.session, self.changes = session, changes
         try:
+            self.deadline.begin(SOLVING)
+            self.deadline.check()
             check_integers(self.backend, self.problem)
             self.choice = chosen_or_refused(self.problem, self.options.decompose)
             if self.choice.by_blocks and self.session is not None:
@@ -93,6 +96,9 @@ class Solving:
         kept: list[Kept] = []
         kept_as_stated: list[Kept] = []
         for number, objective in enumerate(objectives):
+            if stages and self.deadline.reason:  # nothing is left for this objective and those after it
+                stages.append(_Stage(Answer(Status.LIMIT, reason=self.deadline.reason), None, None, 0.0))
+                break
             for within in KEPT_WITHIN if kept else KEPT_WITHIN[:1]:
                 problem = stage_problem(self.problem, objective, kept, within)
                 original = self.prepared.original
@@ -125,7 +131,8 @@ class Solving:
             raise DiagnosticError([Diagnostic("GSM4007", f"`{self.backend.name}` claims an optimum without a point")])
         if answer.values is None:
             return _Stage(answer, None, None, time.perf_counter() - began)
-        found = self._accepted(problem, stated, answer, number)
+        with grace():
+            found = self._accepted(problem, stated, answer, number)
         seconds = time.perf_counter() - began
         if isinstance(found, Answer):
             return _Stage(found, None, None, seconds)
@@ -142,14 +149,17 @@ class Solving:
         if beginning.answer is not None:
             self._close()
             return beginning.answer
-        if self.choice.by_blocks:
-            return beginning.added_to(self._by_blocks(problem, beginning.point), problem)
-        visible, factor = with_visible_costs(problem)
-        options = self._rest_of_time()
-        self._hand_over(visible)
-        assert self.session is not None
-        answer = self.session.solve(options, beginning.point, self.monitor)
-        return beginning.added_to(in_own_size(answer, factor), problem)
+        try:
+            if self.choice.by_blocks:
+                return beginning.added_to(self._by_blocks(problem, beginning.point), problem)
+            visible, factor = with_visible_costs(problem)
+            self._hand_over(visible)
+            assert self.session is not None
+            answer = self.session.solve(self._rest_of_time(), beginning.point, self.monitor)
+            return beginning.added_to(in_own_size(answer, factor), problem)
+        except Stopped as stopped:
+            self._close()
+            return beginning.added_to(Answer(Status.LIMIT, reason=stopped.reason), problem)
 
     def _by_blocks(self, problem: Problem, start: Floats | None) -> Answer:
         from gpusched_dsl.backends.decomposition.solve import solve_by_blocks  # loads what most solves do without
@@ -193,10 +203,8 @@ class Solving:
         self.load_seconds += time.perf_counter() - began
 
     def _rest_of_time(self) -> SolveOptions:
-        if self.options.time_limit is None:
-            return self.options
-        rest = self.options.time_limit - (time.perf_counter() - self.began)
-        return replace(self.options, time_limit=max(0.0, rest))
+        """What the backend is asked for: all that is left until the deadline."""
+        return replace(self.options, time_limit=self.deadline.left)
 
     def _close(self) -> None:
         if self.session is not None:

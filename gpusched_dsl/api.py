@@ -8,8 +8,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from gpusched_dsl.building import DEFAULT_MEMORY, Built, Permissions, build, checked, choose_scenario
+from gpusched_dsl.building import (
+    DEFAULT_MEMORY,
+    Built,
+    Permissions,
+    build,
+    checked,
+    choose_scenario,
+    with_counts,
+    with_problem,
+)
 from gpusched_dsl.compiling.passes.names import folds
+from gpusched_dsl.ir.deadline import Stopped, limited
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, Diagnostics
 from gpusched_dsl.language.scenarios.scenario import CheckedScenario
@@ -18,7 +28,7 @@ from gpusched_dsl.methods import means_policy, method_named
 from gpusched_dsl.policy_library import policy_named
 
 if TYPE_CHECKING:
-    from gpusched_dsl.backends.protocol import Monitor, SolveOptions
+    from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
     from gpusched_dsl.backends.solved import Solved
     from gpusched_dsl.compared import Comparison
     from gpusched_dsl.compiling.instance import Instance
@@ -188,7 +198,8 @@ class Model:
         `gap` is relative, `time_limit` in seconds, `settings` as in `ground`, `solver_options` go to the solver under
         its own names. `warm_start` is a `Result`, the path of a JSON result, or values by variable:
         `{"run": {("j1", "n1"): 1}}`, a scalar or a table; or the name of a policy, which makes a plan to start from.
-        `monitor` hears of progress and may stop what works.
+        `monitor` hears of progress and may stop what works. The time limit counts from the call and covers reading,
+        building and solving; what it, the monitor or Ctrl-C ends has the best point that there is by then.
         `heuristic` is `auto`, `on` or `off`: a search for a good start before the solver's own.
         `without` names tightening passes to leave out, `("all",)` every one; `decompose` is `auto`, `on` or `off`.
         `judge` is the solver that completes and checks the plan of a policy; with `bound` it also proves a bound for it
@@ -198,7 +209,6 @@ class Model:
         `bound` with a solver, which proves one by itself.
         """
         from gpusched_dsl.backends.protocol import SolveOptions
-        from gpusched_dsl.folding import solve_built
         from gpusched_dsl.reporting.result import Result
 
         name, texts = choose_scenario(self._workspace, scenario), _texts(settings)
@@ -216,17 +226,10 @@ class Model:
             without=_names(without),
             decompose=decompose,
         )
-        built = self._build(name, texts, fold=folds(options.without), whole=planner is None)
-        self._instance = built.instance
-        start, first = self._start(built, warm_start, options, judge, monitor)
+        solved, origins = self._solve((name, texts), options, planner, backend, warm_start, monitor)
         self.close()
-        if planner is not None:
-            solved, told = _planned(built, planner, options, start, monitor)
-        else:
-            solved, told = solve_built(built, backend, options, start, monitor)
-        told = (*first, *told)
         self._last, self._solved, self._planner = (name, texts), solved, planner
-        return Result(solved, _with_warnings(built, told, self._parse_seconds))
+        return Result(solved, origins)
 
     def explain(
         self,
@@ -305,7 +308,6 @@ class Model:
         given. After a policy, it plans anew; what runs is kept only where `warm_start` tells it.
         Raises DiagnosticError: GSM6010 when nothing has been solved yet, else as `solve` does.
         """
-        from gpusched_dsl.folding import solve_built
         from gpusched_dsl.reporting.result import Result
 
         if self._last is None or self._solved is None:
@@ -313,20 +315,16 @@ class Model:
             raise DiagnosticError([Diagnostic("GSM6010", message, help="call `solve` first")])
         before = self._solved
         options: SolveOptions = before.options
-        planner = self._planner
-        built = self._build(*self._last, self._instance, fold=folds(options.without), whole=planner is None)
-        self._instance = built.instance
         options = replace(
             options,
             gap=options.gap if gap is None else gap,
             time_limit=options.time_limit if time_limit is None else time_limit,
         )
-        start, first = self._start(built, warm_start, options, planner.judge if planner else "highs", monitor)
-        if planner is not None:
-            self._solved, told = _planned(built, planner, options, start, monitor)
-            return Result(self._solved, _with_warnings(built, (*first, *told), 0.0))
-        self._solved, told = solve_built(built, before.backend, options, start, monitor, before)
-        return Result(self._solved, _with_warnings(built, (*first, *told), 0.0), _why_rebuilt(self._solved))
+        planner = self._planner
+        self._solved, origins = self._solve(
+            self._last, options, planner, before.backend, warm_start, monitor, None if planner else before, again=True
+        )
+        return Result(self._solved, origins, None if planner else _why_rebuilt(self._solved))
 
     def compare(
         self,
@@ -534,17 +532,71 @@ class Model:
             return [self._last]
         return [(name, {}) for name in self.scenarios or (choose_scenario(self._workspace),)]
 
+    def _solve(
+        self,
+        wanted: tuple[str, dict[str, str]],
+        options: SolveOptions,
+        planner: _Planner | None,
+        backend: Backend | str,
+        warm_start: WarmStart,
+        monitor: Monitor | None,
+        before: Solved | None = None,
+        *,
+        again: bool = False,
+    ) -> tuple[Solved, Origins]:
+        """Build and solve within the time limit, `again` from the last instance, in the session of `before` if any."""
+        from gpusched_dsl.backends.driver import deadline_of
+        from gpusched_dsl.folding import solve_built
+        from gpusched_dsl.reporting.result import Origins
+        from gpusched_dsl.stopping import stopped_solve, with_plan
+
+        began = time.perf_counter()
+        parsing = 0.0 if again else self._parse_seconds
+        built: Built | None = None
+        plan: Solved | None = None
+        first: tuple[Diagnostic, ...] = ()
+        fold = folds(options.without)
+        # A policy always makes its first plan: no limit ends what it needs for that.
+        with deadline_of(None if planner else options.time_limit, monitor) as deadline:
+            try:
+                built = self._build(*wanted, self._instance if again else None, whole=False)
+                self._instance = built.instance
+                judge = "highs" if planner is None else planner.judge
+                start, plan, first = self._start(built, warm_start, options, judge, monitor)
+                if not again:
+                    self.close()  # two solvers need the memory of two
+                if planner is not None:
+                    with limited(deadline.rest_of(options.time_limit)):
+                        built = with_counts(built, fold=fold)
+                        solved, told = _planned(built, planner, options, start, monitor)
+                else:
+                    built = with_problem(built, fold=fold)
+                    solved, told = solve_built(built, backend, options, start, monitor, before)
+                    solved = with_plan(solved, plan)
+            except Stopped as stopped:
+                scenario, told = self._scenario(*wanted)
+                policy = None if planner is None else planner.policy
+                solver = backend if planner is None else planner.judge
+                solved = stopped_solve(scenario.model, policy, solver, options, stopped, plan)
+                if built is None:
+                    seconds = parsing + time.perf_counter() - began
+                    return solved, Origins(
+                        model=scenario.model, scenario=scenario.name, build_seconds=seconds,
+                        warnings=(*self._warnings, *told), settings=dict(wanted[1]),
+                    )  # fmt: skip
+                told = ()
+        return solved, _with_warnings(built, (*first, *told), parsing)
+
     def _start(
         self, built: Built, given: WarmStart, options: SolveOptions, judge: str, monitor: Monitor | None
-    ) -> tuple[Entries | None, tuple[Diagnostic, ...]]:
-        """The values to start from, by name, those of a policy's plan among them; and warnings."""
+    ) -> tuple[Entries | None, Solved | None, tuple[Diagnostic, ...]]:
+        """The values to start from, by name; the plan of a policy that they are, if it is one; and warnings."""
         if not isinstance(given, str) or not means_policy(self._workspace, given):
-            return _entries(given), ()
+            return _entries(given), None, ()
         from gpusched_dsl.planning import start_by_policy
 
         policy = policy_named(self._workspace, given, built.scenario.model)
-        start, _, told = start_by_policy(built, policy, judge, replace(options, extra={}), monitor)
-        return start, told
+        return start_by_policy(built, policy, judge, replace(options, extra={}), monitor)
 
     def _build(
         self,

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpusched_dsl.compiling.limits import Limits, default_memory
+from gpusched_dsl.ir.deadline import GROUNDING, INTERRUPT, READING, Stopped, stage
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, Diagnostics, did_you_mean
 from gpusched_dsl.language.scenarios.scenario import CheckedScenario, check_scenario
@@ -67,7 +68,8 @@ class Built:
         from gpusched_dsl.compiling.grounding import ground
 
         if not self.grounded:
-            self.grounded.append(ground(self.scenario.model, self.instance.store, self.permissions.limits()))
+            with stage(GROUNDING):
+                self.grounded.append(ground(self.scenario.model, self.instance.store, self.permissions.limits()))
         return self.grounded[0]
 
     def origins(self, seconds_before: float = 0.0) -> Origins:
@@ -147,22 +149,23 @@ def build(
     interchangeable elements are aggregated where that is exact, and the whole problem is not grounded then; nor without
     `whole`, before it is asked for.
 
-    Raises DiagnosticError with everything found wrong with the data, its checks and the grounding.
+    Raises DiagnosticError with everything found wrong with the data, its checks and the grounding, and Stopped where
+    the active deadline is over.
     """
-    from gpusched_dsl.compiling.aggregation.aggregate import Aggregation, aggregate
+    from gpusched_dsl.compiling.aggregation.aggregate import Aggregation
     from gpusched_dsl.compiling.symmetry.quotient import refuse_contradictions
 
     began = time.perf_counter()
     allowed = permissions or Permissions()
-    instance = read_data(workspace, scenario, permissions=allowed, replaced=replaced, reader=reader, earlier=earlier)
-    refuse_contradictions(scenario.model, instance.store)
-    found = Aggregation(None, ())
-    if fold:
-        found = aggregate(scenario.model, instance.store, allowed.limits())
+    with stage(READING):
+        instance = read_data(
+            workspace, scenario, permissions=allowed, replaced=replaced, reader=reader, earlier=earlier
+        )
+        refuse_contradictions(scenario.model, instance.store)
     built = Built(
         scenario=scenario,
         instance=instance,
-        aggregation=found,
+        aggregation=Aggregation(None, ()),
         grounded=[],
         seconds=0.0,
         warnings=(*warnings, *instance.notes),
@@ -170,9 +173,33 @@ def build(
         sha256=workspace.sha256,
         settings=dict(settings or {}),
     )
+    return with_problem(replace(built, seconds=time.perf_counter() - began), fold=fold, whole=whole)
+
+
+def with_problem(built: Built, *, fold: bool, whole: bool = True) -> Built:
+    """What was read with its aggregated problem (`fold`), else, with `whole`, with that of all elements.
+
+    Raises DiagnosticError and Stopped as `build` does.
+    """
+    from gpusched_dsl.compiling.aggregation.aggregate import aggregate
+
+    began = time.perf_counter()
+    if fold:
+        found = aggregate(built.scenario.model, built.instance.store, built.permissions.limits())
+        built = replace(built, aggregation=found)
     if whole and built.folded is None:
         _ = built.problem  # errors are found here, not later
-    return replace(built, seconds=time.perf_counter() - began)
+    return replace(built, seconds=built.seconds + time.perf_counter() - began)
+
+
+def with_counts(built: Built, *, fold: bool) -> Built:
+    """What was read for a policy, which needs no problem: with the aggregated one where there is time for it."""
+    try:
+        return with_problem(built, fold=fold, whole=False)
+    except Stopped as stopped:
+        if stopped.reason == INTERRUPT:
+            raise
+        return built
 
 
 def read_data(

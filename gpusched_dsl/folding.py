@@ -8,11 +8,13 @@ from dataclasses import replace
 import numpy as np
 
 from gpusched_dsl.backends.checking import checked_reading
-from gpusched_dsl.backends.driver import resolve, solve_problem
+from gpusched_dsl.backends.driver import deadline_of, resolve, solve_problem
 from gpusched_dsl.backends.growing import is_pooled, solve_pooled
 from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
 from gpusched_dsl.backends.recovery import restated
+from gpusched_dsl.backends.registry import backend as backend_named
 from gpusched_dsl.backends.solved import Solved
+from gpusched_dsl.backends.unfinished import nothing_built
 from gpusched_dsl.building import Built
 from gpusched_dsl.compiling.aggregation.assembling import Aggregated
 from gpusched_dsl.compiling.aggregation.notes import aggregation_notes
@@ -23,6 +25,7 @@ from gpusched_dsl.compiling.passes.steps import Prepared
 from gpusched_dsl.compiling.store import Columns
 from gpusched_dsl.compiling.symmetry.full_size import full_size
 from gpusched_dsl.compiling.symmetry.quotient import Quotient, place_of
+from gpusched_dsl.ir.deadline import Stopped, active, grace
 from gpusched_dsl.ir.domains import Codes, Domain
 from gpusched_dsl.ir.problem import Family, Floats, Problem
 from gpusched_dsl.language.diagnostics import Diagnostic
@@ -31,6 +34,7 @@ from gpusched_dsl.reporting.points import OUTSIDE, Entry, codes_of, point_from, 
 # Up to this many nonzeros the problem of all elements is grounded and the plan stated and checked in it; beyond, in the
 # part of it in which the plan is not zero (`support`), which says the same.
 MOST_WHOLE = 3_000_000
+SECONDS_PER_NONZERO = 1e-6  # that grounding takes, more or less
 
 Entries = Mapping[str, Sequence[Entry]]
 
@@ -45,10 +49,30 @@ def solve_built(
 ) -> tuple[Solved, tuple[Diagnostic, ...]]:
     """Solve a built scenario from values by name, in the session of an earlier solve if one is given.
 
-    Gives the solution in terms of the whole problem, and warnings about what has no place in the problem. Raises what
-    `solve_problem` and `resolve` raise.
+    Gives the solution in terms of the whole problem, and warnings about what has no place in the problem. The time
+    limit covers what is still to be built; where it ends before there is a problem, the solution is that of
+    `nothing_built`. Raises what `solve_problem` and `resolve` raise.
     """
     asked = options or (before.options if before is not None else SolveOptions())
+    with deadline_of(asked.time_limit, monitor):
+        try:
+            return _solved(built, backend, asked, start, monitor, before)
+        except Stopped as stopped:
+            chosen = backend_named(backend) if isinstance(backend, str) else backend
+            return nothing_built(built.scenario.model, chosen, asked, stopped), ()
+        finally:
+            if before is not None:
+                before.close()  # what is still open was of no use
+
+
+def _solved(
+    built: Built,
+    backend: Backend | str,
+    asked: SolveOptions,
+    start: Entries | None,
+    monitor: Monitor | None,
+    before: Solved | None,
+) -> tuple[Solved, tuple[Diagnostic, ...]]:
     if built.folded is None:
         point, told = (None, []) if start is None else point_from(built.problem, start)
         if before is not None:
@@ -64,11 +88,14 @@ def solve_built(
         inner = resolve(before.folded, folded.problem, asked, point, monitor)
     else:
         inner = solve_problem(folded.problem, backend, asked, point, monitor)
-    return _unfolded(built, folded, inner), tuple(told)
+    deadline = active()
+    left = None if deadline is None else deadline.left
+    with grace():
+        return _unfolded(built, folded, inner, left), tuple(told)
 
 
-def _unfolded(built: Built, folded: Aggregated, inner: Solved) -> Solved:
-    """The solution in terms of all elements, checked against their rows."""
+def _unfolded(built: Built, folded: Aggregated, inner: Solved, left: float | None) -> Solved:
+    """The solution in terms of all elements, checked against their rows; in the small where no time is `left`."""
     quotient = folded.quotient
     notes = (*aggregation_notes(folded), *inner.prepared.notes)
     size = full_size(quotient)
@@ -76,7 +103,8 @@ def _unfolded(built: Built, folded: Aggregated, inner: Solved) -> Solved:
         prepared = replace(inner.prepared, notes=notes)
         return replace(inner, prepared=prepared, session=None, size=size, folded=inner)
     spread = folded.expanded(inner.point)
-    if quotient.full_nonzeros <= MOST_WHOLE:
+    most = MOST_WHOLE if left is None else min(MOST_WHOLE, int(left / SECONDS_PER_NONZERO))
+    if built.grounded or quotient.full_nonzeros <= most:
         whole = built.problem
         point = _placed(quotient, whole, spread)
     else:

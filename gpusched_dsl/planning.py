@@ -21,6 +21,7 @@ from gpusched_dsl.compiling.grounding import ground
 from gpusched_dsl.compiling.symmetry.full_size import full_size
 from gpusched_dsl.folding import Entries, solve_built
 from gpusched_dsl.ir.answer import Status
+from gpusched_dsl.ir.deadline import active, grace, limited, share_left
 from gpusched_dsl.ir.domains import Tuples
 from gpusched_dsl.ir.problem import Floats, Problem
 from gpusched_dsl.language.checked_policy import CheckedPolicy
@@ -29,6 +30,8 @@ from gpusched_dsl.policies.compile_clock import CompileClock
 from gpusched_dsl.policies.deciding import Decision, decide
 from gpusched_dsl.reporting.points import OUTSIDE, codes_of, entries_of_point
 
+START_SHARE = 1 / 3  # of the time that is left, for a plan to start from
+START_SECONDS = 1.0  # at least, for completing it
 WHY_SECONDS = 10.0  # for finding out which rows a plan breaks
 JUDGE_SECONDS = 10.0  # at least, for completing a plan: a time limit ends the policy, and its plan shall be told
 BOUND_SECONDS = 60.0  # for completing a plan, and for a bound, where no time limit is stated
@@ -60,15 +63,34 @@ def solve_by_policy(
     options: SolveOptions | None = None,
     start: Entries | None = None,
     monitor: Monitor | None = None,
+    judging: float = JUDGE_SECONDS,
 ) -> tuple[Solved, tuple[Diagnostic, ...]]:
     """The plan of a policy, completed by `backend` and checked and priced by the model; and warnings.
 
-    `start` is the plan before, for policies that `keep` what runs. `options.seed` seeds every draw. The time limit is
-    for the policy and for completing its plan each, which gets `JUDGE_SECONDS` at least, and `BOUND_SECONDS` where
-    there is no limit. Ctrl-C, the time limit and the monitor end the policy with the best plan found. Raises
-    DiagnosticError as `decide` and `solve_problem` do.
+    `start` is the plan before, for policies that `keep` what runs. `options.seed` seeds every draw. The time limit, or
+    what the active deadline leaves of it, is for the policy, which always makes its first plan. Completing the plan
+    may take as long again, but gets `judging` seconds at least, and `BOUND_SECONDS` where there is no limit. Ctrl-C,
+    the time limit and the monitor end the policy with the best plan found. Raises DiagnosticError as `decide` and
+    `solve_problem` do.
     """
     asked = options or SolveOptions()
+    deadline = active()
+    limit = asked.time_limit if deadline is None or deadline.left is None else deadline.left
+    with grace():
+        within = replace(asked, time_limit=limit)
+        solved, told = _solved_by_policy(built, policy, backend, within, start, monitor, judging)
+        return replace(solved, options=asked), told
+
+
+def _solved_by_policy(
+    built: Built,
+    policy: CheckedPolicy,
+    backend: Backend | str,
+    asked: SolveOptions,
+    start: Entries | None,
+    monitor: Monitor | None,
+    judging: float,
+) -> tuple[Solved, tuple[Diagnostic, ...]]:
     warnings: list[Diagnostic] = []
     running = None
     if start is not None and policy.keep:
@@ -80,7 +102,7 @@ def solve_by_policy(
     run = _Run(asked.time_limit, monitor, compiling)
     with CtrlC(run.control), compiling:
         decision = decide(policy, store, limits, asked.seed, running, run.stop, run.tell)
-    patience = BOUND_SECONDS if asked.time_limit is None else max(asked.time_limit, JUDGE_SECONDS)
+    patience = BOUND_SECONDS if asked.time_limit is None else max(asked.time_limit, judging)
     completing = replace(asked, gap=0.0, time_limit=patience)
     problem = ground(built.scenario.model, store, limits, decision.values)
     # A monitor that has ended the policy would end this at once, and the plan would be lost.
@@ -112,9 +134,10 @@ def start_by_policy(
 ) -> tuple[Entries | None, Solved, tuple[Diagnostic, ...]]:
     """The values of a policy's plan to start a solve from, None where it breaks the model; the plan, and warnings.
 
-    Raises DiagnosticError as `solve_by_policy` does.
+    The policy may take `START_SHARE` of what is left until the active deadline. Raises what `solve_by_policy` raises.
     """
-    plan, told = solve_by_policy(apart(built), policy, backend, options, None, monitor)
+    with limited(share_left(START_SHARE)):
+        plan, told = solve_by_policy(apart(built), policy, backend, options, None, monitor, START_SECONDS)
     return None if plan.point is None else entries_of_point(plan.problem, plan.point), plan, told
 
 
@@ -161,6 +184,13 @@ def with_bound(
     asked = options or SolveOptions()
     if asked.time_limit is None:
         asked = replace(asked, time_limit=BOUND_SECONDS)
+    with grace():  # the limit of the policy is not that of the bound
+        return _with_bound(built, solved, backend, asked, monitor)
+
+
+def _with_bound(
+    built: Built, solved: Solved, backend: Backend | str, asked: SolveOptions, monitor: Monitor | None
+) -> Solved:
     start = None if solved.point is None else entries_of_point(solved.problem, solved.point)
     proved, _ = solve_built(apart(built), backend, asked, start, monitor)
     proved.close()

@@ -22,6 +22,7 @@ from gpusched_dsl.compiling.sizes import entries_at_least
 from gpusched_dsl.compiling.store import Columns, Store
 from gpusched_dsl.compiling.terms import Terms
 from gpusched_dsl.compiling.unused import without_unused
+from gpusched_dsl.ir.deadline import checkpoint
 from gpusched_dsl.ir.definitions import Conditions
 from gpusched_dsl.ir.domains import Codes, Domain, Tuples
 from gpusched_dsl.ir.problem import Family, Floats, Int32s, Matrix, Objective, Problem, Term
@@ -145,6 +146,7 @@ class _Grounding:
     @contextmanager
     def _collecting(self) -> Iterates[None]:
         """Go on with the next declaration after an error, so that one run reports many."""
+        checkpoint()
         try:
             yield
         except DiagnosticError as error:
@@ -207,6 +209,7 @@ class _Grounding:
         frame = self.ev.domain_frame(constraint.indexing, domain)
         made: list[_Rows] = []
         for part in self.assertions.of(constraint.body, frame):
+            checkpoint()
             part_domain = domain
             if part.rows is not None and domain.arity:
                 part_domain = Tuples(domain.components, tuple(c[part.rows] for c in domain.columns()))

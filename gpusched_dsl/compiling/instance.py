@@ -35,6 +35,7 @@ from gpusched_dsl.data.binding import (
 )
 from gpusched_dsl.data.files import Limits as FileLimits
 from gpusched_dsl.data.samples import files_of
+from gpusched_dsl.ir.deadline import checkpoint
 from gpusched_dsl.ir.domains import Domain, Interval, Scalar, Universe
 from gpusched_dsl.language.checked import (
     CheckedModel,
@@ -156,9 +157,11 @@ class _Builder:
 
     def run(self) -> None:
         for name in self.model.data_order:
+            checkpoint()
             if not self.kept.takes(name, self.store):
                 self._guarded(name)
         for check in self.model.checks:
+            checkpoint()
             if self.kept.holds(check):
                 continue  # it held before
             try:

@@ -247,6 +247,8 @@ class Result:
             point = self._needed(self.solved.point, "values")
             indexing = model.variables[name].indexing if model else None
             return family.domain, point[family.slice], self._names(indexing, family.domain)
+        if model is not None and name in model.variables:  # its problem was not built in time
+            self._needed(None, "values")
         if model is not None and store is not None and name in model.params:
             param = store.params[name]
             return param.domain, _texts(store, model, name), self._names(model.params[name].indexing, param.domain)

@@ -97,7 +97,7 @@ def test_monitor_hears_and_stops(name: str) -> None:
 @pytest.mark.parametrize("name", backend_names())
 def test_session_works_after_a_stop(name: str) -> None:
     options = SolveOptions(gap=0.0, time_limit=60)
-    solved = solve_problem(many_knapsacks(), name, options, monitor=StopAtOnce())
+    solved = solve_problem(many_knapsacks(), name, options, monitor=StopAtOnce(after=1))
     assert solved.reason == "interrupt"
     assert solved.session is not None
     answer = solved.session.solve(SolveOptions(gap=0.5))

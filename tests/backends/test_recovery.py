@@ -20,6 +20,7 @@ from gpusched_dsl.backends.solving import Solving
 from gpusched_dsl.compiling.passes.pipeline import prepare
 from gpusched_dsl.compiling.passes.steps import Prepared, Target
 from gpusched_dsl.ir.answer import Answer, Status
+from gpusched_dsl.ir.deadline import Deadline
 from gpusched_dsl.ir.problem import Floats, Problem
 from gpusched_dsl.ir.verify import Tolerances
 from gpusched_dsl.language.diagnostics import DiagnosticError
@@ -41,7 +42,7 @@ def by_hand(original: Problem, made: Problem, **more: object) -> Prepared:
 
 def run(prepared: Prepared, *answers: Answer, start: Floats | None = None) -> tuple[Solved, Scripted]:
     backend = Scripted(*answers)
-    solving = Solving(backend, prepared, EXACT, None, Tolerances(), 0.0)
+    solving = Solving(backend, prepared, EXACT, None, Tolerances(), Deadline())
     return recovered(solving.run(lifted(prepared, start))), backend
 
 

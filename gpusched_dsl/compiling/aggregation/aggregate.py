@@ -16,6 +16,7 @@ from gpusched_dsl.compiling.store import Store
 from gpusched_dsl.compiling.symmetry.classes import Classes
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
 from gpusched_dsl.compiling.symmetry.quotient import Quotient, candidates, classes_of, quotient
+from gpusched_dsl.ir.deadline import AGGREGATION, Stopped, checkpoint, stage, within_share
 from gpusched_dsl.language.checked import CheckedModel, CheckedSet
 from gpusched_dsl.language.source import Span
 
@@ -25,6 +26,9 @@ TREATMENTS: Mapping[str, Treatment] = {
     "counted by pattern": by_patterns,
     "counted slot by slot": by_counts,
 }
+
+SHARE = 1 / 3  # of the time that is left
+TOO_LONG = "it takes more than a third of the time limit to find out"
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,24 +43,35 @@ class Attempt:
 
 @dataclass(frozen=True, eq=False)
 class Aggregation:
-    """What came of looking for interchangeable elements; `found` is None where the problem must be solved whole."""
+    """What came of looking for interchangeable elements; `found` is None where the problem must be solved whole.
+
+    `abandoned`: it took more than its share of the time limit, and nobody knows what it would have found.
+    """
 
     found: Aggregated | None = None
     attempts: tuple[Attempt, ...] = ()
+    abandoned: bool = False
 
 
 def aggregate(model: CheckedModel, store: Store, limits: Limits) -> Aggregation:
     """Aggregate the elements of the first set for which that is exact; sets declared `identical` are tried first.
 
-    Only models with integer variables are looked at: without them solvers need no help. Raises what grounding raises.
+    Only models with integer variables are looked at: without them solvers need no help. It is abandoned where it takes
+    more than `SHARE` of what is left until the active deadline. Raises what grounding raises.
     """
-    attempts: list[Attempt] = []
     if not any(v.kind in ("integer", "binary") for v in model.variables.values()):
         return Aggregation(None, ())
+    attempts: list[Attempt] = []
+    with stage(AGGREGATION):
+        return within_share(SHARE, lambda: _tried(model, store, limits, attempts)) or _abandoned(attempts)
+
+
+def _tried(model: CheckedModel, store: Store, limits: Limits, attempts: list[Attempt]) -> Aggregation:
     for declared in candidates(model):
         elements = len(store.universes[declared.name].labels)
         classes: Classes | None = None
         try:
+            checkpoint()
             classes = classes_of(model, store, declared.name)
             if classes.count == elements:
                 if declared.identical and elements > 1:
@@ -67,7 +82,14 @@ def aggregate(model: CheckedModel, store: Store, limits: Limits) -> Aggregation:
             return Aggregation(found, tuple(attempts))
         except Obstacle as obstacle:
             attempts.append(Attempt(declared, elements, classes, obstacle))
+        except Stopped:
+            attempts.append(Attempt(declared, elements, classes, Obstacle(TOO_LONG)))
+            raise
     return Aggregation(None, tuple(attempts))
+
+
+def _abandoned(attempts: list[Attempt]) -> Aggregation:
+    return Aggregation(None, tuple(attempts), abandoned=True)
 
 
 def _aggregated(small: Quotient) -> Aggregated:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from gpusched_dsl.compiling.passes.binary_products import BinaryProducts
@@ -33,7 +33,10 @@ from gpusched_dsl.compiling.tightening.lifted_capacities import LiftedCapacities
 from gpusched_dsl.compiling.tightening.network_integrality import NetworkIntegrality
 from gpusched_dsl.compiling.tightening.positive_parts import PositiveParts
 from gpusched_dsl.compiling.tightening.unused_columns import UnusedColumns
+from gpusched_dsl.ir.deadline import TIGHTENING, checkpoint, stage, within_share
 from gpusched_dsl.ir.problem import Problem
+
+SHARE = 1 / 3  # of the time that is left, for tightening: passes that are not done by then are left out
 
 PASSES: tuple[Pass, ...] = (
     EqualTerms(),
@@ -83,22 +86,35 @@ def prepare(
     names passes of these two that are left out, `all` stands for the `TIGHTENINGS`.
     Without `read_rows` no bound is taken from rows, so that what a row says is said by that row alone, as explanations
     need it; big M are larger then.
+    Tightening ends with `SHARE` of what is left until the active deadline.
     After a reduction neither row duals nor reduced costs are those of the problem's own rows and columns.
     Raises DiagnosticError naming term, backend and remedy for what can neither be reformulated nor is accepted.
     """
     prepared = Prepared(problem, problem) if problem.is_linear else _reformulated(problem, target, read_rows)
     tighten = tighten and problem.is_mip and EVERY not in without
-    wanted = (*(TIGHTENINGS if tighten else ()), *(REDUCTIONS if reduce else ()))
+    if tighten:
+        prepared = _improved(prepared, [t for t in TIGHTENINGS if t.name not in without], target)
+    return _improved(prepared, [r for r in REDUCTIONS if r.name not in without], target) if reduce else prepared
+
+
+def _improved(prepared: Prepared, passes: Sequence[Pass], target: Target) -> Prepared:
+    """With those of the passes that come to an end within `SHARE` of the time that is left."""
+    done = prepared
     analysis: Analysis | None = None
-    for improvement in wanted:
-        if improvement.name in without:
-            continue
-        analysis = analysis or Analysis(prepared.problem, swept=True)
-        if improvement.accepts(analysis, target):
-            step = improvement.apply(analysis, target)
-            if step.problem is not analysis.problem:
-                prepared, analysis = prepared.then(step), None
-    return prepared
+
+    def improve() -> Prepared:
+        nonlocal done, analysis
+        for improvement in passes:
+            checkpoint()
+            analysis = analysis or Analysis(done.problem, swept=True)
+            if improvement.accepts(analysis, target):
+                step = improvement.apply(analysis, target)
+                if step.problem is not analysis.problem:
+                    done, analysis = done.then(step), None
+        return done
+
+    with stage(TIGHTENING):
+        return within_share(SHARE, improve) or done
 
 
 def _reformulated(problem: Problem, target: Target, read_rows: bool) -> Prepared:
@@ -106,6 +122,7 @@ def _reformulated(problem: Problem, target: Target, read_rows: bool) -> Prepared
     analysis = Analysis(problem, swept=not read_rows)
     refuse_valueless(analysis)
     for reformulate in PASSES:
+        checkpoint()
         if not analysis.bounds.feasible:
             return prepared.then(stated_contradiction(analysis))
         if reformulate.accepts(analysis, target):

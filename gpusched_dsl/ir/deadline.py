@@ -1,0 +1,186 @@
+"""How long work may take, and who may stop it: a deadline that every stage of a solve checks.
+
+A deadline belongs to the context of a thread, so that functions deep inside need no argument for it. Long work calls
+`checkpoint()` between its steps; without an active deadline that does nothing. What is beyond the end of an inner
+deadline only is abandoned there (`within_share`); what is beyond the end of all of them ends the solve.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TypeVar
+
+TIME, INTERRUPT = "time", "interrupt"
+
+READING, GROUNDING, AGGREGATION = "reading data", "grounding", "aggregation"
+REFORMULATION, TIGHTENING, SOLVING = "reformulation", "tightening", "solving"
+
+T = TypeVar("T")
+
+
+class Stopped(Exception):
+    """Work ended early: `reason` is `time` or `interrupt`, `stage` what was being done ("" where nobody said)."""
+
+    def __init__(self, reason: str, stage: str = "") -> None:
+        super().__init__(f"stopped by {reason}{f' while {stage}' if stage else ''}")
+        self.reason, self.stage = reason, stage
+
+
+class Deadline:
+    """`seconds` from now (None: no limit), within those of an `outer` deadline.
+
+    `stop` says whether somebody wants the work to end, `hear` is called with the name of every stage that begins.
+    """
+
+    def __init__(
+        self,
+        seconds: float | None = None,
+        stop: Callable[[], bool] | None = None,
+        hear: Callable[[str], None] | None = None,
+        outer: Deadline | None = None,
+    ) -> None:
+        self.began = time.perf_counter()
+        self.outer = outer
+        self.until = float("inf") if seconds is None else self.began + max(0.0, seconds)
+        if outer is not None:
+            self.until = min(self.until, outer.until)
+        self.stage: str = "" if outer is None else outer.stage
+        self._stop, self._hear = stop, hear
+        self._heard = ""
+        self._interrupted = False
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since it began."""
+        return time.perf_counter() - self.began
+
+    @property
+    def left(self) -> float | None:
+        """Seconds that remain, at least 0; None without a limit."""
+        return None if self.until == float("inf") else max(0.0, self.until - time.perf_counter())
+
+    def rest_of(self, limit: float | None) -> float | None:
+        """What is left of a limit that counts from when this began; None without one."""
+        return None if limit is None else max(0.0, limit - self.seconds)
+
+    @property
+    def reason(self) -> str:
+        """Why the work is to end now: `interrupt`, `time`, or "" while it may go on."""
+        if self.interrupted:
+            return INTERRUPT
+        return TIME if time.perf_counter() >= self.until else ""
+
+    @property
+    def interrupted(self) -> bool:
+        if not self._interrupted:
+            self._interrupted = (self._stop is not None and self._stop()) or (
+                self.outer is not None and self.outer.interrupted
+            )
+        return self._interrupted
+
+    def interrupt(self) -> None:
+        """Let the work end at its next checkpoint, and that of all outer deadlines."""
+        self._interrupted = True
+        if self.outer is not None:
+            self.outer.interrupt()
+
+    def check(self) -> None:
+        """Raise Stopped where the work is to end."""
+        reason = self.reason
+        if reason:
+            raise Stopped(reason, self.stage)
+
+    def begin(self, stage: str) -> None:
+        """A stage begins. Stages of the smaller problems that a solver of ours solves are not announced."""
+        self.stage = stage
+        if self._hear is not None and self._heard not in (stage, SOLVING):
+            self._heard = stage
+            self._hear(stage)
+        elif self._hear is None and self.outer is not None:
+            self.outer.begin(stage)
+
+
+_ACTIVE: ContextVar[Deadline | None] = ContextVar("deadline", default=None)
+
+
+def active() -> Deadline | None:
+    """The innermost deadline of this thread."""
+    return _ACTIVE.get()
+
+
+def checkpoint() -> None:
+    """Raise Stopped where the active deadline is over. To be called often: it takes less than a microsecond."""
+    deadline = _ACTIVE.get()
+    if deadline is not None:
+        deadline.check()
+
+
+@contextmanager
+def limited(
+    seconds: float | None = None, stop: Callable[[], bool] | None = None, hear: Callable[[str], None] | None = None
+) -> Iterator[Deadline]:
+    """Work that may take so long, within the deadline that is active already."""
+    with _activated(Deadline(seconds, stop, hear, _ACTIVE.get())) as deadline:
+        yield deadline  # type: ignore[misc]
+
+
+@contextmanager
+def grace(seconds: float | None = None) -> Iterator[None]:
+    """Work that keeps what was found, such as going back to the author's terms: no earlier deadline ends it."""
+    with _activated(None if seconds is None else Deadline(seconds)):
+        yield
+
+
+@contextmanager
+def stage(name: str) -> Iterator[None]:
+    """A stage of building: the deadline is checked first, and Ctrl-C ends it like a wish to stop.
+
+    Without an active deadline KeyboardInterrupt stays what it is.
+    """
+    deadline = _ACTIVE.get()
+    if deadline is None:
+        yield
+        return
+    deadline.begin(name)
+    deadline.check()
+    try:
+        yield
+    except KeyboardInterrupt:
+        deadline.interrupt()
+        raise Stopped(INTERRUPT, name) from None
+
+
+def share_left(share: float) -> float | None:
+    """Seconds that are a share of what is left until the active deadline; None without a limit."""
+    deadline = _ACTIVE.get()
+    left = None if deadline is None else deadline.left
+    return None if left is None else share * left
+
+
+def within_share(share: float, work: Callable[[], T]) -> T | None:
+    """What `work` gives, or None where it takes longer than a share of what is left; all the time without a limit.
+
+    Raises Stopped where the whole deadline is over, or somebody wants to stop.
+    """
+    outer = _ACTIVE.get()
+    seconds = share_left(share)
+    if outer is None or seconds is None:
+        return work()
+    try:
+        with limited(seconds):
+            return work()
+    except Stopped:
+        outer.check()
+        return None
+
+
+@contextmanager
+def _activated(deadline: Deadline | None) -> Iterator[Deadline | None]:
+    token = _ACTIVE.set(deadline)
+    try:
+        yield deadline
+    finally:
+        _ACTIVE.reset(token)
