@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from gpusched_dsl.backends.divisibility import indivisible_rows
 from gpusched_dsl.ir.answer import Answer, Status
 from gpusched_dsl.ir.names import entry_name
 from gpusched_dsl.ir.problem import Floats, Problem
@@ -67,6 +68,8 @@ def answer_without_solver(problem: Problem) -> Answer | None:
     stated = np.ones(problem.rows, dtype=bool)
     stated[problem.conditions.rows] = False
     if _crossing(problem.lower, problem.upper) or _crossing(problem.row_lower[stated], problem.row_upper[stated]):
+        return Answer(Status.INFEASIBLE)
+    if len(indivisible_rows(problem)):
         return Answer(Status.INFEASIBLE)
     empty = np.flatnonzero(stated & (np.diff(problem.matrix.starts) == 0))
     if (problem.row_lower[empty] > CROSSING).any() or (problem.row_upper[empty] < -CROSSING).any():
