@@ -140,8 +140,11 @@ class Maxima:
 
     # --- rows --------------------------------------------------------------------------------------------------------
 
-    def state_equal(self, growth: Growth) -> None:
-        """t is its only argument: the column itself where that is a plain one, else by a row."""
+    def state_equal(self, growth: Growth, halves: bool) -> None:
+        """t is its only argument: the column itself where that is a plain one, else by a row.
+
+        With `halves` the row states the needed half only: an equation needs both halves of a convex term inside.
+        """
         single = (
             self.b.single
             if self.sign > 0
@@ -154,7 +157,10 @@ class Maxima:
         if len(rest):
             rows = self.against(rest, np.arange(len(rest), dtype=np.int64))
             index = index_of_columns(growth.problem, self.results[rest])
-            growth.add_rows(f"{self.family}.equal", index, rows.matrix(), rows.side, rows.side, self.span)
+            below, above = (self.lower, self.upper) if self.sign > 0 else (self.upper, self.lower)
+            low = np.where(above[rest] & ~below[rest] & halves, -np.inf, rows.side)
+            high = np.where(below[rest] & ~above[rest] & halves, np.inf, rows.side)
+            growth.add_rows(f"{self.family}.equal", index, rows.matrix(), low, high, self.span)
 
     def against(self, arguments: Codes, rows: Codes) -> Rows:
         """Rows `result - argument` in the author's signs."""

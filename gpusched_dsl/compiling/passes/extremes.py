@@ -71,7 +71,7 @@ def _reformulate(growth: Growth, analysis: Analysis, definition: Definition, tar
     single = rest.counts == 1
     if single.any():
         said.append("equal to the one argument that can be the extreme")
-        rest.take(np.flatnonzero(single)).state_equal(growth)
+        rest.take(np.flatnonzero(single)).state_equal(growth, halves=target.convex)
     rest = rest.take(np.flatnonzero(~single))
     switched = rest.of_one_binary()
     if switched.any():
