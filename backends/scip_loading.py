@@ -13,6 +13,7 @@ from typing import Any
 
 import pyscipopt
 
+from gpusched_dsl.backends.scip_messages import keep_messages, taken
 from gpusched_dsl.backends.scip_terms import add_terms
 from gpusched_dsl.backends.screening import largest_coefficient
 from gpusched_dsl.backends.writers import write_mps
@@ -20,6 +21,8 @@ from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
 
 INFINITE = 1e20  # SCIP's own
+
+keep_messages()
 
 
 def loaded(problem: Problem) -> tuple[pyscipopt.Model, list[Any]]:
@@ -29,6 +32,7 @@ def loaded(problem: Problem) -> tuple[pyscipopt.Model, list[Any]]:
     with tempfile.TemporaryDirectory(prefix="gsdsl-") as folder:
         file = Path(folder) / "problem.mps"
         write_mps(problem, file, names=False)
+        taken()
         try:
             model.readProblem(str(file))
         except Exception as failure:  # PySCIPOpt turns SCIP's return codes into bare exceptions of many types
@@ -50,4 +54,5 @@ def _by_number(named: list[Any], count: int) -> list[Any]:
 def _refused(problem: Problem, failure: Exception) -> Diagnostic:
     largest, where, _ = largest_coefficient(problem)
     note = f"the largest coefficient is {largest:g}, of {where}; SCIP takes {INFINITE:g} for infinite"
-    return Diagnostic("GSM4006", f"SCIP refused the problem: {failure}", notes=(note,))
+    said = tuple(f"SCIP says: {line}" for line in taken()[:1])
+    return Diagnostic("GSM4006", f"SCIP refused the problem: {failure}", notes=(*said, note))

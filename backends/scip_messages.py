@@ -1,0 +1,52 @@
+"""SCIP's error messages, which it writes to the terminal unless it gets a function for them.
+
+PySCIPOpt has a function that prints them from Python, but it is called where the interpreter is released and may crash.
+The function set here is of `ctypes`, which takes the interpreter first; it keeps what SCIP says for a diagnostic.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import re
+import threading
+
+import pyscipopt.scip
+
+MOST = 20  # messages of a thread; the first say what is wrong, the others through which functions it went
+PLACE = re.compile(r"^\[[^\]]*\] ERROR: ")
+PASSED_ON = re.compile(r"^Error <-?\d+> in function call$")
+
+_said = threading.local()
+
+
+def taken() -> tuple[str, ...]:
+    """What SCIP said in this thread since the last call, without places in its source code."""
+    parts: list[str] = getattr(_said, "parts", [])
+    _said.parts = []
+    lines = (PLACE.sub("", line).strip() for line in "".join(parts).splitlines())
+    return tuple(line for line in lines if line and not PASSED_ON.match(line))
+
+
+def _keep(data: object, file: object, message: bytes | None) -> None:
+    parts: list[str] | None = getattr(_said, "parts", None)
+    if parts is None:
+        parts = _said.parts = []
+    if message and len(parts) < 2 * MOST:  # the place and the message are two calls
+        parts.append(message.decode(errors="replace"))
+
+
+# Lives as long as the library may call it.
+_CALLBACK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(_keep)
+
+
+def keep_messages() -> None:
+    """Keep SCIP's error messages from the terminal until the interpreter ends, where its library can be reached."""
+    try:
+        set_printing = ctypes.CDLL(pyscipopt.scip.__file__).SCIPmessageSetErrorPrinting
+    except (OSError, AttributeError):  # a platform that finds no symbols of linked libraries: they are printed
+        return
+    set_printing.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
+    set_printing.restype = None
+    set_printing(_CALLBACK, None)
+    atexit.register(set_printing, None, None)
