@@ -42,11 +42,14 @@ class ObjectiveResult:
     terms: tuple[TermValue, ...]
     status: Status | None
     seconds: float
+    largest_cost: float = 0.0
 
     @property
     def gap(self) -> float | None:
         """The relative gap as `relative_gap` defines it."""
-        return None if self.value is None or self.bound is None else relative_gap(self.value, self.bound)
+        if self.value is None or self.bound is None:
+            return None
+        return relative_gap(self.value, self.bound, self.largest_cost)
 
 
 @dataclass(frozen=True, eq=False)

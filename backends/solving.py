@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -11,10 +12,11 @@ from gpusched_dsl.backends.by_blocks import Choice, chosen_or_refused
 from gpusched_dsl.backends.checking import CheckedPoint, checked_bound
 from gpusched_dsl.backends.primal.beginning import Beginning, begin
 from gpusched_dsl.backends.protocol import Backend, Monitor, Session, SolveOptions
+from gpusched_dsl.backends.repair import repaired
 from gpusched_dsl.backends.requests import check_integers
 from gpusched_dsl.backends.screening import answer_without_solver, uncrossed
 from gpusched_dsl.backends.solved import Loading, ObjectiveResult, Solved
-from gpusched_dsl.backends.stages import Kept, in_own_size, stage_problem, with_visible_costs
+from gpusched_dsl.backends.stages import Kept, in_own_size, largest_cost, stage_problem, with_visible_costs
 from gpusched_dsl.compiling.passes.steps import Prepared
 from gpusched_dsl.ir.answer import Answer, Status
 from gpusched_dsl.ir.changes import Changes
@@ -26,6 +28,7 @@ from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
 # How much of its value an earlier objective may give up for later ones; the second is for points that a solver found
 # by using up its own feasibility tolerance.
 KEPT_WITHIN = (1e-7, 1e-5)
+ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +120,34 @@ class Solving:
             kept.append(Kept(objective, value))
             value = stage.stated.verification.objectives[number].value
             kept_as_stated.append(Kept(self.prepared.original.objectives[number], value))
+        last = len(stages) - 1
+        stages[last] = self._exactly_kept(kept[:last], kept_as_stated[:last], stages[last])
         return stages
+
+    def _exactly_kept(self, kept: list[Kept], kept_as_stated: list[Kept], stage: _Stage) -> _Stage:
+        """The last stage with a point that uses no slack of the earlier objectives, where one is as good."""
+        answer, number = stage.answer, len(kept)
+        if answer.status is not Status.OPTIMAL or stage.checked is None or answer.values is None:
+            return stage
+        if not _slack_used(kept, stage.checked.point):
+            return stage
+        began = time.perf_counter()
+        original = self.prepared.original
+        problem = stage_problem(self.problem, self.problem.objectives[number], kept, 0.0)
+        stated = stage_problem(original, original.objectives[number], kept_as_stated, KEPT_WITHIN[0])
+        exact = repaired(self.backend, problem, answer, self._rest_of_time(), self.monitor)
+        if exact is None:
+            return stage
+        if not problem.is_mip and problem.is_linear:
+            exact = replace(exact, bound=exact.objective)
+        try:
+            found = self._accepted(problem, stated, exact, number)
+        except DiagnosticError:
+            return stage
+        if not isinstance(found, Accepted) or _slack_used(kept, found.checked.point):
+            return stage
+        seconds = stage.seconds + time.perf_counter() - began
+        return _Stage(found.answer, found.checked, found.stated, seconds)
 
     def _stage(self, problem: Problem, stated: Problem, number: int, start: Floats | None) -> _Stage:
         """Solve a problem with at most one objective, in the open session if there is one."""
@@ -264,9 +294,15 @@ class Solving:
                     () if value is None else value.terms,
                     None if stage is None else stage.answer.status,
                     0.0 if stage is None else stage.seconds,
+                    largest_cost(objective.costs(self.problem.columns)),
                 )
             )
         return tuple(results)
+
+
+def _slack_used(kept: Sequence[Kept], point: Floats) -> bool:
+    """Whether an earlier objective is worse than before by more than rounding makes it."""
+    return any(k.loss(point) > ROUNDING * k.scale(len(point)) for k in kept)
 
 
 def _summed(stages: list[_Stage]) -> dict[str, float]:

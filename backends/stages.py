@@ -25,6 +25,15 @@ class Kept:
     objective: Objective
     value: float
 
+    def loss(self, point: Floats) -> float:
+        """By how much the objective is worse at a point."""
+        sign = 1.0 if self.objective.sense == "minimize" else -1.0
+        return sign * (self.objective.value(point) - self.value)
+
+    def scale(self, columns: int) -> float:
+        """What tolerances are relative to: the larger of the value and of the largest coefficient."""
+        return max(abs(self.value), largest_cost(self.objective.costs(columns)))
+
 
 def stage_problem(problem: Problem, objective: Objective, kept: Sequence[Kept], tolerance: float) -> Problem:
     """`problem` with this one objective, and a row more for each earlier one.
@@ -44,7 +53,7 @@ def stage_problem(problem: Problem, objective: Objective, kept: Sequence[Kept], 
         used = np.flatnonzero(costs)
         largest = largest_cost(costs)
         scale = power_of_two(largest)
-        slack = tolerance * max(abs(k.value), largest)
+        slack = tolerance * k.scale(problem.columns)
         side = np.array([(k.value - k.objective.offset) / scale])
         unbounded = np.array([np.inf])
         maximizes = k.objective.sense == "maximize"

@@ -19,10 +19,17 @@ class Status(StrEnum):
 
 
 GAP_FLOOR = 1e-9
+# Of the largest cost: what solvers cannot tell from 0, as they meet rows and bounds within such a tolerance only.
+ZERO = 1e-6
 
 
-def relative_gap(objective: float, bound: float) -> float:
-    """`|objective - bound| / max(|objective|, 1e-9)`: how far the objective may be from the best possible."""
+def relative_gap(objective: float, bound: float, largest_cost: float = 0.0) -> float:
+    """`|objective - bound| / max(|objective|, 1e-9)`: how far the objective may be from the best possible.
+
+    0 where both are 0 within 1e-6 of the largest cost: relative to an optimum of 0 every rounding error is large.
+    """
+    if max(abs(objective), abs(bound)) <= ZERO * largest_cost:
+        return 0.0
     return abs(objective - bound) / max(abs(objective), GAP_FLOOR)
 
 

@@ -84,7 +84,7 @@ class Result:
 
     @property
     def gap(self) -> float | None:
-        """|objective - bound| / max(|objective|, 1e-9)."""
+        """|objective - bound| / max(|objective|, 1e-9); 0 where both are 0 within 1e-6 of the largest cost."""
         return self.solved.gap
 
     @property
