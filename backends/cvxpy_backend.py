@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpusched_dsl.backends.convexity import needed_halves
+from gpusched_dsl.backends.escapes import escapes, may_be_unbounded
 from gpusched_dsl.backends.highs import HighsSession
 from gpusched_dsl.backends.protocol import Capabilities, Monitor, Progress, SolveOptions
 from gpusched_dsl.ir.answer import Answer, Status
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 # As `cvxpy_terms.TAKEN`, which cannot be imported before CVXPY.
 ACCEPTS = frozenset({"power", "exp", "log"})
+# Limits of ours: the point is one of many on the way.
+INTERRUPTED = frozenset({"time", "interrupt"})
 DEFAULT_LINEAR, DEFAULT_CONIC = "highs", "clarabel"
 
 
@@ -111,6 +114,8 @@ class CvxpySession:
             if self._runner is None or self._runner.name != name.upper():
                 self._runner = runner_named(name)
             answer = self._answer(self._compiled(), self._runner, options, monitor)
+            if self._escapes(answer):
+                answer = Answer(Status.UNBOUNDED, statistics=answer.statistics)
             if answer.status is Status.INFEASIBLE_OR_UNBOUNDED:
                 limit = options.time_limit
                 rest = None if limit is None else max(0.0, limit - (time.perf_counter() - began))
@@ -151,6 +156,12 @@ class CvxpySession:
             row_duals=None if duals is None else duals[0],
             reduced_costs=None if duals is None else duals[1],
         )
+
+    def _escapes(self, answer: Answer) -> bool:
+        """Whether the solver ended, somewhere far out, on the way to better and better points."""
+        if answer.values is None or answer.reason in INTERRUPTED or not np.isfinite(answer.values).all():
+            return False
+        return may_be_unbounded(self._problem) and escapes(self._problem, answer.values)
 
     def _unbounded_or_infeasible(self, runner: Runner, options: SolveOptions, monitor: Monitor | None) -> Status:
         """Tell the two apart: a solver that shows the dual to be infeasible leaves open whether there is a point."""

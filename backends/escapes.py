@@ -1,12 +1,14 @@
-"""Whether a nonlinear problem is seen to be unbounded from a point that a solver ended at.
+"""Whether a nonlinear problem is seen to be unbounded from points that a solver ended at.
 
 Solvers work within large boxes: at the end of the box they report an optimum, or go on searching. Starting there, a
-point that can be scaled by ever more powers of ten, feasible and better each time, shows that there is no optimum.
+point that can be scaled by ever more powers of ten, feasible and better each time, shows that there is no optimum. So
+does a ray: the best points within two boxes, and points ever further along the line through both.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -22,6 +24,8 @@ NEEDED = 4
 # By how much every step must be better, of the value.
 BETTER = 1e-6
 SINGLE_COLUMNS = 50
+# Parts of a ray that are smaller, relative to its largest part, are what a solver leaves undecided.
+NOISE = 1e-6
 
 
 def may_be_unbounded(problem: Problem) -> bool:
@@ -47,6 +51,32 @@ def escapes(problem: Problem, point: Floats) -> bool:
     )
 
 
+def boxed(problem: Problem, size: float) -> Problem:
+    """The problem with no column further from 0, or from its only finite bound, than `size`."""
+    results = np.zeros(problem.columns, dtype=bool)
+    for definition in problem.definitions:
+        results[definition.results] = True
+    low = np.where(np.isfinite(problem.upper), np.minimum(problem.upper, 0.0), 0.0) - size
+    high = np.where(np.isfinite(problem.lower), np.maximum(problem.lower, 0.0), 0.0) + size
+    return replace(
+        problem,
+        lower=np.where(results, problem.lower, np.maximum(problem.lower, low)),
+        upper=np.where(results, problem.upper, np.minimum(problem.upper, high)),
+    )
+
+
+def goes_on_along(problem: Problem, near: Floats, far: Floats) -> bool:
+    """Whether the ray from `near` through `far` has feasible points that are better without end."""
+    ray = far - near
+    ray[problem.integer] = np.rint(ray[problem.integer])
+    longest = float(np.abs(ray).max(initial=0.0))
+    if not np.isfinite(longest) or longest == 0.0:
+        return False
+    ray[np.abs(ray) < longest * NOISE] = 0.0
+    sign = 1.0 if problem.objectives[0].sense == "minimize" else -1.0
+    return _better_each_time(problem, sign, far, (far + 10.0**decade * ray for decade in DECADES))
+
+
 def _columns(problem: Problem, point: Floats, power: float) -> Iterator[Int32s]:
     """All columns that may grow (or shrink), and each of the largest alone."""
     declared = np.zeros(problem.columns, dtype=bool)
@@ -64,11 +94,19 @@ def _columns(problem: Problem, point: Floats, power: float) -> Iterator[Int32s]:
 
 
 def _goes_on(problem: Problem, sign: float, point: Floats, columns: Int32s, power: float) -> bool:
-    best = sign * verify(problem, point).objectives[0].value
-    gone = 0
-    for decade in DECADES:
+    def scaled(decade: int) -> Floats:
         moved = point.copy()
         moved[columns] *= 10.0 ** (power * decade)
+        return moved
+
+    return _better_each_time(problem, sign, point, map(scaled, DECADES))
+
+
+def _better_each_time(problem: Problem, sign: float, point: Floats, others: Iterable[Floats]) -> bool:
+    """Whether points that follow on `point` are feasible and each better than the one before."""
+    best = sign * verify(problem, point).objectives[0].value
+    gone = 0
+    for moved in others:
         found = verify(problem, moved)
         if not found.feasible:
             break

@@ -14,7 +14,7 @@ import numpy as np
 import pyscipopt
 from pyscipopt.scip import PY_SCIP_EVENTTYPE
 
-from gpusched_dsl.backends.escapes import escapes, may_be_unbounded
+from gpusched_dsl.backends.escapes import boxed, escapes, goes_on_along, may_be_unbounded
 from gpusched_dsl.backends.protocol import Capabilities, Monitor, SolveOptions
 from gpusched_dsl.backends.running import Control, run_stoppable
 from gpusched_dsl.backends.scip_loading import INFINITE, loaded
@@ -31,6 +31,8 @@ from gpusched_dsl.ir.verify import verify
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
 
 FAR = 1e9
+BOXES = (1e3, 1e4)
+BOX_SECONDS = 2.0  # for each box
 # How long, at most and as a multiple of the first run, a nonlinear problem with integers is solved a second time.
 SECOND_OPINION_SECONDS = 5.0
 SECOND_OPINION = 2.0
@@ -242,17 +244,31 @@ class ScipSession:
         """Tell the two apart: without costs the problem is feasible or not.
 
         A feasible point makes a linear problem with an unbounded relaxation unbounded, as its data are rational; of
-        others it says nothing.
+        others it says nothing: they are seen to be unbounded, or not.
         """
-        rest = None if options.time_limit is None else max(0.0, options.time_limit - control.seconds)
-        feasibility = ScipSession(replace(self._problem, objectives=()))
-        try:
-            status = feasibility.solve(replace(options, time_limit=rest), None, monitor).status
-        finally:
-            feasibility.close()
-        if status is Status.OPTIMAL and self._problem.is_linear:
+        problem = self._problem
+        rest = np.inf if options.time_limit is None else max(0.0, options.time_limit - control.seconds)
+        found = _solved(replace(problem, objectives=()), options, rest, monitor)
+        if found.status is Status.OPTIMAL and problem.is_linear:
             return Status.UNBOUNDED
-        return Status.INFEASIBLE if status is Status.INFEASIBLE else Status.INFEASIBLE_OR_UNBOUNDED
+        if found.values is not None and not problem.is_linear and self._goes_on(control, options, monitor):
+            return Status.UNBOUNDED
+        return Status.INFEASIBLE if found.status is Status.INFEASIBLE else Status.INFEASIBLE_OR_UNBOUNDED
+
+    def _goes_on(self, control: Control, options: SolveOptions, monitor: Monitor | None) -> bool:
+        """Whether the best points within boxes lead on to better ones without end."""
+        points: list[Floats] = []
+        for size in BOXES:
+            rest = BOX_SECONDS if options.time_limit is None else options.time_limit - control.seconds
+            if control.stopping or rest <= 0:
+                return False
+            best = _solved(boxed(self._problem, size), options, min(BOX_SECONDS, rest), monitor)
+            if best.values is None:
+                continue
+            if escapes(self._problem, best.values):
+                return True
+            points.append(best.values)
+        return len(points) == len(BOXES) and goes_on_along(self._problem, *points)
 
     def _answer(self, status: str) -> Answer:
         model = self._model
@@ -312,6 +328,16 @@ class _ProgressEvents(pyscipopt.Eventhdlr):
         if control is not None and control.wants_progress:
             model = self.model
             control.report(_known(model.getPrimalbound()), _known(model.getDualbound()), model.getNTotalNodes())
+
+
+def _solved(problem: Problem, options: SolveOptions, seconds: float, monitor: Monitor | None) -> Answer:
+    """The answer to a problem of its own, within `seconds`."""
+    session = ScipSession(problem)
+    try:
+        limit = seconds if np.isfinite(seconds) else None
+        return session.solve(replace(options, time_limit=limit), None, monitor)
+    finally:
+        session.close()
 
 
 def _known(value: float) -> float | None:
