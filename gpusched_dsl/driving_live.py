@@ -15,6 +15,7 @@ from gpusched_dsl.online.driver import Options, StepJournal
 from gpusched_dsl.online.journal_header import header_of
 from gpusched_dsl.online.live_clock import LiveClock, start_of
 from gpusched_dsl.online.live_session import run_live
+from gpusched_dsl.online.live_trial import Defect, plain_defect
 from gpusched_dsl.planners import anew
 from gpusched_dsl.policies.roles import scale
 from gpusched_dsl.running import open_run
@@ -37,11 +38,12 @@ def drive_live(
     journal: Path | None = None,
     start: str | None = None,
     tell_from: int | None = None,
+    defect: Defect = plain_defect,
 ) -> bool:
     """Take events from `source` and write decisions to `out` until events are over; whether the run has ended.
 
-    `start` is the date that times count from. Raises DiagnosticError with everything wrong in text, data and names,
-    and as `run_live` does.
+    `start` is the date that times count from; `defect` makes the diagnostic of an internal error. Raises
+    DiagnosticError with everything wrong in text, data and names, and as `run_live` does.
     """
     date = None if start is None else start_of(start)
     driver = open_run(
@@ -74,5 +76,5 @@ def drive_live(
 
     return run_live(
         loop_with, source, out, name=driver.online.name, clock=LiveClock(driver.unit, seconds, date), journal=journal,
-        header=header, tell_from=tell_from,
+        header=header, tell_from=tell_from, defect=defect,
     )  # fmt: skip

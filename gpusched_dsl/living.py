@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar, cast
 
 import msgspec
 import numpy as np
@@ -15,6 +16,7 @@ from gpusched_dsl.online.carrying import Carrier
 from gpusched_dsl.online.joining import with_jobs, with_values
 from gpusched_dsl.online.live_clock import LiveClock
 from gpusched_dsl.online.loop import EventLoop
+from gpusched_dsl.online.magnitudes import LARGEST, check_magnitudes, check_period
 from gpusched_dsl.online.messages import (
     VERSION,
     AnyEvent,
@@ -29,11 +31,17 @@ from gpusched_dsl.online.messages import (
     Withdrawal,
     event_of,
 )
+from gpusched_dsl.online.planner import Planner, Question
+from gpusched_dsl.online.restoring import DriverState
 from gpusched_dsl.online.truth import truth_of
 from gpusched_dsl.online.world import FUTURE, GONE, RUNNING, WAITING
 from gpusched_dsl.python_values import pieces_of
 
 Label = str | int
+P = TypeVar("P", bound=Planner | None)
+_MOST_INTEGER = 2**63
+_INTEGER = re.compile(r"-?[0-9]{1,18}")
+REHEARSAL = 1.0  # seconds at most for a plan that is made to see whether one can be made
 
 
 @dataclass(eq=False)
@@ -51,6 +59,7 @@ class LiveEventLoop(EventLoop):
         self._why: list[str] = []
         self._told: list[Decided] = []
         self._ids: set[str] = set()
+        self._planned = False  # by the last `decide`
 
     @property
     def now(self) -> float:
@@ -63,7 +72,7 @@ class LiveEventLoop(EventLoop):
 
         A dictionary is one as in a line of a live run; `version` and `id` may be left out. An event whose id is known
         changes nothing. Its time is a number in the unit of the clock; without one, or where it is past, it is now.
-        Raises DiagnosticError for an event that does not fit; nothing has changed then.
+        Raises DiagnosticError for an event that does not fit or cannot be planned for; nothing has changed then.
         """
         if isinstance(event, Mapping):
             told = {"version": VERSION, "id": f"event {self.events + 1}", **event}
@@ -72,13 +81,21 @@ class LiveEventLoop(EventLoop):
             return ()
         time = LiveClock(str(self.online.unit)).read(event.time, self.now)
         self.check(event)
-        self.apply(event, max(time, self.now))
+        before = self.state()
+        try:
+            self.apply(event, max(time, self.now))
+            self.decide()
+        except Exception:
+            self.restore(before)
+            raise
         self._ids.add(event.id)
-        self.decide()
         return self.decisions()
 
     def check(self, event: AnyEvent) -> None:
-        """Raise DiagnosticError for an event that does not fit what there is (GSM5207, and as data are checked)."""
+        """Raise DiagnosticError for an event that does not fit what there is.
+
+        GSM5207; as data are checked; GSM7007 for numbers that no run can reckon with.
+        """
         match event:
             case Arrival():
                 if self._known(event.job) is None:
@@ -89,6 +106,9 @@ class LiveEventLoop(EventLoop):
                 code = self._job(event.job)
                 if self.world.status[code] not in (WAITING, RUNNING):
                     _refuse(f"job `{event.job}` is not there", "it has not come, or has ended before")
+                if isinstance(event, Progress) and event.done is not None and not event.done <= LARGEST:
+                    help = "`done` is in the unit that the block states by `work`"
+                    _refuse(f"job `{event.job}` has done {event.done:g}, and at most {LARGEST:g} makes sense", help)
             case NodeDown() | NodeUp():
                 self._node(event.node)
             case Value():
@@ -122,6 +142,7 @@ class LiveEventLoop(EventLoop):
                 self._why.append("recovery")
             case Value():
                 self._rebase(self._with_values(event))
+                self.read_period()
                 self._why.append("change")
         self.events += 1
 
@@ -136,13 +157,40 @@ class LiveEventLoop(EventLoop):
         before = len(self.steps)
         if asked:
             super().decide((*why, *asked), events)
-        if len(self.steps) > before:
+        self._planned = len(self.steps) > before
+        if self._planned:
             self._told.append(self._decided())
 
     def decisions(self) -> Sequence[Decided]:
         """What was decided since this was asked last."""
         told, self._told = self._told, []
         return told
+
+    # --- on trial ----------------------------------------------------------------------------------------------------
+
+    def state(self) -> DriverState:
+        return DriverState(self)
+
+    def restore(self, state: object) -> None:
+        assert isinstance(state, DriverState)
+        state.restore(self)
+        self.planner, self.fallback = _anew(self.planner), _anew(self.fallback)
+
+    def rehearse(self) -> None:
+        """Unless `decide` has just planned: plan within a second and forget it. Raises DiagnosticError as planning."""
+        if self._planned or not len(self.world.present()):
+            return
+        part = self.base.part(self.kept_elements())
+        carried = {**self.carrier.carried(part, self.clock(), self.standing), **self._remembered(part)}
+        instance = self.base.instance_of(part, carried, self.instance)
+        running = None if self.standing is None else self.inner(self.standing.values, part)
+        seconds = min(self.options.time_limit or REHEARSAL, REHEARSAL)
+        question = Question(instance, self.policy_now(), len(self.steps), self.options.seed, running, seconds)
+        planner = self.planner.fresh()
+        try:
+            planner.plan(question)
+        finally:
+            planner.close()
 
     def finish(self) -> dict[str, Any]:
         """What the run has cost so far, and how many jobs are done."""
@@ -226,16 +274,22 @@ class LiveEventLoop(EventLoop):
                 rows = told if isinstance(told, list) else [[told]]
                 replaced[name] = pieces_of(model, name, [(event.job, *row) for row in rows])
             else:
-                replaced[name] = pieces_of(model, name, dict(_keyed(told, (event.job,))))
-        return with_jobs(self.base, self.jobs_root, replaced)
+                replaced[name] = pieces_of(model, name, dict(_keyed(name, told, (event.job,))))
+        base, count = with_jobs(self.base, self.jobs_root, replaced)
+        check_magnitudes(base, replaced)
+        return base, count
 
     def _with_values(self, event: Value) -> Any:
         base = self.base
         for name, told in event.values.items():
             if name not in base.store.params or base.model.params[name].value is not None:
                 _refuse(f"`{name}` is no parameter that can change", did_you_mean(name, base.store.params) or "")
-            pairs = _keyed(told, ())
+            pairs = _keyed(name, told, ())
             base = with_values(base, name, [k for k, _ in pairs], [v for _, v in pairs])
+        check_magnitudes(base, event.values)
+        for trigger in self.online.triggers:
+            if trigger.every is not None:
+                check_period(self.number_of(trigger.every, base), self.unit, "the period", trigger.every.span)
         return base
 
     def _rebase(self, base: Any) -> None:
@@ -244,17 +298,33 @@ class LiveEventLoop(EventLoop):
         self.instance = None  # everything may have changed
 
 
-def _keyed(told: Any, before: tuple[Label, ...]) -> list[tuple[tuple[Label, ...], Any]]:
+def _anew(planner: P) -> P:
+    """A planner without what a plan that failed may have left in it."""
+    if planner is None:
+        return planner
+    planner.close()
+    return cast(P, planner.fresh())
+
+
+def _keyed(name: str, told: Any, before: tuple[Label, ...]) -> list[tuple[tuple[Label, ...], Any]]:
     """Values by subscripts: one value, an object by subscripts joined with commas, or rows of subscripts and value."""
     if isinstance(told, Mapping):
-        return [((*before, *_split(key)), value) for key, value in told.items()]
-    if isinstance(told, list):
-        return [((*before, *row[:-1]), row[-1]) for row in told]
-    return [(before, told)]
+        pairs = [((*before, *_split(key)), value) for key, value in told.items()]
+    elif isinstance(told, list):
+        if not all(told):
+            _refuse(f"a row of `{name}` is empty", "a row is the subscripts and then the value")
+        pairs = [((*before, *row[:-1]), row[-1]) for row in told]
+    else:
+        pairs = [(before, told)]
+    for key, value in pairs:
+        if isinstance(value, int) and abs(value) > _MOST_INTEGER:
+            shown = ",".join(map(str, key))
+            _refuse(f"`{name}` of `{shown}` is an integer of {value.bit_length()} bits", "numbers go up to 1e+15")
+    return pairs
 
 
 def _split(key: str) -> tuple[Label, ...]:
-    return tuple(int(k) if k.strip().lstrip("-").isdigit() else k.strip() for k in key.split(","))
+    return tuple(int(k) if _INTEGER.fullmatch(k.strip()) else k.strip() for k in key.split(","))
 
 
 def _refuse(message: str, help: str) -> NoReturn:

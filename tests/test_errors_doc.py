@@ -63,6 +63,8 @@ ELSEWHERE = {
     "GSM5206": "online/live/test_live_run.py::test_the_id_of_another_event_is_refused",
     "GSM5207": "online/live/test_live_cluster.py::test_events_that_do_not_fit",
     "GSM5208": "online/live/test_live_lines.py::test_what_cannot_be_read",
+    "GSM5209": "online/live/test_poisoned_events.py::test_numbers_that_no_plan_can_be_made_with",
+    "GSM5210": "online/live/test_poisoned_events.py::test_a_journal_with_a_poisoned_event_goes_on_without_it",
     "GSM6001": "cli/test_usage.py::test_wrong_usage",
     "GSM6002": "cli/test_usage.py::test_wrong_usage",
     "GSM6004": "cli/test_check.py::test_an_empty_folder_is_an_error",
@@ -85,6 +87,7 @@ ELSEWHERE = {
     "GSM7004": "online/test_event_loop.py::test_runs_end_after_the_most_events",
     "GSM7005": "online/test_event_loop.py::test_jobs_that_never_run_are_told",
     "GSM7006": "online/test_event_loop.py::test_windows_are_not_driven_by_events",
+    "GSM7007": "online/live/test_poisoned_events.py::test_a_poisoned_event_is_refused_and_leaves_no_trace",
 }
 
 

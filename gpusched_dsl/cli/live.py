@@ -8,6 +8,7 @@ from pathlib import Path
 
 from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.arguments import UsageError
+from gpusched_dsl.cli.crash import crash_diagnostic
 from gpusched_dsl.cli.instance import permissions, read_settings
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.language.diagnostics import Diagnostics
@@ -44,6 +45,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
         journal=None if options.journal is None else Path(options.journal),
         start=options.start,
         tell_from=options.tell_from,
+        defect=lambda failure: crash_diagnostic(failure, sys.argv),
     )
     if not ended:
         kept = f"{options.journal} has all of them" if options.journal else "without `--journal` nothing is kept"

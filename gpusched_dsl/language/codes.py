@@ -276,6 +276,8 @@ CODES: dict[str, str] = {
     "GSM5206": "id of another event",
     "GSM5207": "event that does not fit the run",
     "GSM5208": "events that cannot be read",
+    "GSM5209": "event after which no plan can be made",
+    "GSM5210": "event that was set aside",
     # 60xx command line and Python interface
     "GSM6001": "unknown command",
     "GSM6002": "command line that is not understood",
@@ -305,6 +307,7 @@ CODES: dict[str, str] = {
     "GSM7004": "run that was ended after too many events",
     "GSM7005": "jobs that wait for ever",
     "GSM7006": "block that events cannot drive",
+    "GSM7007": "number beyond the range of a run",
     # 90xx not in this version
     "GSM9001": "campaign block skipped",
     "GSM9999": "internal error",

@@ -26,6 +26,7 @@ from gpusched_dsl.online.carrying import Carrier, Clock, Standing, variables_rea
 from gpusched_dsl.online.charging import charge, plan_store, rates
 from gpusched_dsl.online.coding import plan_data, plan_from
 from gpusched_dsl.online.entries import Entries, Reader
+from gpusched_dsl.online.magnitudes import check_clock, check_magnitudes, check_period
 from gpusched_dsl.online.planner import Plan, Planner, Question
 from gpusched_dsl.online.record import Outcome, Step
 from gpusched_dsl.online.truth import Outages, truth_of
@@ -82,8 +83,11 @@ class Driver:
         self.carrier = Carrier(online, base)
         clock = UNITS["h"] if online.window is not None else online.unit
         self.policy_time = scale(clock_unit(online.base), clock)  # the world's time in one unit of the policies' `now`
+        check_magnitudes(base, base.given)
         self.slot_length = self._slot_length(roles.get("lasts"))
         truth = truth_of(online, base, self.options.seed, self.slot_length)
+        come = truth.arrival[np.isfinite(truth.arrival)]
+        check_clock(float(np.abs(come).max(initial=0.0)), self.unit)
         places, kinds = self._count(self.places_root), self._count(self.kinds_root)
         indices = len(self.placement.indices) - (online.window is not None)
         self.world = World(truth, places, kinds, indices)
@@ -121,7 +125,11 @@ class Driver:
 
     def number(self, core: Core) -> float:
         """A value that depends on nothing but the scenario."""
-        return Evaluator(self.online.base, self.base.store, self.base.limits).number(core)
+        return self.number_of(core, self.base)
+
+    def number_of(self, core: Core, base: Base) -> float:
+        """The same of other data."""
+        return Evaluator(self.online.base, base.store, base.limits).number(core)
 
     def _slot_length(self, lasts: Core | None) -> float:
         """Hours of a slot; 0 without a window."""
@@ -137,7 +145,9 @@ class Driver:
         ev = Evaluator(self.online.base, self.base.store, self.base.limits)
         length = float(np.asarray(ev.numbers(lasts, EMPTY_FRAME)).reshape(-1)[0])
         assert isinstance(lasts.type, Numeric)
-        return length * scale(item.unit or lasts.type.unit, UNITS["h"])
+        length *= scale(item.unit or lasts.type.unit, UNITS["h"])
+        check_period(length, "h", "the length of a slot", lasts.span)
+        return length
 
     @property
     def unit(self) -> str:

@@ -13,10 +13,12 @@ from gpusched_dsl.compiling.slicing import KnownValues, LawSlice, ParamSlice, Pa
 from gpusched_dsl.compiling.store import Param, RandomLaws, Store, Values
 from gpusched_dsl.data.pieces import Piece
 from gpusched_dsl.ir.domains import Codes, Component, Domain, Interval, Tuples, Universe
-from gpusched_dsl.language.checked import Element
+from gpusched_dsl.language.checked import Element, Numeric
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
 from gpusched_dsl.language.scenarios.given import ExpressionGiven
 from gpusched_dsl.online.base import Base
+
+_MOST_INTEGER = 2**62
 
 
 def with_jobs(base: Base, root: str, replaced: Mapping[str, Sequence[Piece]]) -> tuple[Base, int]:
@@ -52,6 +54,10 @@ def with_values(base: Base, name: str, keys: Sequence[tuple[str | int, ...]], va
     """
     param = base.store.params[name]
     components = param.domain.components
+    if any(len(key) != len(components) for key in keys):
+        key = next(key for key in keys if len(key) != len(components))
+        message = f"`{name}` has {len(components)} subscript{'' if len(components) == 1 else 's'}, {len(key)} given"
+        _refuse_as(f"{message}: `{', '.join(map(str, key))}`", "write its subscripts as the model declares them")
     codes = []
     for at, component in enumerate(components):
         labels = [key[at] for key in keys]
@@ -65,15 +71,23 @@ def with_values(base: Base, name: str, keys: Sequence[tuple[str | int, ...]], va
         universe = base.store.universes[kind.root]
         changed[place] = [_code(universe, v, name) for v in values]
     else:
-        changed[place] = values
+        changed[place] = [_number(v, name, kind) for v in values]
     whole = Part(base.store.universes, {})
     ready: dict[str, Ready] = {n: base._slice(n, whole) for n in base.model.data_order if n in base.given}
     ready[name] = KnownValues(lambda domain: changed)  # held to its bounds, as what is given for the first time
     return _rebuilt(base, ready)
 
 
+def _number(value: float | str, name: str, kind: object) -> float | str:
+    if isinstance(kind, Numeric) and (isinstance(value, bool | str)):
+        _refuse_as(f"`{name}` is a number, `{value}` is none", "write a number, in the unit that the model declares")
+    return value
+
+
 def _code(component: Component, label: str | int | float, name: str) -> int:
     if component is None:
+        if isinstance(label, bool | str) or abs(label) >= _MOST_INTEGER or label != int(label):
+            _refuse(name, (label,))
         return int(label)
     code = component.code_of.get(label)  # type: ignore[arg-type]
     if code is None:
@@ -84,7 +98,11 @@ def _code(component: Component, label: str | int | float, name: str) -> int:
 def _refuse(name: str, key: tuple[str | int | float, ...]) -> NoReturn:
     shown = ", ".join(map(str, key))
     message = f"`{name}` has no value for `{shown}`: it is no element of its index set"
-    raise DiagnosticError([Diagnostic("GSM5207", message, help="only what is there can change")])
+    _refuse_as(message, "only what is there can change")
+
+
+def _refuse_as(message: str, help: str) -> NoReturn:
+    raise DiagnosticError([Diagnostic("GSM5207", message, help=help)])
 
 
 def _alone(base: Base, root: str, replaced: Mapping[str, Sequence[Piece]]) -> Instance:

@@ -46,6 +46,7 @@ class Journal:
         self._writes = writes
         self._failed: sqlite3.Error | None = None
         self._gone_through = 0
+        self._kept: list[Step] | None = None  # steps of a trial, not recorded yet
 
     # --- open and close ----------------------------------------------------------------------------------------------
 
@@ -178,26 +179,51 @@ class Journal:
     # --- write -------------------------------------------------------------------------------------------------------
 
     def append(self, step: Step) -> None:
-        """Record the next step; it is durable when this returns.
+        """Record the next step; it is durable when this returns, or after `commit` in a trial.
 
         Raises GSM5107 where it could not be written, and from then on always: the run must end. Raises ValueError for a
         step that is not the next one, for a run that has ended, and for numbers that are not finite.
         """
         head = self._head
-        if step.seq != head.steps + 1 or head.finished:
-            raise ValueError(f"step {step.seq} cannot follow {'the end of the run' if head.finished else head.steps}")
+        if step.seq != self.reached + 1 or head.finished:
+            raise ValueError(f"step {step.seq} cannot follow {'the end of the run' if head.finished else self.reached}")
         if not math.isfinite(step.time):
             raise ValueError(f"step {step.seq} has the time {step.time}")
-        content = packed({"time": step.time, "events": list(step.events), "decision": step.decision})
-        digest = linked(head.step_digest, step.seq, content)
-        with self._transaction(f"step {step.seq}") as connection:
-            connection.execute("INSERT INTO step VALUES (?, ?, ?, ?)", (step.seq, step.time, content, digest))
-            connection.execute("UPDATE head SET steps = ?, step_digest = ?, told = ?", (step.seq, digest, head.told))
-        head.steps, head.step_digest = step.seq, digest
+        if self._kept is not None:
+            self._kept.append(step)
+        else:
+            self._write((), (step,))
+
+    @property
+    def reached(self) -> int:
+        """The number of the last step, recorded or of the trial."""
+        return self._head.steps + len(self._kept or ())
+
+    def begin(self) -> None:
+        """Begin a trial, or begin it again: steps that are appended from now on wait for `commit`."""
+        self._kept = []
+
+    def discard(self) -> None:
+        """End a trial; its steps are forgotten."""
+        self._kept = None
+
+    def commit(self, events: Sequence[External]) -> None:
+        """End a trial: record these events and its steps, all or none. Raises as `append` and `accept`."""
+        steps, self._kept = tuple(self._kept or ()), None
+        if events or steps:
+            self._write(events, steps)
 
     def accept(self, events: Sequence[External]) -> None:
-        """Record events from outside, all or none, before the run sees them; their ids must be new."""
+        """Record events from outside, all or none; their ids must be new."""
+        self._write(events, ())
+
+    def _write(self, events: Sequence[External], steps: Sequence[Step]) -> None:
         head = self._head
+        step_digest, step_rows = head.step_digest, []
+        for step in steps:
+            content = packed({"time": step.time, "events": list(step.events), "decision": step.decision})
+            step_digest = linked(step_digest, step.seq, content)
+            step_rows.append((step.seq, step.time, content, step_digest))
         digest, number, rows = head.event_digest, head.events, []
         for event in events:
             if event.id in head.ids or not math.isfinite(event.time):
@@ -209,12 +235,19 @@ class Journal:
             rows.append((number, event.id, event.time, event.batch, content, digest))
         if len({event.id for event in events}) < len(events):
             raise ValueError("two events have one id")
-        with self._transaction("what was to come after them") as connection:
+        last = steps[-1].seq if steps else head.steps
+        what = f"step {last}" if steps else "what was to come after them"
+        with self._transaction(what) as connection:
             connection.executemany("INSERT INTO event VALUES (?, ?, ?, ?, ?, ?)", rows)
-            connection.execute("UPDATE head SET events = ?, event_digest = ?, told = ?", (number, digest, head.told))
+            connection.executemany("INSERT INTO step VALUES (?, ?, ?, ?)", step_rows)
+            connection.execute(
+                "UPDATE head SET steps = ?, step_digest = ?, events = ?, event_digest = ?, told = ?",
+                (last, step_digest, number, digest, head.told),
+            )
         for row in rows:
             head.ids[row[1]] = row[0]
         head.events, head.event_digest = number, digest
+        head.steps, head.step_digest = last, step_digest
 
     def finish(self, result: Json) -> None:
         """Record what the run ended with."""
@@ -251,7 +284,7 @@ class Journal:
 
         Both come back as read from JSON. Raises GSM5109 where the recorded step has another time or other events.
         """
-        seq = self._gone_through + 1
+        seq = min(self._gone_through, self.reached) + 1  # a trial may have been discarded
         if seq <= self._head.steps:
             step = self.step(seq)
             how = step.unlike(time, as_read_back(list(events)))

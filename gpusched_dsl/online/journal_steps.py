@@ -30,13 +30,13 @@ class JournalSteps:
         return step_data(self.journal.step(self._passed))
 
     def write(self, step: Mapping[str, Any]) -> None:
-        """Record a step that was planned; it is durable when this returns. Raises GSM5107, GSM5109."""
-        number = step["number"] + 1
-        if self.replaying or number != self._passed + 1:
-            how = f"the run makes its step {number} after step {self._passed} of {len(self.journal)}"
+        """Record a step that was planned, as `Journal.append` does. Raises GSM5107, GSM5109."""
+        number, reached = step["number"] + 1, self.journal.reached
+        if self.replaying or number != reached + 1:
+            how = f"the run makes its step {number} after step {min(self._passed, reached)} of {len(self.journal)}"
             raise goes_another_way(self.journal.path, number, how)
         self.journal.append(Step(number, step["time"], step["events"], {"why": step["why"], "plan": step["plan"]}))
-        self._passed += 1
+        self._passed = number
 
 
 def step_data(step: Step) -> dict[str, Any]:

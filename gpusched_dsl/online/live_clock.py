@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import NoReturn
 
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.online.magnitudes import check_clock
 
 
 def wall_clock() -> datetime:
@@ -28,7 +29,12 @@ class LiveClock:
     today: Callable[[], datetime] = wall_clock
 
     def read(self, time: float | str | None, now: float) -> float:
-        """The time of an event; `now` is that of the run. Raises GSM5205."""
+        """The time of an event; `now` is that of the run. Raises GSM5205, and GSM7007 for one beyond the clock."""
+        found = self._read(time, now)
+        check_clock(found, self.unit)
+        return found
+
+    def _read(self, time: float | str | None, now: float) -> float:
         if time is None:
             if self.start is None or self.seconds is None:
                 return now

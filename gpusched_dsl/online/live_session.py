@@ -14,6 +14,7 @@ from gpusched_dsl.online.journal_steps import JournalSteps
 from gpusched_dsl.online.live import LiveLoop, LiveRun
 from gpusched_dsl.online.live_clock import LiveClock
 from gpusched_dsl.online.live_lines import opened
+from gpusched_dsl.online.live_trial import Defect, plain_defect
 
 
 def run_live(
@@ -27,12 +28,14 @@ def run_live(
     header: Mapping[str, Json] | None = None,
     resume: bool = True,
     tell_from: int | None = None,
+    defect: Defect = plain_defect,
 ) -> bool:
     """Take events from `source` (`-`, a file, a named pipe) until they are over; whether the run has ended.
 
-    `loop_with` makes the loop, given where it finds recorded steps; `header` is what the run depends on (`header_of`).
-    Every line of `out` is flushed. Raises DiagnosticError where the journal or the source cannot be opened, where the
-    loop cannot plan, and where a record cannot be written; BrokenPipeError when nobody reads `out` any more.
+    `loop_with` makes the loop, given where it finds recorded steps; `header` is what the run depends on (`header_of`);
+    `defect` makes the diagnostic of an internal error. Every line of `out` is flushed. Raises DiagnosticError where the
+    journal or the source cannot be opened, and where a record cannot be written; BrokenPipeError when nobody reads
+    `out` any more.
     """
 
     def write(line: bytes) -> None:
@@ -43,4 +46,4 @@ def run_live(
         record = None if journal is None else held.enter_context(Journal.open(journal, header or {}, resume=resume))
         loop = loop_with(None if record is None else JournalSteps(record))
         lines = held.enter_context(opened(source))
-        return LiveRun(loop, write, name, clock, record, tell_from).run(lines)
+        return LiveRun(loop, write, name, clock, record, tell_from, defect).run(lines)

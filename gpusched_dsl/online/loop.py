@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from gpusched_dsl.online.driver import Driver
+from gpusched_dsl.online.magnitudes import check_period
 from gpusched_dsl.online.record import Outcome
 
 
@@ -21,9 +22,15 @@ class EventLoop(Driver):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        periods = [self.number(t.every) for t in self.online.triggers if t.every is not None]
-        self.period = min(periods, default=np.inf)
+        self.read_period()
         self.any_trigger = bool(self.online.triggers)
+
+    def read_period(self) -> None:
+        """The time to the next plan at the latest, of the data as they are. Raises DiagnosticError (GSM7007)."""
+        periods = [(self.number(t.every), t.every) for t in self.online.triggers if t.every is not None]
+        for period, core in periods:
+            check_period(period, self.unit, "the period", core.span)
+        self.period = min((period for period, _ in periods), default=np.inf)
 
     def run(self) -> Outcome:
         """The whole run, from the first arrival on. Raises DiagnosticError as planning does."""

@@ -200,6 +200,14 @@ class Failed(Record, tag="error", kw_only=True):
     id: str | None = None
 
 
+class Quarantined(Record, tag="quarantined", kw_only=True):
+    """An event of the journal that is set aside: no plan can be made after it, and the run goes on without it."""
+
+    id: Id
+    message: str
+    help: str | None = None
+
+
 class Decided(Record, tag="decision", kw_only=True):
     """What is to be done from now on: it takes the place of the decision before."""
 
@@ -225,7 +233,7 @@ class Finished(Record, tag="finished", kw_only=True):
     result: Any = None
 
 
-AnyRecord = Started | Acknowledged | Failed | Decided | Finished
+AnyRecord = Started | Acknowledged | Failed | Quarantined | Decided | Finished
 _encoder = msgspec.json.Encoder()
 
 

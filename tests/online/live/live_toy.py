@@ -67,6 +67,17 @@ class Toy:
         made = Decided(step=self.steps, time=self._now, why=why, method="fifo", status="", seconds=0.0, entries=entries)
         self.made.append(made)
 
+    def rehearse(self) -> None:
+        pass
+
+    def state(self) -> Any:
+        values = (self._now, self._planned_at, tuple(self.jobs), tuple(self.why), tuple(self.made), self.steps)
+        return (*values, self.planned)
+
+    def restore(self, state: Any) -> None:
+        self._now, self._planned_at, jobs, why, made, self.steps, self.planned = state
+        self.jobs, self.why, self.made = list(jobs), list(why), list(made)
+
     def decisions(self) -> Sequence[Decided]:
         made, self.made = self.made, []
         return made

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from live_toy import HEADER, Pipe, Toy, feed, line, some_lines
 
 from gpusched_dsl.online.journal import Journal
+from gpusched_dsl.online.journal_records import External
 from gpusched_dsl.online.live_clock import LiveClock
 
 LINES = some_lines(8)
@@ -160,21 +162,27 @@ def test_after_many_kills_in_a_row_the_same_is_decided(tmp_path: Path) -> None:
         assert decisions(*pipes) == decisions(whole)
 
 
-def test_a_kill_between_a_decision_and_its_telling(tmp_path: Path) -> None:
-    """The step is recorded, nobody was told: it is told after the restart."""
+def test_a_kill_between_an_acknowledgement_and_its_decision(tmp_path: Path) -> None:
+    """The step is recorded with its event: it is sent after the restart, and is not planned again."""
     journal = tmp_path / "run.db"
     lines = [line("arrival", "a", 1, job="j")]
     feed(lines, tmp_path, journal, killed_at=2)  # after the acknowledgement
     with Journal.open(journal, HEADER) as recorded:
-        assert len(recorded) == 0
-    pipe, toy, _ = feed([], tmp_path, journal)
-    assert [(d["step"], d["again"]) for d in pipe.of("decision")] == [(1, False)]
-    assert toy.planned == 1
-    with Journal.open(journal, HEADER) as recorded:
-        recorded._head.told = 0
+        assert (len(recorded), recorded.told) == (1, 0)
     pipe, toy, _ = feed([], tmp_path, journal)
     assert [(d["step"], d["again"]) for d in pipe.of("decision")] == [(1, True)]
     assert toy.planned == 0
+
+
+def test_an_event_that_was_recorded_without_its_step_is_planned_for(tmp_path: Path) -> None:
+    """As a version that recorded events before it planned left it, where it was killed between the two."""
+    journal = tmp_path / "run.db"
+    with Journal.open(journal, HEADER) as recorded:
+        content = json.loads(line("arrival", "a", 1, job="j"))
+        recorded.accept([External("a", 1.0, content, 1)])
+    pipe, toy, _ = feed([], tmp_path, journal)
+    assert [(d["step"], d["again"]) for d in pipe.of("decision")] == [(1, False)]
+    assert toy.planned == 1
 
 
 def test_all_decisions_can_be_told_again(tmp_path: Path) -> None:
