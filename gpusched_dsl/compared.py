@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from gpusched_dsl.ir.answer import relative_gap
 from gpusched_dsl.language.diagnostics import Diagnostic
+from gpusched_dsl.reporting.contradiction import REMARK as CONTRADICTED
+from gpusched_dsl.reporting.contradiction import beats, contradiction
 from gpusched_dsl.reporting.grid import Column, Grid, plain
 from gpusched_dsl.reporting.numbers import column_texts, number_text, percent_text, seconds_text, with_unit
 from gpusched_dsl.reporting.result import Origins, Result
@@ -89,11 +91,33 @@ class Comparison:
         """Whether no row is better."""
         if row.objective is None or self.best is None:
             return False
+        if self.refutes(row):
+            return False
         return abs(row.objective - self.best) <= SAME * max(1.0, abs(self.best))
+
+    def refutes(self, row: Row) -> bool:
+        """Whether the value of a row is better than the bound: then one of the two is wrong."""
+        return row.status != "broken" and beats(row.objective, self.bound, minimise=self.minimise)
+
+    @property
+    def contradictions(self) -> tuple[Diagnostic, ...]:
+        """The findings GSM9002 of rows whose values are better than the bound."""
+        return tuple(
+            contradiction(
+                f"`{self.objective}` of {row.method}", row.objective, self.bound, self.unit,
+                f"proved by {self.bound_by}",
+            )
+            for row in self.rows
+            if row.objective is not None and self.bound is not None and self.refutes(row)
+        )  # fmt: skip
+
+    def remark(self, row: Row) -> str:
+        """What stands beside a row: its own remark, or that its value cannot be."""
+        return "; ".join(text for text in (CONTRADICTED if self.refutes(row) else "", row.remark) if text)
 
     def gap(self, row: Row) -> float | None:
         """How far a row is from the best bound; None where one of the two is not there."""
-        if row.objective is None or self.bound is None:
+        if row.objective is None or self.bound is None or self.refutes(row):
             return None
         found = relative_gap(row.objective, self.bound)
         return found if found > SAME else 0.0
@@ -134,7 +158,7 @@ class Comparison:
             "gap": self.gap(row),
             "seconds": row.seconds,
             "best": self.is_best(row),
-            "remark": row.remark,
+            "remark": self.remark(row),
         }
 
     def grid(self, *, terms: bool = True) -> Grid:
@@ -148,14 +172,18 @@ class Comparison:
             values = [None if row.result is None else row.result.terms.get(name) for row in self.rows]
             columns.append(Column(name, column_texts(values, digits=6), right=True))
         totals = column_texts([row.objective for row in self.rows], digits=6)
-        marked = [f"{text} {'*' if self.is_best(row) else ' '}" for text, row in zip(totals, self.rows, strict=True)]
+        marked = [f"{text} {self._mark(row)}" for text, row in zip(totals, self.rows, strict=True)]
         columns.append(Column(f"{self.objective}{unit}  ", marked, right=True))
         if self.bound is not None:
             columns.append(Column("gap", [percent_text(self.gap(row)) for row in self.rows], right=True))
         columns.append(Column("time", [seconds_text(row.seconds) for row in self.rows], right=True))
-        if any(row.remark for row in self.rows):
-            columns.append(Column(REMARK, [row.remark for row in self.rows]))
+        if any(self.remark(row) for row in self.rows):
+            columns.append(Column(REMARK, [self.remark(row) for row in self.rows]))
         return Grid(tuple(columns))
+
+    def _mark(self, row: Row) -> str:
+        """`*` at the best value, `!` at one that is better than the bound."""
+        return "!" if self.refutes(row) else "*" if self.is_best(row) else " "
 
     def footer(self) -> list[str]:
         """What stands below the table: the bound that gaps are told of, and whether methods are missing."""
@@ -198,7 +226,7 @@ class Comparison:
                     "seconds": round(row.seconds, 6),
                     "compile_seconds": round(row.compile_seconds, 6),
                     "statistics": {} if row.result is None else row.result.solved.statistics,
-                    "remark": row.remark,
+                    "remark": record["remark"],
                     "findings": [{"code": d.code, "message": d.message} for d in row.findings],
                 }
             )

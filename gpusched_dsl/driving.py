@@ -18,7 +18,7 @@ from gpusched_dsl.online.loop import EventLoop
 from gpusched_dsl.online.record import Outcome
 from gpusched_dsl.online.slots import SlotLoop
 from gpusched_dsl.reporting.runs.bound import Bound
-from gpusched_dsl.reporting.runs.bounding import UNFINISHED, relaxation_bound, unfinished
+from gpusched_dsl.reporting.runs.bounding import OTHER_PRICES, UNFINISHED, relaxation_bound, unfinished
 from gpusched_dsl.reporting.runs.comparison import RunComparison, RunRow
 from gpusched_dsl.reporting.runs.result import About, RunResult
 from gpusched_dsl.reporting.runs.samples import Samples
@@ -144,6 +144,9 @@ def run_methods(
         rows.append(RunRow(method, result))
         if result.ended == "interrupt":
             break
+    if relaxed is not None and any(r.result is not None and relaxed.refuted_by(r.result.total) for r in rows):
+        other = Bound(None, OTHER_PRICES)
+        rows = [r if r.result is None else replace(r, result=replace(r.result, given_bound=other)) for r in rows]
     if all(row.result is None for row in rows):
         raise DiagnosticError([d for row in rows for d in row.findings])
     return RunComparison(tuple(rows), interrupted=len(rows) < len(methods))

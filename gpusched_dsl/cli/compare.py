@@ -96,6 +96,7 @@ def _show(found: Comparison, methods: list[Method], output: Output) -> None:
     for line in found.footer():
         output.say(line)
     output.report(finding for row in found.rows for finding in row.findings)
+    output.report(found.contradictions)
 
 
 def _show_on_terminal(found: Comparison, output: Output) -> None:
@@ -129,7 +130,9 @@ def _write_one(text: str, out: str, output: Output) -> None:
 
 
 def _exit_code(found: Comparison) -> int:
-    """0 where a method has a plan, else what the first row says."""
+    """70 where a value is better than the bound; 0 where a method has a plan, else what the first row says."""
+    if found.contradictions:
+        return exits.INTERNAL
     if found.best is not None or any(row.result is not None and row.result.has_point for row in found.rows):
         return exits.OK
     if found.interrupted or not found.rows:

@@ -18,6 +18,7 @@ from gpusched_dsl.cli.solver_options import own_options
 from gpusched_dsl.language.diagnostics import Diagnostics
 from gpusched_dsl.language.workspace import Workspace, load_workspace
 from gpusched_dsl.methods import method_named
+from gpusched_dsl.reporting.contradiction import CODE
 from gpusched_dsl.reporting.document import json_text
 from gpusched_dsl.reporting.files import check_writable, write_text
 from gpusched_dsl.reporting.grid import plain, rich_table
@@ -136,7 +137,9 @@ def _tell_one(result: RunResult, options: argparse.Namespace, output: Output) ->
 def _tell_several(found: RunComparison, options: argparse.Namespace, output: Output) -> int:
     _show(found, output)
     output.report(finding for row in found.rows for finding in row.findings)
-    output.report(warning for result in found.results for warning in result.warnings)
+    told = found.contradictions
+    own = (warning for result in found.results for warning in result.warnings if warning.code != CODE)
+    output.report((*own, *told))
     if options.json is not None:
         _write(json_text(found.to_dict()), options.json, output)
     if options.csv is not None:
@@ -145,12 +148,16 @@ def _tell_several(found: RunComparison, options: argparse.Namespace, output: Out
         from gpusched_dsl.reporting.runs.page import page
 
         _write(page(found.results, found), options.html, output)
+    if found.contradictions:
+        return exits.INTERNAL
     return exits.INTERRUPTED if found.interrupted else exit_code(list(found.results))
 
 
 def exit_code(results: list[RunResult]) -> int:
-    """1 where an error ended a run, 130 after Ctrl-C, 5 where a run did not come to its end, else 0."""
+    """70 where a total is below its bound, 1 after an error, 130 after Ctrl-C, 5 where a run did not end, else 0."""
     ends = {result.ended for result in results}
+    if any(result.contradiction is not None for result in results):
+        return exits.INTERNAL
     if "error" in ends:
         return exits.BAD_INPUT
     if "interrupt" in ends:

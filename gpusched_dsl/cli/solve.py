@@ -59,13 +59,16 @@ def run(options: argparse.Namespace, output: Output) -> int:
     origins = opened.origins
     result = Result(solved, replace(origins, warnings=(*origins.warnings, *told)))
     show_result(result, output)
+    output.report(() if result.contradiction is None else (result.contradiction,))
     _write(result, options, output)
     solved.close()
     return exit_code(result)
 
 
 def exit_code(result: Result) -> int:
-    """0 with a solution, else by the status (see `exits`)."""
+    """0 with a solution, 70 with one that is better than its bound, else by the status (see `exits`)."""
+    if result.contradiction is not None:
+        return exits.INTERNAL
     if result.has_point:
         return exits.OK
     match result.status:

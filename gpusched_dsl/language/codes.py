@@ -310,5 +310,6 @@ CODES: dict[str, str] = {
     "GSM7007": "number beyond the range of a run",
     # 90xx not in this version
     "GSM9001": "campaign block skipped",
+    "GSM9002": "value that is better than its bound",
     "GSM9999": "internal error",
 }

@@ -68,7 +68,7 @@ def document(result: Result) -> dict[str, Any]:
             "nonzeros": size.nonzeros,
         },
         "statistics": solved.statistics,
-        "warnings": [{"code": w.code, "message": w.message} for w in result.warnings],
+        "warnings": [{"code": w.code, "message": w.message} for w in result.findings],
     }
     # Points are finite: they have been verified. All else is small.
     return {key: value if key == "variables" else finite(value) for key, value in found.items()}

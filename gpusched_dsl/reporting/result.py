@@ -16,6 +16,7 @@ from gpusched_dsl.ir.answer import Status
 from gpusched_dsl.ir.domains import Domain
 from gpusched_dsl.ir.problem import Family, Floats, Problem
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, did_you_mean
+from gpusched_dsl.reporting.contradiction import beats, contradiction
 from gpusched_dsl.reporting.index_names import index_names, names_of_domain
 from gpusched_dsl.reporting.placement import Placement, placement_of
 from gpusched_dsl.reporting.tables import nonzero_positions, table
@@ -83,6 +84,19 @@ class Result:
         return self.solved.bound
 
     @property
+    def contradiction(self) -> Diagnostic | None:
+        """The finding GSM9002 where an objective is better than its bound, that of another solver say; else None."""
+        if self.status is Status.BROKEN:
+            return None
+        for one in self.objectives:
+            if one.value is None or one.bound is None:
+                continue
+            if beats(one.value, one.bound, minimise=one.sense == "minimize"):
+                unit = "" if one.unit == "1" else one.unit
+                return contradiction(f"`{one.name or 'objective'}`", one.value, one.bound, unit, "proved by a solver")
+        return None
+
+    @property
     def gap(self) -> float | None:
         """|objective - bound| / max(|objective|, 1e-9); 0 where both are 0 within 1e-6 of the largest cost."""
         return self.solved.gap
@@ -132,6 +146,11 @@ class Result:
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
         return (*self.origins.warnings, *self.solved.warnings)
+
+    @property
+    def findings(self) -> tuple[Diagnostic, ...]:
+        """All that is written with the result: warnings, and an objective that is better than its bound."""
+        return self.warnings if self.contradiction is None else (*self.warnings, self.contradiction)
 
     @property
     def problem(self) -> Problem:

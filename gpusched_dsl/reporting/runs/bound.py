@@ -28,21 +28,32 @@ from dataclasses import dataclass
 import numpy as np
 
 from gpusched_dsl.policies.workload import Floats, Ints
+from gpusched_dsl.reporting.contradiction import beats
 
 MOST_PAIRS = 1 << 22  # pairs of ways that are looked at at once
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A proved lower bound of `total`, or why there is none. `by_job`: the least of each job, 0 for the others."""
+    """A proved lower bound of `total`, or why there is none. `by_job`: the least of each job, 0 for the others.
+
+    `slack` is by how much a total may be below it as times are one within a tolerance.
+    """
 
     value: float | None
     how: str
     by_job: Floats | None = None
+    slack: float = 0.0
 
     def gap(self, total: float) -> float | None:
         """(total - bound) / total: what could be saved at most."""
-        return None if self.value is None or total <= 0 else max(0.0, (total - self.value) / total)
+        if self.value is None or total <= 0 or self.refuted_by(total):
+            return None
+        return max(0.0, (total - self.value) / total)
+
+    def refuted_by(self, total: float) -> bool:
+        """Whether a total is below the bound by more than rounding: then one of the two is wrong."""
+        return beats(total, self.value, slack=self.slack)
 
 
 def least_costs(first: Ints, time: Floats, cost: Floats, has: Floats, weight: Floats) -> Floats:

@@ -10,7 +10,8 @@ from gpusched_dsl.language.diagnostics import DiagnosticError
 from gpusched_dsl.online.carrying import Carrier, Clock
 from gpusched_dsl.online.entries import Entries
 from gpusched_dsl.online.entries import Reader as EntryReader
-from gpusched_dsl.online.world import DONE, FUTURE
+from gpusched_dsl.online.replay.constancy import Constancy
+from gpusched_dsl.online.world import DONE, FUTURE, TOLERANCE
 from gpusched_dsl.policies.cluster import Cluster
 from gpusched_dsl.policies.reading import cluster_of
 from gpusched_dsl.policies.workload import Floats, Ints
@@ -22,7 +23,11 @@ PROBES = (0.75, 0.4, 0.001)  # at most so much of a job is left when its ways ar
 SAME = 1e-7  # relative: rates and times that differ by less are the same
 BELOW = 1e-6  # relative: a job that cost less than its bound by more than this refutes it
 
+OTHER_PRICES = "the run was charged less than the model plans with: the block charges other prices or terms"
 UNFINISHED = "jobs are unfinished: what the others cost is not what all would"
+
+
+_READ = ("node_type", "uses", "lasts", "costs", "node_rate", "node_price")  # roles that ways and their rates are of
 
 
 class _NoBoundError(Exception):
@@ -42,7 +47,8 @@ def job_by_job_bound(reading: Reading) -> Bound:
         return Bound(None, str(why))
     except DiagnosticError as error:
         return Bound(None, f"the ways to run cannot be listed: {error.diagnostics[0].message}")
-    return Bound(float(by_job.sum()), "each job by itself, in its cheapest way or mixture of two ways", by_job)
+    how = "each job by itself, in its cheapest way or mixture of two ways"
+    return Bound(float(by_job.sum()), how, by_job, _slack(reading))
 
 
 def relaxation_bound(reading: Reading, most: int = 50_000_000) -> Bound:
@@ -71,7 +77,8 @@ def relaxation_bound(reading: Reading, most: int = 50_000_000) -> Bound:
         return Bound(None, f"the model over the whole horizon cannot be solved: {error.diagnostics[0].message}")
     if solved.status is not Status.OPTIMAL:
         return Bound(None, f"the model over the whole horizon is {solved.status.value}")
-    return Bound(solved.objective, "the linear relaxation of the model over the whole horizon, at its own prices")
+    found = Bound(solved.objective, "the linear relaxation of the model over the whole horizon, at its own prices")
+    return Bound(None, OTHER_PRICES) if found.refuted_by(reading.outcome.total) else found
 
 
 # --- inside ----------------------------------------------------------------------------------------------------------
@@ -98,6 +105,18 @@ def _least(reading: Reading) -> Floats:
     if (paid[done] < by_job[done] - BELOW * np.maximum(1.0, by_job[done])).any():
         raise _NoBoundError("a job cost less than its ways from the start would: rates change while it runs")
     return by_job
+
+
+def _slack(reading: Reading) -> float:
+    """What jobs could save as ends, starts and due dates are one with times within the tolerance of the clock."""
+    world = reading.outcome.world
+    done = np.flatnonzero(world.status == DONE)
+    lasted = np.maximum(world.end[done] - world.first_start[done], 1e-300)
+    near = TOLERANCE * np.maximum(1.0, np.abs(world.end[done]))
+    paid = cost_of_jobs(reading)[done]
+    with np.errstate(over="ignore"):
+        saved = 4 * near * (paid / lasted + world.weight[done])
+    return float(np.minimum(saved, np.abs(paid) + 4 * near * world.weight[done]).sum())
 
 
 def unfinished(reading: Reading) -> bool:
@@ -152,6 +171,8 @@ class _Ways:
         world, start = self.reading.outcome.world, self.start
         if (start.rate < 0).any():
             raise _NoBoundError("there are rates below zero")
+        if (change := self._moves_with_time()) is not None:
+            raise _NoBoundError(f"what a job pays, or how long it takes, may change with time: {change}")
         rng = np.random.default_rng(0)
         for most in PROBES:
             left = most * rng.uniform(0.5, 1.0, self.count)
@@ -164,6 +185,19 @@ class _Ways:
         with np.errstate(divide="ignore"):
             time = world.ends[self.job] * world.stretch[self.job] / start.pace
         return time, start.rate
+
+    def _moves_with_time(self) -> str | None:
+        """What of the ways to run may change with the clock, the jobs that are there or the plans before, in words."""
+        online, root = self.reading.outcome.online, self.reading.jobs_root
+        clock = Constancy(online.model, root, ("now",), own_clock=False)
+        timed = [carry.target for carry in online.carries if clock.change_in(carry.value) is not None]
+        still = Constancy(online.base, root, timed, own_clock=False)
+        placement = online.base.placement
+        assert placement is not None
+        cores = [core for item in placement.items if item.role in _READ for core in (item.value, item.of)]
+        changes = [still.change_in(core) for core in (*cores, online.speed) if core is not None]
+        changes.append(still.change_in_listed(online.base.variables[placement.variable].indexing))
+        return next((change for change in changes if change is not None), None)
 
     def _state(self, now: float, left: Floats, flags: Ints | Floats) -> _State:
         outcome, base = self.reading.outcome, self.reading.outcome.base

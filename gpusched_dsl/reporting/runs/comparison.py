@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpusched_dsl.language.diagnostics import Diagnostic
+from gpusched_dsl.reporting.contradiction import REMARK, contradiction
 from gpusched_dsl.reporting.document import finite
 from gpusched_dsl.reporting.grid import Column, Grid, plain
 from gpusched_dsl.reporting.numbers import column_texts, number_text, percent_text, seconds_text, with_unit
@@ -79,7 +80,29 @@ class RunComparison:
         """Whether no method was cheaper."""
         if row.result is None or self.best is None or row.result.ended not in FINISHED:
             return False
+        if self.refutes(row):
+            return False
         return row.result.total - self.best <= SAME * max(1.0, abs(self.best))
+
+    def refutes(self, row: RunRow) -> bool:
+        """Whether the total of a row is below the bound: then one of the two is wrong."""
+        if row.result is None or self.bound is None or row.result.ended not in FINISHED:
+            return False
+        return self.bound.refuted_by(row.result.total)
+
+    @property
+    def contradictions(self) -> tuple[Diagnostic, ...]:
+        """The findings GSM9002 of rows whose totals are below the bound."""
+        bound = self.bound
+        return tuple(
+            contradiction(f"the total of {row.method}", row.result.total, bound.value, row.result.money, bound.how)
+            for row in self.rows
+            if row.result is not None and bound is not None and bound.value is not None and self.refutes(row)
+        )
+
+    def remark(self, row: RunRow) -> str:
+        """What stands beside a row: why it was refused, jobs that are unfinished, a total that cannot be."""
+        return "; ".join(text for text in (REMARK if self.refutes(row) else "", row.remark) if text)
 
     @cached_property
     def bound(self) -> Bound | None:
@@ -121,7 +144,7 @@ class RunComparison:
             **{_term(name): None if result is None else result.costs.get(name, 0.0) for name in self.terms},
             **{name: None if (v := metrics.get(name)) is None else float(v) for name in METRICS},
             "seconds": None if result is None else result.about.seconds,
-            "remark": row.remark,
+            "remark": self.remark(row),
         }
 
     def grid(self, *, terms: bool = True) -> Grid:
@@ -135,14 +158,18 @@ class RunComparison:
             values = [None if r.result is None else r.result.costs.get(name, 0.0) for r in self.rows]
             columns.append(Column(name, column_texts(values, digits=6), right=True))
         totals = column_texts([None if r.result is None else r.result.total for r in self.rows], digits=6)
-        marked = [f"{text} {'*' if self.is_best(row) else ' '}" for text, row in zip(totals, self.rows, strict=True)]
+        marked = [f"{text} {self._mark(row)}" for text, row in zip(totals, self.rows, strict=True)]
         columns.append(Column(f"{_header('total', money)}  ", marked, right=True))
         if self.bound is not None and self.bound.value is not None:
             columns.append(Column("gap", [percent_text(self.gap(row)) for row in self.rows], right=True))
         columns += self._figures(time, terms)
-        if any(row.remark for row in self.rows):
-            columns.append(Column("remark", [row.remark for row in self.rows]))
+        if any(self.remark(row) for row in self.rows):
+            columns.append(Column("remark", [self.remark(row) for row in self.rows]))
         return Grid(tuple(columns))
+
+    def _mark(self, row: RunRow) -> str:
+        """`*` at the least total, `!` at one that is below the bound."""
+        return "!" if self.refutes(row) else "*" if self.is_best(row) else " "
 
     def _figures(self, time: str, all_of_them: bool) -> list[Column]:
         columns = [self._share("late", "late_share")]
@@ -206,6 +233,7 @@ class RunComparison:
                     "best": self.is_best(row),
                     "gap": self.gap(row),
                     "findings": [{"code": d.code, "message": d.message} for d in row.findings],
+                    "remark": self.remark(row),
                     "result": None if row.result is None else row.result.to_dict(),
                 }
                 for row in self.rows

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpusched_dsl.language.diagnostics import Diagnostic
 from gpusched_dsl.online.record import Outcome
+from gpusched_dsl.reporting.contradiction import contradiction
 from gpusched_dsl.reporting.runs.bound import Bound
 from gpusched_dsl.reporting.runs.metrics import Number, costs_of, metrics_of, quantities_of, unit_of
 from gpusched_dsl.reporting.runs.reading import Reading
@@ -18,6 +19,7 @@ from gpusched_dsl.reporting.runs.samples import Samples
 if TYPE_CHECKING:
     import polars as pl
 
+COMPLETE = ("finished", "horizon")  # how runs end whose totals are compared with a bound
 ENDED = {
     "finished": "finished: all jobs are done",
     "horizon": "ended with the last slot",
@@ -123,8 +125,17 @@ class RunResult:
         return self.bound.gap(self.total)
 
     @property
+    def contradiction(self) -> Diagnostic | None:
+        """The finding GSM9002 where the total of a run that came to its end is below the bound; else None."""
+        bound = self.bound
+        if self.ended not in COMPLETE or bound.value is None or not bound.refuted_by(self.total):
+            return None
+        return contradiction(f"the total of {self.method}", self.total, bound.value, self.money, bound.how)
+
+    @property
     def warnings(self) -> tuple[Diagnostic, ...]:
-        return (*self.about.warnings, *self.outcome.warnings)
+        found = self.contradiction
+        return (*self.about.warnings, *self.outcome.warnings, *(() if found is None else (found,)))
 
     @cached_property
     def versions(self) -> dict[str, str]:
