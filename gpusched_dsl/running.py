@@ -36,7 +36,8 @@ def online_named(workspace: Workspace, name: str | None, scenario: CheckedScenar
     if name is None or name not in blocks:
         listed = ", ".join(f"`{n}`" for n in blocks)
         if name is not None:
-            message, help = f"there is no online block `{name}`", did_you_mean(name, blocks)
+            message = f"there is no online block `{name}`"
+            help: str | None = did_you_mean(name, blocks)
         elif blocks:
             message, help = f"there are {len(blocks)} online blocks: {listed}", "choose one: `--online NAME`"
         else:

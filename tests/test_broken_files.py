@@ -1,10 +1,18 @@
-"""Every broken file gives exactly the findings that its first lines state, by the command line, as text and as JSON."""
+"""Every broken file gives exactly the findings that its first lines state, by the command line, as text and as JSON.
+
+The edits that findings propose are made, and mend what they were proposed for.
+"""
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
 import subprocess
 import sys
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
 
 import pytest
 from corpus import FOLDER, PARTS, Broken, Found, corpus, found, source_lines
@@ -24,11 +32,60 @@ def _in_the_folder(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("broken", BROKEN, ids=lambda b: b.name)
-def test_findings_as_json(broken: Broken, capsys: pytest.CaptureFixture[str]) -> None:
+def test_findings_as_json(
+    broken: Broken, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     code = main(["--diagnostics", "json", *broken.arguments])
     captured = capsys.readouterr()
     assert code == exit_code(broken)
-    compare(broken, found(findings_document(broken, captured.out, captured.err), broken.command))
+    document = findings_document(broken, captured.out, captured.err)
+    findings = found(document, broken.command)
+    compare(broken, findings)
+    if any(f.data["edits"] for f in findings):
+        edited_files_are_mended(broken, findings, tmp_path, monkeypatch, capsys)
+
+
+def edited_files_are_mended(
+    broken: Broken,
+    findings: list[Found],
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The edits that findings propose, made in a copy: these findings are gone, and no syntax error is new."""
+    own = Path(broken.name).parent
+    shutil.copytree(FOLDER / own, folder / own)
+    monkeypatch.chdir(folder)
+    edits = [edit for f in findings for edit in f.data["edits"]]
+    for name in {edit["file"] for edit in edits if not edit["file"].startswith("-")}:
+        assert Path(name).is_file(), f"an edit of `{name}`, which is no file of the author"
+        make_edits(folder / name, [edit for edit in edits if edit["file"] == name])
+    main(["--diagnostics", "json", *broken.arguments])
+    captured = capsys.readouterr()
+    after = json.loads(findings_document(broken, captured.out, captured.err) or "[]")
+    left = {(f["code"], f["message"]) for f in after}
+    for finding in findings:
+        if any(not edit["file"].startswith("-") for edit in finding.data["edits"]):
+            assert (finding.code, finding.data["message"]) not in left
+    syntax = {f["code"] for f in after if f["code"] < "GSM1100"}
+    assert syntax <= {f.code for f in findings}
+
+
+def make_edits(path: Path, edits: list[dict[str, Any]]) -> None:
+    """Replace from the last place to the first one; an edit inside another one is left out."""
+    lines = path.read_text(encoding="utf-8").split("\n")
+    starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
+    text = "\n".join(lines)
+    spans = sorted(
+        {
+            (starts[e["line"] - 1] + e["column"] - 1, starts[e["end_line"] - 1] + e["end_column"] - 1, e["text"])
+            for e in edits
+        },
+        reverse=True,
+    )
+    for start, end, put in spans:
+        text = text[:start] + put + text[end:]
+    path.write_text(text, encoding="utf-8")
 
 
 def exit_code(broken: Broken) -> int:

@@ -461,7 +461,7 @@ def _check_command(argv: Sequence[str], commands: dict[str, Parser]) -> None:
                 return
             from gpusched_dsl.language.diagnostics import did_you_mean
 
-            help = did_you_mean(word, commands)
+            help: str | None = did_you_mean(word, commands)
             if help is None and word.endswith(".gsm"):
                 help = f"to solve it: `gsdsl solve {word}`"
             listed = f"the commands are {', '.join(commands)}"
@@ -474,5 +474,7 @@ def _unknown_argument(word: str, parser: Parser) -> UsageError:
     if not word.startswith("-"):
         return UsageError("GSM6002", f"one argument too many: `{word}`")
     name = word.partition("=")[0]
-    help = did_you_mean(name, parser.option_names) or f"`{parser.prog} --help` lists the options"
+    begun = [option for option in parser.option_names if option.startswith(name)]
+    near = f"did you mean `{begun[0]}`?" if len(begun) == 1 else did_you_mean(name, parser.option_names)
+    help = near or f"`{parser.prog} --help` lists the options"
     return UsageError("GSM6002", f"unknown option `{name}`", help)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TypeAlias
 
+from gpusched_dsl.language.resemblance import nearest
 from gpusched_dsl.language.source import Span
 
 
@@ -39,12 +40,24 @@ class Label:
 
 
 @dataclass(frozen=True, slots=True)
+class Edit:
+    """A change of the text: `text` in place of what `span` covers (an insertion where that is nothing)."""
+
+    span: Span
+    text: str
+
+
+Fix: TypeAlias = "str | Edit | Iterable[Edit] | None"
+
+
+@dataclass(frozen=True, slots=True)
 class Diagnostic:
     """One finding.
 
     `message` says what is wrong, `label` stands under the underlined primary text, `secondary` names other places,
-    `notes` add facts (a cycle, an example index), `help` says what to do. `code` is stable and never reused;
-    `docs/errors.md` has a section on each.
+    `notes` add facts (a cycle, an example index), `help` says what to do. `edits` make the change that `help`
+    proposes; there are none where what is meant is not certain. `code` is stable and never reused; `docs/errors.md`
+    has a section on each.
     """
 
     code: str
@@ -55,6 +68,7 @@ class Diagnostic:
     notes: tuple[str, ...] = ()
     help: str | None = None
     severity: Severity = Severity.ERROR
+    edits: tuple[Edit, ...] = ()
 
 
 class DiagnosticError(Exception):
@@ -92,8 +106,11 @@ class Diagnostics:
         notes: Iterable[str] = (),
         help: str | None = None,
         severity: Severity = Severity.ERROR,
+        fix: Fix = None,
     ) -> None:
-        self.add(Diagnostic(code, message, primary, label, tuple(secondary), tuple(notes), help, severity))
+        """Add a finding. `fix`: what makes the change that `help` proposes, or the text in place of the primary one."""
+        edits = _edits(fix, help, primary)
+        self.add(Diagnostic(code, message, primary, label, tuple(secondary), tuple(notes), help, severity, edits))
 
     def extend(self, diagnostics: Iterable[Diagnostic]) -> None:
         for diagnostic in diagnostics:
@@ -115,10 +132,48 @@ class Diagnostics:
         return len(self._found)
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str | None:
-    """A help line with the nearest known names, or None when nothing is near."""
-    near = difflib.get_close_matches(name, list(known), n=2, cutoff=0.6)
+class Suggestion(str):
+    """A help line that names what resembles an unknown name; `meant` is the one name, or None if there are several."""
+
+    name: str
+    meant: str | None
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> Suggestion | None:
+    """A help line with the names that a slip of the keyboard away from this one, or None when there are none."""
+    near = nearest(name, known)
     if not near:
-        lowered = {k.lower(): k for k in known}
-        near = [lowered[name.lower()]] if name.lower() in lowered else []
-    return f"did you mean {' or '.join(f'`{n}`' for n in near)}?" if near else None
+        return None
+    suggestion = Suggestion(f"did you mean {' or '.join(f'`{n}`' for n in near)}?")
+    suggestion.name, suggestion.meant = name, near[0] if len(near) == 1 else None
+    return suggestion
+
+
+def _edits(fix: Fix, help: str | None, primary: Span | Cell | None) -> tuple[Edit, ...]:
+    if isinstance(fix, Edit):
+        return (fix,)
+    if fix is not None and not isinstance(fix, str):
+        return tuple(fix)
+    if not isinstance(primary, Span):
+        return ()
+    if isinstance(fix, str):
+        return (Edit(primary, fix),)
+    if isinstance(help, Suggestion) and help.meant is not None:
+        if primary.text == help.name:
+            return (Edit(primary, help.meant),)
+        if primary.text == f'"{help.name}"':
+            return (Edit(primary, f'"{help.meant}"'),)
+    return ()
+
+
+def apply_edits(text: str, edits: Iterable[Edit]) -> str:
+    """The text with the edits made; of two that overlap the later one is left out."""
+    ordered = sorted(set(edits), key=lambda e: (e.span.start, e.span.end))
+    parts: list[str] = []
+    end = 0
+    for edit in ordered:
+        if edit.span.start < end:
+            continue
+        parts += [text[end : edit.span.start], edit.text]
+        end = edit.span.end
+    return "".join([*parts, text[end:]])

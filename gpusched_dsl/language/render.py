@@ -198,7 +198,8 @@ def render_json(diagnostics: Iterable[Diagnostic]) -> str:
     """A JSON array with an object for each diagnostic.
 
     Fields: `code`, `severity` (`error`, `warning` or `note`), `message`, the place, `label`, `secondary` (a list of
-    places, each with its `message`), `notes` (a list of texts), `help` (a text or null).
+    places, each with its `message`), `notes` (a list of texts), `help` (a text or null), `edits` (a list of places,
+    each with the `text` to put there; together they make the change that `help` proposes).
     A place has `file`, `line`, `column`, `end_line`, `end_column` (lines and columns from 1, the end exclusive). In a
     data file `line` is the row and `data_column` the name of the column; what is not known is null.
     """
@@ -217,6 +218,7 @@ def _object(diagnostic: Diagnostic) -> dict[str, Any]:
         "secondary": [{**_place_object(s.place), "message": s.message} for s in diagnostic.secondary],
         "notes": list(diagnostic.notes),
         "help": diagnostic.help,
+        "edits": [{**_place_object(e.span), "text": e.text} for e in diagnostic.edits],
     }
 
 

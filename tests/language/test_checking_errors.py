@@ -241,7 +241,7 @@ def only(statements: str) -> Diagnostic:
 def test_near_names_are_offered() -> None:
     assert only("constraint c[j in Jobs]: late[j] <= deu[j];").help == "did you mean `due`?"
     assert only("constraint c[j in Job]: x >= 1;").help == "did you mean `Jobs`?"
-    assert only("constraint c: x >= sqr(ratio);").help == "did you mean `sqrt`?"
+    assert only("constraint c: x >= sqtr(ratio);").help == "did you mean `sqrt`?"
 
 
 def test_a_label_without_quotes_is_explained() -> None:

@@ -192,6 +192,7 @@ def test_json_has_the_documented_fields() -> None:
             ],
             "notes": ["n"],
             "help": None,
+            "edits": [],
         }
     ]
     assert json.loads(render_json([])) == []

@@ -27,7 +27,7 @@ from gpusched_dsl.language.checking.kinds import as_element, describe, is_truth,
 from gpusched_dsl.language.checking.scope import EMPTY, Scope
 from gpusched_dsl.language.checking.symbols import Symbols
 from gpusched_dsl.language.checking.walk import deciding, indices_in
-from gpusched_dsl.language.diagnostics import Diagnostics, Severity
+from gpusched_dsl.language.diagnostics import Diagnostics, Fix, Severity
 from gpusched_dsl.language.diagnostics import Label as Place
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.units import DIMENSIONLESS, Unit, unit_of
@@ -71,9 +71,10 @@ class ExpressionChecker:
         notes: Iterable[str] = (),
         help: str | None = None,
         severity: Severity = Severity.ERROR,
+        fix: Fix = None,
     ) -> None:
         self.diagnostics.error(
-            code, message, primary, label, secondary=secondary, notes=notes, help=help, severity=severity
+            code, message, primary, label, secondary=secondary, notes=notes, help=help, severity=severity, fix=fix
         )
 
     # --- what others ask for -----------------------------------------------------------------------------------------
@@ -334,3 +335,12 @@ class ExpressionChecker:
             "a set",
             help="iterate over it, as in `sum[j in ...]`, or count its elements with `count(...)`",
         )
+
+    def reject_range_in_braces(self, expr: tree.SetLiteral) -> bool:
+        """Report `{ 1..5 }`: braces list elements, and a range is a set."""
+        if len(expr.items) != 1 or not isinstance(expr.items[0], tree.Range):
+            return False
+        inside = expr.items[0].span.text
+        help = f"write `{inside}` without braces"
+        self.error("GSM1106", "a range is a set, not an element", expr.span, "a range in braces", help=help, fix=inside)
+        return True

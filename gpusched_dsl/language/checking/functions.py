@@ -16,9 +16,10 @@ from gpusched_dsl.language.checked import (
 )
 from gpusched_dsl.language.checking.arithmetic import shifted
 from gpusched_dsl.language.checking.conversion import agree, fit, origins, require_plain, unit_in
+from gpusched_dsl.language.checking.foreign_functions import counts, foreign_function
 from gpusched_dsl.language.checking.kinds import WHOLE, describe, is_plain_whole, numeric_type
 from gpusched_dsl.language.checking.scope import Scope
-from gpusched_dsl.language.diagnostics import Label, did_you_mean
+from gpusched_dsl.language.diagnostics import Edit, Fix, Label, did_you_mean
 
 if TYPE_CHECKING:
     from gpusched_dsl.language.checking.expressions import ExpressionChecker
@@ -47,6 +48,9 @@ def check_call(checker: ExpressionChecker, expr: tree.Call, scope: Scope) -> Cor
             help=f"write `{name}[j in Jobs] ...`; several values are joined by operators or `min(a, b)`, `max(a, b)`",
         )
         return None
+    if counts(name) and checker.symbols.span_of(name) is None:  # its argument is a set
+        _report_unknown(checker, expr)
+        return None
     arguments = [checker.check(a, scope) for a in expr.arguments]
     if name not in FUNCTIONS:
         _report_unknown(checker, expr)
@@ -67,14 +71,25 @@ def check_call(checker: ExpressionChecker, expr: tree.Call, scope: Scope) -> Cor
 def _report_unknown(checker: ExpressionChecker, expr: tree.Call) -> None:
     name = expr.function.text
     declared = checker.symbols.span_of(name)
-    brackets = f"subscripts stand in brackets: `{name}[...]`" if declared is not None else None
+    help: str | None
+    fix: Fix = None
+    if declared is not None:
+        help = f"subscripts stand in brackets: `{name}[...]`"
+        if expr.arguments and not expr.named:
+            inside = expr.arguments[0].span.to(expr.arguments[-1].span).text
+            fix = Edit(expr.span, f"{name}[{inside}]")
+    else:
+        help, meant = foreign_function(name, [a.span.text for a in expr.arguments])
+        fix = None if meant is None else Edit(expr.span, meant)
+        help = help or did_you_mean(name, (*FUNCTIONS, *_OVER_INDICES)) or f"functions are {', '.join(FUNCTIONS)}"
     checker.error(
         "GSM1102",
         f"unknown function `{name}`",
         expr.function.span,
         "no function of this name",
         secondary=[Label(declared, f"`{name}` is declared here")] if declared is not None else [],
-        help=brackets or did_you_mean(name, (*FUNCTIONS, *_OVER_INDICES)) or f"functions are {', '.join(FUNCTIONS)}",
+        help=help,
+        fix=fix,
     )
 
 

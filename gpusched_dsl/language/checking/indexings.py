@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Sequence
+from itertools import count
 from typing import TYPE_CHECKING
 
 from gpusched_dsl.language import tree
@@ -18,7 +20,7 @@ from gpusched_dsl.language.checked import (
 )
 from gpusched_dsl.language.checking.scope import Binding, Scope
 from gpusched_dsl.language.checking.walk import indices_in
-from gpusched_dsl.language.diagnostics import Label
+from gpusched_dsl.language.diagnostics import Edit, Label
 
 if TYPE_CHECKING:
     from gpusched_dsl.language.checking.expressions import ExpressionChecker
@@ -34,8 +36,12 @@ def check_indexing(
         return IndexingCore(), scope
     iterators: list[Iterator] = []
     own: dict[str, tree.Identifier] = {}
-    for index in node.indices:
-        iterator, scope = _check_index(checker, index, scope, own)
+    for number, index in enumerate(node.indices):
+        shared = _shared_set(checker, node.indices[number:], scope)
+        if shared is not None:
+            scope = scope.bind(shared, None)
+            continue
+        iterator, scope = _check_index(checker, index, scope, own, node)
         if iterator is not None:
             iterators.append(iterator)
     conditions: tuple[Core, ...] = ()
@@ -51,6 +57,24 @@ def check_indexing(
     return (IndexingCore(tuple(iterators), conditions) if sound else None), scope
 
 
+def _shared_set(checker: ExpressionChecker, indices: Sequence[tree.Index], scope: Scope) -> str | None:
+    """The first name of `[i, j in Jobs]`, where one set is written for several indices; reports it."""
+    first, *rest = indices
+    named = next((index for index in rest if index.names), None)
+    name = first.domain
+    if first.names or named is None or not isinstance(name, tree.Name):
+        return None
+    if name.text in scope.bindings or checker.symbols.span_of(name.text) is not None:
+        return None
+    if len(name.text) > 2 or name.text in checker.symbols.extras:
+        return None
+    own = named.domain.span.text
+    help = f"write `{name.text} in {own}`"
+    fix = f"{name.text} in {own}"
+    checker.error("GSM1101", f"index `{name.text}` has no set", name.span, "of which set?", help=help, fix=fix)
+    return name.text
+
+
 def split(condition: Core) -> tuple[Core, ...]:
     """The parts of a condition joined by `and`."""
     if isinstance(condition, Logic) and condition.op == "and":
@@ -59,14 +83,18 @@ def split(condition: Core) -> tuple[Core, ...]:
 
 
 def _check_index(
-    checker: ExpressionChecker, index: tree.Index, scope: Scope, own: dict[str, tree.Identifier]
+    checker: ExpressionChecker,
+    index: tree.Index,
+    scope: Scope,
+    own: dict[str, tree.Identifier],
+    node: tree.Indexing,
 ) -> tuple[Iterator | None, Scope]:
     domain = checker.set_of(index.domain, scope)
     if domain is not None and not _names_fit(checker, index, domain):
         domain = None
     if domain is None:
         for lost in index.names:
-            if _may_bind(checker, lost, scope, own):
+            if _may_bind(checker, lost, scope, own, index, node):
                 scope = scope.bind(lost.text, None)
         return None, scope
     variables: list[IndexVar] = []
@@ -80,14 +108,21 @@ def _check_index(
             continue
         variable = IndexVar(name.text, kind, name.span)
         variables.append(variable)
-        if _may_bind(checker, name, scope, own):
+        if _may_bind(checker, name, scope, own, index, node):
             scope = scope.bind(name.text, Binding(variable, domain, component))
         else:
             sound = False
     return (Iterator(tuple(variables), domain, index.span) if sound else None), scope
 
 
-def _may_bind(checker: ExpressionChecker, name: tree.Identifier, scope: Scope, own: dict[str, tree.Identifier]) -> bool:
+def _may_bind(
+    checker: ExpressionChecker,
+    name: tree.Identifier,
+    scope: Scope,
+    own: dict[str, tree.Identifier],
+    index: tree.Index,
+    node: tree.Indexing,
+) -> bool:
     """Whether an index may have this name: it must hide nothing. Otherwise it stays what it was, silently."""
     if name.text == IGNORED:
         return False
@@ -104,13 +139,15 @@ def _may_bind(checker: ExpressionChecker, name: tree.Identifier, scope: Scope, o
     own[name.text] = name
     if name.text in scope.bindings:
         outer = scope.bindings[name.text]
+        help, fix = _filter(checker, name, scope, own, index, node)
         checker.error(
             "GSM1105",
             f"index `{name.text}` is in use around this",
             name.span,
             "named again here",
             secondary=[Label(outer.variable.span, "the outer index")] if outer is not None else [],
-            help="give the inner one another name",
+            help=help,
+            fix=fix,
         )
         return False
     declared = checker.symbols.quantity_span(name.text)
@@ -125,6 +162,39 @@ def _may_bind(checker: ExpressionChecker, name: tree.Identifier, scope: Scope, o
         )
         return False
     return True
+
+
+def _filter(
+    checker: ExpressionChecker,
+    name: tree.Identifier,
+    scope: Scope,
+    own: Container[str],
+    index: tree.Index,
+    node: tree.Indexing,
+) -> tuple[str, list[Edit]]:
+    """`sum[(i, j) in Links] ...` inside `[i in Nodes]` selects the pairs with this `i` in other languages."""
+    others = [n.text for n in index.names if n.text not in (IGNORED, name.text)]
+    free = [other for other in others if other in own or other not in scope.bindings]
+    if not index.is_tuple or not free:
+        return "give the inner one another name", []
+    taken = {n.text for i in node.indices for n in i.names}.union(scope.bindings)
+    fresh = next(
+        candidate
+        for candidate in (f"{name.text}{number}" for number in count(2))
+        if candidate not in taken and checker.symbols.span_of(candidate) is None
+    )
+    same = f"{fresh} == {name.text}"
+    edits = [Edit(name.span, fresh)]
+    source = node.span.source
+    if node.where is not None:
+        start, end = node.where.span.start, node.where.span.end
+        edits += [Edit(source.span(start, start), f"{same} and ("), Edit(source.span(end, end), ")")]
+    else:
+        end = node.indices[-1].span.end
+        edits.append(Edit(source.span(end, end), f" where {same}"))
+    names = ", ".join(fresh if n.text == name.text else n.text for n in index.names)
+    selected = f"({names}) in {index.domain.span.text} where {same}"
+    return f"to select by the outer `{name.text}`, write `{selected}`; else choose another name", edits
 
 
 def _names_fit(checker: ExpressionChecker, index: tree.Index, domain: SetCore) -> bool:

@@ -174,12 +174,20 @@ def _report_no_value(checker: ExpressionChecker, name: str, place: Span, scope: 
         )
     else:
         known = [*symbols.usable()] if subscripted else [*scope.bindings, *symbols.usable()]
+        written = name.lower() if name.lower() in ("true", "false") else None
+        power = {"²": 2, "³": 3}.get(name[-1:])
+        if written is None and power is not None and name[:-1] in known:
+            written = f"{name[:-1]} ^ {power}"
+        endless = "leave the bound out" if name.lower() in ("inf", "infinity") else None
         checker.error(
             "GSM1101",
             f"unknown name `{name}`",
             place,
             "not declared" if subscripted else "neither an index nor declared",
-            help=did_you_mean(name, known) or _naming(name, scope, subscripted),
+            help=(f"write `{written}`" if written else endless)
+            or did_you_mean(name, known)
+            or _naming(name, scope, subscripted),
+            fix=written,
         )
 
 

@@ -81,7 +81,10 @@ def _named(checker: ExpressionChecker, expr: tree.Name, scope: Scope) -> SetCore
             f"unknown set `{expr.text}`",
             expr.span,
             "no set of this name",
-            help=did_you_mean(expr.text, symbols.sets) or f"declare it: `set {expr.text};`",
+            help=did_you_mean(expr.text, symbols.sets)
+            or (
+                f"declare it: `set {expr.text};`" if len(expr.text) > 1 else f"an index has a set: `{expr.text} in ...`"
+            ),
         )
     return None
 
@@ -98,6 +101,8 @@ def _literal(checker: ExpressionChecker, expr: tree.SetLiteral, scope: Scope, ex
             )
             return None
         return LiteralSet(span=expr.span, types=expected, rows=())
+    if checker.reject_range_in_braces(expr):
+        return None
     types = expected
     rows: list[tuple[Core, ...]] = []
     for item in expr.items:

@@ -8,7 +8,8 @@ from functools import cache
 
 from lark import Token
 
-from gpusched_dsl.language.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics import Diagnostics, Edit
+from gpusched_dsl.language.parsing import foreign
 from gpusched_dsl.language.parsing.grammar import vocabulary
 from gpusched_dsl.language.source import Source, Span
 
@@ -18,25 +19,6 @@ MAX_NESTING = 200
 
 _OPENING = frozenset("([{")
 _CLOSING = frozenset(")]}")
-
-# What other languages write, with the sign or word that is meant.
-_FOREIGN = {
-    ":=": "=",
-    "===": "==",
-    "=<": "<=",
-    "<>": "!=",
-    "&&": "and",
-    "||": "or",
-    "|": ":",
-    "**": "^",
-    "->": "=>",
-    "≤": "<=",
-    "≥": ">=",
-    "≠": "!=",
-    "×": "*",
-    "−": "-",
-    "∈": "in",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +38,7 @@ def _scanner() -> re.Pattern[str]:
         r"(?P<open_string>\"[^\n]*)",
         r"(?P<quoted>'[^'\n]*'|[“„][^“”\n]*[“”]|[‘‚][^‘’\n]*[‘’])",
         r"(?P<foreign_comment>//[^\n]*|/\*(?s:.*?)(?:\*/|\Z))",
-        f"(?P<foreign>{'|'.join(re.escape(f) for f in sorted(_FOREIGN, key=len, reverse=True))})",
+        f"(?P<foreign>{foreign.pattern()})",
         f"(?P<sign>{'|'.join(re.escape(s) for s in signs)})",
         r"(?P<unknown>(?s:.))",
     ]
@@ -105,7 +87,11 @@ def lex(source: Source, diagnostics: Diagnostics) -> Lexed | None:
         elif kind not in words.patterns:
             if kind == "open_string":
                 end = place + _likely_end(text)
-            mended = _mend(kind or "", source.span(place, end), diagnostics, after_unknown=place == unknown_until)
+            elif kind == "foreign_comment" and ";" in text and _divides(text, tokens):
+                end = place + 2
+            mended = _mend(
+                kind or "", source.span(place, end), diagnostics, tokens, after_unknown=place == unknown_until
+            )
             if kind == "unknown":
                 unknown_until = end
             if mended is None:
@@ -137,9 +123,10 @@ def _report_depth(span: Span, diagnostics: Diagnostics) -> None:
     )
 
 
-def _mend(kind: str, span: Span, diagnostics: Diagnostics, *, after_unknown: bool) -> tuple[str, str] | None:
+def _mend(
+    kind: str, span: Span, diagnostics: Diagnostics, tokens: list[Token], *, after_unknown: bool
+) -> tuple[str, str] | None:
     """Report a malformed token; return the type and text it is read as, or None to leave it out."""
-    words = vocabulary()
     text = span.text
     if kind == "open_string":
         diagnostics.error(
@@ -147,18 +134,79 @@ def _mend(kind: str, span: Span, diagnostics: Diagnostics, *, after_unknown: boo
         )
         return "STRING", text.rstrip("\\") + '"'
     if kind == "quoted":
-        diagnostics.error("GSM1017", "texts stand in straight double quotes", span, help=f'write `"{text[1:-1]}"`')
-        return "STRING", '"' + text[1:-1].replace("\\", "\\\\").replace('"', '\\"') + '"'
+        quoted = '"' + text[1:-1].replace("\\", "\\\\").replace('"', '\\"') + '"'
+        diagnostics.error(
+            "GSM1017", "texts stand in straight double quotes", span, help=f'write `"{text[1:-1]}"`', fix=quoted
+        )
+        return "STRING", quoted
+    if text == "//" and foreign.after_operand(tokens):
+        help = "write `floor(a / b)` for data that are not negative; comments begin with `#`"
+        diagnostics.error("GSM1017", "`//` is not an operator of this language", span, help=help)
+        return "SLASH", "/"
     if kind == "foreign_comment":
-        first = span.source.span(span.start, span.start + 2)
-        diagnostics.error("GSM1017", f"`{text[:2]}` does not begin a comment", first, help="comments begin with `#`")
+        _report_comment(span, diagnostics, tokens)
         return None
     if kind == "foreign":
-        meant = _FOREIGN[text]
-        diagnostics.error("GSM1017", f"`{text}` is not an operator of this language", span, help=f"write `{meant}`")
-        return (words.reserved | words.signs)[meant], meant
+        return _mend_sign(span, diagnostics, tokens)
     if not after_unknown:
-        shown = f"`{text}`" if text.isprintable() else f"U+{ord(text):04X}"
+        visible = text.isprintable()
+        shown = f"`{text}`" if visible else f"U+{ord(text):04X}"
         shown = '"`"' if text == "`" else shown
-        diagnostics.error("GSM1005", f"the character {shown} cannot stand here", span, help="remove it")
+        question = "write `if condition then a else b`" if text == "?" else None
+        diagnostics.error(
+            "GSM1005",
+            f"the character {shown} cannot stand here",
+            span,
+            help=question if visible else "remove it",
+            fix=None if visible else "",
+        )
     return None
+
+
+def _mend_sign(span: Span, diagnostics: Diagnostics, tokens: list[Token]) -> tuple[str, str] | None:
+    """A sign of another language, read as what is meant."""
+    words = vocabulary()
+    text, source = span.text, span.source.text
+    meant = foreign.SIGNS.get(text)
+    if text == foreign.BAR and not _encloses(span):
+        meant = foreign.bar(tokens)
+    message = f"`{text}` is not an operator of this language"
+    if text == "\\" and not foreign.after_operand(tokens):
+        diagnostics.error("GSM1017", message, span, help="remove it", fix="")
+        return None
+    if meant is None:
+        help = "write `abs(x)` for an absolute value, `count(S)` for the size of a set, `where` before a condition"
+        diagnostics.error("GSM1017", message, span, help=help)
+        return None
+    fix = foreign.spaced(meant, source[span.start - 1 : span.start], source[span.end : span.end + 1])
+    diagnostics.error("GSM1017", message, span, help=f"write `{meant}`", fix=fix)
+    return (words.reserved | words.signs)[meant], meant
+
+
+def _encloses(span: Span) -> bool:
+    """Whether a bar closes what another one opened, as in `|x|`."""
+    text = span.source.text
+    begin = max(text.rfind(sign, 0, span.start) for sign in ";{}") + 1
+    before, bar, _ = text[begin : span.start].partition(foreign.BAR)
+    return bool(bar) and before.rstrip()[-1:] in tuple("(=<>+-*/:,^")
+
+
+def _divides(text: str, tokens: list[Token]) -> bool:
+    """Whether `//` is the division of another language: inside a statement that ends behind it."""
+    return text.startswith("//") and foreign.after_operand(tokens) and tokens[-1].type != "RBRACE"
+
+
+def _report_comment(span: Span, diagnostics: Diagnostics, tokens: list[Token]) -> None:
+    """`// ...` or `/* ... */`; what is meant is certain where nothing of a statement stands before or behind it."""
+    source, text = span.source, span.text
+    first = source.span(span.start, span.start + 2)
+    rest = source.text[span.end :].split("\n", 1)[0]
+    inside = bool(tokens) and tokens[-1].type not in ("SEMICOLON", "LBRACE", "RBRACE")
+    help = "comments begin with `#`"
+    if text.startswith("//"):
+        edits = () if inside else (Edit(first, "#"),)
+    else:
+        lines = text[2:].removesuffix("*/").split("\n")
+        whole = text.endswith("*/") and (not rest.strip() or rest.lstrip().startswith("#"))
+        edits = (Edit(span, "\n".join("#" + line for line in lines)),) if whole else ()
+    diagnostics.error("GSM1017", f"`{text[:2]}` does not begin a comment", first, help=help, fix=edits)

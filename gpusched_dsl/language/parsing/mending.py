@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING
 
 from lark import Token
 
-from gpusched_dsl.language.diagnostics import Label
+from gpusched_dsl.language.diagnostics import Edit, Label
+from gpusched_dsl.language.parsing import foreign
 from gpusched_dsl.language.parsing.grammar import vocabulary
 from gpusched_dsl.language.parsing.wording import found_words
+from gpusched_dsl.language.resemblance import OTHER_WORDS, nearest
 
 if TYPE_CHECKING:
     from gpusched_dsl.language.parsing.recovery import Reader
@@ -18,26 +19,8 @@ AGGREGATES = frozenset(("SUM", "PROD", "MIN", "MAX", "ANY", "ALL", "COUNT", "ARG
 _OPENERS = {"RPAR": "LPAR", "RSQB": "LSQB", "RBRACE": "LBRACE"}
 _CLOSERS = {"LPAR": ("RPAR", ")"), "LSQB": ("RSQB", "]"), "LBRACE": ("RBRACE", "}")}
 
-# So few keywords can be confused less easily.
-_FEW = 4
-
 # That many letters of a keyword are taken for an abbreviation of it.
 _PREFIX = 3
-
-# Words of other languages that no resemblance would find.
-_SYNONYMS = {
-    "variable": "var",
-    "parameter": "param",
-    "subject_to": "constraint",
-    "int": "integer",
-    "bool": "binary",
-    "boolean": "binary",
-    "assert": "check",
-    "forall": "all",
-    "exists": "any",
-    "include": "import",
-}
-
 
 # These begin expressions too loose for where they stand: parentheses are missing, not a name.
 _LOOSE = frozenset(("IF", "NOT", "ANY", "ALL"))
@@ -49,6 +32,7 @@ def mend(reader: Reader, token: Token) -> bool:
         repair(reader, token)
         for repair in (
             _extra_semicolon,
+            _variable_with_a_value,
             _equals_for_comparison,
             _parenthesised_indices,
             _loose_quantifier,
@@ -67,18 +51,41 @@ def mend(reader: Reader, token: Token) -> bool:
 def _extra_semicolon(reader: Reader, token: Token) -> bool:
     if token.type != "SEMICOLON" or not reader.between:
         return False
-    reader.error("GSM1018", "this `;` ends nothing", reader.span(token), help="remove it")
+    reader.error("GSM1018", "this `;` ends nothing", reader.span(token), help="remove it", fix="")
     reader.at += 1
     return True
 
 
 def _equals_for_comparison(reader: Reader, token: Token) -> bool:
-    if token.type != "EQUAL" or not reader.driver.accepts("EQ"):
+    if token.type != "EQUAL" or not reader.driver.accepts("EQ") or reader.tokens[reader.first].type == "VAR":
         return False
     reader.error(
-        "GSM1016", "`=` gives a value to a name; it does not compare", reader.span(token), help="write `==` to compare"
+        "GSM1016",
+        "`=` gives a value to a name; it does not compare",
+        reader.span(token),
+        help="write `==` to compare",
+        fix="==",
     )
     reader.take(Token.new_borrow_pos("EQ", "==", token))
+    return True
+
+
+def _variable_with_a_value(reader: Reader, token: Token) -> bool:
+    """`var y = 2 * x;`: an expression with a name."""
+    word = reader.tokens[reader.first] if not reader.between else token
+    if token.type != "EQUAL" or word.type != "VAR":
+        return False
+    head = {t.type for t in reader.tokens[reader.first : reader.at]}
+    plain = not head & {"GE", "LE", "EQ", "GT", "LT", "BINARY", "INTEGER"}
+    reader.error(
+        "GSM1016",
+        "a variable is not given a value; the solver chooses it",
+        reader.span(token),
+        also=Label(reader.span(word), "a variable"),
+        help="write `let` for an expression with a name, or a constraint with `==`",
+        fix=Edit(reader.span(word), "let") if plain else None,
+    )
+    reader.skip_statement()
     return True
 
 
@@ -93,21 +100,59 @@ def _parenthesised_indices(reader: Reader, token: Token) -> bool:
             opening = reader.open[-1].index
         elif at and tokens[at - 1].type == "RPAR":
             opening = _opening_of(tokens, at - 1)
-    if not opening or tokens[opening - 1].type not in AGGREGATES:
+    if not opening or not _aggregate(tokens[opening - 1]):
         return False
     closing = _closing_of(tokens, opening)
     inside = [t.type for t in tokens[opening:closing]]
     if "IN" not in inside:
         return False
     word = tokens[opening - 1]
+    meant = foreign.WORDS.get(str(word).lower(), str(word))
     reader.error(
         "GSM1020",
         f"the indices of `{word}` stand in square brackets",
         reader.span(word).to(reader.span(tokens[opening])),
-        help=f"write `{word}[j in Jobs] x[j]`",
+        help=f"write `{meant}[j in Jobs] x[j]`",
+        fix=_in_square_brackets(reader, meant, opening, closing),
     )
     reader.skip_statement()
     return True
+
+
+def _aggregate(token: Token) -> bool:
+    return token.type in AGGREGATES or foreign.WORDS.get(str(token).lower()) in ("all", "any")
+
+
+def _in_square_brackets(reader: Reader, word: str, opening: int, closing: int) -> list[Edit]:
+    """`sum[i in I where c] x` for `sum(i in I : c) x`, and for `sum(x for i in I if c)`."""
+    tokens = reader.tokens
+    if closing >= len(tokens) or tokens[closing].type not in ("RPAR", "RBRACE"):
+        return []
+    head = Edit(reader.span(tokens[opening - 1]).to(reader.span(tokens[opening])), f"{word}[")
+    loop = _at_the_top(tokens, opening, closing, "for")
+    if loop is not None:
+        condition = _at_the_top(tokens, loop, closing, "if") or closing
+        body, over = reader.text(opening + 1, loop), reader.text(loop + 1, condition)
+        where = f" where {reader.text(condition + 1, closing)}" if condition < closing else ""
+        span = reader.span(tokens[opening - 1]).to(reader.span(tokens[closing]))
+        return [] if "for " in over else [Edit(span, f"{word}[{over}{where}] ({body})")]
+    if _at_the_top(tokens, opening, closing, "in") is None:
+        return []
+    colon = _at_the_top(tokens, opening, closing, ":")
+    bar = [] if colon is None or str(tokens[colon]) != ":" else [Edit(reader.span(tokens[colon]), " where ")]
+    if colon is not None and tokens[opening].type == "LBRACE" and colon < _at_the_top(tokens, opening, closing, "in"):  # type: ignore[operator]
+        return []
+    return [head, *bar, Edit(reader.span(tokens[closing]), "]")]
+
+
+def _at_the_top(tokens: list[Token], opening: int, closing: int, word: str) -> int | None:
+    """The place of a word between two brackets, outside the brackets between them."""
+    depth = 0
+    for i in range(opening + 1, closing):
+        depth += (tokens[i].type in _CLOSERS) - (tokens[i].type in _OPENERS)
+        if depth == 0 and str(tokens[i]) == word:
+            return i
+    return None
 
 
 def _loose_quantifier(reader: Reader, token: Token) -> bool:
@@ -150,7 +195,7 @@ def _wrong_bracket(reader: Reader, token: Token) -> bool:
         return False
     opened = reader.open[-1] if reader.open else None
     if opened is None or (opened.block and token.type != "RBRACE"):
-        reader.error("GSM1013", f"`{token}` closes nothing", reader.span(token), help="remove it")
+        reader.error("GSM1013", f"`{token}` closes nothing", reader.span(token), help="remove it", fix="")
         reader.at += 1
         return True
     terminal, sign = _CLOSERS[opened.token.type]
@@ -161,6 +206,7 @@ def _wrong_bracket(reader: Reader, token: Token) -> bool:
         f"`{token}` does not close `{opened.token}`",
         reader.span(token),
         help=f"write `{sign}`",
+        fix=sign,
         also=Label(reader.span(opened.token), "opened here"),
     )
     reader.take(Token.new_borrow_pos(terminal, sign, token))
@@ -171,11 +217,18 @@ def _misspelt_keyword(reader: Reader, token: Token) -> bool:
     """A name where only keywords can stand: the keyword that it resembles."""
     if token.type != "NAME":
         return False
+    if str(token).lower() in foreign.ADVICE and not reader.driver.accepts("NAME"):
+        help = foreign.ADVICE[str(token).lower()]
+        reader.error("GSM1015", f"`{token}` is not an operator of this language", reader.span(token), help=help)
+        reader.skip_statement()
+        return True
     terminal = _resembling(str(token), reader.driver.expected())
     if terminal is None:
         return False
     meant = vocabulary().spelling[terminal]
-    reader.error("GSM1015", f"`{token}` is not a keyword", reader.span(token), help=f"did you mean `{meant}`?")
+    reader.error(
+        "GSM1015", f"`{token}` is not a keyword", reader.span(token), help=f"did you mean `{meant}`?", fix=meant
+    )
     reader.take(Token.new_borrow_pos(terminal, meant, token))
     return True
 
@@ -191,7 +244,9 @@ def _misspelt_beginning(reader: Reader, token: Token) -> bool:
     meant = vocabulary().spelling[terminal]
     if meant == str(first):
         return False
-    reader.error("GSM1015", f"`{first}` is not a keyword", reader.span(first), help=f"did you mean `{meant}`?")
+    reader.error(
+        "GSM1015", f"`{first}` is not a keyword", reader.span(first), help=f"did you mean `{meant}`?", fix=meant
+    )
     reader.abandon()
     reader.at = reader.first
     reader.take(Token.new_borrow_pos(terminal, meant, first))
@@ -201,17 +256,20 @@ def _misspelt_beginning(reader: Reader, token: Token) -> bool:
 def _resembling(word: str, expected: set[str]) -> str | None:
     """The terminal among the expected ones whose word is nearest, if any is near."""
     spelling = vocabulary().spelling
-    words = {spelling[t]: t for t in expected if t in spelling and spelling[t].isidentifier()}
+    signs = {spelling[t]: t for t in expected if t in spelling}
+    words = {text: t for text, t in signs.items() if text.isidentifier()}
     lowered = word.lower()
     if lowered in words:
         return words[lowered]
-    if _SYNONYMS.get(lowered) in words:
-        return words[_SYNONYMS[lowered]]
+    if foreign.WORDS.get(lowered) in signs:
+        return signs[foreign.WORDS[lowered]]
+    if lowered in OTHER_WORDS or lowered in foreign.ADVICE:
+        return None
     begun = [w for w in words if len(lowered) >= _PREFIX and w.startswith(lowered)]
     if len(begun) == 1:
         return words[begun[0]]
-    near = difflib.get_close_matches(lowered, list(words), n=1, cutoff=0.75 if len(words) > _FEW else 0.65)
-    return words[near[0]] if near else None
+    near = nearest(lowered, words)
+    return words[near[0]] if len(near) == 1 else None
 
 
 def _missing_semicolon(reader: Reader, token: Token) -> bool:
@@ -242,7 +300,9 @@ def _roles(token: Token) -> tuple[str, ...]:
 
 
 def _insert_semicolon(reader: Reader) -> None:
-    reader.error("GSM1011", "`;` is missing at the end of this statement", reader.behind_last(), help="add `;`")
+    reader.error(
+        "GSM1011", "`;` is missing at the end of this statement", reader.behind_last(), help="add `;`", fix=";"
+    )
     reader.insert("SEMICOLON", ";")
 
 
@@ -250,7 +310,9 @@ def _missing_opening(reader: Reader, token: Token) -> bool:
     """The head of a block without its `{`, followed by statements."""
     if reader.between or not _fits_after(reader, "LBRACE") or reader.driver.accepts("LBRACE", "NUMBER"):
         return False
-    reader.error("GSM1010", "`{` is missing before the statements of this block", reader.behind_last(), help="add `{`")
+    reader.error(
+        "GSM1010", "`{` is missing before the statements of this block", reader.behind_last(), help="add `{`", fix=" {"
+    )
     reader.insert("LBRACE", "{")
     return True
 
@@ -299,6 +361,9 @@ def _reserved_word(reader: Reader, token: Token) -> bool:
     if token.type in _LOOSE and reader.driver.accepts("LPAR"):
         return False
     following = reader.following()
+    unnamed = reader.at and reader.tokens[reader.at - 1].type == "CONSTRAINT" and token.type in AGGREGATES
+    if unnamed and following is not None and following.type in ("LSQB", "LPAR", "LBRACE"):
+        return False
     if following is not None and not any(reader.driver.accepts("NAME", role) for role in _roles(following)):
         return False  # it is the name that is missing
     quoted = reader.driver.accepts("STRING")

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from lark import Token, Tree
 
-from gpusched_dsl.language.diagnostics import Diagnostics, Label, Severity
+from gpusched_dsl.language.diagnostics import Diagnostics, Fix, Label, Severity
+from gpusched_dsl.language.parsing.advice import advice
 from gpusched_dsl.language.parsing.driving import Driver
-from gpusched_dsl.language.parsing.mending import AGGREGATES, mend
+from gpusched_dsl.language.parsing.mending import mend
 from gpusched_dsl.language.parsing.wording import expected_words, found_words
 from gpusched_dsl.language.source import Source, Span
 
@@ -126,12 +127,23 @@ class Reader:
     def span(self, token: Token) -> Span:
         return self.source.span(token.start_pos or 0, token.end_pos or 0)
 
+    def text(self, start: int, end: int) -> str:
+        """The text from one token to before another."""
+        if start >= end:
+            return ""
+        return self.span(self.tokens[start]).to(self.span(self.tokens[end - 1])).text
+
     def span_at(self, index: int) -> Span:
         """The place of a token; behind the last one for the end of the text."""
         if index < len(self.tokens):
             return self.span(self.tokens[index])
         end = (self.tokens[-1].end_pos or 0) if self.tokens else 0
         return self.source.span(end, end)
+
+    def span_before(self, index: int) -> Span:
+        """The place right before a token."""
+        start = self.tokens[index].start_pos or 0
+        return self.source.span(start, start)
 
     def behind_last(self) -> Span:
         """The place right behind the token before this one: where something is missing."""
@@ -155,9 +167,10 @@ class Reader:
         *,
         help: str | None = None,
         also: Label | None = None,
+        fix: Fix = None,
     ) -> None:
         self.errors += 1
-        self.diagnostics.error(code, message, place, label, secondary=(also,) if also else (), help=help)
+        self.diagnostics.error(code, message, place, label, secondary=(also,) if also else (), help=help, fix=fix)
 
     def report_unexpected(self, token: Token) -> None:
         bracket = self.open[-1] if self.open and not self.open[-1].block else None
@@ -171,27 +184,16 @@ class Reader:
             )
             return
         expected = self.driver.expected()
+        help, fix = advice(self, token)
         pair = None if bracket is None else _PAIRS[bracket.token.type]
         self.error(
             "GSM1010",
             f"expected {expected_words(expected)}, found {found_words(token)}",
             self.span(token),
             also=Label(self.span(bracket.token), "inside this") if bracket and pair in expected else None,
-            help=self._help(token),
+            help=help,
+            fix=fix,
         )
-
-    def _help(self, token: Token) -> str | None:
-        before = self.tokens[self.at - 1] if self.at else None
-        number = before is not None and before.type == "NUMBER" and self.driver.accepts("LSQB")
-        if number and token.type in ("NAME", "MIN", "UNIT_SIGN"):
-            return f"a unit stands in brackets, `{before}[{token}]`; a product is written with `*`"
-        if before is not None and before.type in AGGREGATES and self.driver.expected() <= {"LPAR", "LSQB"}:
-            return f"write `{before}[j in Jobs] ...`"
-        if token.type in ("IF", "ANY", "ALL", "NOT") and self.driver.accepts("LPAR"):
-            return f"put parentheses around the whole `{token} ...`"
-        if token.type == "ELSE" and any(o.token.type == "LPAR" for o in self.open):
-            return "only a subscripted name has an `else`: `(x[k, h-1] else was[k])`"
-        return None
 
     # --- leaving out ------------------------------------------------------------------------------------------------
 
@@ -314,7 +316,7 @@ class Reader:
         if not self.between:
             if self.driver.accepts("SEMICOLON"):
                 self.at = len(self.tokens)
-                self.error("GSM1011", "`;` is missing at the end of this statement", end, help="add `;`")
+                self.error("GSM1011", "`;` is missing at the end of this statement", end, help="add `;`", fix=";")
                 self.insert("SEMICOLON", ";")
             else:
                 self.report_unexpected(token)

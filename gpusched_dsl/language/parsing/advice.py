@@ -1,0 +1,237 @@
+"""What to do about a word or sign that cannot stand where it does, with the edit that does it where that is certain."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from lark import Token
+
+from gpusched_dsl.language.diagnostics import Edit, Fix
+from gpusched_dsl.language.parsing import foreign
+from gpusched_dsl.language.parsing.mending import AGGREGATES
+from gpusched_dsl.language.units import UNITS
+
+if TYPE_CHECKING:
+    from gpusched_dsl.language.parsing.recovery import Reader
+
+Advice = tuple[str | None, Fix]
+_NONE: Advice = (None, None)
+_COMPARISONS = frozenset(("EQ", "NE", "LE", "GE", "LT", "GT"))
+_INDEXED = frozenset(("CONSTRAINT", "PARAM", "VAR", "LET", "RANDOM", "CHECK"))
+
+
+def advice(reader: Reader, token: Token) -> Advice:
+    """The help for an unexpected token, and its edits; None where nothing is known."""
+    before = reader.tokens[reader.at - 1] if reader.at else None
+    if reader.between:
+        return _beginning(reader, token)
+    for find in (_number, _aggregate, _condition, _indices, _attribute):
+        found = find(reader, token, before)
+        if found is not None:
+            return found
+    if str(before) == "NOT":
+        assert before is not None
+        return "write `not`", Edit(reader.span(before), "not")
+    if token.type == "TILDE" and reader.driver.accepts("NOT"):
+        return "write `not`", foreign.spaced("not", "", reader.source.text[token.end_pos : (token.end_pos or 0) + 1])
+    if str(token) == "%" and not reader.driver.accepts("NAME"):
+        return foreign.ADVICE["mod"], None
+    if token.type in ("IF", "ANY", "ALL", "NOT") and reader.driver.accepts("LPAR"):
+        return f"put parentheses around the whole `{token} ...`", None
+    if token.type == "ELSE" and any(o.token.type == "LPAR" for o in reader.open):
+        return "only a subscripted name has an `else`: `(x[k, h-1] else was[k])`", None
+    if reader.tokens[reader.first].type == "TABLE" and "DOT" in reader.driver.expected():
+        return "a label that is not a plain word stands in quotes", None
+    return _NONE
+
+
+def _beginning(reader: Reader, token: Token) -> Advice:
+    """Statements of other languages."""
+    tokens, at = reader.tokens, reader.at
+    words = [str(t).lower() for t in tokens[at : at + 4]]
+    if words[0] in ("minimum", "maximum") and reader.driver.accepts("MINIMIZE"):
+        meant = words[0][:3] + "imize"
+        return f"write `{meant} ...`", meant
+    if words[0] == "solve" and words[1:2] in (["minimize"], ["maximize"]):
+        return f"write `{words[1]} ...`", Edit(reader.span(token).to(reader.span(tokens[at + 1])), words[1])
+    if token.type in ("MIN", "MAX") and reader.driver.accepts("MINIMIZE"):
+        end = at + 1 if words[1:2] == [":"] else at
+        meant = str(token) + "imize"
+        return f"write `{meant} ...`", Edit(reader.span(token).to(reader.span(tokens[end])), meant)
+    if not reader.driver.accepts("CONSTRAINT"):
+        return _comment(reader, token)
+    for phrase in (["subject", "to"], ["such", "that"], ["s", ".", "t", "."], ["st"]):
+        if words[: len(phrase)] == phrase:
+            span = reader.span(token).to(reader.span(tokens[at + len(phrase) - 1]))
+            follows = at + len(phrase)
+            named = follows < len(tokens) and tokens[follows].type == "NAME"
+            return "write `constraint name: ...`", Edit(span, "constraint") if named else None
+    following = words[1] if len(words) > 1 else ""
+    if token.type == "NAME" and following == ":":
+        return f"write `constraint {token}: ...`", Edit(reader.span_before(at), "constraint ")
+    if token.type == "NAME" and following == "=":
+        return f"write `let {token} = ...`", Edit(reader.span_before(at), "let ")
+    return _comment(reader, token)
+
+
+def _comment(reader: Reader, token: Token) -> Advice:
+    following = reader.following()
+    dashes = token.type == "MINUS" and following is not None and following.start_pos == token.end_pos
+    if str(token) == "%":
+        return "comments begin with `#`", "#"
+    if dashes and following is not None and following.type == "MINUS":
+        return "comments begin with `#`", Edit(reader.span(token).to(reader.span(following)), "#")
+    return _NONE
+
+
+def _number(reader: Reader, token: Token, before: Token | None) -> Advice | None:
+    """`1_000`, `0x1F`, `5.`, `2b`, `3 h`."""
+    if before is None or before.type != "NUMBER":
+        return None
+    touching = before.end_pos == token.start_pos
+    both = reader.span(before).to(reader.span(token))
+    if touching and token.type == "NAME" and re.fullmatch(r"(_[0-9]+)+", str(token)):
+        plain = both.text.replace("_", "")
+        return f"write `{plain}`", Edit(both, plain)
+    if touching and (re.fullmatch("0[xX][0-9a-fA-F]+", both.text) or re.fullmatch(".*[eE]", both.text)):
+        return "numbers are written as `1000`, `0.25` or `1e-3`", None
+    if touching and token.type == "DOT":
+        return f"write `{before}`", Edit(reader.span(token), "")
+    if token.type in ("NAME", "MIN", "UNIT_SIGN") and reader.driver.accepts("LSQB"):
+        if token.type == "NAME" and str(token) not in UNITS:
+            return (None if str(token).lower() in _AFTER else "a product is written with `*`"), None
+        return f"a unit stands in brackets, `{before}[{token}]`; a product is written with `*`", None
+    return None
+
+
+def _aggregate(reader: Reader, token: Token, before: Token | None) -> Advice | None:
+    if before is None:
+        return None
+    first = reader.tokens[reader.first].type
+    if reader.at == reader.first + 2 and before.type == "NAME":
+        if token.type == "EQUAL" and first in ("MINIMIZE", "MAXIMIZE"):
+            return f"write `{before}: ...`", ":"
+        if token.type in ("NAME", "NUMBER", *AGGREGATES) and first == "CONSTRAINT" and str(token).lower() not in _LOOPS:
+            behind = reader.behind_last()
+            return "a `:` stands before the condition", Edit(behind, ":")
+    if str(token).lower() in _LOOPS and first == "CONSTRAINT":
+        return "indices stand behind the name: `constraint name[i in Set]: ...`", None
+    if str(token) in _POWERS:
+        return f"write `^ {_POWERS[str(token)]}`", f" ^ {_POWERS[str(token)]}"
+    if before.type in AGGREGATES and reader.driver.expected() <= {"LPAR", "LSQB"}:
+        return f"write `{before}[j in Jobs] ...`", None
+    if token.type in AGGREGATES and before.type == "CONSTRAINT":
+        return "a constraint has a name: `constraint name: ...`", None
+    if token.type == "COLON" and before.type == "CONSTRAINT":
+        return "a constraint has a name: `constraint name: ...`", None
+    if token.type == "COLON" and before.type in ("MINIMIZE", "MAXIMIZE"):
+        return f"write `{before} ...`, or a name before the `:`", Edit(reader.span(token), "")
+    # `exists[i in I] x[i]`: a name with what it runs over in brackets
+    if before.type == "RSQB":
+        opening = _opening(reader.tokens, reader.at - 1)
+        word = reader.tokens[opening - 1] if opening else None
+        if opening and word is not None and any(t.type == "IN" for t in reader.tokens[opening : reader.at]):
+            meant = _AGGREGATES.get(str(word).lower())
+            if meant is not None:
+                return f"write `{meant}[...]`", Edit(reader.span(word), meant)
+            if str(word).lower() in ("avg", "average", "mean"):
+                return "write `sum[j in Jobs] x[j] / count(Jobs)`", None
+    return None
+
+
+# What other languages write behind an expression.
+_AFTER = frozenset(("for", "forall", "such", "unless", "when", "mod", "div", "xor", "otherwise"))
+_LOOPS = ("for", "forall")
+_POWERS = {"²": 2, "³": 3}
+_AGGREGATES = {"forall": "all", "exists": "any", "maximum": "max", "minimum": "min", "product": "prod"}
+
+
+def _opening(tokens: list[Token], closing: int) -> int | None:
+    depth = 0
+    for i in range(closing, -1, -1):
+        depth += (tokens[i].type == "RSQB") - (tokens[i].type == "LSQB")
+        if depth == 0:
+            return i
+    return None
+
+
+def _condition(reader: Reader, token: Token, before: Token | None) -> Advice | None:
+    """Inside index brackets: `:`, `if` or a comma before a condition, `i = 1..3`."""
+    bracket = reader.open[-1] if reader.open and not reader.open[-1].block else None
+    if bracket is None or bracket.token.type not in ("LSQB", "LBRACE"):
+        return None
+    inside = reader.tokens[bracket.index + 1 : reader.at]
+    indexed = any(t.type == "IN" for t in inside)
+    if token.type == "EQUAL" and not indexed and before is not None and before.type == "NAME":
+        return f"write `{before} in ...`", foreign.spaced("in", _char(reader, -1), _char(reader, 1))
+    colon = next((t for t in inside if t.type == "COLON"), None)
+    if colon is not None and token.type in _COMPARISONS and bracket.token.type == "LBRACE":
+        after = inside[inside.index(colon) :]
+        if indexed and not any(t.type == "IN" for t in after):
+            return "write `{ i in Set where condition }`", Edit(reader.span(colon), "where")
+    if not indexed or not reader.driver.accepts("WHERE"):
+        return None
+    if token.type in ("COLON", "IF") or str(token) == "such":
+        following = reader.following()
+        two = str(token) == "such" and following is not None and str(following) == "that"
+        span = reader.span(token).to(reader.span(following)) if two and following is not None else reader.span(token)
+        if str(token) == "such" and not two:
+            return None
+        where = foreign.spaced("where", reader.source.text[span.start - 1], reader.source.text[span.end])
+        return "a condition follows `where`", Edit(span, where)
+    if token.type in _COMPARISONS:
+        comma = next((t for t in reversed(inside) if t.type in ("COMMA", "IN")), None)
+        if comma is not None and comma.type == "COMMA" and not any(t.type == "WHERE" for t in inside):
+            return "a condition follows `where`", Edit(reader.span(comma), " where")
+    return None
+
+
+def _char(reader: Reader, side: int) -> str:
+    token = reader.tokens[reader.at]
+    place = (token.start_pos or 0) - 1 if side < 0 else token.end_pos or 0
+    return reader.source.text[place : place + 1]
+
+
+def _indices(reader: Reader, token: Token, before: Token | None) -> Advice | None:
+    """`constraint k{i in I}: ...`, `param q(I);`."""
+    first = reader.tokens[reader.first].type
+    if token.type not in ("LBRACE", "LPAR") or first not in _INDEXED or not reader.driver.accepts("LSQB"):
+        return None
+    assert before is not None
+    declares = reader.at == reader.first + 2
+    if declares and str(before).lower() in foreign.WORDS:
+        return "a constraint has a name: `constraint name[i in Set]: ...`", None
+    closing = "RBRACE" if token.type == "LBRACE" else "RPAR"
+    end = next((i for i in range(reader.at, len(reader.tokens)) if reader.tokens[i].type == closing), None)
+    within = [] if end is None else reader.tokens[reader.at + 1 : end]
+    if not declares and any(t.type == "IN" for t in within):
+        return None
+    if end is None or not within or {t.type for t in within} & {"LBRACE", "LPAR", "SEMICOLON"}:
+        return "indices stand in square brackets", None
+    edits = [Edit(reader.span(token), "["), Edit(reader.span(reader.tokens[end]), "]")]
+    edits += [Edit(reader.span(t), " where ") for t in within if t.type == "COLON"]
+    return "indices stand in square brackets", edits
+
+
+def _attribute(reader: Reader, token: Token, before: Token | None) -> Advice | None:
+    """Parts of a declaration of a variable."""
+    if reader.tokens[reader.first].type != "VAR" or before is None:
+        return None
+    word = str(token).lower()
+    if word in foreign.CONTINUOUS:
+        return "a variable is continuous and free without a word", Edit(
+            reader.span(before).to(reader.span(token)), str(before)
+        )
+    if word in ("positive", "nonnegative", "nonneg"):
+        return "write `>= 0`", None if word == "positive" else ">= 0"
+    following = reader.following()
+    if token.type == "COMMA" and following is not None and following.type in _COMPARISONS:
+        return "bounds follow each other without a comma", ""
+    if token.type == "COMMA":
+        rest = [t.type for t in reader.tokens[reader.at : reader.at + 3]]
+        names = rest == ["COMMA", "NAME", "SEMICOLON"] and reader.at == reader.first + 2
+        return "each variable is declared by itself: `var a; var b;`", "; var" if names else None
+    if token.type == "DOTS":
+        return "write `integer >= 0 <= 5` for the integers from 0 to 5", None
+    return None

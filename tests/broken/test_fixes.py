@@ -1,0 +1,199 @@
+"""What a newcomer writes out of habit, and what it means: the proposed edits give exactly that, or there are none."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpusched_dsl.language.checking import check_workspace
+from gpusched_dsl.language.diagnostics import Diagnostic, Diagnostics, apply_edits
+from gpusched_dsl.language.formatting.formatter import format_text
+from gpusched_dsl.language.workspace import workspace_from_text
+
+MODEL = """model M {{
+  set I;
+  set Links within I cross I;
+  param a[I] default 1;
+  param n integer default 3;
+  var x[I] >= 0;
+  var b binary;
+  var d binary;
+  {statement}
+}}
+"""
+ROUNDS = 4
+
+# What is written, and what is meant.
+MEANT = {
+    "AMPL": {
+        "param m := 3;": "param m = 3;",
+        "param m{I};": "param m[I];",
+        "s.t. k: sum{i in I} x[i] <= 1;": "constraint k: sum[i in I] x[i] <= 1;",
+        "subject to k: b <= 1;": "constraint k: b <= 1;",
+        "subject to k{i in I}: x[i] <= 1;": "constraint k[i in I]: x[i] <= 1;",
+        "constraint k: sum{i in I: a[i] > 1} x[i] <= 1;": "constraint k: sum[i in I where a[i] > 1] x[i] <= 1;",
+        "constraint k[i in I]: sum[(i, j) in Links] x[j] <= 1;": (
+            "constraint k[i in I]: sum[(i2, j) in Links where i2 == i] x[j] <= 1;"
+        ),
+        "constraint k[i in I]: sum[(i, j) in Links where a[j] > 1 or a[i] > 2] x[j] <= 1;": (
+            "constraint k[i in I]: sum[(i2, j) in Links where i2 == i and (a[j] > 1 or a[i] > 2)] x[j] <= 1;"
+        ),
+        "constraint k[j in I]: sum[(i, j) in Links] x[i] <= 1;": (
+            "constraint k[j in I]: sum[(i, j2) in Links where j2 == j] x[i] <= 1;"
+        ),
+        "minimize cost = b;": "minimize cost: b;",
+        "constraint k: b ==> d;": "constraint k: b => d;",
+        "constraint k: b && !d;": "constraint k: b and not d;",
+        "check: n <> 4;": "check: n != 4;",
+        "check: card(I) >= 1;": "check: count(I) >= 1;",
+        "/* all of it */": "# all of it",
+        "var z >= 0, <= 5;": "var z >= 0 <= 5;",
+    },
+    "MiniZinc": {
+        "constraint k: b /\\ d;": "constraint k: b and d;",
+        "constraint k: b \\/ d;": "constraint k: b or d;",
+        "constraint k: b <-> d;": "constraint k: b <=> d;",
+        "constraint k: b -> d;": "constraint k: b => d;",
+        "constraint k: sum(i in I)(x[i]) <= 1;": "constraint k: sum[i in I] (x[i]) <= 1;",
+        "constraint k: forall(i in I)(x[i] <= 1);": "constraint k: all[i in I] (x[i] <= 1);",
+        "constraint k: exists[i in I] x[i] >= 1;": "constraint k: any[i in I] x[i] >= 1;",
+        "set R = {1..5};": "set R = 1..5;",
+        "% all of it": "# all of it",
+        "solve minimize b;": "minimize b;",
+        "var z bool;": "var z binary;",
+        "var z int;": "var z integer;",
+        "var z float;": "var z;",
+        "set R = I union {i in I | a[i] > 1};": "set R = I union {i in I where a[i] > 1};",
+    },
+    "JuMP and Python": {
+        "constraint k: sum(x[i] for i in I) <= 1;": "constraint k: sum[i in I] (x[i]) <= 1;",
+        "constraint k: sum(a[i] * x[i] for i in I if a[i] > 1) <= 1;": (
+            "constraint k: sum[i in I where a[i] > 1] (a[i] * x[i]) <= 1;"
+        ),
+        "constraint k[i = I]: x[i] <= 1;": "constraint k[i in I]: x[i] <= 1;",
+        "constraint k[i=I]: x[i] <= 1;": "constraint k[i in I]: x[i] <= 1;",
+        "constraint k: b .<= d;": "constraint k: b <= d;",
+        "param m = 2**3;": "param m = 2^3;",
+        "param m = 1_000;": "param m = 1000;",
+        "param m = len(I);": "param m = count(I);",
+        "param m = pow(n, 2);": "param m = (n^2);",
+        "param m = 2 * pow(n + 1, 2);": "param m = 2 * ((n + 1)^2);",
+        "constraint k: b || d;": "constraint k: b or d;",
+        "constraint k: b | d;": "constraint k: b or d;",
+        "constraint k: b & d;": "constraint k: b and d;",
+        "constraint k: b AND NOT d;": "constraint k: b and not d;",
+        "check: True;": "check: true;",
+        "constraint k[i in I if a[i] > 1]: x[i] <= 1;": "constraint k[i in I where a[i] > 1]: x[i] <= 1;",
+        "y = 2 * n;": "let y = 2 * n;",
+        "var y = 2 * b;": "let y = 2 * b;",
+        "var y[i in I] = 2 * x[i];": "let y[i in I] = 2 * x[i];",
+        "// all of it": "# all of it",
+        "constraint k: ~b;": "constraint k: not b;",
+        "constraint k[i in I]: x(i) <= 1;": "constraint k[i in I]: x[i] <= 1;",
+        "constraint k: max(b, d) = 1;": "constraint k: max(b, d) == 1;",
+    },
+    "GAMS and LP files": {
+        "constraint k: b =l= d;": "constraint k: b <= d;",
+        "constraint k: b =G= d;": "constraint k: b >= d;",
+        "constraint k: b =e= d;": "constraint k: b == d;",
+        "k: b + d <= 1;": "constraint k: b + d <= 1;",
+        "max: b;": "maximize b;",
+        "constraint k: b =< d;": "constraint k: b <= d;",
+        "var z free;": "var z;",
+    },
+    "mathematics": {
+        "constraint k[i ∈ I]: x[i] ≤ 1;": "constraint k[i in I]: x[i] <= 1;",
+        "constraint k[i∈I]: x[i]≥1;": "constraint k[i in I]: x[i]>=1;",
+        "constraint k: ∑[i in I] x[i] ≥ 1;": "constraint k: sum[i in I] x[i] >= 1;",
+        "constraint k: b ∧ ¬d;": "constraint k: b and not d;",
+        "constraint k: b∨d;": "constraint k: b or d;",
+        "constraint k: b ⇔ d;": "constraint k: b <=> d;",
+        "constraint k: 2·b ≥ d;": "constraint k: 2*b >= d;",
+        "let y = b²;": "let y = b ^ 2;",
+        "constraint k: sum[i in I | a[i] > 1] x[i] <= 1;": "constraint k: sum[i in I where a[i] > 1] x[i] <= 1;",
+        "constraint k: sum[i in I : a[i] > 1] x[i] <= 1;": "constraint k: sum[i in I where a[i] > 1] x[i] <= 1;",
+        "constraint k: sum[i in I, a[i] > 1] x[i] <= 1;": "constraint k: sum[i in I where a[i] > 1] x[i] <= 1;",
+        "constraint k[i, j in I]: x[i] <= x[j];": "constraint k[i in I, j in I]: x[i] <= x[j];",
+        "set R = I \\ {i in I where a[i] > 1};": "set R = I diff {i in I where a[i] > 1};",
+        "set R = {i in I : a[i] > 1};": "set R = {i in I where a[i] > 1};",
+        "param m = ln(n);": "param m = log(n);",
+        "param m = log10(n);": "param m = (log(n) / log(10));",
+        "param m = 6 / log2(n + 1);": "param m = 6 / (log(n + 1) / log(2));",
+        "constraint k b <= 1;": "constraint k: b <= 1;",
+        "maximise b;": "maximize b;",
+        "minimize: b;": "minimize b;",
+        "var y, z;": "var y; var z;",
+    },
+}
+
+# What cannot be said by an edit: the help says how, or nothing is proposed.
+ADVICE = {
+    "constraint k: b xor d;": "not (a <=> b)",
+    "constraint k: b nand d;": "not (a and b)",
+    "constraint k: n % 2 == b;": "floor(a / b)",
+    "constraint k: n mod 2 == b;": "floor(a / b)",
+    "constraint k: n // 2 == b;": "floor(a / b)",
+    "constraint k: |I| >= b;": "count(S)",
+    "constraint k: abs(|n|) >= b;": "abs(x)",
+    "constraint k: mod(n, 2) == b;": "floor(a / b)",
+    "constraint k: sqr(n) >= b;": "sqrt(a)",
+    "constraint k: sin(n) >= b;": "functions are",
+    "constraint k: tan(n) >= b;": "functions are",
+    "constraint k: int(n) >= b;": "floor",
+    "constraint k: b ? d : 1;": "if condition then",
+    "constraint sum[i in I] x[i] <= 1;": "constraint name",
+    "constraint forall(i in I): x[i] <= 1;": "constraint name",
+    "constraint: b <= 1;": "constraint name",
+    "constraint k for i in I: x[i] <= 1;": "constraint name[i in Set]",
+    "var z positive;": ">= 0",
+    "var z in 0..5;": "integer >= 0 <= 5",
+    "var y >= 0 = 2;": "let",
+    "var y, z >= 0;": "by itself",
+    "constraint k: b >= 0x1F;": "written as",
+    "constraint k: 2 b >= d;": "`*`",
+    "constraint k[i]: b <= 1;": "i in ...",
+    "constraint k: avg[i in I] x[i] >= b;": "count(Jobs)",
+    "constraint k: b >= infinity;": "bound",
+    "constraint k[i in I]: sum[i in I] x[i] <= 1;": "another name",
+    "constraint k: x1 >= b;": None,
+    "constraint k: X >= b;": None,
+}
+
+
+def findings(statement: str, text: str | None = None) -> tuple[str, list[Diagnostic]]:
+    text = MODEL.format(statement=statement) if text is None else text
+    found = Diagnostics()
+    workspace = workspace_from_text(text, "t.gsm", found)
+    if not found.has_errors:
+        check_workspace(workspace, found)
+    return text, list(found)
+
+
+def mended(statement: str) -> tuple[str, list[Diagnostic]]:
+    """The text after all proposed edits, made until there are no more, and what is found then."""
+    text, found = findings(statement)
+    assert found, "this should be refused"
+    for _ in range(ROUNDS):
+        edits = [edit for each in found for edit in each.edits]
+        if not edits:
+            break
+        text, found = findings("", apply_edits(text, edits))
+    return text, found
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [pytest.param(w, m, id=f"{name}: {w}") for name, cases in MEANT.items() for w, m in cases.items()],
+)
+def test_edits_give_what_is_meant(written: str, meant: str) -> None:
+    text, found = mended(written)
+    assert [d for d in found if d.severity == "error"] == []
+    assert format_text(text) == format_text(MODEL.format(statement=meant))
+
+
+@pytest.mark.parametrize(("written", "advice"), ADVICE.items())
+def test_what_is_not_certain_is_not_edited(written: str, advice: str | None) -> None:
+    _, found = findings(written)
+    assert found
+    assert not any(d.edits for d in found)
+    helps = " ".join(d.help or "" for d in found)
+    assert advice in helps if advice is not None else "did you mean" not in helps
