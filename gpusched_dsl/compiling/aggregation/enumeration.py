@@ -2,52 +2,122 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
+from gpusched_dsl.compiling.aggregation.work import STEP, Work
+from gpusched_dsl.compiling.symmetry.classes import distinct_rows
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
+from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Floats
 
 Wholes = NDArray[np.int64]
 
 # A row that is exceeded by less, relative to its largest entry, counts as kept.
 ROUNDING = 1e-9
+MOST_DISTINCT = 4_000  # activities, up to which counting points is cheaper than listing them
 
 
-def whole_points(matrix: Floats, lower: Floats, upper: Floats, low: Wholes, high: Wholes, most: int) -> Wholes:
+def whole_points(
+    matrix: Floats, lower: Floats, upper: Floats, low: Wholes, high: Wholes, most: int, work: Work | None = None
+) -> Wholes:
     """The points `low <= x <= high` with `lower <= matrix @ x <= upper`, one a row, in lexicographic order.
 
     `matrix` is dense (rows x columns). Partial points that no choice of the other columns completes are cut off, row by
-    row. Raises Obstacle when there are more than `most` of them at some stage.
+    row. Raises Obstacle when there are more than `most` of them at some stage, or when `work` is used up.
     """
     if (high - low).max(initial=0) >= most:
-        raise Obstacle(f"one element has more than {most:,} ways to be used")
-    points = np.zeros((1, 0), dtype=np.int64)
+        raise _too_many(most)
+    system = _System(matrix, lower, upper, low, high, work)
     activity = np.zeros((1, len(lower)))
-    slack = ROUNDING * np.maximum(1.0, np.abs(matrix).max(axis=1, initial=0.0))
-    ends = np.stack((matrix * low, matrix * high))
-    rest_least, rest_most = _behind(ends.min(axis=0)), _behind(ends.max(axis=0))
+    steps: list[tuple[Codes, Wholes]] = []  # which partial point each comes from, and the value of its last column
     for at in range(matrix.shape[1]):
-        column = matrix[:, at]
-        on = np.flatnonzero(column)
-        grows = bool((column[np.isfinite(upper)] >= 0).all())
-        kept_points, kept_activity = [np.zeros((0, at + 1), dtype=np.int64)], [activity[:0]]
-        for choice in range(int(low[at]), int(high[at]) + 1):
-            trial = activity + column * choice
-            below = (trial[:, on] + rest_least[on, at] <= upper[on] + slack[on]).all(axis=1)
-            if grows and not below.any():
-                break  # larger choices do not fit either
-            fits = below & (trial[:, on] + rest_most[on, at] >= lower[on] - slack[on]).all(axis=1)
-            kept_points.append(np.column_stack((points[fits], np.full(int(fits.sum()), choice))))
-            kept_activity.append(trial[fits])
-        points, activity = np.concatenate(kept_points), np.concatenate(kept_activity)
-        if len(points) > most:
-            raise Obstacle(f"one element has more than {most:,} ways to be used")
-    whole = (activity <= upper + slack).all(axis=1) & (activity >= lower - slack).all(axis=1)
-    points = points[whole]
+        parents, values, activities = [], [], []
+        for choice, fits, trial in system.choices(at, activity):
+            parents.append(fits)
+            values.append(np.full(len(fits), choice, dtype=np.int64))
+            activities.append(trial)
+            if sum(map(len, parents)) > most:
+                raise _too_many(most)
+        if not parents:
+            return np.zeros((0, matrix.shape[1]), dtype=np.int64)
+        activity = np.concatenate(activities)
+        steps.append((np.concatenate(parents), np.concatenate(values)))
+    last = np.flatnonzero(system.kept(activity))
+    points = np.zeros((len(last), matrix.shape[1]), dtype=np.int64)
+    for at in reversed(range(matrix.shape[1])):
+        parent, value = steps[at]
+        points[:, at] = value[last]
+        last = parent[last]
     order = np.lexsort(points.T[::-1]) if points.shape[1] else np.arange(len(points))
     ordered: Wholes = points[order]
     return ordered
+
+
+def count_points(
+    matrix: Floats, lower: Floats, upper: Floats, low: Wholes, high: Wholes, work: Work | None = None
+) -> int | None:
+    """How many points `whole_points` lists; None where it takes as long to know as to list them.
+
+    Partial points with equal activities are counted together: with whole numbers such as GPUs there are few of these.
+    """
+    if (high - low).max(initial=0) >= MOST_DISTINCT:
+        return None
+    system = _System(matrix, lower, upper, low, high, work)
+    activity = np.zeros((1, len(lower)))
+    times: Floats = np.ones(1)
+    for at in range(matrix.shape[1]):
+        found = [(trial, times[fits]) for _, fits, trial in system.choices(at, activity)]
+        if not found:
+            return 0
+        together = np.concatenate([t for t, _ in found])
+        amounts = np.concatenate([n for _, n in found])
+        first, which = distinct_rows(np.round(together, 9) + 0.0)
+        activity = together[first]
+        times = np.bincount(which, weights=amounts, minlength=len(first)).astype(np.float64)
+        if len(first) > MOST_DISTINCT:
+            return None
+    total = float(times[system.kept(activity)].sum())
+    return int(min(total, 2.0**62))
+
+
+def _too_many(most: int) -> Obstacle:
+    return Obstacle(f"one element has more than {most:,} ways to be used")
+
+
+class _System:
+    """Rows over whole columns, and what the columns behind each can still add to a row."""
+
+    def __init__(
+        self, matrix: Floats, lower: Floats, upper: Floats, low: Wholes, high: Wholes, work: Work | None
+    ) -> None:
+        self.matrix, self.lower, self.upper, self.low, self.high, self.work = matrix, lower, upper, low, high, work
+        ends = np.stack((matrix * low, matrix * high))
+        self.slack = ROUNDING * np.maximum(1.0, np.abs(matrix).max(axis=1, initial=0.0))
+        self.least, self.most = _behind(ends.min(axis=0)), _behind(ends.max(axis=0))
+
+    def choices(self, at: int, activity: Floats) -> Iterator[tuple[int, Codes, Floats]]:
+        """The values of a column, and for each which partial points it extends and their activities then."""
+        column = self.matrix[:, at]
+        on = np.flatnonzero(column)
+        upper, lower = self.upper[on] + self.slack[on], self.lower[on] - self.slack[on]
+        grows = bool((column[np.isfinite(self.upper)] >= 0).all())
+        for choice in range(int(self.low[at]), int(self.high[at]) + 1):
+            if self.work is not None:
+                self.work.spend(STEP + activity.size)
+            reached = activity[:, on] + column[on] * choice
+            below = (reached + self.least[on, at] <= upper).all(axis=1)
+            if grows and not below.any():
+                break  # larger choices do not fit either
+            fits = np.flatnonzero(below & (reached + self.most[on, at] >= lower).all(axis=1))
+            yield choice, fits, activity[fits] + column * choice
+
+    def kept(self, activity: Floats) -> NDArray[np.bool_]:
+        """Which activities of whole points satisfy the rows."""
+        below = (activity <= self.upper + self.slack).all(axis=1)
+        return np.asarray(below & (activity >= self.lower - self.slack).all(axis=1))
 
 
 def _behind(ends: Floats) -> Floats:

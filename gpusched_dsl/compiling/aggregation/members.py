@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from gpusched_dsl.compiling.aggregation.implied import implied_links
 from gpusched_dsl.compiling.aggregation.parts import Component
 from gpusched_dsl.compiling.aggregation.whole_by_rows import whole_by_rows
+from gpusched_dsl.compiling.aggregation.work import Work
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
 from gpusched_dsl.compiling.symmetry.quotient import Quotient, place_of
 from gpusched_dsl.ir.domains import Codes, Universe
@@ -52,18 +53,19 @@ class Template:
     exclusive: NDArray[np.bool_]
 
 
-def templates_of(quotient: Quotient, component: Component) -> Iterator[Template]:
+def templates_of(quotient: Quotient, component: Component, work: Work | None = None) -> Iterator[Template]:
     """The templates of a component, one for each set of members that fits; raises Obstacle, at the end, if none does.
 
     The obstacle names the row family that does not fit the largest set.
     """
+    work = work or Work.of(quotient.root, quotient.full_columns)
     rows = component.rows[~implied_links(quotient, component.rows)]
     _refuse_shared(quotient, rows)
     failure: Obstacle | None = None
     fits = False
     for root in (*_candidates(quotient, component), None):
         try:
-            template = _template(quotient, component, rows, root)
+            template = _template(quotient, component, rows, root, work)
         except Obstacle as obstacle:
             failure = failure or obstacle
             continue
@@ -144,7 +146,7 @@ def _numbered(columns: Sequence[Codes], size: int) -> tuple[Codes, int]:
     return which, int(which.max(initial=-1)) + 1
 
 
-def _template(quotient: Quotient, component: Component, rows: Codes, root: Universe | None) -> Template:
+def _template(quotient: Quotient, component: Component, rows: Codes, root: Universe | None, work: Work) -> Template:
     problem = quotient.problem
     columns = _placed(quotient, problem.column_families, component.columns, root)
     is_hub = columns.member < 0
@@ -152,6 +154,8 @@ def _template(quotient: Quotient, component: Component, rows: Codes, root: Unive
     hubs = np.flatnonzero(is_hub)
     members, member = np.unique(columns.member[~is_hub], return_inverse=True)
     position, member = position.reshape(-1), member.reshape(-1)
+    span = problem.column_family(int(component.columns[0])).span
+    work.spend(problem.matrix.nonzeros + len(members) * len(position_kinds), span)
     table = np.full((len(members), len(position_kinds)), -1, dtype=np.int64)
     table[member, position] = component.columns[~is_hub]
     of_member = _placed(quotient, problem.constraints, rows, root).member >= 0
@@ -164,7 +168,7 @@ def _template(quotient: Quotient, component: Component, rows: Codes, root: Unive
     owner = np.full(len(component.columns), -1, dtype=np.int64)
     owner[~is_hub] = columns.member[~is_hub]
     having = np.bincount(position, minlength=len(position_kinds))
-    builder = _Rows(quotient, component, rows, root, place, owner, having, len(hubs))
+    builder = _Rows(quotient, component, rows, root, place, owner, having, len(hubs), work)
     return Template(
         root,
         members,
@@ -189,8 +193,9 @@ class _Rows:
         owner: Codes,
         having: Codes,
         hubs: int,
+        work: Work,
     ) -> None:
-        self.quotient, self.rows = quotient, rows
+        self.quotient, self.rows, self.work = quotient, rows, work
         self.having = having
         self.positions, self.width = len(having), len(having) + hubs
         placed = _placed(quotient, quotient.problem.constraints, rows, root)
@@ -241,6 +246,7 @@ class _Rows:
         missing = np.flatnonzero(np.bincount(inverse, minlength=len(known)) != wanted)
         if len(missing):
             self._refuse(int(rows[first[known[missing[0]] // self.width]]), "does not hold for every member")
+        self.work.spend(len(kinds) * self.width, problem.row_family(int(self.rows[0])).span if len(self.rows) else None)
         dense = np.zeros((len(kinds), self.width))
         dense.reshape(-1)[known] = values[at]
         return TemplateRows(dense[:, : self.positions], dense[:, self.positions :], lower[first], upper[first])

@@ -32,7 +32,8 @@ from scipy import sparse
 
 from gpusched_dsl.compiling.aggregation.members import templates_of
 from gpusched_dsl.compiling.aggregation.parts import Component, NewColumns, NewRows, Part, Pool, Sparse, Spread
-from gpusched_dsl.compiling.aggregation.uses import Patterns, Uses
+from gpusched_dsl.compiling.aggregation.uses import MOST_PATTERNS, Patterns, Uses
+from gpusched_dsl.compiling.aggregation.work import Work
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
 from gpusched_dsl.compiling.symmetry.quotient import Quotient
 from gpusched_dsl.ir.domains import Codes, Domain, Interval, Tuples
@@ -46,30 +47,47 @@ JOINING = 200  # patterns that join at a time
 # as with named nodes); with 3 jobs, 1,500 columns of 8 nodes, the pool takes five times as long as naming them.
 MOST_A_COLUMN = 16
 LEAST_NAMED = 2_000
+# Fewer columns are worth so many patterns each, or so many in all: 4 nodes and 12 jobs that all differ (48 columns)
+# have 910 patterns, with which the solver takes a hundred times as long.
+FEW_A_COLUMN = 2
+FEW = 300
+# Before those are left out to which a member can be added, there may be so many times as many.
+MOST_OPEN = 20
 
 
 def by_patterns(quotient: Quotient, component: Component) -> Part:
     """The part that counts patterns; raises Obstacle where the theorem does not apply."""
     failure: Obstacle | None = None
-    for template in templates_of(quotient, component):
+    work = Work.of(quotient.root, quotient.full_columns)
+    worth = _worth(int(quotient.classes.sizes[component.kind]) * len(component.columns))
+    for template in templates_of(quotient, component, work):
         try:
-            return _counted(Uses(quotient, component, template))
+            return _counted(Uses(quotient, component, template, work, min(MOST_PATTERNS, MOST_OPEN * worth)))
         except Obstacle as obstacle:
             failure = failure or obstacle
     assert failure is not None
     raise failure
 
 
+def _worth(named: int) -> int:
+    """How many patterns are worth it in the place of so many columns."""
+    if named >= LEAST_NAMED:
+        return max(MOST_AT_ONCE, MOST_A_COLUMN * named)
+    return min(MOST_AT_ONCE, max(FEW, FEW_A_COLUMN * named))
+
+
 def _counted(uses: Uses) -> Part:
     found = uses.listed()
+    named = len(uses.elements) * len(uses.component.columns)
+    if len(found.hubs) > _worth(named):
+        what = f"one element of `{uses.quotient.root}` has {len(found.hubs):,} ways to be used"
+        what = f"{what}, too many to be worth it for {named:,} columns of {len(uses.elements):,} elements"
+        raise Obstacle(what, uses.span)
     if len(found.hubs) <= MOST_AT_ONCE:
         return _Counting(uses, found).part()
-    named = len(uses.elements) * len(uses.component.columns)
-    if len(found.hubs) > MOST_A_COLUMN * named or named < LEAST_NAMED:
-        what = f"one element of `{uses.quotient.root}` has {len(found.hubs):,} ways to be used"
-        raise Obstacle(f"{what}, too many to be worth it for {named:,} columns of {len(uses.elements):,} elements")
     if len(uses.quotient.problem.objectives) != 1:
-        raise Obstacle(f"one element of `{uses.quotient.root}` has too many ways to be used for several objectives")
+        what = f"one element of `{uses.quotient.root}` has too many ways to be used for several objectives"
+        raise Obstacle(what, uses.span)
     few = np.flatnonzero(found.counts.sum(axis=1) <= 1)
     return _Counting(uses, found.take(few), _Pooled(found, few)).part()
 

@@ -7,9 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusched_dsl.compiling.aggregation.enumeration import ROUNDING, Wholes, whole_points
+from gpusched_dsl.compiling.aggregation.enumeration import ROUNDING, Wholes, count_points, whole_points
 from gpusched_dsl.compiling.aggregation.members import Template
 from gpusched_dsl.compiling.aggregation.parts import Component
+from gpusched_dsl.compiling.aggregation.work import STEP, Work
+from gpusched_dsl.compiling.frames import ranges
+from gpusched_dsl.compiling.symmetry.classes import distinct_rows
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
 from gpusched_dsl.compiling.symmetry.quotient import Quotient
 from gpusched_dsl.ir.domains import Codes
@@ -17,6 +20,7 @@ from gpusched_dsl.ir.matrix import Floats
 
 MOST_STATES = 2_000
 MOST_PATTERNS = 300_000
+BLAS = 50  # entries of a matrix product that take as long as one that is looked at
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,16 +38,28 @@ class Uses:
     """The states of members and the rows that patterns keep.
 
     `states` (states x positions) are 0/1; `able[m, s]` tells which members have all positions of which states;
-    `weight` (common rows x states) is what a member in a state adds to the rows over members.
+    `weight` (common rows x states) is what a member in a state adds to the rows over members. `most` bounds how many
+    patterns are listed, also before those are left out to which a member can be added.
     """
 
-    def __init__(self, quotient: Quotient, component: Component, template: Template) -> None:
+    def __init__(
+        self,
+        quotient: Quotient,
+        component: Component,
+        template: Template,
+        work: Work | None = None,
+        most: int = MOST_PATTERNS,
+    ) -> None:
         self.quotient, self.component, self.template = quotient, component, template
+        self.work = work or Work.of(quotient.root, quotient.full_columns)
+        self.most = most
+        self.span = quotient.problem.column_family(int(component.columns[0])).span
         self.elements = np.flatnonzero(quotient.classes.of == component.kind)
         self.low, self.high = self._hub_bounds()
         self.states = self._states()
-        has = (self.template.column >= 0).astype(np.int64)
-        self.able = np.asarray(has @ self.states.T == self.states.sum(axis=1))
+        has = (self.template.column >= 0).astype(np.float32)  # whole numbers below 2 ** 24: sums are exact
+        self.work.spend(len(has) * self.states.size // BLAS, self.span)
+        self.able = np.asarray(has @ self.states.T.astype(np.float32) == self.states.sum(axis=1))
         self.members = self.able.sum(axis=0).astype(np.int64)
         common = self.template.common
         self.weight = common.positions @ self.states.T if len(self.states) else np.zeros((len(common.lower), 0))
@@ -69,6 +85,7 @@ class Uses:
             np.zeros(positions, dtype=np.int64),
             np.ones(positions, dtype=np.int64),
             MOST_STATES,
+            self.work,
         )
         states = np.zeros_like(found)
         states[:, order] = found
@@ -91,27 +108,56 @@ class Uses:
 
     def listed(self) -> Patterns:
         """All patterns, of closed rows those to which no member can be added; raises Obstacle for too many."""
-        common, weight = self.template.common, self.weight
+        common = self.template.common
         hubs = self._hub_values()
-        allowed = self.allowed(hubs)
-        hub_parts = [np.zeros((0, len(self.low)), dtype=np.int64)]
-        count_parts = [np.zeros((0, len(self.states)), dtype=np.int64)]
-        for value, states in zip(hubs, allowed, strict=True):
-            used = np.flatnonzero(states & (self.members > 0))
-            used = used[np.argsort(-weight[:, used].sum(axis=0), kind="stable")]
-            shift = common.hubs @ value
-            lower, upper = common.lower - shift, common.upper - shift
-            most = self._at_most(weight[:, used], upper, self.members[used])
-            points = whole_points(weight[:, used], lower, upper, np.zeros_like(most), most, MOST_PATTERNS)
-            if self.closed:
-                points = _maximal(points, weight[:, used], upper, most)
-            counts = np.zeros((len(points), len(self.states)), dtype=np.int64)
-            counts[:, used] = points
-            hub_parts.append(np.tile(value, (len(points), 1)))
-            count_parts.append(counts)
-            if sum(map(len, count_parts)) > MOST_PATTERNS:
-                raise Obstacle(f"one element of `{self.quotient.root}` has more than {MOST_PATTERNS:,} ways to be used")
-        return Patterns(np.concatenate(hub_parts), np.concatenate(count_parts))
+        shift = hubs @ common.hubs.T
+        lower, upper = common.lower - shift, common.upper - shift
+        states = self.allowed(hubs) & (self.members > 0)
+        # Hubs that leave the members the same rows and states have the same patterns.
+        first, which = distinct_rows(np.concatenate((states, lower, upper), axis=1) + 0.0)
+        idle = ~states[first].any(axis=1)
+        fits = ((lower[first] <= ROUNDING) & (upper[first] >= -ROUNDING)).all(axis=1)
+        counts = np.where(idle, fits, 0).astype(np.int64)
+        points = {int(g): np.zeros((1, len(self.states)), dtype=np.int64) for g in np.flatnonzero(idle & fits)[:1]}
+        found = [np.zeros((0, len(self.states)), dtype=np.int64), *points.values()]
+        starts = np.zeros(len(first), dtype=np.int64)
+        listed = len(points)
+        times = np.bincount(which, minlength=len(first))
+        total = int(times[idle & fits].sum())
+        for group in np.flatnonzero(~idle).tolist():
+            self.work.spend(10 * STEP, self.span)
+            at = int(first[group])
+            used = np.flatnonzero(states[at])
+            own = self._points(used, lower[at], upper[at])
+            total += len(own) * int(times[group])
+            if total > self.most:
+                raise self._too_many()
+            full = np.zeros((len(own), len(self.states)), dtype=np.int64)
+            full[:, used] = own
+            found.append(full)
+            starts[group], counts[group] = listed, len(own)
+            listed += len(own)
+        if total > self.most:
+            raise self._too_many()
+        self.work.spend(total * (len(self.states) + len(self.low)), self.span)
+        copies = counts[which]
+        patterns = np.repeat(starts[which], copies) + ranges(copies)
+        return Patterns(np.repeat(hubs, copies, axis=0), np.concatenate(found)[patterns])
+
+    def _points(self, used: Codes, lower: Floats, upper: Floats) -> Wholes:
+        """The numbers of members in some states that keep the rows over members."""
+        order = np.argsort(-self.weight[:, used].sum(axis=0), kind="stable")  # those that take most first
+        weight, able = self.weight[:, used[order]], self.members[used[order]]
+        most = self._at_most(weight, upper, able)
+        system = (weight, lower, upper, np.zeros_like(most), most)
+        self._refuse_many(count_points(*system, self.work))
+        points = whole_points(*system, self.most, self.work)
+        if self.closed:
+            self.work.spend(points.size * len(upper), self.span)
+            points = _maximal(points, weight, upper, most)
+        found = np.empty_like(points)
+        found[:, order] = points
+        return found
 
     def _hub_values(self) -> Wholes:
         """The values of hubs that some members complete."""
@@ -119,7 +165,17 @@ class Uses:
         ends = np.stack((np.zeros_like(self.weight), self.weight * self.members))
         lower = common.lower - ends.max(axis=0).sum(axis=1)
         upper = common.upper - ends.min(axis=0).sum(axis=1)
-        return whole_points(common.hubs, lower, upper, self.low, self.high, MOST_PATTERNS)
+        system = (common.hubs, lower, upper, self.low, self.high)
+        self._refuse_many(count_points(*system, self.work))
+        return whole_points(*system, self.most, self.work)
+
+    def _refuse_many(self, points: int | None) -> None:
+        if points is not None and points > self.most:
+            raise self._too_many()
+
+    def _too_many(self) -> Obstacle:
+        root = self.quotient.root
+        return Obstacle(f"one element of `{root}` has more than {self.most:,} ways to be used", self.span)
 
     def _refuse_needed_members(self) -> None:
         """A row of one member must hold where the member is absent, whatever the hubs are."""
@@ -137,6 +193,7 @@ class Uses:
         if not len(single.lower) or not len(self.states):
             return np.ones((len(hubs), len(self.states)), dtype=np.bool_)
         slack = ROUNDING * np.maximum(1.0, np.abs(single.positions).max(axis=1, initial=0.0))
+        self.work.spend(len(single.lower) * len(hubs) * len(self.states), self.span)
         of_hubs, of_states = hubs @ single.hubs.T, self.states @ single.positions.T
         allowed = np.ones((len(hubs), len(self.states)), dtype=np.bool_)
         for row in range(len(single.lower)):

@@ -99,7 +99,7 @@ def _refined(of: Codes, domain: Domain, at: int, values: np.ndarray | None) -> C
         elements = np.flatnonzero(counts == count)
         rows = starts[elements][:, None] + np.arange(count)
         table = np.concatenate((key[rows], value[rows]), axis=1)
-        entries[elements] = known + _distinct_rows(table)[1]
+        entries[elements] = known + distinct_rows(table)[1]
         known += len(elements)
     return _in_order(np.stack((of, entries), axis=1))
 
@@ -112,13 +112,13 @@ def _numbered(values: np.ndarray) -> Codes:
 
 def _in_order(rows: np.ndarray) -> Codes:
     """Equal rows by equal numbers, numbered by first occurrence."""
-    first, which = _distinct_rows(rows)
+    first, which = distinct_rows(rows)
     rank = np.empty(len(first), dtype=np.int64)
     rank[np.argsort(first)] = np.arange(len(first))
     return rank[which]
 
 
-def _distinct_rows(rows: np.ndarray) -> tuple[Codes, Codes]:
+def distinct_rows(rows: np.ndarray) -> tuple[Codes, Codes]:
     """The first row of each kind, and the number of the kind of every row.
 
     Rows are compared as bytes: `np.unique` along an axis makes a record type with a field per column, which takes

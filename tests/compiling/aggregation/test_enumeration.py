@@ -7,7 +7,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from gpusched_dsl.compiling.aggregation.enumeration import whole_points
+from gpusched_dsl.compiling.aggregation.enumeration import count_points, whole_points
+from gpusched_dsl.compiling.aggregation.work import STEP, Work
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
 
 
@@ -32,6 +33,7 @@ def test_random_systems(seed: int) -> None:
     ]
     found = whole_points(matrix, lower, upper, low, high, 10_000)
     assert [tuple(point) for point in found.tolist()] == wanted
+    assert count_points(matrix, lower, upper, low, high) == len(wanted)
 
 
 def test_rows_that_rounding_breaks() -> None:
@@ -58,3 +60,34 @@ def test_partial_points_without_end_are_cut_off() -> None:
     sides = np.zeros(columns - 1)
     none, one = np.zeros(columns, np.int64), np.ones(columns, np.int64)
     assert whole_points(matrix, sides, sides, none, one, 10).tolist() == [[0] * columns, [1] * columns]
+
+
+def test_counting_takes_less_work_than_listing() -> None:
+    """40 columns of 1, 2, 4 or 8 below 64: millions of points, but only 65 sums."""
+    sizes = np.array([1.0, 2.0, 4.0, 8.0] * 10)[None, :]
+    none, one = np.zeros(40, np.int64), np.ones(40, np.int64)
+    system = (sizes, np.array([-np.inf]), np.array([64.0]), none, one)
+    ways = np.zeros(65, dtype=object)
+    ways[0] = 1
+    for size in sizes[0].astype(int):
+        ways[size:] = ways[size:] + ways[:-size]
+    work = Work("Nodes", 10**9)
+    assert count_points(*system, work) == ways.sum()
+    assert work.done <= 2 * 40 * (STEP + 65)
+
+
+def test_counting_gives_up_where_all_sums_differ() -> None:
+    sizes = (2.0 ** np.arange(40))[None, :]
+    work = Work("Nodes", 10**9)
+    none, one = np.zeros(40, np.int64), np.ones(40, np.int64)
+    assert count_points(sizes, np.array([-np.inf]), np.array([np.inf]), none, one, work) is None
+    assert work.done < 1_000_000
+
+
+def test_work_is_limited() -> None:
+    sizes = (2.0 ** np.arange(16))[None, :]
+    none, one = np.zeros(16, np.int64), np.ones(16, np.int64)
+    system = (sizes, np.array([-np.inf]), np.array([np.inf]), none, one, 10**9)
+    with pytest.raises(Obstacle, match="more work than it is worth"):
+        whole_points(*system, Work("Nodes", 100_000))
+    assert len(whole_points(*system, Work("Nodes", 1_000_000))) == 2**16

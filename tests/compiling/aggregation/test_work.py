@@ -1,0 +1,90 @@
+"""Aggregation ends after a stated amount of work, and is given up where it does not pay; work is counted, not timed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from gpusched_dsl.building import Permissions, build, checked, choose_scenario
+from gpusched_dsl.cli.starter import starter_files
+from gpusched_dsl.compiling.aggregation import patterns, work
+from gpusched_dsl.compiling.aggregation.aggregate import Aggregation, aggregate
+from gpusched_dsl.compiling.aggregation.work import A_COLUMN, Work
+from gpusched_dsl.compiling.limits import Limits
+from gpusched_dsl.language.diagnostics import Diagnostics
+from gpusched_dsl.language.workspace import workspace_from_text
+
+
+def starter(nodes: int, gpus: int, needs: list[int], hours: list[float] | None = None) -> str:
+    """The model of the starter project, with equal nodes and jobs that differ."""
+    text = starter_files("starter")["starter.gsm"]
+    random = Random(1)
+    rows = [
+        f"j{k} {need} {random.randint(1, 200) / 10 if hours is None else hours[k]} {random.randint(1, 400) / 10}"
+        for k, need in enumerate(needs)
+    ]
+    named = " ".join(f"n{k} {gpus} 0.5" for k in range(nodes))
+    return (
+        text[: text.index("scenario Today")]
+        + f"scenario S for Cluster {{ table Nodes: gpus price[$/h] = {named};\n"
+        + f"table Jobs: needs hours[h] value[$] = {chr(10).join(rows)}; }}"
+    )
+
+
+def looked_at(text: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Aggregation, int]:
+    """What aggregation came to, and how much work it did."""
+    spent: list[Work] = []
+    make = Work.of
+
+    def of(root: str, columns: int) -> Work:
+        spent.append(make(root, columns))
+        return spent[-1]
+
+    monkeypatch.setattr(Work, "of", staticmethod(of))
+    found = Diagnostics()
+    workspace = workspace_from_text(text, "work.gsm", found, Path.cwd())
+    found.raise_if_errors()
+    scenario, _ = checked(workspace, choose_scenario(workspace))
+    instance = build(workspace, scenario, permissions=Permissions(), fold=False).instance
+    result = aggregate(scenario.model, instance.store, Limits(1 << 30))
+    return result, sum(w.done for w in spent)
+
+
+@pytest.mark.parametrize("needs", [[1, 2, 4, 8] * 9, [1, 2] * 20, list(range(1, 9)) * 5, [1, 2, 4, 8] * 100])
+def test_many_different_jobs_on_equal_nodes(needs: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """10 nodes of 8 GPUs and 36 jobs took 129 s: every node could be used in more than 300,000 ways."""
+    hours = [1 + k / 8 for k in range(len(needs))]  # no two jobs are equal
+    result, done = looked_at(starter(10, 8, needs, hours), monkeypatch)
+    assert result.found is None
+    (attempt, *_) = result.attempts
+    assert "ways to be used" in str(attempt.obstacle)
+    assert attempt.obstacle is not None
+    assert attempt.obstacle.span is not None
+    assert done < 2_000_000
+
+
+def test_equal_jobs_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    result, done = looked_at(starter(10, 8, [1] * 36), monkeypatch)
+    assert result.found is not None
+    assert result.found.problem.columns < 360
+    assert done < 2_000_000
+
+
+def test_more_patterns_than_columns_do_not_pay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """4 nodes and 12 jobs: 910 patterns in the place of 48 columns made the solver a hundred times as slow."""
+    result, _ = looked_at(starter(4, 8, [1, 2, 4] * 4), monkeypatch)
+    assert result.found is None
+    assert "too many to be worth it for 48 columns" in str(result.attempts[0].obstacle)
+
+
+def test_the_budget_ends_the_listing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All sums of 36 powers of two differ: nothing tells their number before they are listed."""
+    monkeypatch.setattr(patterns, "_worth", lambda named: 10**12)
+    monkeypatch.setattr(patterns, "MOST_PATTERNS", 10**12)
+    monkeypatch.setattr(work, "LEAST", 2_000_000)
+    result, done = looked_at(starter(10, 2**40, [2**k for k in range(36)]), monkeypatch)
+    assert result.found is None
+    assert "more work than it is worth" in str(result.attempts[0].obstacle)
+    assert done <= 2 * (2_000_000 + A_COLUMN * 360)
