@@ -10,7 +10,8 @@ from gpusched_dsl.language.source import Span
 # A million entries take about 10 ms of CPU time. Small problems may take about a third of a second, large ones more, as
 # their solution without aggregation does too.
 LEAST = 30_000_000
-A_COLUMN = 2_000  # for every column of the problem of all elements
+A_COLUMN = 1_000  # for every column of the problem of all elements
+MOST = 300_000_000
 STEP = 2_000  # entries that one step of a Python loop counts for, however small its arrays are
 
 
@@ -25,7 +26,7 @@ class Work:
     @staticmethod
     def of(root: str, columns: int) -> Work:
         """The budget for the elements of the set `root`, whose problem has so many columns."""
-        return Work(root, LEAST + A_COLUMN * columns)
+        return Work(root, min(LEAST + A_COLUMN * columns, MOST))
 
     def spend(self, entries: int, span: Span | None = None) -> None:
         """Count some entries; raises Obstacle where they are more than are left."""
