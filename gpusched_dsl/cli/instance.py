@@ -72,8 +72,26 @@ def open_problem(options: argparse.Namespace, output: Output) -> tuple[Problem, 
     return opened.problem, opened.origins
 
 
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """The scenario of a command line, its data not read yet; `policy` as in `Opened`."""
+
+    workspace: Workspace
+    scenario: CheckedScenario
+    settings: dict[str, str]
+    warnings: tuple[Diagnostic, ...]
+    policy: CheckedPolicy | None
+    seconds: float
+
+
 def open_instance(options: argparse.Namespace, output: Output, *, fold: bool = False) -> Opened:
     """The same, not grounded where interchangeable elements could be aggregated (`fold`), nor for a policy."""
+    chosen = choose_instance(options, output)
+    return chosen if isinstance(chosen, Opened) else read_instance(chosen, options, output, fold=fold)
+
+
+def choose_instance(options: argparse.Namespace, output: Output) -> Chosen | Opened:
+    """The checked scenario, or the problem of a problem file. Raises DiagnosticError with everything wrong."""
     began = time.perf_counter()
     path = Path(options.file)
     if path.suffix == PROBLEM_SUFFIX:
@@ -85,18 +103,24 @@ def open_instance(options: argparse.Namespace, output: Output, *, fold: bool = F
 
         method = method_named(workspace, options.backend, scenario.model)
         policy = None if isinstance(method, str) else method
-    before = time.perf_counter() - began
+    return Chosen(workspace, scenario, settings, warnings, policy, time.perf_counter() - began)
+
+
+def read_instance(
+    chosen: Chosen, options: argparse.Namespace, output: Output, *, fold: bool = False, whole: bool = True
+) -> Opened:
+    """The data of a scenario, and its problem as for `open_instance`; without `whole` it is grounded later."""
     built = build(
-        workspace,
-        scenario,
-        warnings=warnings,
+        chosen.workspace,
+        chosen.scenario,
+        warnings=chosen.warnings,
         permissions=permissions(options),
-        settings=settings,
+        settings=chosen.settings,
         fold=fold,
-        whole=policy is None,
+        whole=whole and chosen.policy is None,
     )
     output.report(built.warnings)
-    return Opened(built, None, before, policy, workspace)
+    return Opened(built, None, chosen.seconds, chosen.policy, chosen.workspace)
 
 
 def open_scenario(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from gpusched_dsl.cli.exits import INTERRUPTED
 from gpusched_dsl.ir.answer import relative_gap
+from gpusched_dsl.ir.deadline import SOLVING
 from gpusched_dsl.reporting.numbers import number_text, percent_text, seconds_text
 
 if TYPE_CHECKING:
@@ -38,14 +39,19 @@ class Watch:
         self.latest: Progress | None = None
         self.stop_requested = False
         self.doing = ""
+        self.building = ""  # the stage of building that is being done, "" where something is solved
         self._say = say
 
     def begin(self, doing: str) -> None:
         """What comes now; the time counts from here."""
-        self.doing, self.latest, self.began = doing, None, time.perf_counter()
+        self.doing, self.building, self.latest, self.began = doing, "", None, time.perf_counter()
+
+    def stage(self, name: str) -> None:
+        """A stage of building begins, or the solver."""
+        self.building = "" if name == SOLVING else name
 
     def progress(self, progress: Progress) -> None:
-        self.latest = progress
+        self.latest, self.building = progress, ""
 
     def ask_to_stop(self, number: int, frame: FrameType | None) -> None:
         """The handler of Ctrl-C and SIGTERM: the first asks what works to stop, the second leaves at once."""
@@ -57,13 +63,15 @@ class Watch:
     def line(self) -> str:
         """`incumbent 12.3   bound 11.9   gap 3.2 %   14 s   120 nodes`, of a policy `best 12.3   120 plans   14 s`.
 
-        `doing` stands before it: what is done where several things are.
+        While a problem is built: `grounding   3 s`. `doing` stands before it: what is done where several things are.
         """
         seconds = time.perf_counter() - self.began
         before = f"{self.doing}   " if self.doing else ""
         return before + self._told(seconds)
 
     def _told(self, seconds: float) -> str:
+        if self.building:
+            return f"{self.building}   {seconds_text(seconds)}"
         if self.latest is None:
             return seconds_text(seconds) if self.doing else f"solving   {seconds_text(seconds)}"
         latest = self.latest

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gpusched_dsl.building import with_counts, with_problem
 from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.arguments import UsageError
-from gpusched_dsl.cli.instance import Opened, open_instance
+from gpusched_dsl.cli.instance import Chosen, Opened, choose_instance, read_instance
 from gpusched_dsl.cli.kernels import announce_compiling, tell_compiled
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.progress import Watch, watching
@@ -17,12 +19,13 @@ from gpusched_dsl.cli.show import show_result
 from gpusched_dsl.cli.solver_options import own_options
 from gpusched_dsl.compiling.passes.names import folds
 from gpusched_dsl.ir.answer import Status
+from gpusched_dsl.ir.deadline import Deadline, Stopped, limited
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.diagnostics import Diagnostic
 from gpusched_dsl.reporting.document import json_text
 from gpusched_dsl.reporting.files import check_writable, write_text
 from gpusched_dsl.reporting.numbers import seconds_text
-from gpusched_dsl.reporting.result import Result
+from gpusched_dsl.reporting.result import Origins, Result
 from gpusched_dsl.reporting.summary import size_text
 
 if TYPE_CHECKING:
@@ -35,34 +38,113 @@ SOLVER_LOG: dict[str, dict[str, bool | int]] = {"highs": {"output_flag": True}, 
 
 
 def run(options: argparse.Namespace, output: Output) -> int:
+    from gpusched_dsl.backends.driver import deadline_of
     from gpusched_dsl.backends.registry import backend
 
     _check_targets(options)
-    solver_options = _solver_options(options)
-    opened = open_instance(options, output, fold=folds(solver_options.without))
-    if options.bound and opened.policy is None:
+    asked = _solver_options(options)
+    clock = Deadline()
+    wanted = choose_instance(options, output)
+    if options.bound and wanted.policy is None:
         message = f"`--bound` goes with a policy: `{options.backend}` proves a bound by itself"
         raise UsageError("GSM6002", message, "leave it out")
-    chosen = backend(options.backend if opened.policy is None else options.judge)
-    start = _start(opened, options)
+    solver = backend(options.backend if wanted.policy is None else options.judge)
     if options.json == STDOUT:
         output.only_findings()
-    _say_what(opened, options, output)
-    with watching(output, show=output.shows_progress and not options.verbose) as watch:
-        if isinstance(start, CheckedPolicy):
-            start = _planned_start(opened, start, solver_options, options.judge, output, watch)
-        if opened.policy is not None:
-            solved, told = _planned(opened, opened.policy, chosen, solver_options, start, options.bound, output, watch)
-        else:
-            solved, told = _solved(opened, chosen, solver_options, start, watch)
+    watch = Watch(output.note)
+    attempt = _Attempt(options, output, watch, solver, asked, wanted, clock)
+    # A policy always makes its first plan: no limit ends what it needs for that.
+    with deadline_of(None if wanted.policy is not None else clock.rest_of(asked.time_limit), watch):
+        try:
+            attempt.build()
+            with limited(clock.rest_of(asked.time_limit)):
+                solved, told = attempt.solve()
+        except Stopped as stopped:
+            solved, told = attempt.stopped(stopped), ()
     output.report((*told, *solved.warnings))
-    origins = opened.origins
+    origins = attempt.origins()
     result = Result(solved, replace(origins, warnings=(*origins.warnings, *told)))
     show_result(result, output)
     output.report(() if result.contradiction is None else (result.contradiction,))
     _write(result, options, output)
     solved.close()
     return exit_code(result)
+
+
+class _Attempt:
+    """One solve of the command line, which Ctrl-C and the time limit may end at every step."""
+
+    def __init__(
+        self,
+        options: argparse.Namespace,
+        output: Output,
+        watch: Watch,
+        solver: Backend,
+        asked: SolveOptions,
+        wanted: Chosen | Opened,
+        clock: Deadline,
+    ) -> None:
+        self.options, self.output, self.watch = options, output, watch
+        self.solver, self.asked, self.wanted = solver, asked, wanted
+        self.clock = clock  # from the beginning of the command
+        self.show = output.shows_progress and not options.verbose
+        self.opened = wanted if isinstance(wanted, Opened) else None
+        self.start: Entries | None = None
+        self.plan: Solved | None = None  # that of the policy to start from
+
+    def build(self) -> None:
+        """Read the data, plan a start, and make the problem of a solver."""
+        with watching(self.output, show=self.show, watch=self.watch):
+            if isinstance(self.wanted, Chosen):
+                self.opened = read_instance(self.wanted, self.options, self.output, whole=False)
+            assert self.opened is not None
+            start = _start(self.opened, self.options)
+            if isinstance(start, CheckedPolicy):
+                judge = self.options.judge
+                start, self.plan = _planned_start(self.opened, start, self.asked, judge, self.output, self.watch)
+            self.start = start
+            built, fold = self.opened.built, folds(self.asked.without)
+            if built is not None and self.opened.policy is None:
+                self.opened = replace(self.opened, built=with_problem(built, fold=fold))
+            elif built is not None:
+                with limited(self.clock.rest_of(self.asked.time_limit)):
+                    self.opened = replace(self.opened, built=with_counts(built, fold=fold))
+        _say_what(self.opened, self.options, self.output)
+
+    def solve(self) -> tuple[Solved, tuple[Diagnostic, ...]]:
+        opened, output, watch = self.opened, self.output, self.watch
+        assert opened is not None
+        with watching(output, show=self.show, watch=watch):
+            if opened.policy is not None:
+                bound = self.options.bound
+                return _planned(opened, opened.policy, self.solver, self.asked, self.start, bound, output, watch)
+            from gpusched_dsl.stopping import with_plan
+
+            solved, told = _solved(opened, self.solver, self.asked, self.start, watch)
+            return with_plan(solved, self.plan), told
+
+    def stopped(self, stopped: Stopped) -> Solved:
+        """What there is where the problem was not built in time."""
+        from gpusched_dsl.backends.unfinished import unfinished
+        from gpusched_dsl.stopping import stopped_solve
+
+        if isinstance(self.wanted, Opened):
+            return unfinished(self.wanted.problem, self.solver, self.asked, None, stopped)
+        model = self.wanted.scenario.model
+        return stopped_solve(model, self.wanted.policy, self.solver, self.asked, stopped, self.plan)
+
+    def origins(self) -> Origins:
+        if self.opened is not None:
+            return self.opened.origins
+        assert isinstance(self.wanted, Chosen)
+        wanted = self.wanted
+        return Origins(
+            model=wanted.scenario.model,
+            scenario=wanted.scenario.name,
+            build_seconds=time.perf_counter() - self.watch.began + wanted.seconds,
+            warnings=wanted.warnings,
+            settings=wanted.settings,
+        )
 
 
 def exit_code(result: Result) -> int:
@@ -121,7 +203,7 @@ def _start(opened: Opened, options: argparse.Namespace) -> Entries | CheckedPoli
 
 def _planned_start(
     opened: Opened, policy: CheckedPolicy, options: SolveOptions, judge: str, output: Output, watch: Watch
-) -> Entries | None:
+) -> tuple[Entries | None, Solved]:
     """The plan of the policy that `--warm-start` names."""
     from gpusched_dsl.planning import start_by_policy
 
@@ -132,7 +214,7 @@ def _planned_start(
     tell_compiled(plan.statistics["compile_seconds"], output)
     output.report(told)
     watch.begin("")
-    return start
+    return start, plan
 
 
 def _planned(

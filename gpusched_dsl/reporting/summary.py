@@ -82,7 +82,9 @@ def advice(status: Status, reason: str, has_point: bool) -> list[str]:
 
 def result_lines(result: Result) -> list[str]:
     """Status, objectives by term, bound, gap and times, words in one column; then advice without a solution."""
-    fields = [("status", status_text(result.status, result.reason, result.has_point))]
+    status = status_text(result.status, result.reason, result.has_point)
+    at = result.solved.stopped_at
+    fields = [("status", f"{status}, in the stage `{at}`" if at else status)]
     for number, objective in enumerate(result.objectives):
         fields.extend(_objective_fields(objective, number, len(result.objectives)))
     fields.append(("build", seconds_text(result.build_seconds)))

@@ -1,9 +1,19 @@
 import json
+import os
 import re
+import signal
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from gpusched_dsl.backends.protocol import Progress
+from gpusched_dsl.cli.progress import Watch
+from gpusched_dsl.compiling import grounding, instance
+from gpusched_dsl.ir.deadline import checkpoint
 
 Run = Callable[..., object]
 
@@ -255,3 +265,44 @@ def test_the_placement_is_printed_by_node(gsdsl: Run, tmp_path: Path) -> None:
         "  large  bert     4 of 8      4.000        2.400     9.600\n"
         "         tuning   4 of 8      2.000        2.400     4.800\n"
     )
+
+
+def forever(*anything: Any) -> Any:
+    while True:
+        checkpoint()
+        time.sleep(0.001)
+
+
+@pytest.mark.parametrize("stage", ["reading data", "grounding"])
+def test_the_limit_covers_building(
+    stage: str, gsdsl: Run, pack: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = {"reading data": (instance._Builder, "_param"), "grounding": (grounding._Grounding, "_constraint")}
+    monkeypatch.setattr(*slow[stage], forever)
+    done = gsdsl("solve", pack, "--time-limit", 0.3, "--without", "aggregation", "--json", tmp_path / "out.json")
+    assert done.code == 5
+    assert f"stopped by the time limit before any solution, in the stage `{stage}`" in done.out
+    found = json.loads((tmp_path / "out.json").read_text())
+    assert (found["status"], found["reason"], found["objective"]) == ("limit", "time", None)
+
+
+def test_ctrl_c_while_building(gsdsl: Run, pack: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(grounding._Grounding, "_constraint", forever)
+    presser = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+    presser.start()
+    done = gsdsl("solve", pack, "--without", "aggregation")
+    presser.join()
+    assert done.code == 130
+    assert "stopped by Ctrl-C before any solution" in done.out
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_the_stage_is_shown_until_the_solver_works() -> None:
+    watch = Watch(print)
+    watch.stage("grounding")
+    assert watch.line().startswith("grounding   ")
+    watch.stage("solving")
+    assert watch.line().startswith("solving   ")
+    watch.stage("reformulation")
+    watch.progress(Progress(1.0, 12.5, 12.0))
+    assert watch.line().startswith("incumbent 12.5   bound 12   ")
