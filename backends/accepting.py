@@ -79,37 +79,55 @@ class Acceptance:
         Raises DiagnosticError (GSM4008, GSM4009) where an optimum is claimed and no feasible point is near it.
         """
         checked_claim(self.problem, answer, self.backend.name)
+        first: Accepted | None = None
         refusal: DiagnosticError | None = None
-        unwhole: Accepted | None = None
         try:
-            found = self._as_it_is(answer)
-            if found.whole:
-                return found
-            unwhole = found
+            first = self._as_it_is(answer)
         except DiagnosticError as refused:
             refusal = refused
-        unproved: Accepted | None = None
-        for found in self._mended(answer, unwhole is None):
-            if self._is_as_good(found, answer):
-                return found
-            unproved = unproved or found
-        if unwhole is not None:
-            return unwhole
-        assert refusal is not None
+        if first is not None and first.whole and self._is_fit(first, answer):
+            return first
+        found, unproved = self._first_fit(self._mended(answer, first is None), answer)
+        if found is not None:
+            return found
+        if first is not None and not first.whole and self._is_fit(first, answer):
+            return first
         second = self._again() if answer.status is Status.OPTIMAL else None
         if second is not None and second.values is not None:
-            for found in self._of_second(second):
-                if self._is_as_good(found, second):
-                    return found
-                unproved = unproved or found
-        with suppress(DiagnosticError):
-            return self._as_it_is(answer, witnessed=True)
-        if second is not None and second.status is Status.INFEASIBLE:
-            return second
-        if unproved is not None and self._is_near(unproved, answer):
-            return replace(unproved, answer=replace(unproved.answer, status=Status.LIMIT, reason="accuracy"))
+            if second.status is not Status.OPTIMAL:  # the first run has proved what the second has not
+                second = replace(answer, values=second.values, objective=second.objective)
+            found, other = self._first_fit(self._of_second(second), second)
+            if found is not None:
+                return found
+            unproved = unproved or other
+        if refusal is not None:
+            with suppress(DiagnosticError):
+                return self._as_it_is(answer, witnessed=True)
+            if second is not None and second.status is Status.INFEASIBLE:
+                return second
+        return self._unproved(answer, first, unproved, refusal)
+
+    def _first_fit(self, candidates: Iterator[Accepted], answer: Answer) -> tuple[Accepted | None, Accepted | None]:
+        """The first candidate that is as good as the answer claims, and the first one that is feasible at least."""
+        feasible: Accepted | None = None
+        for found in candidates:
+            if self._is_fit(found, answer):
+                return found, feasible
+            feasible = feasible or found
+        return None, feasible
+
+    def _unproved(
+        self, answer: Answer, first: Accepted | None, mended: Accepted | None, refusal: DiagnosticError | None
+    ) -> Accepted | Answer:
+        """What is left where no point is both clean and as good as claimed."""
+        if first is not None and self._loss(first, answer)[0] <= 0:
+            return first  # better than its own bound: the check of bounds says so
+        usable = first or (mended if mended is not None and self._is_near(mended, answer) else None)
+        if usable is not None:
+            return replace(usable, answer=replace(usable.answer, status=Status.LIMIT, reason="accuracy"))
         if answer.status is Status.LIMIT:
             return replace(answer, values=None, objective=None)
+        assert refusal is not None
         raise refusal
 
     # --- candidates --------------------------------------------------------------------------------------------------
@@ -208,12 +226,14 @@ class Acceptance:
         loss = sign * (value.value - best) - self.prepared.bound_error
         return loss, value.value, allowed_error(objective, value, original.columns)
 
-    def _is_as_good(self, found: Accepted, answer: Answer) -> bool:
-        """Whether the point is still the optimum that the answer claims to have."""
-        if answer.status is not Status.OPTIMAL:
-            return True
+    def _is_fit(self, found: Accepted, answer: Answer) -> bool:
+        """Whether the point is the optimum that the answer claims to have, and not better than is possible."""
         loss, value, error = self._loss(found, answer)
-        return loss <= error or relative_gap(value, value - loss) <= self._options().gap + ALLOWED_LOSS
+        if answer.status is not Status.OPTIMAL:
+            return answer.bound is None or loss >= -error
+        if abs(loss) <= error:
+            return True
+        return loss > 0 and relative_gap(value, value - loss) <= self._options().gap + ALLOWED_LOSS
 
     def _is_near(self, found: Accepted, answer: Answer) -> bool:
         """Whether the point is worse than what is claimed by what errors of a solver can explain."""

@@ -42,6 +42,7 @@ def apply_options(model: pyscipopt.Model, options: SolveOptions, problem: Proble
         model.setParam("limits/time", options.time_limit)
     if options.tight:
         model.setParam("numerics/feastol", LEAST_TOLERANCE)
+        model.setParam("constraints/nonlinear/tightenlpfeastol", False)  # SoPlex complains of less
     elif problem.definitions:
         model.setParam("numerics/feastol", SOLVER)
     if problem.is_linear and not problem.is_mip:

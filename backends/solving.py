@@ -216,11 +216,12 @@ class Solving:
         options = self._rest_of_time()
         if not self.backend.capabilities.tightens or self.choice.by_blocks or options.time_limit == 0.0:
             return None
+        options = replace(options, tight=True, gap=options.gap / 2)  # half of the gap is left for what mending costs
         visible, factor = with_visible_costs(uncrossed(problem))
         if self.session is None:
             self._hand_over(visible)
         assert self.session is not None
-        return in_own_size(self.session.solve(replace(options, tight=True), None, self.monitor), factor)
+        return in_own_size(self.session.solve(options, None, self.monitor), factor)
 
     def _hand_over(self, problem: Problem) -> None:
         began = time.perf_counter()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gpusched_dsl.compiling.bounds_images import LIBRARY, Interval
-from gpusched_dsl.ir.definitions import AT_THE_END, Definition, Extreme, Holds, Power, Product, Unary
+from gpusched_dsl.ir.definitions import Definition, Extreme, Holds, Power, Product, Unary
 from gpusched_dsl.ir.problem import Floats
 
 
@@ -72,7 +72,4 @@ def _of_product(definition: Product, low: Floats, high: Floats, small: Floats, l
 def _of_holds(definition: Holds, small: Floats) -> Interval:
     """A comparison that must hold is a row."""
     must = small > 0.5
-    lower, upper = definition.lower, definition.upper
-    lower = lower - AT_THE_END * np.maximum(1.0, np.abs(lower))
-    upper = upper + AT_THE_END * np.maximum(1.0, np.abs(upper))
-    return np.where(must, lower, -np.inf), np.where(must, upper, np.inf)
+    return np.where(must, definition.lower, -np.inf), np.where(must, definition.upper, np.inf)

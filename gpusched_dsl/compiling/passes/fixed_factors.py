@@ -21,9 +21,10 @@ from gpusched_dsl.compiling.bounds_images import image_of
 from gpusched_dsl.compiling.passes.growth import Growth
 from gpusched_dsl.compiling.passes.linear_terms import Flags, hold_to, sum_of
 from gpusched_dsl.compiling.passes.steps import Analysis, Note, Step, Target
-from gpusched_dsl.ir.definitions import Definition, Extreme, Power, Product
+from gpusched_dsl.ir.definitions import Definition, Extreme, Holds, Power, Product
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.problem import Floats
+from gpusched_dsl.ir.tolerances import FEASIBILITY
 
 
 class FixedFactors:
@@ -46,6 +47,8 @@ def _simplify(growth: Growth, analysis: Analysis, definition: Definition) -> Non
     low, high = analysis.bounds.of(definition.arguments)
     fixed = (low == high) & np.isfinite(low)
     values = _constants(definition, low, high, fixed)
+    if isinstance(definition, Holds):
+        values = _as_required(definition, values, analysis)
     constant = np.isfinite(values)
     moving = np.bincount(definition.entry_of, weights=~fixed, minlength=definition.size).astype(np.int64)
     counts = np.diff(definition.starts)
@@ -91,6 +94,13 @@ def _constants(definition: Definition, low: Floats, high: Floats, fixed: Flags) 
         with np.errstate(all="ignore"):
             values[whole] = some.evaluate(low[arguments_of(definition, whole)])
     return values
+
+
+def _as_required(definition: Holds, values: Floats, analysis: Analysis) -> Floats:
+    """The truth of comparisons; one that must be true and is, but for the rounding of bounds, is true."""
+    point = np.clip(0.0, analysis.bounds.lower, analysis.bounds.upper)
+    true = (values == 0.0) & (point[definition.results] == 1.0)
+    return np.where(true, definition.witnessed(point, FEASIBILITY), values)
 
 
 def arguments_of(definition: Definition, entries: Codes) -> Codes:
