@@ -23,8 +23,9 @@ WRONG_OTHERWISE: dict[str, bool | int] = {
 }
 
 
-# SCIP's tolerance is absolute, and rows and objectives that read a result multiply it. Below this its LP solver fails.
-LEAST_TOLERANCE = 1e-8
+# SCIP's tolerance is absolute, and rows and objectives that read a result multiply it. Below this its LP solver,
+# which is asked for a thousandth of it, complains (1e-8) or fails.
+LEAST_TOLERANCE = 2e-8
 
 
 def apply_options(model: pyscipopt.Model, options: SolveOptions, problem: Problem) -> None:
@@ -42,7 +43,6 @@ def apply_options(model: pyscipopt.Model, options: SolveOptions, problem: Proble
         model.setParam("limits/time", options.time_limit)
     if options.tight:
         model.setParam("numerics/feastol", LEAST_TOLERANCE)
-        model.setParam("constraints/nonlinear/tightenlpfeastol", False)  # SoPlex complains of less
     elif problem.definitions:
         model.setParam("numerics/feastol", SOLVER)
     if problem.is_linear and not problem.is_mip:

@@ -101,6 +101,19 @@ def test_a_comparison_that_a_solver_misses_by_its_tolerance(backend: str) -> Non
     assert (result.status, result.objective) == ("optimal", pytest.approx(-8.0, abs=1e-9))
 
 
-@pytest.mark.slow
-def test_models_that_were_refused() -> None:
-    assert check(178) == "optimal"
+@pytest.mark.parametrize("seed", [178, 1574])
+def test_models_that_were_refused_or_called_infeasible(seed: int) -> None:
+    assert check(seed) == "optimal"
+
+
+def test_bounds_that_meet_leave_a_comparison_true() -> None:
+    text = """model m {
+      var n integer >= -2 <= -1; var y >= 0 <= 5;
+      minimize o: n;
+      constraint r: -3*n - 2*y <= 1.5;
+      constraint c: (-2*n == -2.5) or (-3*y - 3*n == 0) or (-2*n - y <= -8);
+      constraint d: (-n <= 2) => (-n <= 1);
+    } scenario s for m { }"""
+    for backend in ("highs", "scip"):
+        result = gs.loads(text).solve(backend=backend)
+        assert (result.status, result.objective) == ("optimal", pytest.approx(-1.0)), backend
