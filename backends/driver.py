@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 
+from gpusched_dsl.backends.foreign import foreign_failures
 from gpusched_dsl.backends.lifting import lifted
 from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions, target_of
 from gpusched_dsl.backends.recovery import recovered
@@ -47,7 +48,7 @@ def solve_problem(
     asked = options or SolveOptions()
     check_request(chosen, problem, asked, start)
     allowed = tolerances or Tolerances()
-    with deadline_of(asked.time_limit, monitor) as deadline:
+    with deadline_of(asked.time_limit, monitor) as deadline, foreign_failures(chosen):
         try:
             prepared = _prepared(problem, chosen, asked)
             run = Solving(chosen, prepared, asked, monitor, allowed, deadline)
@@ -75,7 +76,7 @@ def resolve(
     """
     asked = options or solved.options
     backend, able = solved.backend, solved.backend.capabilities.warm_start
-    with deadline_of(asked.time_limit, monitor) as deadline:
+    with deadline_of(asked.time_limit, monitor) as deadline, foreign_failures(backend):
         try:
             stated = changes(solved.problem, problem)
             if start is None and able and solved.point is not None and len(solved.point) == stated.columns.old_count:

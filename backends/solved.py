@@ -107,6 +107,10 @@ class Solved:
     def terms(self) -> tuple[TermValue, ...]:
         return self.objectives[0].terms if self.objectives else ()
 
+    def __getstate__(self) -> dict[str, object]:
+        """What is pickled: all but the solver's session, which belongs to its process."""
+        return self.__dict__ | {"session": None}
+
     def close(self) -> None:
         """Free the solver; a later `resolve` builds the problem anew."""
         if self.folded is not None:

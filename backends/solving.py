@@ -186,6 +186,9 @@ class Solving:
             self._hand_over(visible)
             assert self.session is not None
             answer = self.session.solve(self._rest_of_time(), beginning.point, self.monitor)
+            if not isinstance(answer, Answer):
+                message = f"the backend `{self.backend.name}` gave `{type(answer).__name__}` for an answer"
+                raise DiagnosticError([Diagnostic("GSM4007", message)])
             return beginning.added_to(in_own_size(answer, factor), problem)
         except Stopped as stopped:
             self._close()

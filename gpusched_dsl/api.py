@@ -160,6 +160,22 @@ class Model:
         """What was found when reading that is no error."""
         return self._warnings
 
+    def check(self, *, strict: bool = True) -> tuple[Diagnostic, ...]:
+        """Everything that can be wrong in the text and the data of its scenarios, found without a solver.
+
+        These are the findings of `gsdsl check`: names, types and units of all blocks, with scenarios or without, then
+        the data of each scenario that is complete. Returns the warnings; raises DiagnosticError if there is an error,
+        unless `strict` is False: then errors are in the tuple. Values that have been `set` take no part.
+        """
+        from gpusched_dsl.checking import check_all
+
+        found = Diagnostics()
+        found.extend(self._warnings)
+        check_all(self._workspace, found, self._permissions)
+        if strict:
+            found.raise_if_errors()
+        return tuple(found)
+
     def __repr__(self) -> str:
         main = self._workspace.main
         return f"<Model {main.source.name if main else ''}: scenarios {', '.join(self.scenarios) or 'none'}>"

@@ -79,6 +79,9 @@ class DiagnosticError(Exception):
         first = next((d for d in self.diagnostics if d.severity is Severity.ERROR), None)
         super().__init__(f"{first.code}: {first.message}" if first else "no diagnostics")
 
+    def __reduce__(self) -> tuple[type[DiagnosticError], tuple[tuple[Diagnostic, ...]]]:
+        return type(self), (self.diagnostics,)
+
     def __str__(self) -> str:
         from gpusched_dsl.language.render import render_text
 

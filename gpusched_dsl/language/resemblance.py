@@ -1,7 +1,7 @@
 """Names that are a slip of the keyboard away from another: what `did you mean` may propose.
 
 A proposal must not have another meaning. So digits are never changed (`log10` is not `log`, `n1` is not `n2`), a short
-word differs in a plural, a doubled or a swapped letter at most (`sin` is not `min`, `xor` is not `or`), and words that
+word keeps its first letter (`sin` is not `min`, `xor` is not `or`), and words that
 mean something in other languages resemble nothing.
 """
 
@@ -60,9 +60,9 @@ def _singular(word: str) -> str:
 
 
 def _resemble_shortly(word: str, other: str) -> bool:
-    """Whether words, one of at most three letters, differ by a swap, a doubled letter, or one that was left out."""
+    """Whether words, one of at most three letters, differ by one slip behind the first letter, or a letter too many."""
     if len(word) == len(other):
-        return sorted(word) == sorted(other) and distance(word, other) == 1
+        return distance(word, other) == 1 and (word[0] == other[0] or sorted(word) == sorted(other))
     if len(word) == _SHORT < len(other):
         return distance(word, other) == 1
     return len(word) == len(other) + 1 and any(

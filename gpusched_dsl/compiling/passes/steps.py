@@ -108,9 +108,14 @@ class Pass(Protocol):
     def apply(self, analysis: Analysis, target: Target) -> Step: ...
 
 
+def lost(point: Floats) -> Floats:
+    """The map of a problem that was stored: its points are mapped already, and no others are."""
+    raise RuntimeError("a stored result maps no further points")
+
+
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """A problem that a target takes, with the composed way back; fields as in `Step`."""
+    """A problem that a target takes, with the composed way back; fields as in `Step`. Pickled, it has no maps."""
 
     original: Problem
     problem: Problem
@@ -119,6 +124,9 @@ class Prepared:
     lift: PointMap = same
     rows: Codes | None = None
     bound_error: float = 0.0
+
+    def __getstate__(self) -> dict[str, object]:
+        return self.__dict__ | {"recover": lost, "lift": lost}
 
     def then(self, step: Step) -> Prepared:
         before_recover, before_lift = self.recover, self.lift

@@ -1,0 +1,108 @@
+"""Results that were pickled and read again tell the same, also from another process."""
+
+from __future__ import annotations
+
+import multiprocessing
+import pickle
+from concurrent.futures import ProcessPoolExecutor
+from typing import Any
+
+import pytest
+
+import gpusched_dsl as gs
+
+TEXT = """
+model M {
+  set Jobs;
+  param gain[Jobs] default 7;
+  var run[j in Jobs] binary;
+  var share[j in Jobs] >= 0 <= 1;
+  maximize total: sum[j in Jobs] gain[j] * (run[j] + 0.5 * share[j]);
+  constraint few: sum[j in Jobs] run[j] <= 1;
+  constraint least: sum[j in Jobs] share[j] >= LEAST;
+}
+scenario S for M { table Jobs: gain = a .25 b .5 c 1; }
+"""
+
+
+def model(least: float = 1) -> gs.Model:
+    return gs.loads(TEXT.replace("LEAST", f"{least}"))
+
+
+def again(value: Any) -> Any:
+    return pickle.loads(pickle.dumps(value))
+
+
+@pytest.mark.parametrize("backend", ["highs", "scip"])
+def test_solve(backend: str) -> None:
+    with model() as made:
+        result = made.solve(backend=backend)
+        read = again(result)
+        assert result.objective == pytest.approx(1.875)
+        assert read.to_dict() == result.to_dict()
+        assert read["run"].equals(result["run"])
+        assert read.table("share", zeros=True).equals(result.table("share", zeros=True))
+        assert (read.status, read.gap, read.terms) == (result.status, result.gap, result.terms)
+        assert read.solved.session is None
+        # The result that is here can still be changed and solved again.
+        made.set("gain", {"a": 5.0, "b": 0.5, "c": 1.0})
+        assert made.resolve().objective == pytest.approx(5 + 0.5 * 6.5)
+
+
+def test_conic() -> None:
+    text = "model C { var x >= 0; minimize f: exp(x) - 2 * x; } scenario S for C { }"
+    result = gs.loads(text).solve(backend="cvxpy")
+    assert again(result).to_dict() == result.to_dict()
+
+
+def test_nothing_found() -> None:
+    result = model(least=4).solve()
+    assert result.status == "infeasible"
+    assert again(result).to_dict() == result.to_dict()
+
+
+def test_explanation() -> None:
+    explanation = model(least=4).explain()
+    assert again(explanation).to_dict() == explanation.to_dict()
+
+
+def test_a_start_from_a_stored_result() -> None:
+    result = again(model().solve())
+    assert model().solve(warm_start=result).objective == pytest.approx(1.875)
+
+
+def test_comparison() -> None:
+    comparison = gs.load("models/scenarios/three_jobs.gsm").compare(["highs", "FIFO"])
+    read = again(comparison)
+    assert read.to_dict() == comparison.to_dict()
+    assert read.table.equals(comparison.table)
+
+
+def test_runs() -> None:
+    made = gs.load("models/scenarios/philly_sample.gsm")
+    result = made.run("PhillyNodes", method="FIFO")
+    read = again(result)
+    assert isinstance(result, type(read))
+    assert read.metrics == result.metrics
+    assert read.jobs.equals(result.jobs)
+    compared = made.run("PhillyNodes", method=["FIFO", "SJF"])
+    assert again(compared).to_dict() == compared.to_dict()
+
+
+def test_findings() -> None:
+    with pytest.raises(gs.DiagnosticError) as caught:
+        gs.loads("model M { set Jobs; param w[Job]; var x; minimize x; }").check()
+    read = again(caught.value)
+    assert str(read) == str(caught.value)
+    assert read.diagnostics[0].edits[0].text == "Jobs"
+
+
+def solved(least: float) -> Any:
+    return model(least).solve()
+
+
+def test_from_other_processes() -> None:
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        results = list(pool.map(solved, (1.0, 2.0)))
+    assert [result.objective for result in results] == pytest.approx([1.875, 1.875])
+    assert results[0]["run"].equals(model().solve()["run"])
