@@ -43,6 +43,8 @@ class Formulation:
         self._duals: list[tuple[cp.Constraint, Places, bool, float]] = []
         constraints = [*self._rows(problem), *self._bounds(problem)]
         for number, half in enumerate(halves):
+            if not problem.definitions[number].size:
+                continue  # CVXPY takes no matrix without rows
             arguments = self._affine(problem, lambda one, k=number: one.definitions[k].arguments)  # type: ignore[misc]
             constraints += halves_constraints(half, self.x, arguments)
         costs = self._parameter(problem, lambda one: _sign(one) * _costs(one))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from gpusched_dsl.compiling.linear import Linearizer
 
 INFINITY = float("inf")
+Derived = TypeVar("Derived", Comparison, Choice)
 
 
 class Truths:
@@ -56,6 +57,8 @@ class Truths:
                 return self.linear.branches(
                     self.ev.mask(core.condition, frame), core.then, core.otherwise, frame, self.affine
                 )
+            case Choice():
+                return self.affine(self._derived(core, _as_implications), frame)
         raise self.linear.nonlinear.refusal(core)
 
     @staticmethod
@@ -109,7 +112,7 @@ class Truths:
             core, frame, lambda inner: self._holds(core, op, inner), zero_one=True, integer=True
         )
 
-    def _derived(self, core: Comparison, make: Callable[[Comparison], Core]) -> Core:
+    def _derived(self, core: Derived, make: Callable[[Derived], Core]) -> Core:
         """Another core that says the same or the opposite; always the same one, so that it is defined once."""
         known = self._others.get(id(core))
         if known is None:
@@ -153,6 +156,16 @@ _OPPOSITE = {"!=": "==", "<": ">=", ">": "<="}
 
 def _opposite(core: Comparison) -> Core:
     return replace(core, ops=(_OPPOSITE[core.ops[0]],))
+
+
+def _as_implications(core: Choice) -> Core:
+    """`if c then a else b` as `(c => a) and (not c => b)`."""
+
+    def logic(op: str, *operands: Core) -> Logic:
+        return Logic(span=core.span, type=core.type, decision=True, op=op, operands=operands)
+
+    negated = logic("not", core.condition)
+    return logic("and", logic("=>", core.condition, core.then), logic("=>", negated, core.otherwise))
 
 
 def _as_conjunction(core: Comparison) -> Core:

@@ -587,6 +587,24 @@ LIMITS = [
         220.0,
         start=[0.3, 7, -2],
     ),
+    optimal(  # HiGHS 1.15.1 takes the costs of the start for the bound
+        "start_that_presolve_contradicts",
+        problem(
+            minimize(0.25, 0, 0, 0, 0, 0, 0),
+            columns=7,
+            rows=[
+                at_least(0, 1, 0, 0, 0, 0, 0, 0),
+                equal(0, 0, 1, 1, 0, -1, -1, 0),
+                equal(0, 0, 0, 0, 1, -1, -3, 0),
+                at_least(0, 0, 0, 0, 0, 1, 0, -1),
+                at_least(0, 0, 0, 0, 0, 0, -1, 1),
+            ],
+            upper=[1, 1, 1, 4, 1, 1, 1],
+            integer=[0, 1, 2, 6],
+        ),
+        0.0,
+        start=[1, 1, 0, 1, 1, 0, 1],
+    ),
     optimal("start_of_an_lp", problem(minimize(1, 2), columns=2, rows=[at_least(1, 1, 1)]), 1.0, start=[0, 1]),
 ]
 

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -25,6 +26,7 @@ from algebras import Unsupported  # noqa: E402
 from configurations import BACKENDS, Configuration, Outcome, outcome, random_configuration  # noqa: E402
 from corpus import heading  # noqa: E402
 from enumerated_optimum import Reference, reference  # noqa: E402
+from model_changes import SAME  # noqa: E402
 from model_generator import Size, generated  # noqa: E402
 from model_text import text_of  # noqa: E402
 from model_tree import Model  # noqa: E402
@@ -67,6 +69,14 @@ def work(first: int, count: int, size: Size, ways: int, backends: tuple[str, ...
 
 
 def write_smallest(model: Model, configuration: Configuration, found: Outcome, folder: Path, name: str) -> Path:
+    """A model that fails alike and needs no other change than those that its own text shows."""
+    random = Random(configuration.seed)
+    changed, plain = model, replace(configuration, changes=())
+    for change in configuration.changes:
+        changed = SAME[change](changed, random)
+    if outcome(changed, reference(changed), plain).kind == found.kind:
+        model, configuration = changed, plain
+
     def fails(candidate: Model) -> bool:
         try:
             text_of(candidate)
@@ -144,7 +154,7 @@ def batch(first: int, given: argparse.Namespace, folder: Path, counts: collectio
             kind = told["kind"]
             counts[f"refused: {told['detail'].split(']')[0].split('[')[-1]}" if kind == "refused" else kind] += 1
             if "file" in told:
-                said = told["detail"].splitlines()[0][:110]
+                said = (told["detail"].splitlines() or [""])[0][:110]
                 print(f"model {told['seed']}: {kind}: {said} ({told['configuration']}): {told['file']}", flush=True)
     if process.returncode not in (0, -9):
         counts["crash"] += 1

@@ -25,17 +25,10 @@ SWITCHES = (AGGREGATION, *(t.name for t in TIGHTENINGS))
 
 # What may be said instead of an answer: the backend lacks something, the model has no blocks, a bound is missing, the
 # values between which a condition changes are not known.
-REFUSALS = {"GSM4003", "GSM4013", "GSM3202", "GSM3205"}
+REFUSALS = {"GSM3201", "GSM4003", "GSM4013", "GSM3202", "GSM3205"}
 
 # Defects that are being mended: the kind of the outcome and a part of its detail.
-KNOWN = (
-    ("GSM3010", "has no form"),
-    ("ValueError", "zip() argument 2"),
-    ("ValueError", "exceeds matrix dimension 0"),
-    ("KeyError", "''"),
-    ("IndexError", "index -1 is out of bounds"),
-    ("GSM4008", "not feasible"),
-)
+KNOWN = (("IndexError", "index -1 is out of bounds"),)
 
 
 @dataclass(frozen=True)

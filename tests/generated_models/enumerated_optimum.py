@@ -49,7 +49,7 @@ def reference(model: Model) -> Reference:
         raise Unsupported("points")
     if not count:
         return Reference("infeasible")
-    grid, kept = _grid(model, whole)
+    grid, kept = _grid(model, whole, _continuous(model) if continuous else set())
     found = _of_grid(model, grid, kept) if not continuous else _of_pieces(model, whole, kept, continuous)
     if found is None:
         return Reference("infeasible")
@@ -59,13 +59,14 @@ def reference(model: Model) -> Reference:
     return Reference("optimal", tuple(v / UNITS[o.unit] for v, o in zip(found, model.objectives, strict=True)))
 
 
-def _grid(model: Model, whole: Sequence[tuple[Column, list[Fraction]]]) -> tuple[Values, np.ndarray]:
-    """All integer points, and which of them satisfy the constraints on integer columns alone."""
+def _grid(
+    model: Model, whole: Sequence[tuple[Column, list[Fraction]]], continuous: set[str]
+) -> tuple[Values, np.ndarray]:
+    """All integer points, and which of them satisfy the constraints that read nothing continuous."""
     axes = [np.array([float(v) for v in values]) for _, values in whole]
     mesh = [m.ravel() for m in np.meshgrid(*axes, indexing="ij")] if axes else []
     values = Values(model, Grid(), {column: m for (column, _), m in zip(whole, mesh, strict=True)})
     kept = np.ones(len(mesh[0]) if mesh else 1, dtype=bool)
-    continuous = _continuous(model)
     for constraint, env in values.constraints():
         if not any(isinstance(n, Ref) and n.name in continuous for n in walk(constraint)):
             kept &= values.truth(constraint.body, env)
