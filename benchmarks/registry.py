@@ -199,7 +199,7 @@ SHARING = Case(
     prepare=(),
     reference="gsdsl",
     arms=(
-        Arm("gsdsl", "benchmarks.sharing.by_gsdsl", ("Sharing10x20", "optimum"), repeats=3),
+        Arm("gsdsl", "benchmarks.sharing.by_gsdsl", ("Sharing10x20Matching", "optimum"), repeats=3),
         Arm("gsdsl, with big M", "benchmarks.sharing.by_gsdsl", ("BigM", "optimum"), repeats=1, slow=True),
         Arm("gsdsl, as printed, built only", "benchmarks.sharing.by_gsdsl", ("Sharing10x20Printed", "size")),
     ),

@@ -42,7 +42,7 @@ def test_the_compact_form_has_a_tenth_of_the_rows_of_the_printed_one() -> None:
     from gpusched_dsl.compiling.passes.steps import Target
 
     model = gs.load(FILE)
-    compact, printed = model.ground("Sharing10x20"), model.ground("Sharing10x20Printed")
+    compact, printed = model.ground("Sharing10x20Matching"), model.ground("Sharing10x20Printed")
     assert (compact.columns, compact.rows) == (11_144, 2_390)
     linear = prepare(printed, Target("highs")).problem
     assert linear.columns > 2 * compact.columns
@@ -62,6 +62,6 @@ def test_ten_nodes_and_twenty_jobs(seed: int, backend: str) -> None:
     model = gs.loads(text, base=FILE.parent)
     for sharing, optimum in zip(("on", "off"), OPTIMA[seed], strict=True):
         if optimum is not None:
-            result = model.solve("Sharing10x20", backend, gap=0, settings={"sharing": sharing})
+            result = model.solve("Sharing10x20Matching", backend, gap=0, settings={"sharing": sharing})
             assert result.status == "optimal"
             assert result.objective == pytest.approx(optimum, abs=6e-5)

@@ -17,6 +17,7 @@ from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.checked_slots import CheckedFix, CheckedLoads
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
 from gpusched_dsl.policies.kernels.slotted_cluster import Plan
+from gpusched_dsl.policies.slotted.meaning import slot_is_start
 from gpusched_dsl.policies.slotted.plan_values import PlanEvaluator
 from gpusched_dsl.policies.slotted.planning import Planned, make_plan
 from gpusched_dsl.policies.slotted.reading import Instance, read_instance
@@ -53,10 +54,11 @@ def run_slotted(
     Raises DiagnosticError as evaluation does, and where the placement does not say what is needed (GSM3016).
     """
     assert policy.slots is not None
+    starts = slot_is_start(policy)
     instance = read_instance(policy, store, limits)
     planned = make_plan(instance.cluster, instance.guard, instance.serving, placing_of(policy.place), stop)
     found = _Values(policy, store, limits)
-    found.add(*_of_jobs(policy, instance, planned.plan))
+    found.add(*_of_jobs(policy, instance, planned.plan, starts=starts))
     if policy.slots.serve is not None:
         found.add(*_of_services(policy, policy.slots.serve, instance, planned.plan))
     for fix in policy.slots.fixes:
@@ -64,12 +66,16 @@ def run_slotted(
     return SlottedPlan(found.values, _statistics(instance, planned, found), not planned.whole)
 
 
-def _of_jobs(policy: CheckedPolicy, instance: Instance, plan: Plan) -> tuple[str, Given]:
-    """The family of the placement: 1 where a job is on a node in a slot."""
+def _of_jobs(policy: CheckedPolicy, instance: Instance, plan: Plan, *, starts: bool) -> tuple[str, Given]:
+    """The family of the placement: 1 where a job is on a node in a slot, or with `starts` in its first slot alone."""
     placement = policy.model.placement
     assert placement is not None
     roles = {item.role: item.value.variable for item in placement.items if isinstance(item.value, IndexRef)}
     node, slot = np.nonzero(plan.job >= 0)
+    if starts:
+        by_job = np.lexsort((slot, plan.job[node, slot]))
+        _, first = np.unique(plan.job[node, slot][by_job], return_index=True)
+        node, slot = node[by_job][first], slot[by_job][first]
     columns = {
         roles["job"]: instance.jobs[plan.job[node, slot]],
         roles["node"]: instance.nodes[node],

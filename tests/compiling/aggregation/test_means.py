@@ -81,7 +81,7 @@ def test_sums_in_their_place(tmp_path: Path) -> None:
 
 
 def test_nodes_that_meet_jobs_in_the_shipped_model() -> None:
-    small = case(workspace(MODELS / "gpu_sharing_10x20.gsm"), "Nodes", "Sharing10x20").small
+    small = case(workspace(MODELS / "gpu_sharing_10x20.gsm"), "Nodes", "Sharing10x20Matching").small
     meets = small.problem.variable("meets_node")
     found = [c for c in components_of(small) if meets.first <= c.columns[0] < meets.stop]
     assert found

@@ -1,0 +1,40 @@
+"""What the slot of a placement means: a slot that the job occupies, or the slot in which it starts.
+
+`lasts` decides. Where it is the length of a slot (it may read the slot, and nothing else that is decided), a 1 of the
+variable is one occupied slot. Where it reads the job or the node, it is the time of the job, and the slot is its start.
+"""
+
+from __future__ import annotations
+
+from gpusched_dsl.compiling.free_variables import free_variables
+from gpusched_dsl.language.checked import CheckedPlacement, IndexRef
+from gpusched_dsl.language.checked_policy import CheckedPolicy
+from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
+
+
+def slot_is_start(policy: CheckedPolicy) -> bool:
+    """Whether the slot is the start of a job. Raises DiagnosticError (GSM3016) before anything is planned.
+
+    Refused are placements without `lasts`, and rules that cut a job into pieces where only its start is decided.
+    """
+    placement = policy.model.placement
+    assert placement is not None
+    lasts = next((item.value for item in placement.items if item.role == "lasts"), None)
+    if lasts is None:
+        message = "the placement does not state `lasts`, so its slot may be a start or a slot that is occupied"
+        help = "state the length of one slot if the job occupies it, the time of the job if the job starts in it"
+        raise DiagnosticError([Diagnostic("GSM3016", message, placement.span, "no `lasts`", help=help)])
+    if all(variable is _slot(placement) for variable in free_variables(lasts)):
+        return False
+    for rule in policy.place:
+        if rule.name == "cheapest_slots":
+            message = f"`cheapest_slots` takes single slots, and `{placement.variable}` decides only the start of a job"
+            help = "leave it out: `cheapest_block` and `start_now` run a job without a break"
+            label = "the slot of the placement is a start, as `lasts` is the time of the job"
+            raise DiagnosticError([Diagnostic("GSM3016", message, lasts.span, label, help=help)])
+    return True
+
+
+def _slot(placement: CheckedPlacement) -> object:
+    value = next((item.value for item in placement.items if item.role == "slot"), None)
+    return value.variable if isinstance(value, IndexRef) else None
