@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
+from gpusched_dsl.backends.isolated import guarded, is_crash
 from gpusched_dsl.backends.protocol import Monitor, SolveOptions
 from gpusched_dsl.building import Built
 from gpusched_dsl.compared import Comparison, Row
@@ -81,9 +82,9 @@ def _run(
     name, policy = (method, None) if isinstance(method, str) else (method.name, method)
     try:
         if policy is None:
-            solved, told = solve_built(own, name, options, None, monitor)
+            solved, told = solve_built(own, guarded(name), options, None, monitor)
         else:
-            solved, told = solve_by_policy(own, policy, judge, options, None, monitor)
+            solved, told = solve_by_policy(own, policy, guarded(judge), options, None, monitor)
     except DiagnosticError as error:
         return Row(name, policy is not None, seed, None, tuple(error.diagnostics), time.perf_counter() - began)
     solved.close()
@@ -129,7 +130,12 @@ def _bounded(built: Built, found: Comparison, judge: str, options: SolveOptions,
     results = [row.result for row in found.rows if found.is_best(row) and row.result is not None]
     point = results[0].solved.point if results else None
     start = None if point is None else entries_of_point(results[0].problem, point)
-    proved, _ = solve_built(apart(built), judge, options, start, monitor)
+    try:
+        proved, _ = solve_built(apart(built), guarded(judge), options, start, monitor)
+    except DiagnosticError as error:
+        if is_crash(error):
+            return found  # the plans are worth more than the bound
+        raise
     proved.close()
     return found if proved.bound is None else replace(found, bound=proved.bound, bound_by=judge)
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from gpusched_dsl.building import Permissions
 from gpusched_dsl.language.checked_policy import CheckedPolicy, at
+from gpusched_dsl.language.diagnostics import Diagnostic
 from gpusched_dsl.online.driver import Driver
 from gpusched_dsl.online.planner import Plan, Planner, Question
 
@@ -81,6 +82,12 @@ class Anew:
     @property
     def name(self) -> str:
         return self.planner.name
+
+    @property
+    def crashes(self) -> Sequence[Diagnostic]:
+        """The crashes of a solver behind the plans so far."""
+        found: Sequence[Diagnostic] = getattr(self.planner, "crashes", ())
+        return found
 
     def fresh(self) -> Planner:
         return self

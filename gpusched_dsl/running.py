@@ -81,13 +81,13 @@ def open_run(
     base = Base(instance, allowed.limits())
     spare = fallback or block.fallback
     make = _loop_of(block, external)
-    planner = planner_named(workspace, method, block, allowed, solve_options)
+    planner = planner_named(workspace, method, block, allowed, solve_options, guard_all=external)
     whole = _in_one_go(planner) if journal is None and not external else None
     driver = make(
         block,
         base,
         planner,
-        None if spare is None else planner_named(workspace, spare, block, allowed, solve_options),
+        None if spare is None else planner_named(workspace, spare, block, allowed, solve_options, guard_all=external),
         options or Options(),
         journal,
         stop or (lambda: False),
@@ -138,14 +138,19 @@ def planner_named(
     online: CheckedOnline,
     permissions: Permissions,
     options: SolveOptions | None = None,
+    *,
+    guard_all: bool = False,
 ) -> Planner:
-    """A policy or a solver as a planner; raises DiagnosticError for unknown names."""
+    """A policy or a solver as a planner; raises DiagnosticError for unknown names.
+
+    `guard_all`: every solver works in a process of its own, so that none can end this one by a crash.
+    """
     found = method_named(workspace, method, online.base)
     if isinstance(found, CheckedPolicy):
         return PolicyPlanner(found, permissions)
     from gpusched_dsl.solver_planner import SolverPlanner
 
-    return SolverPlanner(found, permissions, replace(options or SolveOptions()))
+    return SolverPlanner(found, permissions, replace(options or SolveOptions()), guard_all=guard_all)
 
 
 __all__ = ["CheckedOnline", "Options", "online_named", "open_run", "planner_named"]

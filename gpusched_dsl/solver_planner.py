@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -17,9 +17,21 @@ from gpusched_dsl.compiling.instance import Instance
 from gpusched_dsl.folding import Entries, solve_built
 from gpusched_dsl.ir.answer import Status
 from gpusched_dsl.ir.domains import decode_column
+from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
 from gpusched_dsl.online.naming import renamed
 from gpusched_dsl.online.planner import Plan, Question
 from gpusched_dsl.planners import seed_of
+
+ATTEMPTS = 2
+GIVEN_UP = 3  # so many questions in a row that ended in crashes; each costs two starts of a process
+
+
+@dataclass
+class Crashes:
+    """The crashes of a solver in one run, and for how many questions in a row it had no answer because of them."""
+
+    found: list[Diagnostic] = field(default_factory=list)
+    in_a_row: int = 0
 
 
 @dataclass(eq=False)
@@ -31,23 +43,56 @@ class SolverPlanner:
     options: SolveOptions = field(default_factory=SolveOptions)
     fold: bool = True
     monitor: Monitor | None = None
+    guard_all: bool = False  # also backends of which no crash is known work in a process of their own
+    _crashes: Crashes = field(default_factory=Crashes)  # shared with `fresh` planners
     _solved: Solved | None = None
 
     @property
     def name(self) -> str:
         return self.backend
 
-    def plan(self, question: Question) -> Plan | None:
-        """None where the solver has no plan in time, or says that there is none.
+    @property
+    def crashes(self) -> Sequence[Diagnostic]:
+        """The crashes of the solver so far."""
+        return self._crashes.found
 
-        Raises DiagnosticError as `solve_built` does.
+    def plan(self, question: Question) -> Plan | None:
+        """None where the solver has no plan in time, says that there is none, or crashes twice.
+
+        After a crash it is asked once more, in a new process that knows nothing of earlier plans; after `GIVEN_UP`
+        questions in a row without an answer never again. Raises DiagnosticError as `solve_built` does.
         """
+        from gpusched_dsl.backends.isolated import is_crash
+
+        if self._crashes.in_a_row >= GIVEN_UP:
+            return None
         began = time.perf_counter()
-        options = replace(self.options, seed=seed_of(question), time_limit=question.seconds)
+        for _ in range(ATTEMPTS):
+            spent = time.perf_counter() - began
+            rest = None if question.seconds is None else question.seconds - spent
+            if rest is not None and rest <= 0:
+                break
+            try:
+                plan = self._plan(question, rest, began)
+            except DiagnosticError as error:
+                if not is_crash(error):
+                    raise
+                self._solved = None
+                self._crashes.found.extend(error.diagnostics)
+            else:
+                self._crashes.in_a_row = 0
+                return plan
+        self._crashes.in_a_row += 1
+        return None
+
+    def _plan(self, question: Question, seconds: float | None, began: float) -> Plan | None:
+        from gpusched_dsl.backends.isolated import guarded
+
+        options = replace(self.options, seed=seed_of(question), time_limit=seconds)
         built = built_of(question.instance, self.permissions, fold=self.fold)
         start = None if question.running is None else labelled(question.instance, question.running)
         before = self._solved
-        backend = self.backend if before is None else before.backend
+        backend = guarded(self.backend, self.guard_all) if before is None else before.backend
         solved, _ = solve_built(built, backend, options, start, self.monitor, before)
         self._solved = solved
         if solved.point is None:

@@ -29,8 +29,8 @@ SPACE = 3  # between columns
 
 
 def run(options: argparse.Namespace, output: Output) -> int:
+    from gpusched_dsl.backends.isolated import guarded
     from gpusched_dsl.backends.protocol import SolveOptions
-    from gpusched_dsl.backends.registry import backend
     from gpusched_dsl.comparing import compare
 
     _check_targets(options)
@@ -39,7 +39,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     methods = [method_named(workspace, name, scenario.model) for name in options.methods]
     policies = any(not isinstance(method, str) for method in methods)
     for solver in dict.fromkeys((*(m for m in methods if isinstance(m, str)), options.judge)):
-        backend(solver)
+        guarded(solver)
     before = time.perf_counter() - began
     built = build(
         workspace,

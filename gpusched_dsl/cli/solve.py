@@ -39,6 +39,7 @@ SOLVER_LOG: dict[str, dict[str, bool | int]] = {"highs": {"output_flag": True}, 
 
 def run(options: argparse.Namespace, output: Output) -> int:
     from gpusched_dsl.backends.driver import deadline_of
+    from gpusched_dsl.backends.isolated import guarded
     from gpusched_dsl.backends.registry import backend
 
     _check_targets(options)
@@ -48,7 +49,8 @@ def run(options: argparse.Namespace, output: Output) -> int:
     if options.bound and wanted.policy is None:
         message = f"`--bound` goes with a policy: `{options.backend}` proves a bound by itself"
         raise UsageError("GSM6002", message, "leave it out")
-    solver = backend(options.backend if wanted.policy is None else options.judge)
+    name = options.backend if wanted.policy is None else options.judge
+    solver = backend(name) if options.verbose else guarded(name)  # the log of a solver is written where it works
     if options.json == STDOUT:
         output.only_findings()
     watch = Watch(output.note)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -205,11 +205,20 @@ class Driver:
         number = len(self.steps)
         question = Question(instance, self.policy_now(), number, self.options.seed, running, self.options.time_limit)
         plan = self.planner.plan(question)
+        self._warn_of_crashes(self.planner)
         if plan is None and self.fallback is not None:
             plan = self.fallback.plan(question)
+            self._warn_of_crashes(self.fallback)
         if plan is None:
             plan = Plan({} if running is None else running, "as before", "none")
         return plan
+
+    def _warn_of_crashes(self, planner: Planner) -> None:
+        """Warn of the first crash of each kind: the run goes on with the fallback, or as before."""
+        for crash in getattr(planner, "crashes", ()):
+            if not any(warning.message == crash.message for warning in self.warnings):
+                help = "the run went on with a new process of the solver, its fallback, or the plan before"
+                self.warnings.append(replace(crash, severity=Severity.WARNING, help=help))
 
     def inner(self, values: Mapping[str, Given], part: Part) -> dict[str, Given]:
         """Values in codes of a part, without what is not in it."""

@@ -1,0 +1,106 @@
+"""The other end of `isolated.py`: a process that serves one backend until its pipe closes."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from typing import Any
+
+from gpusched_dsl.backends.protocol import Progress, Session
+from gpusched_dsl.backends.registry import backend
+from gpusched_dsl.ir.changes import changes
+from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.language.diagnostics import DiagnosticError
+
+
+def main(name: str, fd: int) -> None:
+    """Serve the backend `name` at the pipe `fd`; returns never."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    pipe = Connection(fd)
+    with suppress(EOFError, OSError):  # the other process has ended
+        Server(name, pipe).serve()
+    os._exit(0)  # whatever a solver still does in its thread
+
+
+class Server:
+    """Sessions by number, and the answers to requests, one after the other."""
+
+    def __init__(self, name: str, pipe: Connection) -> None:
+        self.name, self.pipe = name, pipe
+        self.sessions: dict[int, tuple[Session, Problem]] = {}
+
+    def serve(self) -> None:
+        """Answer until the pipe closes: raises EOFError then."""
+        while True:
+            kind, *content = pickle.loads(self.pipe.recv_bytes())
+            if kind == "stop":
+                continue  # the solve had just ended
+            try:
+                answer = ("done", getattr(self, f"on_{kind}")(*content))
+            except DiagnosticError as refused:
+                answer = ("refused", list(refused.diagnostics))
+            except (EOFError, OSError):
+                raise
+            except Exception as failure:  # of the solver's package: it is raised in the other process
+                answer = ("raised", _sendable(failure))
+            self.send(*answer)
+
+    def send(self, kind: str, content: Any) -> None:
+        self.pipe.send_bytes(pickle.dumps((kind, content), pickle.HIGHEST_PROTOCOL))
+
+    def on_hello(self) -> Any:
+        chosen = backend(self.name)
+        return chosen.capabilities, chosen.versions()
+
+    def on_open(self, number: int, problem: Problem) -> None:
+        self.sessions[number] = backend(self.name).open(problem), problem
+
+    def on_update(self, number: int, problem: Problem) -> None:
+        session, _ = self.sessions[number]
+        session.update(problem)
+        self.sessions[number] = session, problem
+
+    def on_carry(self, number: int, problem: Problem) -> None:
+        session, before = self.sessions[number]
+        session.carry(problem, changes(before, problem))
+        self.sessions[number] = session, problem
+
+    def on_solve(self, number: int, options: Any, start: Any, watched: bool) -> Any:
+        session, _ = self.sessions[number]
+        return session.solve(options, start, _Watch(self, watched))
+
+    def on_close(self, number: int) -> None:
+        session, _ = self.sessions.pop(number)
+        session.close()
+
+
+class _Watch:
+    """Passes progress on, and the wish to stop in; ends the process when the other one has gone."""
+
+    def __init__(self, server: Server, watched: bool) -> None:
+        self._server, self._watched, self._stop = server, watched, False
+
+    def progress(self, progress: Progress) -> None:
+        if self._watched:
+            self._server.send("progress", progress)
+
+    @property
+    def stop_requested(self) -> bool:
+        try:
+            while not self._stop and self._server.pipe.poll():
+                pickle.loads(self._server.pipe.recv_bytes())
+                self._stop = True
+        except (EOFError, OSError):
+            os._exit(0)
+        return self._stop
+
+
+def _sendable(failure: Exception) -> Exception:
+    try:
+        pickle.loads(pickle.dumps(failure))
+    except Exception:
+        return RuntimeError(f"{type(failure).__name__}: {failure}")
+    return failure

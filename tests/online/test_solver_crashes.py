@@ -1,0 +1,58 @@
+"""A solver that crashes does not end a run: it is asked again, and then the fallback plans."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from crashing_package import package
+from online_texts import driver, machines
+
+from gpusched_dsl.backends import isolated
+from gpusched_dsl.building import Permissions
+from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.online.planner import Question
+from gpusched_dsl.solver_planner import ATTEMPTS, GIVEN_UP, SolverPlanner
+
+pytestmark = pytest.mark.skipif(not isolated.supported(), reason="pipes are handed over as POSIX does")
+__all__ = ["package"]
+JOBS = machines(1, [(0.0, 0.5), (0.2, 0.4)])
+
+
+def test_one_crash_changes_nothing(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CRASH", "segmentation fault")
+    monkeypatch.setenv("CRASHED_BEFORE", str(package / "crashed"))
+    calm = driver(JOBS, "Events", "S", "highs").run()
+    outcome = driver(JOBS, "Events", "S", "crashing").run()
+    assert (package / "crashed").exists()
+    assert [step.method for step in outcome.steps] == ["crashing"] * len(calm.steps)
+    assert outcome.world.ends.tolist() == calm.world.ends.tolist()
+    assert [warning.code for warning in outcome.warnings] == ["GSM4017"]
+
+
+def test_the_fallback_plans_where_each_solve_crashes(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CRASH", "segmentation fault")
+    by_policy = driver(JOBS, "Events", "S", "SRPT").run()
+    loop = driver(JOBS, "Events", "S", "crashing", fallback="SRPT")
+    outcome = loop.run()
+    methods = [step.method for step in outcome.steps]
+    assert methods[0] == "SRPT"
+    assert set(methods) <= {"SRPT", "crashing"}  # problems without jobs need no solver
+    assert outcome.world.ends.tolist() == by_policy.world.ends.tolist()
+    assert [warning.code for warning in outcome.warnings] == ["GSM4017"]
+    assert "SIGSEGV" in outcome.warnings[0].message
+
+
+def test_a_solver_that_crashes_again_and_again_is_given_up() -> None:
+    asked: list[int] = []
+
+    class Crashing(SolverPlanner):
+        def _plan(self, question: Any, seconds: float | None, began: float) -> Any:
+            asked.append(1)
+            raise DiagnosticError([Diagnostic(isolated.CRASHED, "crashed")])
+
+    planner = Crashing("highs", Permissions())
+    question: Any = Question(None, 0.0, 0, 0)  # type: ignore[arg-type]
+    assert [planner.fresh().plan(question) for _ in range(6)] == [None] * 6
+    assert len(asked) == ATTEMPTS * GIVEN_UP
