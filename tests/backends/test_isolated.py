@@ -157,6 +157,7 @@ def gsdsl(*arguments: str, **environment: str) -> subprocess.CompletedProcess[st
     )  # fmt: skip
 
 
+@pytest.mark.slow  # four commands with two processes each
 def test_the_command_line_keeps_what_else_it_found(package: Path) -> None:
     file = package / "t.gsm"
     file.write_text(TEXT)
