@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from gpusched_dsl.backends.checking import checked_reading
+from gpusched_dsl.backends.checking import CheckedPoint, checked_reading
 from gpusched_dsl.backends.driver import deadline_of, resolve, solve_problem
 from gpusched_dsl.backends.growing import is_pooled, solve_pooled
+from gpusched_dsl.backends.polishing import polished
 from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
 from gpusched_dsl.backends.recovery import restated
 from gpusched_dsl.backends.registry import backend as backend_named
@@ -28,12 +29,13 @@ from gpusched_dsl.compiling.symmetry.quotient import Quotient, place_of
 from gpusched_dsl.ir.deadline import Stopped, active, grace
 from gpusched_dsl.ir.domains import Codes, Domain
 from gpusched_dsl.ir.problem import Family, Floats, Problem
-from gpusched_dsl.language.diagnostics import Diagnostic
+from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
 from gpusched_dsl.reporting.points import OUTSIDE, Entry, codes_of, point_from, without_place
 
 # Up to this many nonzeros the problem of all elements is grounded and the plan stated and checked in it; beyond, in the
 # part of it in which the plan is not zero (`support`), which says the same.
 MOST_WHOLE = 3_000_000
+MOST_SECONDS = 10.0  # for a plan by element that must be moved to be clean
 SECONDS_PER_NONZERO = 1e-6  # that grounding takes, more or less
 
 Entries = Mapping[str, Sequence[Entry]]
@@ -112,7 +114,7 @@ def _unfolded(built: Built, folded: Aggregated, inner: Solved, left: float | Non
         _state_in_store(built, whole)
     name = inner.backend.name
     try:
-        checked = checked_reading(whole, point, inner.tolerances, name)
+        checked = _clean(whole, point, inner)
         objectives = tuple(
             restated(o, r, r.bound, v, size.columns, name)
             for o, r, v in zip(whole.objectives, inner.objectives, checked.verification.objectives, strict=True)
@@ -134,6 +136,18 @@ def _unfolded(built: Built, folded: Aggregated, inner: Solved, left: float | Non
         size=size,
         folded=inner,
     )
+
+
+def _clean(whole: Problem, point: Floats, inner: Solved) -> CheckedPoint:
+    """The plan by element, moved to the nearest clean one where rows of elements are broken by a solver's tolerance."""
+    name = inner.backend.name
+    try:
+        return checked_reading(whole, point, inner.tolerances, name)
+    except DiagnosticError:
+        moved = polished(whole, point, inner.tolerances, SolveOptions(time_limit=MOST_SECONDS), None)
+        if moved is None:
+            raise
+        return checked_reading(whole, moved, inner.tolerances, name)
 
 
 def _placed(quotient: Quotient, whole: Problem, spread: Spread) -> Floats:
