@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager
 
 from gpusched_dsl.backends.foreign import foreign_failures
 from gpusched_dsl.backends.lifting import lifted
+from gpusched_dsl.backends.option_values import plain_options
 from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions, target_of
 from gpusched_dsl.backends.recovery import recovered
 from gpusched_dsl.backends.registry import backend as backend_named
@@ -47,6 +48,7 @@ def solve_problem(
     chosen = backend_named(backend) if isinstance(backend, str) else backend
     asked = options or SolveOptions()
     check_request(chosen, problem, asked, start)
+    asked = plain_options(asked)
     allowed = tolerances or Tolerances()
     with deadline_of(asked.time_limit, monitor) as deadline, foreign_failures(chosen):
         try:
@@ -76,6 +78,12 @@ def resolve(
     """
     asked = options or solved.options
     backend, able = solved.backend, solved.backend.capabilities.warm_start
+    try:
+        check_request(backend, problem, asked, None)
+        asked = plain_options(asked)
+    except BaseException:
+        solved.close()
+        raise
     with deadline_of(asked.time_limit, monitor) as deadline, foreign_failures(backend):
         try:
             stated = changes(solved.problem, problem)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection
 
 import numpy as np
 
 from gpusched_dsl.backends.by_blocks import MODES
+from gpusched_dsl.backends.option_values import option_findings
 from gpusched_dsl.backends.protocol import Backend, SolveOptions
 from gpusched_dsl.compiling.passes import names, pipeline
 from gpusched_dsl.ir.problem import Floats, Problem
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, did_you_mean
 
-LARGEST_SEED = 2**31 - 1
 HEURISTIC = ("auto", "on", "off")
 
 
@@ -34,20 +33,12 @@ def check_request(backend: Backend, problem: Problem, options: SolveOptions, sta
 
 def _options(options: SolveOptions) -> list[Diagnostic]:
     wrong = []
-    limit = options.time_limit
-    if limit is not None and not (limit >= 0 and math.isfinite(limit)):
-        wrong.append(f"the time limit must be a number of seconds that is not negative, not {limit}")
-    if not (options.gap >= 0 and math.isfinite(options.gap)):
-        wrong.append(f"the gap must be a finite number that is not negative, not {options.gap}")
-    if options.threads is not None and options.threads < 1:
-        wrong.append(f"the number of threads must be at least 1, not {options.threads}")
-    if not 0 <= options.seed <= LARGEST_SEED:
-        wrong.append(f"the seed must be an integer from 0 to {LARGEST_SEED}, not {options.seed}")
     if options.heuristic not in HEURISTIC:
         wrong.append(f"the heuristic must be {', '.join(HEURISTIC[:-1])} or {HEURISTIC[-1]}, not `{options.heuristic}`")
     if options.decompose not in MODES:
         wrong.append(f"whether to decompose is one of {', '.join(f'`{m}`' for m in MODES)}, not `{options.decompose}`")
-    return [*(Diagnostic("GSM4011", message) for message in wrong), *unknown_passes(options.without)]
+    words = [Diagnostic("GSM4011", message) for message in wrong]
+    return [*option_findings(options), *words, *unknown_passes(options.without)]
 
 
 def unknown_passes(without: Collection[str]) -> list[Diagnostic]:

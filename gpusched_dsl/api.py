@@ -19,7 +19,7 @@ from gpusched_dsl.building import (
     with_problem,
 )
 from gpusched_dsl.compiling.passes.names import folds
-from gpusched_dsl.ir.deadline import Stopped, limited
+from gpusched_dsl.ir.deadline import Deadline, Stopped, limited
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, Diagnostics
 from gpusched_dsl.language.scenarios.scenario import CheckedScenario
@@ -224,9 +224,15 @@ class Model:
         DiagnosticError with everything wrong in text, data, options and with what the solver claims; ValueError for
         `bound` with a solver, which proves one by itself.
         """
+        clock = Deadline()
+        from gpusched_dsl.backends.option_values import plain_options
         from gpusched_dsl.backends.protocol import SolveOptions
         from gpusched_dsl.reporting.result import Result
 
+        _check(
+            scenario=scenario, backend=backend, settings=settings, solver_options=solver_options, monitor=monitor,
+            bound=bound, judge=judge,
+        )  # fmt: skip
         name, texts = choose_scenario(self._workspace, scenario), _texts(settings)
         method = method_named(self._workspace, backend, self._scenario(name, texts)[0].model)
         planner = None if isinstance(method, str) else _Planner(method, judge, bound)
@@ -242,7 +248,8 @@ class Model:
             without=_names(without),
             decompose=decompose,
         )
-        solved, origins = self._solve((name, texts), options, planner, backend, warm_start, monitor)
+        options = plain_options(options)
+        solved, origins = self._solve((name, texts), options, planner, backend, warm_start, monitor, clock)
         self.close()
         self._last, self._solved, self._planner = (name, texts), solved, planner
         return Result(solved, origins)
@@ -265,6 +272,7 @@ class Model:
         """
         from gpusched_dsl.explaining.explain import explain
 
+        _check(scenario=scenario, backend=backend, time_limit=time_limit, settings=settings, monitor=monitor)
         fold = folds(_names(without))
         built = self._build(choose_scenario(self._workspace, scenario), _texts(settings), fold=fold)
         return explain(
@@ -324,8 +332,11 @@ class Model:
         given. After a policy, it plans anew; what runs is kept only where `warm_start` tells it.
         Raises DiagnosticError: GSM6010 when nothing has been solved yet, else as `solve` does.
         """
+        clock = Deadline()
+        from gpusched_dsl.backends.option_values import plain_options
         from gpusched_dsl.reporting.result import Result
 
+        _check(monitor=monitor)
         if self._last is None or self._solved is None:
             message = "there is nothing to solve again: nothing has been solved yet"
             raise DiagnosticError([Diagnostic("GSM6010", message, help="call `solve` first")])
@@ -336,10 +347,12 @@ class Model:
             gap=options.gap if gap is None else gap,
             time_limit=options.time_limit if time_limit is None else time_limit,
         )
+        options = plain_options(options)
         planner = self._planner
         self._solved, origins = self._solve(
-            self._last, options, planner, before.backend, warm_start, monitor, None if planner else before, again=True
-        )
+            self._last, options, planner, before.backend, warm_start, monitor, clock, None if planner else before,
+            again=True,
+        )  # fmt: skip
         return Result(self._solved, origins, None if planner else _why_rebuilt(self._solved))
 
     def compare(
@@ -362,9 +375,13 @@ class Model:
         methods. Ctrl-C keeps the rows that are there. Raises DiagnosticError as `solve` does for text, data and names;
         what a single method is refused for stands in its row.
         """
+        from gpusched_dsl.backends.option_values import plain_number, plain_options
         from gpusched_dsl.backends.protocol import SolveOptions
         from gpusched_dsl.comparing import compare
 
+        _check(scenario=scenario, settings=settings, judge=judge, bound=bound, monitor=monitor)
+        for seed in seeds:
+            _check(seed=seed)
         name, texts = choose_scenario(self._workspace, scenario), _texts(settings)
         model = self._scenario(name, texts)[0].model
         found = [method_named(self._workspace, method, model) for method in dict.fromkeys(_several(methods))]
@@ -372,8 +389,8 @@ class Model:
         return compare(
             built,
             found,
-            options=SolveOptions(time_limit, gap, threads),
-            seeds=tuple(seeds),
+            options=plain_options(SolveOptions(time_limit, gap, threads)),
+            seeds=tuple(map(plain_number, seeds)),
             judge=judge,
             bound=bound,
             seconds_before=self._parse_seconds,
@@ -408,8 +425,13 @@ class Model:
         Values that have been `set` hold. Raises DiagnosticError as `solve` does, and for online blocks and journals;
         ValueError for a journal with several methods, or with values that were `set`, which it could not tell apart.
         """
+        from gpusched_dsl.backends.option_values import plain_number
         from gpusched_dsl.driving import Asked, run_method, run_methods
 
+        _check(
+            scenario=scenario, online=online, seed=seed, time_limit=time_limit, gap=gap, threads=threads,
+            fallback=fallback, settings=settings, replay=replay, bound=bound, stop=stop, tell=tell,
+        )  # fmt: skip
         if self._values and journal is not None:
             listed = ", ".join(f"`{name}`" for name in self._values)
             raise ValueError(f"a journal knows the files of a run, and {listed} was set: state it in the scenario")
@@ -418,10 +440,10 @@ class Model:
             online=online,
             scenario=name,
             settings=texts,
-            seed=seed,
-            time_limit=time_limit,
-            gap=gap,
-            threads=threads,
+            seed=plain_number(seed),
+            time_limit=plain_number(time_limit),
+            gap=plain_number(gap),
+            threads=plain_number(threads),
             fallback=fallback,
             journal=None if journal is None else Path(journal),
             replay=replay,
@@ -457,8 +479,15 @@ class Model:
         `samples` times to the end of the job, with what nobody can know by then drawn anew: `.quantile("end", 0.9)`,
         `.late`, `.to_dict()`. Raises DiagnosticError: GSM6021 for an unknown job, GSM6022 where nothing can be told.
         """
+        from gpusched_dsl.backends.option_values import plain_number
         from gpusched_dsl.estimating import estimate
 
+        _check(
+            scenario=scenario, method=method, online=online, at=at, samples=samples, seed=seed, time_limit=time_limit,
+            fallback=fallback, settings=settings,
+        )  # fmt: skip
+        samples, seed = plain_number(samples), plain_number(seed)
+        at, time_limit = plain_number(at), plain_number(time_limit)
         name, texts = choose_scenario(self._workspace, scenario), _texts(settings)
         return estimate(
             self._workspace, job, method=method, online=online, scenario=name, at=at, samples=samples, seed=seed,
@@ -486,8 +515,15 @@ class Model:
         `.lines()` tells it in words, `.to_dict()` as plain data. `journal` gives the plans that it has, the others are
         made again. Raises DiagnosticError as `estimate` does.
         """
+        from gpusched_dsl.backends.option_values import checked_values, plain_number
         from gpusched_dsl.why import why
 
+        checked_values({"at": at})
+        _check(
+            scenario=scenario, method=method, online=online, seed=seed, time_limit=time_limit, fallback=fallback,
+            settings=settings, judge=judge,
+        )  # fmt: skip
+        at, seed, time_limit = plain_number(at), plain_number(seed), plain_number(time_limit)
         name, texts = choose_scenario(self._workspace, scenario), _texts(settings)
         return why(
             self._workspace, job, at, method=method, online=online, scenario=name, settings=texts,
@@ -511,10 +547,16 @@ class Model:
         Events are those of `gsdsl run --live` (docs/live.md), as dictionaries; each call gives what was decided. Values
         that have been `set` hold. `time_limit` is in seconds for each plan. Raises DiagnosticError as `run` does.
         """
+        from gpusched_dsl.backends.option_values import plain_number
         from gpusched_dsl.living import LiveEventLoop
         from gpusched_dsl.online.driver import Options
         from gpusched_dsl.running import open_run
 
+        _check(
+            scenario=scenario, online=online, method=method, seed=seed, time_limit=time_limit, fallback=fallback,
+            settings=settings,
+        )  # fmt: skip
+        seed, time_limit = plain_number(seed), plain_number(time_limit)
         name, texts = choose_scenario(self._workspace, scenario), _texts(settings)
         loop = open_run(
             self._workspace, online, name, method, settings=texts, permissions=self._permissions,
@@ -556,11 +598,15 @@ class Model:
         backend: Backend | str,
         warm_start: WarmStart,
         monitor: Monitor | None,
+        clock: Deadline,
         before: Solved | None = None,
         *,
         again: bool = False,
     ) -> tuple[Solved, Origins]:
-        """Build and solve within the time limit, `again` from the last instance, in the session of `before` if any."""
+        """Build and solve within the time limit, `again` from the last instance, in the session of `before` if any.
+
+        `clock` began with the call.
+        """
         from gpusched_dsl.backends.driver import deadline_of
         from gpusched_dsl.folding import solve_built
         from gpusched_dsl.reporting.result import Origins
@@ -573,7 +619,7 @@ class Model:
         first: tuple[Diagnostic, ...] = ()
         fold = folds(options.without)
         # A policy always makes its first plan: no limit ends what it needs for that.
-        with deadline_of(None if planner else options.time_limit, monitor) as deadline:
+        with deadline_of(None if planner else clock.rest_of(options.time_limit), monitor):
             try:
                 built = self._build(*wanted, self._instance if again else None, whole=False)
                 self._instance = built.instance
@@ -582,7 +628,7 @@ class Model:
                 if not again:
                     self.close()  # two solvers need the memory of two
                 if planner is not None:
-                    with limited(deadline.rest_of(options.time_limit)):
+                    with limited(clock.rest_of(options.time_limit)):
                         built = with_counts(built, fold=fold)
                         solved, told = _planned(built, planner, options, start, monitor)
                 else:
@@ -600,7 +646,7 @@ class Model:
                         model=scenario.model, scenario=scenario.name, build_seconds=seconds,
                         warnings=(*self._warnings, *told), settings=dict(wanted[1]),
                     )  # fmt: skip
-                told = ()
+                built, told = replace(built, seconds=clock.seconds), ()
         return solved, _with_warnings(built, (*first, *told), parsing)
 
     def _start(
@@ -656,8 +702,18 @@ class Model:
         return known[1]
 
 
+def _check(**given: Any) -> None:
+    """Raise DiagnosticError (GSM4011) for options of the wrong kind; None is taken where it stands for nothing."""
+    from gpusched_dsl.backends.option_values import checked_values
+
+    needed = ("gap", "seed", "samples", "method", "backend", "judge", "bound", "replay")
+    checked_values(given, optional=tuple(name for name in given if name not in needed))
+
+
 def _texts(settings: Mapping[str, Setting] | None) -> dict[str, str]:
-    return {name: value if isinstance(value, str) else repr(value) for name, value in (settings or {}).items()}
+    from gpusched_dsl.backends.option_values import plain_number
+
+    return {name: v if isinstance(v, str) else repr(plain_number(v)) for name, v in (settings or {}).items()}
 
 
 def _names(given: Collection[str]) -> frozenset[str]:

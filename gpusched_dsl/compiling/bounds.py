@@ -10,6 +10,7 @@ from gpusched_dsl.compiling.bounds_backwards import arguments_within
 from gpusched_dsl.compiling.bounds_images import Interval, image_of
 from gpusched_dsl.compiling.bounds_rows import CROSSING, WHOLE, Box, Flags, Upper, sweep
 from gpusched_dsl.compiling.bounds_whole import whole_columns
+from gpusched_dsl.ir.deadline import checkpoint
 from gpusched_dsl.ir.definitions import Affines, Definition
 from gpusched_dsl.ir.problem import Floats, Problem
 
@@ -52,6 +53,7 @@ def propagated(problem: Problem) -> Bounds:
     box, images = _box(problem), [_everything(d) for d in problem.definitions]
     rows: Upper | None = None
     for _ in range(ROUNDS):
+        checkpoint()
         changed, box.changed = box.changed, np.zeros(problem.columns, dtype=np.bool_)
         for at, definition in enumerate(problem.definitions):
             if rows is None or (changed | box.changed)[definition.arguments.matrix.columns].any():
@@ -61,6 +63,7 @@ def propagated(problem: Problem) -> Bounds:
             sweep(box, rows)
         else:
             sweep(box, rows.touching(changed | box.changed))
+        checkpoint()
         for definition, image in zip(reversed(problem.definitions), reversed(images), strict=True):
             if box.feasible:
                 _backwards(box, definition, image)

@@ -17,6 +17,7 @@ from gpusched_dsl.compiling.expectations import Expectations
 from gpusched_dsl.compiling.frames import Frame, Mask
 from gpusched_dsl.compiling.references import References
 from gpusched_dsl.compiling.store import MISSING, PAST, Values, as_codes, is_element
+from gpusched_dsl.ir.deadline import checkpoint
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.problem import Floats
 from gpusched_dsl.language.checked import (
@@ -59,6 +60,7 @@ class Evaluator(References):
 
     def values(self, core: Core, frame: Frame) -> Values:
         """The value in every row: shape (frame.size,), or () when it does not depend on the row."""
+        checkpoint()
         make = getattr(self, f"_{type(core).__name__}")
         part = frame.part(self.needs(core)) if len(frame.axes) > 1 else None
         result: Values

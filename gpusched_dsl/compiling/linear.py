@@ -15,6 +15,7 @@ from gpusched_dsl.compiling.nonlinear import Nonlinear
 from gpusched_dsl.compiling.references import plain_keys
 from gpusched_dsl.compiling.terms import Terms
 from gpusched_dsl.compiling.truth import Truths
+from gpusched_dsl.ir.deadline import checkpoint
 from gpusched_dsl.language.checked import (
     Arithmetic,
     Choice,
@@ -44,6 +45,7 @@ class Linearizer:
 
     def affine(self, core: Core, frame: Frame) -> Affine:
         """One affine expression per row of the frame; raises DiagnosticError (GSM3010) for what has no such form."""
+        checkpoint()
         if not core.decision:
             return constant(frame.size, self.ev.numbers(core, frame))
         match core:

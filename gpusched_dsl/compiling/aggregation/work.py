@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
+from gpusched_dsl.ir.deadline import checkpoint
 from gpusched_dsl.language.source import Span
 
 # A million entries take about 10 ms of CPU time. Small problems may take about a third of a second, large ones more, as
@@ -29,7 +30,8 @@ class Work:
         return Work(root, min(LEAST + A_COLUMN * columns, MOST))
 
     def spend(self, entries: int, span: Span | None = None) -> None:
-        """Count some entries; raises Obstacle where they are more than are left."""
+        """Count some entries; raises Obstacle where they are more than are left, and Stopped as `checkpoint` does."""
+        checkpoint()
         self.done += entries
         if self.done > self.most:
             what = f"to list what one element of `{self.root}` can be used for takes more work than it is worth"
