@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.output import Output
+from gpusched_dsl.language.counting import count_text
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, Diagnostics
 from gpusched_dsl.reporting.files import cannot_write, check_writable, replacing, write_text
 
@@ -97,4 +98,4 @@ def _write(frame: pl.DataFrame, name: str, output: Output) -> None:
                 beside.write_text(frame.write_csv(), encoding="utf-8", newline="")
     except OSError as failure:
         raise DiagnosticError([cannot_write(path, failure)]) from failure
-    output.say(f"wrote {name}: {frame.height} rows")
+    output.say(f"wrote {name}: {count_text(frame.height, 'row')}")

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from gpusched_dsl.cli.exits import INTERRUPTED
 from gpusched_dsl.ir.answer import relative_gap
 from gpusched_dsl.ir.deadline import SOLVING
+from gpusched_dsl.language.counting import count_text
 from gpusched_dsl.reporting.numbers import number_text, percent_text, seconds_text
 
 if TYPE_CHECKING:
@@ -77,14 +78,14 @@ class Watch:
         latest = self.latest
         if latest.iterations:
             return "   ".join(
-                [f"best {number_text(latest.objective)}", f"{latest.iterations:,} plans", seconds_text(seconds)]
+                [f"best {number_text(latest.objective)}", count_text(latest.iterations, "plan"), seconds_text(seconds)]
             )
         parts = [f"incumbent {number_text(latest.objective)}", f"bound {number_text(latest.bound)}"]
         if latest.objective is not None and latest.bound is not None:
             parts.append(f"gap {percent_text(relative_gap(latest.objective, latest.bound))}")
         parts.append(seconds_text(seconds))
         if latest.nodes:
-            parts.append(f"{latest.nodes:,} nodes")
+            parts.append(count_text(latest.nodes, "node"))
         return "   ".join(parts)
 
 

@@ -126,7 +126,7 @@ def _tell_one(result: RunResult, options: argparse.Namespace, output: Output) ->
         _write(json_text(result.to_dict()), options.json, output)
     if options.csv is not None:
         files = result.to_csv(options.csv)
-        output.note(f"wrote {len(files)} files into {options.csv}")
+        output.note(f"wrote {count_text(len(files), 'file')} into {options.csv}")
     if options.html is not None:
         from gpusched_dsl.reporting.runs.page import page
 

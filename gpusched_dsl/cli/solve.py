@@ -21,6 +21,7 @@ from gpusched_dsl.compiling.passes.names import folds
 from gpusched_dsl.ir.answer import Status
 from gpusched_dsl.ir.deadline import Deadline, Stopped, limited
 from gpusched_dsl.language.checked_policy import CheckedPolicy
+from gpusched_dsl.language.counting import count_text
 from gpusched_dsl.language.diagnostics import Diagnostic
 from gpusched_dsl.reporting.document import json_text
 from gpusched_dsl.reporting.files import check_writable, write_text
@@ -287,6 +288,6 @@ def _write(result: Result, options: argparse.Namespace, output: Output) -> None:
         return
     if result.has_point:
         files = result.to_csv(options.csv)
-        output.note(f"wrote {len(files)} files into {options.csv}")
+        output.note(f"wrote {count_text(len(files), 'file')} into {options.csv}")
     else:
         output.note(f"nothing to write into {options.csv}: there is no solution")

@@ -12,6 +12,7 @@ from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.arguments import UsageError
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.data.files import Fault, Limits, Located, Unreadable
+from gpusched_dsl.language.counting import count_text
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, Diagnostics
 from gpusched_dsl.language.scenarios.formats import Use, described, names
 from gpusched_dsl.reporting.files import cannot_write, check_writable, replacing
@@ -146,4 +147,4 @@ def _write(frame: pl.DataFrame, name: str, content: bytes, output: Output) -> No
             beside.write_bytes(content)
     except OSError as failure:
         raise DiagnosticError([cannot_write(path, failure)]) from failure
-    output.say(f"wrote {name}: {frame.height} rows")
+    output.say(f"wrote {name}: {count_text(frame.height, 'row')}")

@@ -12,6 +12,7 @@ from gpusched_dsl.compiling.sets import Sets
 from gpusched_dsl.compiling.store import is_element
 from gpusched_dsl.ir.domains import Codes, Domain, Product, Scalars
 from gpusched_dsl.language.checked import Core, IndexRef, IndexVar, LetRef, ParamRef, RandomRef, Shift, VariableRef
+from gpusched_dsl.language.counting import count_text
 
 
 class References(Sets):
@@ -107,8 +108,8 @@ class References(Sets):
     def _refuse_missing(self, core: ParamRef | VariableRef | LetRef | RandomRef, position: Codes, frame: Frame) -> None:
         if not frame.size or not position.size or position.min() >= 0:
             return
-        missing = position < 0
-        row = int(np.flatnonzero(np.broadcast_to(missing, (frame.size,)))[0])
+        missing = np.broadcast_to(position < 0, (frame.size,))
+        row = int(np.flatnonzero(missing)[0])
         one = frame.take(np.array([row]))
         labels = ", ".join(self._label_text(s, one) for s in core.subscripts)
         raise self.failure(
@@ -116,7 +117,7 @@ class References(Sets):
             f"`{core.name}[{labels}]` does not exist: the subscript falls outside the declared index set",
             core.span,
             self.row_text(frame, row),
-            notes=(f"{int(missing.sum()) if missing.ndim else frame.size} of {frame.size} references fall outside",),
+            notes=(f"{int(missing.sum()):,} of {count_text(frame.size, 'reference')} fall outside",),
             help=f"restrict the indices with `where`, or give a value for the rest: `({core.span.text} else ...)`",
         )
 

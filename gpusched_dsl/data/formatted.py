@@ -18,6 +18,7 @@ from gpusched_dsl.data.files import (
 from gpusched_dsl.data.formats.registry import generator, reader
 from gpusched_dsl.data.formats.shape import Dropped, Raw, Table
 from gpusched_dsl.language import tree
+from gpusched_dsl.language.counting import count_text
 from gpusched_dsl.language.diagnostics import Cell, Diagnostics, Label, Severity
 from gpusched_dsl.language.scenarios.formats import Use
 
@@ -84,7 +85,7 @@ def report_dropped(read: Formatted, use: Use, data: tree.Data | tree.Generate, d
         return
     first = min((each.first for each in table.dropped if each.first is not None), default=None)
     place = Cell(read.file.name, first) if first is not None else _named(data).span
-    message = f"{gone} of {table.rows} rows of `{read.file.name}` cannot be used and are left out"
+    message = f"{gone} of {count_text(table.rows, 'row')} of `{read.file.name}` cannot be used and are left out"
     if not gone:
         message = f"`{read.file.name}` was read with changes"
     diagnostics.error(

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from gpusched_dsl.language.counting import count_text
 from gpusched_dsl.online.driver import Driver
 from gpusched_dsl.online.magnitudes import check_period
 from gpusched_dsl.online.record import Outcome
@@ -47,7 +48,7 @@ class EventLoop(Driver):
         if self.stop():
             return "interrupt"
         if self.events >= self.options.most_events:
-            self.warn("GSM7004", f"the run was ended after {self.events:,} events")
+            self.warn("GSM7004", f"the run was ended after {count_text(self.events, 'event')}")
             return "events"
         until = self.next_time()
         if not np.isfinite(until):

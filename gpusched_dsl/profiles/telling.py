@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gpusched_dsl.language.counting import count_text
 from gpusched_dsl.profiles.errors import Errors
 from gpusched_dsl.profiles.fitting import Fitted
 from gpusched_dsl.profiles.profile import NO, YES
@@ -17,12 +18,13 @@ def lines_of(fitted: Fitted) -> list[str]:
     """Counts, a table of errors, and what was predicted."""
     profile = fitted.profile
     fit, unfit = int((profile.fits == YES).sum()), int((profile.fits == NO).sum())
-    counts = [f"{len(profile.job)} rows: {fit} fit, {unfit} do not"]
+    counts = [f"{count_text(len(profile.job), 'row')}: {fit} fit, {unfit} do not"]
     if profile.zeros:
         counts.append(f"{profile.zeros} of them by a time of 0")
     if profile.anew:
-        counts.append(f"{profile.anew} predictions made anew")
-    lines = [", ".join(counts), f"{len(profile.jobs)} jobs, {len(profile.types)} GPU models, described by "
+        counts.append(f"{count_text(profile.anew, 'prediction')} made anew")
+    jobs, types = count_text(len(profile.jobs), "job"), count_text(len(profile.types), "GPU model")
+    lines = [", ".join(counts), f"{jobs}, {types}, described by "
              f"{', '.join(f.name for f in profile.features) or 'nothing but the GPU model'}", ""]  # fmt: skip
     rows: list[tuple[str, ...]] = [HEADINGS]
     for p in fitted.predictors:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from gpusched_dsl.language.counting import count_text as count_text
+
 NOISE = 1e-9  # what a solver leaves behind where it means zero
 
 
@@ -19,10 +21,14 @@ def number_text(value: float | None) -> str:
 
 
 def percent_text(fraction: float | None) -> str:
-    """A relative gap: `0 %`, `0.012 %`, `3.4 %`; `-` for None."""
+    """A relative gap: `0 %` also for what rounding leaves, `0.012 %`, `3.4 %`; `-` for None."""
     if fraction is None:
         return "-"
-    return f"{100 * fraction:.3g} %" if fraction < 10 else "above 1000 %"
+    if abs(fraction) < NOISE:
+        return "0 %"
+    percent = 100 * fraction
+    text = f"{percent:.3g}" if abs(percent) >= 1e-4 else f"{percent:.1e}"
+    return f"{text} %" if fraction < 10 else "above 1000 %"
 
 
 def seconds_text(seconds: float) -> str:
@@ -64,8 +70,3 @@ def aligned(values: Sequence[float | None]) -> list[str]:
 
 def with_unit(text: str, unit: str) -> str:
     return f"{text} {unit}" if unit else text
-
-
-def count_text(count: int, one: str, many: str | None = None) -> str:
-    """`1 row`, `1,024 rows`."""
-    return f"{count:,} {one if count == 1 else many or one + 's'}"

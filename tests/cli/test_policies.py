@@ -121,7 +121,7 @@ def test_a_plan_that_breaks_rows(gsdsl: Run, rented: Callable[..., Path], tmp_pa
     [
         ("Elsewhere", "GSM4016", "`Elsewhere` is a policy for another model"),
         ("Gredy", "GSM4001", "did you mean `Greedy`?"),
-        ("highs2", "GSM4001", "did you mean `highs`?"),
+        ("highss", "GSM4001", "did you mean `highs`?"),
         ("nothing_like_it", "GSM4001", "the policies for `CapacityPlanning` are `Lazy`"),
     ],
 )

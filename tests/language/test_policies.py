@@ -364,7 +364,7 @@ def test_rules_of_other_packages_are_known_by_name(monkeypatch: pytest.MonkeyPat
         ("swap_far by distance", 1),
     ]
     told = wrong("policy Q extends Base { place next_dor; }", "GSM1614", "next_dor")
-    assert told.help == "did you mean `next_door` or `next_choice`?"
+    assert told.help == "did you mean `next_door`?"
     wrong("policy Q extends Base { keep next_door; }", "GSM1614", "next_door")
 
 

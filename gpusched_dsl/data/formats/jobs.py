@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from gpusched_dsl.data.files import Fault, Unreadable
 from gpusched_dsl.data.formats.fields import ROW, Field, Rows, read_rows
 from gpusched_dsl.data.formats.shape import Column, Format, Option, Raw, Setting, Table
+from gpusched_dsl.language.counting import count_text
 from gpusched_dsl.language.diagnostics import did_you_mean
 
 if TYPE_CHECKING:
@@ -179,4 +180,5 @@ def _nothing_left(rows: Rows, settings: Mapping[str, Setting], seen: Mapping[str
             known = sorted(seen[option])
             help = did_you_mean(wanted, known) or f"`{option}` in the file: {', '.join(known[:12])}"
     notes = [f"{d.rows}: {d.reason}" for d in (*rows.dropped.values(), *rows.filtered.values())]
-    return Fault("GSM2018", f"nothing is left of the {rows.total} rows of `{name}`", notes=tuple(notes), help=help)
+    message = f"nothing is left of the {count_text(rows.total, 'row')} of `{name}`"
+    return Fault("GSM2018", message, notes=tuple(notes), help=help)

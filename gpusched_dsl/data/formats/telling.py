@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from gpusched_dsl.data.formats.shape import Dropped, Format, Table
+from gpusched_dsl.language.counting import count_text
 
 if TYPE_CHECKING:
     import polars as pl
@@ -65,7 +66,7 @@ def _lines_of_jobs(frame: pl.DataFrame) -> Iterator[str]:
     if "deadline" in frame.columns:
         known = (frame["deadline"] - frame["submitted"]).drop_nulls()
         middle = f", half of them within {time_text(_percentile(known, 0.5))}" if len(known) else ""
-        yield _line("deadlines", f"{len(known)} jobs{middle} of the submission" if middle else "none")
+        yield _line("deadlines", f"{count_text(len(known), 'job')}{middle} of the submission" if middle else "none")
 
 
 def _percentile(values: pl.Series, level: float) -> float:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpusched_dsl.language.counting import count_text
 from gpusched_dsl.policies.workload import Floats, Ints
 from gpusched_dsl.reporting.runs.charts import LEFT, WIDTH, Axis, Tick, time_axis
 from gpusched_dsl.reporting.runs.reading import Reading
@@ -140,8 +141,10 @@ def _shades(result: RunResult) -> Gantt:
     first = np.searchsorted(band, np.arange(rows))
     labels = [names[f] if r % 2 == 0 else "" for r, f in enumerate(first.tolist())]
     shown = [Row(label, float(HEAD + r * ROW), float(ROW)) for r, label in enumerate(labels)]
-    together = f", {-(-len(places) // rows)} nodes a row" if rows < len(places) else ""
-    stretches = f"{len(reading.stretches):,} stretches of jobs on {len(places):,} nodes"
+    together = f", {count_text(-(-len(places) // rows), 'node')} a row" if rows < len(places) else ""
+    stretches = (
+        f"{count_text(len(reading.stretches), 'stretch', 'stretches')} of jobs on {count_text(len(places), 'node')}"
+    )
     note = f"{stretches}: the darker, the more is used{together}"
     return Gantt(tuple(bars), tuple(shown), x.ticks(10), HEAD + rows * ROW + 6.0, result.unit, note)
 

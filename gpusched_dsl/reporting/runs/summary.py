@@ -125,4 +125,5 @@ def _plans(result: RunResult) -> list[tuple[str, str]]:
         fields.append(("replay", f"none, because {result.event_by_event[0]}"))
     parts = (("plans", "plan_seconds"), ("building", "build_seconds"), ("the rest", "loop_seconds"))
     spent = ", ".join(f"{word} {seconds_text(float(metrics[name] or 0.0))}" for word, name in parts)
-    return [*fields, ("time", f"{seconds_text(about.seconds)}: {spent}")]
+    whole = " since the run was begun or resumed; of all steps with those of the journal" if about.resumed_steps else ""
+    return [*fields, ("time", f"{seconds_text(about.seconds)}{whole}: {spent}")]

@@ -122,7 +122,7 @@ def test_numbers_beyond_all_numbers() -> None:
 def test_a_near_word_is_offered() -> None:
     with pytest.raises(Refused) as refused:
         event_of(as_line({"kind": "node_donw"}))
-    assert refused.value.finding.help == "did you mean `node_down` or `node_up`?"
+    assert refused.value.finding.help == "did you mean `node_down`?"
     assert refused.value.id == "x"
 
 
