@@ -1,4 +1,8 @@
-"""The columns of interchangeable elements taken apart into components that no row of an element connects."""
+"""The columns of interchangeable elements taken apart into components that no row of an element connects.
+
+Columns that are in no row of their element would be components of one column each. They are kept together, 0/1 columns
+and continuous ones apart: every treatment that is exact for each of them is exact for all, and there may be thousands.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +11,20 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from gpusched_dsl.compiling.aggregation.parts import Component
+from gpusched_dsl.compiling.symmetry.generic import Obstacle
 from gpusched_dsl.compiling.symmetry.quotient import Quotient
+from gpusched_dsl.ir.domains import Codes
+
+# Components that are looked at: so many, and one more for so many columns of all elements.
+FEW = 200
+A_COMPONENT = 50
 
 
 def components_of(quotient: Quotient) -> list[Component]:
-    """The components of all classes of more than one element, in the order of their first columns."""
+    """The components of all classes of more than one element, in the order of their first columns.
+
+    Raises Obstacle where there are more than are worth it: each takes a few milliseconds.
+    """
     matrix = quotient.problem.matrix
     many = quotient.classes.sizes > 1
     local = (quotient.column_class >= 0) & many[np.maximum(quotient.column_class, 0)]
@@ -22,9 +35,13 @@ def components_of(quotient: Quotient) -> list[Component]:
         (np.ones(len(rows), dtype=np.int8), (columns, count + rows)), shape=(count + quotient.problem.rows,) * 2
     )
     _, label = connected_components(graph, directed=False)
+    label = _together(quotient, np.flatnonzero(local), columns, label)
     numbers = np.flatnonzero(local)
     order = numbers[np.argsort(label[numbers], kind="stable")]
     parts = np.split(order, np.flatnonzero(np.diff(label[order])) + 1) if len(order) else []
+    if len(parts) > FEW + quotient.full_columns // A_COMPONENT:
+        what = f"one element of `{quotient.root}` falls into {len(parts):,} parts, too many to look at one by one"
+        raise Obstacle(what, quotient.problem.column_family(int(parts[0][0])).span)
     used = np.unique(rows)
     rows_of = used[np.argsort(label[count + used], kind="stable")]
     names = label[count + rows_of]
@@ -35,3 +52,17 @@ def components_of(quotient: Quotient) -> list[Component]:
         found = Component(int(quotient.column_class[part[0]]), part, np.sort(rows_of[begin:end]))
         result.append(found)
     return sorted(result, key=lambda c: int(c.columns[0]))
+
+
+def _together(quotient: Quotient, numbers: Codes, columns: Codes, label: Codes) -> Codes:
+    """Labels of components in which the columns `numbers` that are in no row (not in `columns`) share some."""
+    problem = quotient.problem
+    connected = np.zeros(problem.columns, dtype=np.bool_)
+    connected[columns] = True
+    alone = numbers[~connected[numbers]]
+    binary = problem.integer[alone] & (problem.lower[alone] == 0) & (problem.upper[alone] == 1)
+    able = binary | ~problem.integer[alone]
+    alone, binary = alone[able], binary[able]
+    found = label.astype(np.int64)
+    found[alone] = label.max(initial=0) + 1 + 2 * quotient.column_class[alone] + binary
+    return found
