@@ -95,7 +95,7 @@ def random_cases(each: int) -> Iterator[tuple[str, str]]:
     """A name and a text for every instance."""
     for make in (starter, clustered, apart, slotted):
         for seed in range(each):
-            yield f"{make.__name__} {seed}", make(Random(seed))
+            yield f"{make.__name__} {seed}", make(Random(f"{make.__name__} {seed}"))
 
 
 def _knapsack(size: int, extra: str, cost: str = "sum[i in I] (1 + mod[i]) * x[i]", more: str = "") -> str:
@@ -163,5 +163,9 @@ GROWING: dict[str, tuple[Callable[[int], str], tuple[int, ...]]] = {
         lambda n: _knapsack(n, "constraint c[i in I]: z[i] == (z[i - 1] else 0) + weight[i] * x[i];"
                             "constraint d[i in I]: z[i] <= 40 * mod[i] + 100;", more="var z[I] >= 0;"),
         (500, 2000, 8000),
+    ),
+    "chain that one fraction spoils": (
+        lambda n: _knapsack(n, "constraint c[i in I]: z[i] == (z[i - 1] else 0.5) + x[i];", "sum[i in I] (x[i] + z[i])",
+                            more="var z[I] >= 0 <= 100000;"), (500, 2000, 8000),
     ),
 }  # fmt: skip

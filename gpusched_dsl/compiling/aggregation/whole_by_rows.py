@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from gpusched_dsl.compiling.spreading import reached_rows
 from gpusched_dsl.compiling.symmetry.quotient import Quotient
 from gpusched_dsl.ir.domains import Codes
 
@@ -41,10 +42,9 @@ def whole_by_rows(quotient: Quotient, columns: Codes, rows: Codes, of_member: ND
     sides = np.stack((problem.row_lower[rows], problem.row_upper[rows]))
     uneven = (np.isfinite(sides) & (sides != np.rint(sides))).any(axis=0)
     uneven |= np.bincount(row, weights=values != np.rint(values), minlength=len(rows)) > 0
-    while True:
-        # Rows with a column that is neither integer nor of this kind have no whole sides for the others.
-        loose = uneven | (np.bincount(row, weights=~(fits | integer)[at], minlength=len(rows)) > 0)
-        bad = fits[at] & loose[row]
-        if not bad.any():
-            return np.asarray(fits | integer)
-        fits[at[bad]] = False
+    # Rows with a column that is neither integer nor of this kind have no whole sides for the others.
+    loose = uneven | (np.bincount(row, weights=~(fits | integer)[at], minlength=len(rows)) > 0)
+    links = fits[at]
+    loose = reached_rows(loose, row[links], at[links], len(columns))
+    fits[at[links & loose[row]]] = False
+    return np.asarray(fits | integer)

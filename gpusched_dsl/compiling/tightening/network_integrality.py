@@ -36,6 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Note, Step, Target
+from gpusched_dsl.compiling.spreading import reached_rows
 from gpusched_dsl.compiling.tightening.nested_rows import Entries, Nesting, nested
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Floats
@@ -132,12 +133,13 @@ def _settled(problem: Problem, entries: Entries, chosen: Flags, whole_sides: Fla
     """
     unfit = ~whole_sides
     unfit[entries.rows[entries.values != np.rint(entries.values)]] = True
-    while True:
-        inside = chosen[entries.columns]
-        unfit[entries.rows[~inside & ~problem.integer[entries.columns]]] = True
-        lost = entries.columns[inside & unfit[entries.rows]]
-        if not len(lost):
-            break
+    inside = chosen[entries.columns]
+    continuous = ~problem.integer[entries.columns]
+    unfit[entries.rows[~inside & continuous]] = True
+    links = inside & continuous
+    unfit = reached_rows(unfit, entries.rows[links], entries.columns[links], problem.columns)
+    lost = entries.columns[inside & unfit[entries.rows]]
+    if len(lost):
         chosen = chosen.copy()
         chosen[lost] = False
         touched = np.zeros(problem.rows, dtype=np.bool_)

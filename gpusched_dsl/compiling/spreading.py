@@ -1,0 +1,29 @@
+"""Which rows a defect of some rows reaches through the columns that they share, all at once."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.matrix import Int32s
+
+Flags = NDArray[np.bool_]
+
+
+def reached_rows(bad: Flags, rows: Codes | Int32s, columns: Codes | Int32s, count: int) -> Flags:
+    """The rows that are connected with a `bad` one by the entries `(rows[i], columns[i])`; `count` columns in all.
+
+    A sweep that goes from row to row would take as many rounds as the longest chain has rows.
+    """
+    if not bad.any() or not len(rows):
+        return bad
+    from scipy.sparse import coo_array  # here, so that what only classifies a problem does not load it
+    from scipy.sparse.csgraph import connected_components
+
+    size = len(bad) + count
+    graph = coo_array((np.ones(len(rows), dtype=np.int8), (rows, len(bad) + columns.astype(np.int64))), (size, size))
+    _, part = connected_components(graph, directed=False)
+    spoiled = np.zeros(size, dtype=np.bool_)
+    spoiled[part[: len(bad)][bad]] = True
+    return np.asarray(spoiled[part[: len(bad)]])
