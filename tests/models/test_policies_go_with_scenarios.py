@@ -1,0 +1,44 @@
+"""The scenarios and the policies that come with the package go together: no plan breaks the model that judges it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import gpusched_dsl as gs
+
+MODELS = Path(gs.__file__).parent / "models"
+# With hard deadlines these end jobs late, which their papers do not forbid: docs of the policies say so.
+DEADLINES_BIND = {"FIFO", "FIFOExclusive", "EPRONS", "EPRONSExclusive", "PAMBT", "PAMBTExclusive"}
+SCENARIOS = [
+    ("gpu_sharing_10x20.gsm", "Sharing10x20", "GpuSharing", set()),
+    ("figure1.gsm", "Figure1", "CapacityPlanning", set()),
+    ("gavel_40_jobs.gsm", "Gavel40", "CapacityPlanning", set()),
+    ("scenarios/three_jobs.gsm", "ThreeJobs", "CapacityPlanning", set()),
+    ("allocation_zeus.gsm", "Zeus", "Allocation", set()),
+    ("price_aware_day.gsm", "DayByNode", "PriceAware", DEADLINES_BIND),
+    ("price_aware_day.gsm", "DayByNodeMigrating", "PriceAware", DEADLINES_BIND),
+]
+
+
+def broken(file: str, scenario: str, names: list[str]) -> dict[str, str]:
+    """The policies whose plans do not keep to the model, with the status of each."""
+    with gs.load(MODELS / file) as model:
+        found = model.compare(names, scenario, time_limit=20)
+    statuses = {row.method: "refused" if row.result is None else str(row.result.status) for row in found.rows}
+    return {name: status for name, status in statuses.items() if status not in ("feasible", "optimal")}
+
+
+def test_the_scheduler_of_the_paper_goes_with_its_instance() -> None:
+    names = ["STS", "STSPostponing", "Greedy", "EDF", "FIFO", "DPShares"]
+    assert broken("gpu_sharing_10x20.gsm", "Sharing10x20", names) == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("file", "scenario", "used", "known"), SCENARIOS)
+def test_all_policies_go_with_the_scenario(file: str, scenario: str, used: str, known: set[str]) -> None:
+    with gs.load(MODELS / file) as model:
+        names = [listed.policy.name for listed in model.policies(used)]
+    assert len(names) >= 3
+    assert set(broken(file, scenario, names)) == known
