@@ -16,6 +16,7 @@ from gpusched_dsl.compiling.fixing import Given
 from gpusched_dsl.compiling.instance import Instance
 from gpusched_dsl.folding import Entries, solve_built
 from gpusched_dsl.ir.answer import Status
+from gpusched_dsl.ir.deadline import INTERRUPT, Stopped, limited
 from gpusched_dsl.ir.domains import decode_column
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
 from gpusched_dsl.online.naming import renamed
@@ -89,13 +90,21 @@ class SolverPlanner:
         from gpusched_dsl.backends.isolated import guarded
 
         options = replace(self.options, seed=seed_of(question), time_limit=seconds)
-        built = built_of(question.instance, self.permissions, fold=self.fold)
-        start = None if question.running is None else labelled(question.instance, question.running)
         before = self._solved
         backend = guarded(self.backend, self.guard_all) if before is None else before.backend
-        solved, _ = solve_built(built, backend, options, start, self.monitor, before)
+        try:
+            with limited(seconds):  # the limit covers what is built for this plan
+                built = built_of(question.instance, self.permissions, fold=self.fold)
+                start = None if question.running is None else labelled(question.instance, question.running)
+                solved, _ = solve_built(built, backend, options, start, self.monitor, before)
+        except Stopped as stopped:
+            if stopped.reason == INTERRUPT:
+                raise KeyboardInterrupt from None
+            return None
         self._solved = solved
         if solved.point is None:
+            if solved.reason == INTERRUPT:
+                raise KeyboardInterrupt  # there is no plan to go on with
             return None
         found = {}
         for family in solved.problem.variables:
