@@ -150,7 +150,7 @@ class LiveEventLoop(EventLoop):
         """Plan if what was applied asks for it, if the period is over, or if the policy asked for this time."""
         asked = list(dict.fromkeys(w for w in self._why if not self.any_trigger or self.online.replans_on(w)))
         self._why = []
-        if self.steps and self.now >= self.last_plan + self.period - self.world.tolerance():
+        if self.period_is_over(asked):
             asked.append("period")
         if (self.world.request <= self.now + self.world.tolerance()).any():
             asked.append("request")

@@ -67,7 +67,9 @@ class EventLoop(Driver):
         if len(world.running):
             times.append(float(world.completions().min()))
         if unfinished:
-            times += [self.next_outage(), float(world.request.min(initial=np.inf)), self.last_plan + self.period]
+            times += [self.next_outage(), float(world.request.min(initial=np.inf))]
+            if np.isfinite(self.period):
+                times.append(self.last_plan + self.period)
         return max(min(times), world.now)
 
     def advance(self, until: float) -> None:
@@ -89,13 +91,21 @@ class EventLoop(Driver):
             happened.append("arrival")
         self.events += len(ended) + len(came)
         why = [event for event in happened if not self.any_trigger or self.online.replans_on(event)]
-        if self.steps and world.now >= self.last_plan + self.period - world.tolerance():
+        if self.period_is_over(why):
             why.append("period")
             self.events += not happened
         if (world.request <= world.now + world.tolerance()).any():
             why.append("request")
             self.events += 1
         return why
+
+    def period_is_over(self, why: list[str]) -> bool:
+        """Whether a plan is due by the period: at once for the first jobs, where nothing else asks for it."""
+        if not np.isfinite(self.period):
+            return False
+        if np.isinf(self.last_plan):
+            return not why and bool(len(self.world.present()))
+        return bool(self.world.now >= self.last_plan + self.period - self.world.tolerance())
 
     def left(self) -> None:
         """Jobs have left: rates are of those that go on."""
@@ -106,7 +116,7 @@ class EventLoop(Driver):
     def decide(self, why: tuple[str, ...], events: list[dict[str, Any]] | None = None) -> None:
         """One plan for the jobs that are there, in effect from now on."""
         if not len(self.world.present()):
-            self.last_plan = np.inf  # no period without jobs
+            self.last_plan = -np.inf  # no period without jobs
             return
         plan = self.plan(why, events)
         assert self.reader is not None

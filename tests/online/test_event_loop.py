@@ -331,3 +331,16 @@ def test_there_is_always_a_plan(fallback: str | None) -> None:
         assert outcome.ended == "finished"
         assert {s.method for s in outcome.steps} == {"SRPT"}
         assert outcome.world.end.tolist() == [3.0, 1.5]
+
+
+def test_a_period_alone_plans_the_first_jobs_at_once_and_jobs_after_a_pause() -> None:
+    """Without a plan before, a period has no beginning: such a run neither waits for ever nor stands still."""
+    text = machines(1, [(0.5, 2.0), (1.0, 1.0), (9.0, 1.0)])
+    only = "online Own for Machines extends Events { replan on every 1.5[h]; }"
+    steps = run(text + only, "Own", "S", "FIFO")
+    assert steps.ended == "finished"
+    assert steps.world.first_start.tolist() == pytest.approx([0.5, 3.5, 9.0])
+    both = "online Own for Machines extends Events { replan on completion, every 1.5[h]; }"
+    found = run(text + both, "Own", "S", "FIFO")
+    assert found.ended == "finished"
+    assert found.world.first_start.tolist() == pytest.approx([0.5, 2.5, 9.0])

@@ -1,0 +1,147 @@
+"""One case by every road, each compared with the others and with the simulator."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from net_cases import Case, smaller
+from net_simulator import Simulation
+
+from gpusched_dsl.estimating import estimate
+from gpusched_dsl.journalled import Recorder
+from gpusched_dsl.language.diagnostics import Diagnostics
+from gpusched_dsl.language.workspace import Workspace, workspace_from_text
+from gpusched_dsl.online.driver import Options
+from gpusched_dsl.online.loop import EventLoop
+from gpusched_dsl.online.record import Outcome
+from gpusched_dsl.reporting.runs.result import About, RunResult
+from gpusched_dsl.running import open_run
+
+MOST = 2000  # events, after which a case is no use
+SAME = 1e-8  # relative, between ways to reckon that round otherwise
+
+
+@dataclass
+class Told:
+    """What became of a case: what is wrong, and how it went."""
+
+    wrong: list[str]
+    replayed: bool
+    plans: int
+    ended: str
+    total: float
+
+
+def opened(case: Case) -> Workspace:
+    found = Diagnostics()
+    workspace = workspace_from_text(case.text, "net.gsm", found, Path.cwd())
+    found.raise_if_errors()
+    return workspace
+
+
+def loop_of(workspace: Workspace, *, whole: bool = False) -> EventLoop:
+    loop = open_run(workspace, method="Queue", options=Options(seed=1, most_events=MOST))
+    assert isinstance(loop, EventLoop)
+    if not whole:
+        loop.whole = None
+    return loop
+
+
+def check(case: Case, folder: Path | None = None) -> Told:
+    """Drive a case by all roads; those by a journal only where there is a folder for one."""
+    workspace = opened(case)
+    loop = loop_of(workspace).run()
+    if loop.ended == "events":
+        return Told([], False, len(loop.steps), loop.ended, loop.total)
+    fast = loop_of(workspace, whole=True).run()
+    wrong = compared("replay", fast, loop)
+    wrong += against_simulator(loop, Simulation(case).run())
+    result = RunResult(fast, About("Queue"))
+    if result.contradiction is not None:
+        wrong.append(f"the total {result.total!r} is below its bound {result.bound.value!r}")
+    if folder is not None:
+        wrong += journalled(workspace, loop, folder, case.seed)
+        wrong += estimated(workspace, loop)
+    return Told(wrong, not fast.steps, len(loop.steps), loop.ended, loop.total)
+
+
+def compared(what: str, one: Outcome, other: Outcome, *, exact: bool = False) -> list[str]:
+    """Differences between two runs."""
+    wrong = [f"{what}: ended {one.ended}, not {other.ended}"] if one.ended != other.ended else []
+    for name in ("end", "first_start", "status", "due", "done"):
+        ours, theirs = getattr(one.world, name), getattr(other.world, name)
+        same = np.array_equal(ours, theirs, equal_nan=True) if exact else near(ours, theirs)
+        if not same:
+            wrong.append(f"{what}: {name} {ours.tolist()}, not {theirs.tolist()}")
+    ours, theirs = one.world.ledger.totals, other.world.ledger.totals
+    if (exact and ours != theirs) or not alike(ours, theirs):
+        wrong.append(f"{what}: {ours}, not {theirs}")
+    return wrong
+
+
+def against_simulator(run: Outcome, slow: Simulation) -> list[str]:
+    wrong = [] if run.ended == slow.ended else [f"simulator: ended {slow.ended}, not {run.ended}"]
+    starts, ends = [one.start for one in slow.jobs], [one.end for one in slow.jobs]
+    if not near(run.world.first_start, np.array(starts)):
+        wrong.append(f"simulator: starts {starts}, not {run.world.first_start.tolist()}")
+    if not near(run.world.end, np.array(ends)):
+        wrong.append(f"simulator: ends {ends}, not {run.world.end.tolist()}")
+    if not alike(run.world.ledger.totals, slow.terms):
+        wrong.append(f"simulator: {slow.terms}, not {run.world.ledger.totals}")
+    if len(run.steps) != slow.plans:
+        wrong.append(f"simulator: {slow.plans} plans, not {len(run.steps)}")
+    return wrong
+
+
+def journalled(workspace: Workspace, loop: Outcome, folder: Path, seed: int) -> list[str]:
+    """Recorded; killed after some plans and resumed; and all made again: the same to the last bit."""
+    path = folder / f"net{seed}.db"
+    kill_after = seed % max(len(loop.steps), 1)
+    died = loop_of(workspace)
+    with Recorder(path, died, About("Queue")):
+        died.stop = lambda: len(died.steps) > kill_after
+        died.run()  # and no more is written: as of a process that has gone
+    resumed = loop_of(workspace)
+    with Recorder(path, resumed, About("Queue")) as recorder:
+        again = resumed.run()
+        recorder.close_with(again)
+    path.unlink()
+    return compared("killed and resumed", again, loop, exact=True)
+
+
+def estimated(workspace: Workspace, loop: Outcome) -> list[str]:
+    """Where nothing is drawn, an estimate is the run itself. Outages are drawn, though by a constant law."""
+    ends = loop.world.end
+    if loop.ended != "finished" or np.isnan(ends).any():
+        return []
+    found = estimate(workspace, "j0", method="Queue", samples=2)
+    cost = sum(float(amounts[0]) for amounts in loop.world.ledger.jobs.values())
+    told = [f"estimate: end {found.end.tolist()}, not {ends[0]}"] if not near(found.end, ends[0]) else []
+    return told + ([] if near(found.cost, np.array(cost)) else [f"estimate: cost {found.cost.tolist()}, not {cost}"])
+
+
+def near(one: np.ndarray, other: np.ndarray) -> bool:
+    return bool(np.allclose(one, other, rtol=SAME, atol=SAME, equal_nan=True))
+
+
+def alike(one: dict[str, float], other: dict[str, float]) -> bool:
+    return all(math.isclose(one.get(n, 0.0), other.get(n, 0.0), rel_tol=SAME, abs_tol=SAME) for n in {*one, *other})
+
+
+def smallest(case: Case, folder: Path | None = None) -> Case:
+    """A case with as little in it as can be that still fails."""
+    shrunk = True
+    while shrunk:
+        shrunk = False
+        for less in smaller(case):
+            try:
+                fails = bool(check(less, folder).wrong)
+            except Exception:
+                fails = True
+            if fails:
+                case, shrunk = less, True
+                break
+    return case

@@ -1,0 +1,293 @@
+"""A simulator of a subset of online blocks, from `docs/online.md` and `docs/running.md` alone: no code of the engine.
+
+One Python loop over events, one object for each job. Times are hours, money is $.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+from net_cases import Case, Job
+
+NEAR = 1e-9
+
+
+@dataclass
+class Running:
+    """A job as it is: `state` is `future`, `waiting`, `running` or `done`; `done` is the work that it has done."""
+
+    number: int
+    job: Job
+    work: float
+    ends: float
+    state: str = "future"
+    done: float = 0.0
+    node: int = -1
+    pace: float = 0.0  # true work by hour
+    hold: float = 0.0  # no progress before this time
+    rate: float = 0.0
+    due: float = math.inf
+    weight: float = 0.0
+    begun: bool = False
+    billed: bool = False  # the plan that holds has it: stated charges go by the values of the plan
+    start: float = math.nan
+    end: float = math.nan
+
+    @property
+    def left(self) -> float:
+        """The fraction of the stated work left, which stays above 0."""
+        return min(max(1.0 - self.done / self.work, NEAR), 1.0)
+
+
+@dataclass
+class Node:
+    up: bool = True
+    next: float = math.inf
+    used: bool = False
+
+
+@dataclass
+class Simulation:
+    """A run to its end: `ended`, `terms` of money, and the jobs."""
+
+    case: Case
+    now: float = 0.0
+    last_plan: float = -math.inf
+    plans: int = 0
+    ended: str = ""
+    terms: dict[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.jobs = []
+        for number, job in enumerate(self.case.jobs):
+            work = job.length if self.case.work else 1.0
+            ends = (job.ends if self.case.ends else 1.0) * work
+            self.jobs.append(Running(number, job, work, ends))
+        self.nodes = [Node() for _ in range(self.case.nodes)]
+        for node, mtbf in zip(self.nodes, self.case.mtbf, strict=False):
+            node.next = mtbf
+
+    # --- the loop ----------------------------------------------------------------------------------------------------
+
+    def run(self) -> Simulation:
+        while not self.ended:
+            until = self.next_time()
+            if until == math.inf:
+                self.ended = "stuck" if self.present() else "finished"
+                return self
+            self.advance(until)
+            why = self.happen()
+            if why:
+                self.plan()
+        return self
+
+    def present(self) -> list[Running]:
+        return [one for one in self.jobs if one.state in ("waiting", "running")]
+
+    def running(self) -> list[Running]:
+        return [one for one in self.jobs if one.state == "running"]
+
+    def near(self) -> float:
+        return NEAR * max(1.0, abs(self.now))
+
+    def next_time(self) -> float:
+        times = [one.job.submitted for one in self.jobs if one.state == "future"]
+        for one in self.running():
+            left = max(one.ends - one.done, 0.0)
+            times.append(max(self.now, one.hold) + (left / one.pace if left else 0.0))
+        if self.present():
+            times += [node.next for node in self.nodes]
+            if self.case.every:
+                times.append(self.last_plan + self.case.every)
+        return max(min(times, default=math.inf), self.now)
+
+    def advance(self, until: float) -> None:
+        passed = until - self.now
+        for one in self.running():
+            one.done += one.pace * max(until - max(self.now, one.hold), 0.0)
+            if self.case.charges_jobs or not self.case.fee:
+                self.add("execution", passed * one.rate)
+            if self.case.fee:
+                self.add("extra", passed * self.case.fee)
+        self.now = until
+
+    def happen(self) -> list[str]:
+        """Completions, failures and recoveries, arrivals; those that ask for a plan."""
+        happened = []
+        ended = [one for one in self.running() if self.is_over(one)]
+        for one in ended:
+            one.state, one.end = "done", self.now
+            self.add("tardiness", one.weight * max(0.0, self.now - one.due) if one.weight else 0.0)
+        if ended:
+            happened.append("completion")
+            self.free_nodes()
+        happened += self.outages()
+        came = [one for one in self.jobs if one.state == "future" and one.job.submitted <= self.now + self.near()]
+        for one in came:
+            one.state = "waiting"
+        if came:
+            happened.append("arrival")
+        why = [event for event in happened if event in self.case.replans]
+        if self.case.every:
+            first = self.last_plan == -math.inf and not why and bool(self.present())
+            if first or (self.last_plan > -math.inf and self.now >= self.last_plan + self.case.every - self.near()):
+                why.append("period")
+        return why
+
+    def is_over(self, one: Running) -> bool:
+        left = one.ends - one.done
+        reached = left <= NEAR * max(1.0, one.ends) or left <= one.pace * self.near()
+        return reached and one.hold <= self.now + self.near()
+
+    def outages(self) -> list[str]:
+        before = [node.up for node in self.nodes]
+        for node, mtbf in zip(self.nodes, self.case.mtbf, strict=False):
+            while node.next <= self.now + self.near():
+                node.up = not node.up
+                node.next += mtbf if node.up else self.case.repair
+        happened = []
+        failed = [n for n, node in enumerate(self.nodes) if before[n] and not node.up]
+        for one in self.running():
+            if one.node in failed:
+                one.state, one.node = "waiting", -1
+        if failed:
+            happened.append("failure")
+            self.free_nodes()
+        if any(node.up and not up for node, up in zip(self.nodes, before, strict=True)):
+            happened.append("recovery")
+        return happened
+
+    def free_nodes(self) -> None:
+        used = {one.node for one in self.running()}
+        for n, node in enumerate(self.nodes):
+            node.used = n in used
+
+    def add(self, term: str, amount: float) -> None:
+        self.terms[term] = self.terms.get(term, 0.0) + amount
+
+    # --- plans -------------------------------------------------------------------------------------------------------
+
+    def plan(self) -> None:
+        case, there = self.case, self.present()
+        if not there:
+            self.last_plan = -math.inf
+            return
+        self.plans += 1
+        self.booting: set[int] = set()
+        self.last_plan = self.now
+        given = {one.number: Given(self, one, len(there)) for one in there}
+        for one in there:
+            if one.due == math.inf and one.weight == 0:
+                one.due, one.weight = self.now + given[one.number].due, one.job.weight
+        ran = {one.number for one in self.running()}
+        where = self.placed(there, given)
+        for one in there:
+            self.change(one, where.get(one.number, -1), one.number in ran)
+        for one in self.running():
+            one.rate = given[one.number].rate
+            planned = 1.0 if case.work else max(1.0 - one.done, NEAR) / given[one.number].lasts
+            one.pace = planned / (one.job.stretch if case.stretch else 1.0)
+
+    def placed(self, there: list[Running], given: dict[int, Given]) -> dict[int, int]:
+        """The node of each job that runs from now on."""
+        case = self.case
+        up = [n for n, node in enumerate(self.nodes) if node.up]
+        order = in_order([(one.number, given[one.number].keys) for one in there])
+        where = {one.number: one.node for one in there if one.state == "running" and case.keeps}
+        used = dict.fromkeys(up, 0)
+        for number, node in where.items():
+            used[node] += self.jobs[number].job.needs
+        started = []
+        for number in order:
+            if number in where:
+                continue
+            needs = self.jobs[number].job.needs
+            fits = [n for n in up if used[n] and used[n] + needs <= case.gpus and not case.exclusive]
+            empty = [n for n in up if not used[n]]
+            if case.fit == "best_fit":
+                fits.sort(key=lambda n: (-used[n], n))
+            if not fits and not empty:
+                if case.stops:
+                    break
+                continue
+            node = (fits or empty)[0]
+            used[node] += needs
+            where[number] = node
+            started.append(number)
+        return where if case.keeps else self.named(started)
+
+    def named(self, chosen: list[int]) -> dict[int, int]:
+        """Nodes that are all alike, one job each: as many jobs as can stay where they are."""
+        stay = {number: self.jobs[number].node for number in chosen if self.jobs[number].state == "running"}
+        free = [n for n in range(len(self.nodes)) if n not in stay.values()]
+        return {**stay, **dict(zip((n for n in chosen if n not in stay), free, strict=False))}
+
+    def change(self, one: Running, node: int, ran: bool) -> None:
+        """Start, resume or halt a job, with what that takes and costs."""
+        case = self.case
+        if node < 0:
+            if ran:
+                one.state, one.node = "waiting", -1
+                self.cost("halt")
+        elif not ran:
+            kinds = ["resume" if one.begun else "start"]
+            self.cost(kinds[0])
+            if case.keeps and not self.nodes[node].used:  # a node boots once, for all jobs that it gets
+                self.nodes[node].used = True
+                self.booting.add(node)
+                self.cost("boot")
+            if node in self.booting:
+                kinds.append("boot")
+            wait = max((case.delays.get(kind, 0.0) for kind in kinds), default=0.0)
+            if not one.begun:
+                one.start = self.now
+            one.state, one.node, one.begun, one.hold = "running", node, True, self.now + wait
+
+    def cost(self, kind: str) -> None:
+        if kind in self.case.costs:
+            self.add(kind, self.case.costs[kind])
+
+
+class Given:
+    """What a plan knows of a job: parameters as they are carried, else as the scenario states them."""
+
+    def __init__(self, at: Simulation, one: Running, there: int) -> None:
+        case, job, carries = at.case, one.job, at.case.carries
+        hour = math.floor(at.now)
+        left = one.left if "remaining" in carries else 1.0
+        clock = at.now if "clock" in carries else 0.0
+        ran = float(one.state == "running") if "ran" in carries else 0.0
+        deadline = job.deadline - at.now if "deadline" in carries else job.deadline
+        price = (case.tariff[hour] if hour < len(case.tariff) else 0) if "price" in carries else 1
+        factors = {
+            "constant": 1.0, "tariff": price, "clock": 1 + clock, "left": 1 + left, "ran": 1 + ran, "there": there,
+        }  # fmt: skip
+        self.rate = factors[case.factor] * job.rate
+        self.lasts = left * job.length
+        self.due = deadline - clock if case.due == "clock" else deadline
+        self.keys = {
+            "submitted": (job.submitted,),
+            "left": (self.lasts, job.submitted),
+            "deadline": (deadline,),
+            "weight": (-job.weight, job.submitted),
+            "needs": (-float(job.needs),),
+            "age": (at.now - job.submitted,),
+            "remaining": (-left, job.weight),
+        }[case.key]
+
+
+def in_order(listed: list[tuple[int, tuple[float, ...]]]) -> list[int]:
+    """Jobs by their keys, smallest first; values are the same within 1e-9 of the larger one, then the next key."""
+    if not listed:
+        return []
+    if not listed[0][1]:
+        return [number for number, _ in sorted(listed)]
+    found: list[int] = []
+    rest = sorted(listed, key=lambda pair: (pair[1][0], pair[0]))
+    while rest:
+        low = rest[0][1][0]
+        alike = [(n, keys[1:]) for n, keys in rest if abs(keys[0] - low) <= NEAR * max(abs(keys[0]), abs(low))]
+        found += in_order(alike)
+        rest = rest[len(alike) :]
+    return found
