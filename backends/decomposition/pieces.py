@@ -143,7 +143,7 @@ class Pieces:
         block = parts.a[rows]
         inner = block[:, columns].tocsr()
         use = parts.use_of[rows]
-        low, high = np.where(use >= 0, used[0][use], 0.0), np.where(use >= 0, used[1][use], 0.0)
+        low, high = (np.append(side, 0.0)[use] for side in used)  # a row without a use takes the last one, 0
         lower, upper = parts.lower[rows] - low, parts.upper[rows] - high
         if fixed is not None:
             rest = fixed.copy()

@@ -17,7 +17,12 @@ from gpusched_dsl.language.diagnostics import DiagnosticError
 from gpusched_dsl.reporting.result import Result
 
 CASES = cases()
-QUICK = [{}, {"without": [EVERY]}, {"without": [AGGREGATION]}, {"backend": "scip"}, {"decompose": "on"}]
+QUICK: list[dict[str, object]] = [
+    {},
+    {"without": [AGGREGATION]},
+    {"backend": "scip"},
+    {"decompose": "on", "without": [EVERY]},
+]
 
 
 def options() -> Iterator[dict[str, object]]:

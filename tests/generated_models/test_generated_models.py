@@ -5,13 +5,15 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
 import pytest
 from algebras import Unsupported
-from configurations import Configuration, outcome, random_configuration
+from configurations import Configuration, all_configurations, outcome, random_configuration
 from enumerated_optimum import reference
+from model_changes import SAME
 from model_generator import Size, generated
 from model_text import text_of
 
@@ -58,6 +60,38 @@ def test_many_models_are_solved_right(first: int) -> None:
     wrong = [line for line in done.stdout.splitlines() if '"file"' in line]
     assert not wrong, "\n".join(wrong)
     assert done.stdout.count('"kind": "right"') > 0.8 * 1500
+
+
+def test_changes_that_say_the_same_have_the_same_optimum() -> None:
+    """The changed text stands for the same model: only its answer by the package is in question elsewhere."""
+    for seed in range(20):
+        model = generated(seed, SMALL)
+        right = reference(model)
+        for name, change in SAME.items():
+            changed = change(model, Random(seed))
+            assert reference(changed) == right, (seed, name)
+    texts = {name: sum(text_of(change(generated(s), Random(s))) != text_of(generated(s)) for s in range(60))
+             for name, change in SAME.items()}  # fmt: skip
+    assert min(texts.values()) >= 10, texts
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(0)
+@pytest.mark.parametrize("first", range(2_000_000, 2_000_200, 20))
+def test_models_are_solved_right_in_every_way(first: int) -> None:
+    """Every switch, start, change and backend for the same model; 200 models."""
+    for seed in range(first, first + 20):
+        model = generated(seed, SMALL)
+        try:
+            right = reference(model)
+        except Unsupported:
+            continue
+        for configuration in all_configurations():
+            try:
+                found = outcome(model, right, replace(configuration, seed=seed))
+            except Unsupported:
+                continue
+            assert not found.is_wrong, f"model {seed}, {configuration}: {found.detail}\n{text_of(model)}"
 
 
 def test_the_generator_gives_every_status_and_construct() -> None:
