@@ -10,12 +10,14 @@ COMPARED ?= models/scenarios/gavel_40_jobs.gsm
 REPLAYED ?= models/scenarios/philly_sample.gsm --scenario PhillyNodes
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test slow lint bench compare-commits scale tables docs clean
+.PHONY: help demo test slow lowest interpreters lint bench compare-commits scale tables docs clean
 
 help:
 	@echo "make demo    solve the scenario drawn from a public trace, print its schedule, compare heuristics, replay a trace"
 	@echo "make test    run the tests"
 	@echo "make slow    run the long tests: properties, fuzzing, scale"
+	@echo "make lowest  run a part of the tests with the lowest versions of the dependencies that are allowed"
+	@echo "make interpreters  run that part with every Python from 3.11 on in PYTHONS"
 	@echo "make lint    ruff and mypy"
 	@echo "make bench   run the benchmarks and print their tables"
 	@echo "make compare-commits BASE=REV   run our own benchmarks by an earlier commit and by this one, print ratios"
@@ -37,6 +39,25 @@ test: $(VENV)/.has-dev
 slow: $(VENV)/.has-dev
 	$(BIN)/python -m pytest -n 2 -q -m slow
 
+# Those in whose results a version shows: data, solvers, kernels, Python interface.
+VERSIONED := tests/data tests/ir tests/backends tests/conformance tests/policies/kernels tests/test_api.py \
+	tests/test_api_check.py tests/test_pickled_results.py tests/language/test_parser.py
+PYTHONS ?= python3.11 python3.12 python3.13
+
+# uv resolves to the lowest direct versions; it is needed for this target only.
+lowest: | $(VENV)/bin/python
+	$(BIN)/python -m pip install -q uv
+	$(BIN)/uv venv -q --clear --python $(BIN)/python $(VENV)-lowest
+	$(BIN)/uv pip install -q --python $(VENV)-lowest/bin/python --resolution lowest-direct -e ".[dev]"
+	$(VENV)-lowest/bin/python -m pytest -q $(VERSIONED)
+
+interpreters:
+	@for p in $(PYTHONS); do \
+		"$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { echo "$$p: not installed, skipped"; continue; }; \
+		"$$p" -m venv $(VENV)-$$(basename "$$p") && \
+		$(VENV)-$$(basename "$$p")/bin/python -m pip install -q -e ".[dev]" && \
+		$(VENV)-$$(basename "$$p")/bin/python -m pytest -q $(VERSIONED) || exit 1; done
+
 lint: $(VENV)/.has-dev
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -57,7 +78,7 @@ docs: $(VENV)/.has-run
 	$(BIN)/python -m gpusched_dsl.reporting.mathematics models docs/models
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis benchmarks/results
+	rm -rf $(VENV) $(VENV)-* build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis benchmarks/results
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/bin/python:
