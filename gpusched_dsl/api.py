@@ -412,6 +412,7 @@ class Model:
         journal: str | Path | None = None,
         replay: bool = False,
         bound: bool = False,
+        verify: str = "sample",
         stop: Callable[[], bool] | None = None,
         tell: Callable[[Driver], None] | None = None,
     ) -> RunResult | RunComparison:
@@ -422,6 +423,7 @@ class Model:
         method finds none; `seed` is that of all draws. `journal` records the run in a file, and goes on with the one
         that it has; with `replay` its plans are made again and compared. With `bound`, runs in windows are bounded by
         the relaxation of the whole horizon. `stop` is asked before each event and ends the run; `tell` hears of plans.
+        A run that is replayed in one go is checked at some times; with `verify="full"` it is driven event by event too.
         Values that have been `set` hold. Raises DiagnosticError as `solve` does, and for online blocks and journals;
         ValueError for a journal with several methods, or with values that were `set`, which it could not tell apart.
         """
@@ -448,6 +450,7 @@ class Model:
             journal=None if journal is None else Path(journal),
             replay=replay,
             relax=bound,
+            verify=verify,
             replaced=self._replaced(name, texts),
         )
         if isinstance(method, str):

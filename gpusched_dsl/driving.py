@@ -53,6 +53,7 @@ class Asked:
     journal: Path | None = None
     replay: bool = False
     relax: bool = False
+    verify: str = "sample"  # `full`: a run that was replayed in one go is driven event by event too
     replaced: Mapping[str, Sequence[Piece]] | None = None  # values in place of those of the scenario
 
 
@@ -79,12 +80,16 @@ def run_method(
             tell(driver)
 
     solving = SolveOptions(gap=asked.gap, threads=asked.threads, extra=dict(asked.solver_options))
-    driver = open_run(
-        workspace, asked.online, asked.scenario, method, settings=asked.settings, permissions=permissions,
-        options=Options(asked.seed, asked.time_limit, asked.most_events),
-        solve_options=solving, fallback=asked.fallback, stop=stop, tell=hear,
-        replaced=asked.replaced,
-    )  # fmt: skip
+
+    def reopened() -> Driver:
+        return open_run(
+            workspace, asked.online, asked.scenario, method, settings=asked.settings, permissions=permissions,
+            options=Options(asked.seed, asked.time_limit, asked.most_events),
+            solve_options=solving, fallback=asked.fallback, stop=stop, tell=hear,
+            replaced=asked.replaced,
+        )  # fmt: skip
+
+    driver = reopened()
     about = _about(workspace, driver, method, asked, warnings)
     with ExitStack() as held:
         recorder = None
@@ -101,6 +106,17 @@ def run_method(
         if recorder is not None:
             about = replace(about, resumed_steps=recorder.resumed, warnings=(*about.warnings, *recorder.findings()))
             recorder.close_with(outcome)
+    if asked.verify == "full" and "instants" in outcome.extra:
+        from gpusched_dsl.verified_runs import disagreement
+
+        driver = reopened()
+        driver.whole = None
+        planned, broke = _to_its_end(driver)
+        if planned.ended != "interrupt":
+            finding = disagreement(outcome, planned)
+            told = () if finding is None else (finding,)
+            about = replace(about, warnings=(*about.warnings, *broke, *told))
+            outcome = outcome if finding is None else planned
     result = RunResult(outcome, about, samples)
     if asked.relax and outcome.online.window is not None:
         result = replace(result, given_bound=relaxation_bound(result.reading))

@@ -81,6 +81,7 @@ ELSEWHERE = {
     "GSM6021": "online/asking/test_asking_command.py::test_what_cannot_be_asked",
     "GSM6022": "online/asking/test_asking_command.py::test_what_cannot_be_asked",
     "GSM9002": "reporting/runs/test_contradictions.py::test_a_run_below_its_bound_is_told",
+    "GSM9003": "online/test_verified_runs.py::test_a_replay_that_differs_is_found",
     "GSM9999": "cli/test_usage.py::test_a_defect_is_told_without_a_traceback",
     "GSM6019": "online/test_event_loop.py::test_a_block_must_be_named",
     "GSM7001": "online/test_event_loop.py::test_states_that_are_no_whole_numbers_are_refused",

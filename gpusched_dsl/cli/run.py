@@ -24,6 +24,8 @@ from gpusched_dsl.reporting.files import check_writable, write_text
 from gpusched_dsl.reporting.grid import plain, rich_table
 from gpusched_dsl.reporting.numbers import count_text, number_text, seconds_text, with_unit
 
+DISAGREES = "GSM9003"  # a replay that is not the run event by event
+
 if TYPE_CHECKING:
     from gpusched_dsl.driving import Asked
     from gpusched_dsl.online.driver import Driver
@@ -63,6 +65,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
         journal=None if options.journal is None else Path(options.journal),
         replay=options.replay,
         relax=options.bound,
+        verify=options.verify,
     )
     _announce(workspace, asked, methods, output)
     if STDOUT in (options.json, options.csv, options.html):
@@ -156,7 +159,7 @@ def _tell_several(found: RunComparison, options: argparse.Namespace, output: Out
 def exit_code(results: list[RunResult]) -> int:
     """70 where a total is below its bound, 1 after an error, 130 after Ctrl-C, 5 where a run did not end, else 0."""
     ends = {result.ended for result in results}
-    if any(result.contradiction is not None for result in results):
+    if any(w.code in (CODE, DISAGREES) for result in results for w in result.warnings):
         return exits.INTERNAL
     if "error" in ends:
         return exits.BAD_INPUT

@@ -312,5 +312,6 @@ CODES: dict[str, str] = {
     # 90xx not in this version
     "GSM9001": "campaign block skipped",
     "GSM9002": "value that is better than its bound",
+    "GSM9003": "replay that is not the run event by event",
     "GSM9999": "internal error",
 }

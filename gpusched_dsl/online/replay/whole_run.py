@@ -14,6 +14,7 @@ from gpusched_dsl.online.record import Outcome
 from gpusched_dsl.online.replay.eligible import Driven, clock_of_due, driven_by, keys_move, why_not
 from gpusched_dsl.online.replay.reading import NoReplay, read_trace
 from gpusched_dsl.online.replay.running import replay
+from gpusched_dsl.online.replay.sampling import difference
 from gpusched_dsl.online.replay.trace import Replayed
 from gpusched_dsl.online.world import DONE, EXECUTION, FUTURE, TARDINESS, WAITING
 from gpusched_dsl.policies.workload import Floats, Ints
@@ -41,11 +42,14 @@ def replayed(loop: EventLoop, policy: CheckedPolicy) -> Outcome | list[str]:
     went = replay(readied.trace)
     if _events_at_most(loop, went, reader.hours) >= loop.options.most_events:
         return [f"the run may be ended after {loop.options.most_events:,} events"]
-    world.due[readied.jobs], world.weight[readied.jobs] = due, weight
     columns = readied.entries(went.node, went.way)
     started = np.flatnonzero(went.node >= 0)
     entries = reader.entries(columns)
-    _settle(loop, entries, went.start[started] * reader.hours, went.end[started] * reader.hours)
+    start, end = went.start[started] * reader.hours, went.end[started] * reader.hours
+    if (differs := difference(loop, entries, columns, start, end)) is not None:
+        return [differs]
+    world.due[readied.jobs], world.weight[readied.jobs] = due, weight
+    _settle(loop, entries, start, end)
     waiting = int(np.count_nonzero(world.status == WAITING))
     loop.events = 2 * len(started) + waiting
     if waiting:

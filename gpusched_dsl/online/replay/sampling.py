@@ -1,0 +1,67 @@
+"""A replay checked against what plans of the loop would read, at some times of the run.
+
+At each the data of the plan are made anew, from the jobs that are there and what is carried, and what running jobs use,
+pay and still need is compared with what was replayed. This catches what the proof of `eligible.py` should have seen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from gpusched_dsl.online.entries import Entries, Reader
+from gpusched_dsl.online.loop import EventLoop
+from gpusched_dsl.online.truth import stream
+from gpusched_dsl.online.world import TOLERANCE
+from gpusched_dsl.policies.workload import Floats, Ints
+
+SAMPLES = 3  # times that are looked at, the first start among them
+SAME = 1e-6  # relative
+
+
+def difference(loop: EventLoop, entries: Entries, way: tuple[Ints, ...], start: Floats, end: Floats) -> str | None:
+    """What a plan at some time would read otherwise, in words; None where nothing differs.
+
+    `entries` have codes of the whole run, `way` the codes of their elements of the placement's family; `start` and
+    `end` are in the unit of the clock.
+    """
+    if not len(start):
+        return None
+    rng = stream(loop.options.seed, "verify replay")
+    middle = 0.5 * (start + end)  # while it runs: what is left of the job is a half
+    chosen = np.unique(np.append(rng.choice(len(start), min(SAMPLES - 1, len(start)), replace=False), np.argmin(start)))
+    for now in np.unique(middle[chosen]).tolist():
+        found = _difference_at(loop, entries, way, start, end, now)
+        if found is not None:
+            return f"a sample at {now:g} reads another {found} than the replay has"
+    return None
+
+
+def _difference_at(
+    loop: EventLoop, entries: Entries, way: tuple[Ints, ...], start: Floats, end: Floats, now: float
+) -> str | None:
+    near = TOLERANCE * max(1.0, abs(now))
+    runs = np.flatnonzero((start < now - near) & (end > now + near))
+    ended = np.zeros(len(loop.world.arrival), dtype=np.bool_)
+    ended[entries.job[end <= now + near]] = True
+    there = np.flatnonzero((loop.world.arrival <= now + near) & ~ended)
+    jobs = entries.job[runs]
+    clock = loop.clock()
+    left, running = clock.remaining.copy(), clock.running.copy()
+    left[jobs], running[jobs] = (end[runs] - now) / (end[runs] - start[runs]), 1.0
+    part = loop.base.part({loop.jobs_root: there})
+    at = replace(clock, now=now, remaining=left, done=loop.world.work * (1.0 - left), running=running)
+    store = loop.base.instance_of(part, loop.carrier.carried(part, at, None)).store
+    reader = Reader(loop.online, store, loop.base.limits, part)
+    inner = part.inner(reader.components, tuple(column[runs] for column in way))  # type: ignore[arg-type]
+    told = reader.entries(inner)
+    pairs = (
+        ("`lasts`", told.lasts, end[runs] - now),
+        ("`costs`", told.rate, entries.rate[runs]),
+        ("`uses`", told.uses, entries.uses[runs]),
+    )
+    for name, ours, theirs in pairs:
+        if not np.allclose(ours, theirs, rtol=SAME, atol=1e-9):
+            return name
+    return None
