@@ -51,7 +51,12 @@ class Terms:
         zero_one: bool | NDArray[np.bool_] = False,
         integer: bool = False,
     ) -> Int32s:
-        """New columns with the definition that `make` gives; `zero_one` where their values can only be 0 or 1."""
+        """New columns with the definition that `make` gives; `zero_one` where their values can only be 0 or 1.
+
+        Over nothing there is no definition, so that a problem whose terms are all over empty sets is linear.
+        """
+        if not domain.size:
+            return np.zeros(0, dtype=np.int32)
         results = np.arange(self.columns, self.columns + domain.size, dtype=np.int32)
         definition = make(results)
         self.families.append(Family(self._name(kind), self.columns, domain, span, unit, doc=definition.name))

@@ -24,9 +24,9 @@ if str(HERE) not in sys.path:
 
 from algebras import Unsupported  # noqa: E402
 from configurations import BACKENDS, Configuration, Outcome, outcome, random_configuration  # noqa: E402
-from corpus import heading  # noqa: E402
 from enumerated_optimum import Reference, reference  # noqa: E402
 from model_changes import SAME  # noqa: E402
+from model_corpus import heading  # noqa: E402
 from model_generator import Size, generated  # noqa: E402
 from model_text import text_of  # noqa: E402
 from model_tree import Model  # noqa: E402

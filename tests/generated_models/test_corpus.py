@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from configurations import BACKENDS, REFUSALS, SWITCHES
-from corpus import Case, cases
+from model_corpus import Case, cases
 
 import gpusched_dsl as gs
 from gpusched_dsl.compiling.passes.names import AGGREGATION, EVERY
@@ -21,6 +21,7 @@ QUICK: list[dict[str, object]] = [
     {},
     {"without": [AGGREGATION]},
     {"backend": "scip"},
+    {"backend": "cvxpy"},
     {"decompose": "on", "without": [EVERY]},
 ]
 
