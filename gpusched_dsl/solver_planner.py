@@ -68,6 +68,7 @@ class SolverPlanner:
         if self._crashes.in_a_row >= GIVEN_UP:
             return None
         began = time.perf_counter()
+        crashed = False
         for _ in range(ATTEMPTS):
             spent = time.perf_counter() - began
             rest = None if question.seconds is None else question.seconds - spent
@@ -78,12 +79,12 @@ class SolverPlanner:
             except DiagnosticError as error:
                 if not is_crash(error):
                     raise
-                self._solved = None
+                crashed, self._solved = True, None
                 self._crashes.found.extend(error.diagnostics)
             else:
                 self._crashes.in_a_row = 0
                 return plan
-        self._crashes.in_a_row += 1
+        self._crashes.in_a_row += crashed  # a question without time is no crash
         return None
 
     def _plan(self, question: Question, seconds: float | None, began: float) -> Plan | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -56,3 +57,34 @@ def test_a_solver_that_crashes_again_and_again_is_given_up() -> None:
     question: Any = Question(None, 0.0, 0, 0)  # type: ignore[arg-type]
     assert [planner.fresh().plan(question) for _ in range(6)] == [None] * 6
     assert len(asked) == ATTEMPTS * GIVEN_UP
+
+
+def test_questions_without_time_are_no_crashes() -> None:
+    asked: list[float | None] = []
+
+    class Patient(SolverPlanner):
+        def _plan(self, question: Any, seconds: float | None, began: float) -> Any:
+            asked.append(seconds)
+            return None
+
+    planner = Patient("highs", Permissions())
+    without: Any = Question(None, 0.0, 0, 0, seconds=0.0)  # type: ignore[arg-type]
+    assert [planner.plan(without) for _ in range(2 * GIVEN_UP)] == [None] * (2 * GIVEN_UP)
+    assert asked == []
+    assert planner.plan(Question(None, 0.0, 0, 0)) is None  # type: ignore[arg-type]
+    assert asked == [None]
+
+
+def test_the_crash_that_uses_up_the_time_counts() -> None:
+    asked: list[int] = []
+
+    class Slow(SolverPlanner):
+        def _plan(self, question: Any, seconds: float | None, began: float) -> Any:
+            asked.append(1)
+            time.sleep(0.02)
+            raise DiagnosticError([Diagnostic(isolated.CRASHED, "crashed")])
+
+    planner = Slow("highs", Permissions())
+    question: Any = Question(None, 0.0, 0, 0, seconds=0.01)  # type: ignore[arg-type]
+    assert [planner.plan(question) for _ in range(2 * GIVEN_UP)] == [None] * (2 * GIVEN_UP)
+    assert len(asked) == GIVEN_UP
