@@ -216,10 +216,21 @@ class _Told:
         return tuple(told)
 
     def _kind_labels(self) -> list[str]:
-        item = next((i.value for i in self.cluster.placement.items if i.role == "node_type"), None)
-        component = None if item is None else self.ev.store.component(item.type)
-        labels = component.labels if component is not None else self._labels(self.cluster.node_at)
-        return [str(labels[int(code)]) if labels else str(int(code)) for code in self.cluster.kinds]
+        """Of each kind what its nodes have in common: their type, or else the node that stands for them."""
+        cluster = self.cluster
+        item = next((i.value for i in cluster.placement.items if i.role == "node_type"), None)
+        if item is not None:
+            component = self.ev.store.component(item.type)
+            if component is None:
+                return [f"{item.span.text} = {int(code)}" for code in cluster.kinds]
+            return [str(component.labels[int(code)]) for code in cluster.kinds]
+        labels, nodes = self._labels(cluster.node_at), cluster.ways[cluster.node_at]
+        told = []
+        for k in range(len(cluster.kinds)):
+            ways = np.flatnonzero(cluster.work.kind == k)
+            code = int(nodes[ways[0]]) if len(ways) else NONE
+            told.append(f"kind {k + 1}" if code == NONE else str(labels[code]) if labels else str(code))
+        return told
 
 
 def turn_lines(turn: Turn) -> list[str]:

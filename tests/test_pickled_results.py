@@ -23,6 +23,14 @@ model M {
 }
 scenario S for M { table Jobs: gain = a .25 b .5 c 1; }
 """
+REPLAY = """
+import "gsdsl:oracles_trace_replay.gsm";
+scenario Pool for TraceReplay {
+  Nodes = { p, q };
+  gpus["p"] = 4; gpus["q"] = 2;
+  table Jobs: submitted[h] needs exec_time[h] = a 0 3 5   b 1 2 1   c 2 1 4   d 2 4 3;
+}
+"""
 
 
 def model(least: float = 1) -> gs.Model:
@@ -106,3 +114,12 @@ def test_from_other_processes() -> None:
         results = list(pool.map(solved, (1.0, 2.0)))
     assert [result.objective for result in results] == pytest.approx([1.875, 1.875])
     assert results[0]["run"].equals(model().solve()["run"])
+
+
+def test_estimates_and_reasons() -> None:
+    made, job = gs.loads(REPLAY), "d"
+    estimate = made.estimate(job, method="FIFO")
+    assert again(estimate).to_dict() == estimate.to_dict()
+    assert again(estimate).lines() == estimate.lines()
+    reason = made.why(job, 2.0, method="FIFO")
+    assert again(reason).to_dict() == reason.to_dict()

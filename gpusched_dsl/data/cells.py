@@ -30,7 +30,7 @@ class Cells:
 
 
 def read_values(checked: CheckedParam, piece: ColumnPiece, within: Domain | None, diagnostics: Diagnostics) -> Cells:
-    """The values of a piece as its parameter needs them; reports GSM2104 to GSM2106 and GSM2108."""
+    """The values of a piece as its parameter needs them; reports GSM1007, GSM2104 to GSM2106 and GSM2108."""
     assert piece.values is not None
     if isinstance(checked.type, TextType):
         column = texts(piece.values)
@@ -47,7 +47,10 @@ def read_values(checked: CheckedParam, piece: ColumnPiece, within: Domain | None
     tell("GSM2105", found.numeric & missing, "is not a number (NaN)", "are not numbers (NaN)")
     infinite = np.isinf(found.values)
     tell("GSM2106", found.numeric & infinite, "is infinite", "are infinite")
-    return Cells(found.values, found.numeric & ~missing & ~infinite)
+    tell(
+        "GSM1007", found.vanished, "is so small that it would be read as 0", "are so small that they would be read as 0"
+    )
+    return Cells(found.values, found.numeric & ~missing & ~infinite & ~found.vanished)
 
 
 def check_kind(

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 Mask = NDArray[np.bool_]
 _INTEGER = r"^(0|-?[1-9][0-9]{0,17})$"
+_NOT_ZERO = r"^[^eE]*[1-9]"
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -142,11 +143,15 @@ def natural_labels(pieces: list[ColumnPiece]) -> list[pl.Series]:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Numbers:
-    """A column as numbers. `given`: not empty; `numeric`: given and the writing of a number (NaN and inf are)."""
+    """A column as numbers. `given`: not empty; `numeric`: given and the writing of a number (NaN and inf are).
+
+    `vanished`: the number as it is written is not 0, but none of its digits is left in 64 bits.
+    """
 
     values: NDArray[np.float64]
     given: Mask
     numeric: Mask
+    vanished: Mask
 
 
 def numbers(series: pl.Series, truth_values: bool = False) -> Numbers:
@@ -155,14 +160,22 @@ def numbers(series: pl.Series, truth_values: bool = False) -> Numbers:
 
     given = given_in(series)
     if series.dtype == pl.Boolean and not truth_values:
-        return Numbers(np.zeros(len(series)), given, np.zeros(len(series), dtype=np.bool_))
+        none = np.zeros(len(series), dtype=np.bool_)
+        return Numbers(np.zeros(len(series)), given, none, none)
     cast = series.cast(pl.Float64, strict=False)
     if series.dtype == pl.String and truth_values and cast.null_count() > series.null_count():
         lowered = series.str.to_lowercase()
         truth = lowered.replace_strict({"true": 1.0, "false": 0.0}, default=None, return_dtype=pl.Float64)
         cast = cast.zip_with(cast.is_not_null(), truth)
     values: NDArray[np.float64] = _filled(cast, 0.0)
-    return Numbers(values, given, given_in(cast))
+    numeric = given_in(cast)
+    vanished = numeric & (values == 0)
+    if series.dtype != pl.String:
+        vanished = np.zeros(len(series), dtype=np.bool_)
+    elif vanished.any():
+        zeros = np.flatnonzero(vanished)
+        vanished[zeros] = series.gather(zeros).str.contains(_NOT_ZERO).to_numpy()
+    return Numbers(values, given, numeric, vanished)
 
 
 def scale(values: NDArray[np.float64], factor: Fraction) -> NDArray[np.float64]:

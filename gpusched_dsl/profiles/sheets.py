@@ -116,6 +116,7 @@ def numbers_of(
     values = np.where(read.numeric, read.values, np.nan)
     tell(file, column, read.given & ~read.numeric, "is not a number", diagnostics)
     tell(file, column, read.numeric & ~np.isfinite(values), "is not a finite number", diagnostics)
+    tell(file, column, read.vanished, "is so small that it would be read as 0", diagnostics)
     with np.errstate(invalid="ignore"):
         tell(file, column, values < least, f"is less than {least:g}", diagnostics)
     return values

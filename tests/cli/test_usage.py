@@ -6,11 +6,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from gpusched_dsl import __version__
+from gpusched_dsl import Result, __version__
 from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.arguments import COMMANDS
 
@@ -211,13 +212,18 @@ def test_the_second_ctrl_c_leaves_at_once(monkeypatch: pytest.MonkeyPatch, capsy
     ],
 )
 def test_exit_codes_without_a_solution(status: str, reason: str, code: int) -> None:
-    from types import SimpleNamespace
-
+    from gpusched_dsl import loads
     from gpusched_dsl.cli.solve import exit_code
     from gpusched_dsl.ir.answer import Status
 
-    assert exit_code(SimpleNamespace(has_point=False, status=Status(status), reason=reason)) == code  # type: ignore[arg-type]
-    assert exit_code(SimpleNamespace(has_point=True, status=Status(status), reason=reason)) == exits.OK  # type: ignore[arg-type]
+    solved = loads("model M { var x >= 1 <= 2; minimize f: x; } scenario S for M { }").solve()
+    assert exit_code(solved) == exits.OK
+
+    def ended(**parts: object) -> Result:
+        return replace(solved, solved=replace(solved.solved, status=Status(status), reason=reason, **parts))
+
+    assert exit_code(ended()) == exits.OK
+    assert exit_code(ended(point=None, objectives=())) == code
 
 
 @pytest.mark.parametrize(

@@ -140,8 +140,9 @@ def test_empty_keys(tmp_path: Path) -> None:
 
 
 def test_wrong_values_are_told_by_kind_all_at_once(tmp_path: Path) -> None:
-    universe = Universe("Jobs", tuple(range(10)))
+    universe = Universe("Jobs", tuple(range(15)))
     cells = ["1", "two", "nan", "inf", "3,5", "-Infinity", "NaN", "1e999", "0x1", "1_000"]
+    cells += ["1e-999", "0e-999", "-.05E-400", "0.000", "4e-320"]
     text = "job\tx\n" + "".join(f"{i}\t{c}\n" for i, c in enumerate(cells))
     (tmp_path / "a.tsv").write_text(text)
     file = read_columns(tmp_path, "a.tsv", None, ["job", "x"])
@@ -149,17 +150,20 @@ def test_wrong_values_are_told_by_kind_all_at_once(tmp_path: Path) -> None:
         (file.columns["job"],), file.columns["x"], FileOrigin(scenario_span("data"), file, ("job",), "x"), typed=False
     )
     found = Diagnostics()
-    assert bind_param(param(), Interval(0, 9, 1, universe), [piece], None, found) is None
+    assert bind_param(param(), Interval(0, 14, 1, universe), [piece], None, found) is None
     assert told(found) == [
         ("GSM2104", "a.tsv:3, column x"),
         ("GSM2105", "a.tsv:4, column x"),
         ("GSM2106", "a.tsv:5, column x"),
+        ("GSM1007", "a.tsv:12, column x"),
     ]
-    text_, nan, infinite = found
+    text_, nan, infinite, small = found
     assert text_.message == "4 values of `time` are not numbers, such as `two`"
     assert text_.notes[:2] == ("`3,5` (a.tsv:6, column x)", "`0x1` (a.tsv:10, column x)")
     assert nan.message.startswith("2 values")
     assert infinite.message.startswith("3 values")
+    assert small.message == "2 values of `time` are so small that they would be read as 0, such as `1e-999`"
+    assert small.notes == ("`-.05E-400` (a.tsv:14, column x)",)
 
 
 @pytest.mark.parametrize(

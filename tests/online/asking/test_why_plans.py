@@ -28,6 +28,17 @@ import "gsdsl:oracles_gpu_sharing_policies.gsm";
 """
 
 
+# The type of a node is a number, its GPUs.
+NUMBERED = """
+import "gsdsl:oracles_trace_replay.gsm";
+scenario Pool for TraceReplay {
+  Nodes = { p, q };
+  gpus["p"] = 4; gpus["q"] = 2;
+  table Jobs: submitted[h] needs exec_time[h] = a 0 3 5   b 1 2 1   c 2 1 4   d 2 4 3;
+}
+"""
+
+
 def answer(job: str, at: float, method: str = "highs", text: str = THREE_JOBS) -> Answer:
     return why(read(text), job, at, method=method, online="EveryEvent")
 
@@ -257,3 +268,12 @@ online Rolling for PriceAware {
     assert asked[0].free.cost.total > 0.0234
     assert [a.entry for a in asked[1].alternatives] == ["train[T1,n2,1]", "waits"]
     assert all(a.forced.cost is not None and a.forced.cost.total > 0.0234 for a in asked[1].alternatives)
+
+
+def test_types_of_nodes_that_are_numbers() -> None:
+    found = why(read(NUMBERED), "d", 2, method="FIFO").turn
+    assert found is not None
+    assert found.free == (
+        "gpus[n] = 4: at most 0 left on one in use, 0 not in use",
+        "gpus[n] = 2: none in use, 1 not in use",
+    )
