@@ -15,6 +15,7 @@ from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.online.driver import MOST_EVENTS, Driver, Options
 from gpusched_dsl.online.loop import EventLoop
+from gpusched_dsl.online.planner import AS_BEFORE
 from gpusched_dsl.online.record import Outcome
 from gpusched_dsl.online.slots import SlotLoop
 from gpusched_dsl.reporting.runs.bound import Bound
@@ -172,11 +173,14 @@ def _to_its_end(driver: Driver) -> tuple[Outcome, tuple[Diagnostic, ...]]:
     """The outcome, and what broke the run; raises DiagnosticError where nothing had been decided by then."""
     assert isinstance(driver, EventLoop | SlotLoop)
     try:
-        return driver.run(), ()
+        outcome = driver.run()
     except DiagnosticError as error:
         if not driver.steps:
             raise
         return driver.outcome("error"), tuple(error.diagnostics)
+    if driver.failures and all(step.method == AS_BEFORE for step in outcome.steps):
+        raise DiagnosticError([failures.first for failures in driver.failures.values()])
+    return outcome, ()
 
 
 def _about(workspace: Workspace, driver: Driver, method: str, asked: Asked, warnings: Sequence[Diagnostic]) -> About:

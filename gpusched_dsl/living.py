@@ -13,6 +13,7 @@ import numpy as np
 from gpusched_dsl.ir.domains import decode
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, did_you_mean
 from gpusched_dsl.online.carrying import Carrier
+from gpusched_dsl.online.failures import is_of_solving
 from gpusched_dsl.online.joining import with_jobs, with_values
 from gpusched_dsl.online.live_clock import LiveClock
 from gpusched_dsl.online.loop import EventLoop
@@ -60,6 +61,7 @@ class LiveEventLoop(EventLoop):
         self._told: list[Decided] = []
         self._ids: set[str] = set()
         self._planned = False  # by the last `decide`
+        self._failed = False  # whether the plan before the last `decide` was another method's
 
     @property
     def now(self) -> float:
@@ -85,6 +87,8 @@ class LiveEventLoop(EventLoop):
         try:
             self.apply(event, max(time, self.now))
             self.decide()
+            if isinstance(event, Arrival | Value):
+                self._refuse_failure()
         except Exception:
             self.restore(before)
             raise
@@ -154,7 +158,7 @@ class LiveEventLoop(EventLoop):
             asked.append("period")
         if (self.world.request <= self.now + self.world.tolerance()).any():
             asked.append("request")
-        before = len(self.steps)
+        before, self._failed = len(self.steps), self._failing()
         if asked:
             super().decide((*why, *asked), events)
         self._planned = len(self.steps) > before
@@ -177,7 +181,14 @@ class LiveEventLoop(EventLoop):
         self.planner, self.fallback = _anew(self.planner), _anew(self.fallback)
 
     def rehearse(self) -> None:
-        """Unless `decide` has just planned: plan within a second and forget it. Raises DiagnosticError as planning."""
+        """Unless `decide` has just planned: plan within a second and forget it.
+
+        Raises DiagnosticError as planning, and where the solver fails, although the fallback could plan: a job or a
+        value with which the solver cannot plan is refused rather than all is left to the fallback. Where it had failed
+        without the event already, the event is not to blame.
+        """
+        if self._planned:
+            self._refuse_failure()
         if self._planned or not len(self.world.present()):
             return
         part = self.base.part(self.kept_elements())
@@ -189,8 +200,20 @@ class LiveEventLoop(EventLoop):
         planner = self.planner.fresh()
         try:
             planner.plan(question)
+        except DiagnosticError as error:
+            if not (self._failing() and is_of_solving(error)):
+                raise
         finally:
             planner.close()
+
+    def _failing(self) -> bool:
+        """Whether another than the method made the last plan; read off the steps, which a journal keeps."""
+        return bool(self.steps) and self.steps[-1].method != self.planner.name
+
+    def _refuse_failure(self) -> None:
+        """Raise the error of the solver if it failed at the plan that `decide` has just made, and not before."""
+        if self._planned and self.failure is not None and not self._failed:
+            raise self.failure
 
     def finish(self) -> dict[str, Any]:
         """What the run has cost so far, and how many jobs are done."""

@@ -48,6 +48,7 @@ def branched(loop: L, seed: int) -> L:
     other.stop, other.tell = (lambda: False), (lambda driver: None)
     other.down, other.memory = dict(loop.down), {name: values.copy() for name, values in loop.memory.items()}
     other.steps, other.warnings = list(loop.steps), list(loop.warnings)
+    other.failures = dict(loop.failures)
     world = other.world
     world.ends, world.stretch = drawn_anew(
         loop.online, loop.base, world.ends, world.stretch, world.done, world.done > 0, seed

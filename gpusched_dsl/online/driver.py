@@ -26,8 +26,9 @@ from gpusched_dsl.online.carrying import Carrier, Clock, Standing, variables_rea
 from gpusched_dsl.online.charging import charge, plan_store, rates
 from gpusched_dsl.online.coding import plan_data, plan_from
 from gpusched_dsl.online.entries import Entries, Reader
+from gpusched_dsl.online.failures import Failures, is_of_solving
 from gpusched_dsl.online.magnitudes import check_clock, check_magnitudes, check_period
-from gpusched_dsl.online.planner import Plan, Planner, Question
+from gpusched_dsl.online.planner import AS_BEFORE, Plan, Planner, Question
 from gpusched_dsl.online.record import Outcome, Step
 from gpusched_dsl.online.truth import Outages, truth_of
 from gpusched_dsl.online.world import RUNNING, World
@@ -103,6 +104,8 @@ class Driver:
         self.entry_jobs: Ints = np.zeros(0, dtype=np.int64)
         self.steps: list[Step] = []
         self.warnings: list[Diagnostic] = []
+        self.failures: dict[tuple[str, str], Failures] = {}  # by planner and code
+        self.failure: DiagnosticError | None = None  # of the last plan
         self.event_by_event: tuple[str, ...] = ()  # why the run is not replayed in one go
         self.events = 0
         self.last_plan = -np.inf
@@ -201,17 +204,36 @@ class Driver:
         return plan
 
     def _ask(self, instance: Instance, running: Mapping[str, Given] | None) -> Plan:
-        """The plan of the method, else that of the fallback, else what runs goes on."""
+        """The plan of the method, else that of the fallback, else what runs goes on.
+
+        `failure` is the first error of a solver on the way.
+        """
         number = len(self.steps)
         question = Question(instance, self.policy_now(), number, self.options.seed, running, self.options.time_limit)
-        plan = self.planner.plan(question)
-        self._warn_of_crashes(self.planner)
+        self.failure = None
+        plan = self._plan_of(self.planner, question)
         if plan is None and self.fallback is not None:
-            plan = self.fallback.plan(question)
-            self._warn_of_crashes(self.fallback)
+            plan = self._plan_of(self.fallback, question)
         if plan is None:
-            plan = Plan({} if running is None else running, "as before", "none")
+            plan = Plan({} if running is None else running, AS_BEFORE, "none")
         return plan
+
+    def _plan_of(self, planner: Planner, question: Question) -> Plan | None:
+        """None where there is no plan in time, or the solver failed; other errors are raised."""
+        try:
+            return planner.plan(question)
+        except DiagnosticError as error:
+            if not is_of_solving(error):
+                raise
+            self.failure = self.failure or error
+            for diagnostic in error.diagnostics:
+                key = planner.name, diagnostic.code
+                known = self.failures.get(key)
+                new = Failures(planner.name, diagnostic, self.world.now, self.unit)
+                self.failures[key] = new if known is None else known.another()
+            return None
+        finally:
+            self._warn_of_crashes(planner)
 
     def _warn_of_crashes(self, planner: Planner) -> None:
         """Warn of the first crash of each kind: the run goes on with the fallback, or as before."""
@@ -404,7 +426,7 @@ class Driver:
     # --- the end -----------------------------------------------------------------------------------------------------
 
     def outcome(self, ended: str, **extra: Any) -> Outcome:
-        money = self.money
+        money, spare = self.money, None if self.fallback is None else self.fallback.name
         amounts = {c.name: self.amount(c) for c in self.online.charges}
         quantities = {name: str(unit) for name, unit in amounts.items() if not convertible(unit, money)}
         return Outcome(
@@ -418,7 +440,7 @@ class Driver:
             slot_length=self.slot_length,
             events=self.events,
             quantities=quantities,
-            warnings=tuple(self.warnings),
+            warnings=(*self.warnings, *(f.warning(spare) for f in self.failures.values())),
             extra=extra,
             event_by_event=self.event_by_event,
         )

@@ -243,7 +243,8 @@ def line_of(record: AnyRecord) -> bytes:
 
 
 def failed(finding: Diagnostic, line: int, id: str | None) -> Failed:
-    return Failed(code=finding.code, message=finding.message, help=finding.help, line=line, id=id)
+    help = None if finding.help is None else str(finding.help)  # JSON takes no subclass of `str`
+    return Failed(code=finding.code, message=finding.message, help=help, line=line, id=id)
 
 
 # --- schemas ---------------------------------------------------------------------------------------------------------

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Final, Protocol
 
 from gpusched_dsl.compiling.fixing import Given
 from gpusched_dsl.compiling.instance import Instance
+
+AS_BEFORE: Final = "as before"  # the method of a plan where none was found: what runs goes on
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +53,10 @@ class Planner(Protocol):
     def name(self) -> str: ...
 
     def plan(self, question: Question) -> Plan | None:
-        """A plan; None where none was found in time. Raises DiagnosticError where none can be asked for."""
+        """A plan; None where none was found in time.
+
+        Raises DiagnosticError where none can be asked for, or where a solver failed (`failures.OF_SOLVING`).
+        """
         ...
 
     def fresh(self) -> Planner:

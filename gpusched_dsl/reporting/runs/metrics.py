@@ -14,7 +14,6 @@ from gpusched_dsl.policies.workload import Floats
 from gpusched_dsl.reporting.runs.reading import Reading
 
 Number: TypeAlias = float | int | None
-AS_BEFORE: Final = "as before"  # what a step calls its method where none found a plan
 LATE: Final = 1e-9  # of the due date: what counts as late
 
 MONEY, TIME, SHARE, COUNT, SECONDS, GPU_HOURS, NODE_HOURS, ENERGY = (

@@ -10,7 +10,7 @@ from live_fuzz import check
 
 
 def test_extreme_events_quickly(tmp_path: Path) -> None:
-    found = check(1, 40, tmp_path)
+    found = check(5, 40, tmp_path)
     assert found["decision"] >= 5
     assert found["GSM7007"] >= 3
     assert found["GSM5207"] >= 3
