@@ -30,6 +30,10 @@ from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
 KEPT_WITHIN = (1e-7, 1e-5)
 ROUNDING = 1e-12
 
+# How long a tight run may take: a multiple of the first run, and at least some seconds.
+TIGHT_RUN = 2.0
+LEAST_TIGHT_SECONDS = 1.0
+
 
 @dataclass(frozen=True, eq=False)
 class _Stage:
@@ -204,7 +208,7 @@ class Solving:
         """The point to take of an answer; at a limit, where its own is refused, the one that the search began with."""
         acceptance = Acceptance(
             self.backend, self.prepared, problem, stated, number, self.tolerances, self._rest_of_time, self.monitor,
-            lambda: self._again(problem),
+            lambda: self._again(problem, answer.solve_seconds),
         )  # fmt: skip
         found = acceptance.of(answer)
         first = self.beginning
@@ -214,12 +218,18 @@ class Solving:
             return acceptance.of(replace(found, values=first.point, objective=first.objective))
         return found
 
-    def _again(self, problem: Problem) -> Answer | None:
-        """A second run of the backend with tight tolerances, where it has them and there is time."""
+    def _again(self, problem: Problem, seconds: float) -> Answer | None:
+        """A second run of the backend with tight tolerances, where it has them and there is time.
+
+        It may take a small multiple of the `seconds` of the first: what that has proved need not be proved again.
+        """
         options = self._rest_of_time()
         if not self.backend.capabilities.tightens or self.choice.by_blocks or options.time_limit == 0.0:
             return None
-        options = replace(options, tight=True, gap=options.gap / 2)  # half of the gap is left for what mending costs
+        given = max(LEAST_TIGHT_SECONDS, TIGHT_RUN * seconds)
+        given = given if options.time_limit is None else min(given, options.time_limit)
+        # Half of the gap is left for what mending costs.
+        options = replace(options, tight=True, gap=options.gap / 2, time_limit=given)
         visible, factor = with_visible_costs(uncrossed(problem))
         if self.session is None:
             self._hand_over(visible)

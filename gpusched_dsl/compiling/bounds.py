@@ -8,7 +8,7 @@ import numpy as np
 
 from gpusched_dsl.compiling.bounds_backwards import arguments_within
 from gpusched_dsl.compiling.bounds_images import Interval, image_of
-from gpusched_dsl.compiling.bounds_rows import CROSSING, WHOLE, Box, Flags, Upper, sweep
+from gpusched_dsl.compiling.bounds_rows import CROSSING, Box, Flags, Upper, sweep, whole_below
 from gpusched_dsl.compiling.bounds_whole import whole_columns
 from gpusched_dsl.ir.deadline import checkpoint
 from gpusched_dsl.ir.definitions import Affines, Definition
@@ -105,10 +105,7 @@ def tightened(problem: Problem, bounds: Bounds) -> Problem:
 def _box(problem: Problem) -> Box:
     """The declared bounds, rounded where columns are whole."""
     lower, upper, integer = problem.lower.copy(), problem.upper.copy(), problem.integer
-    whole = np.ceil(lower[integer] - WHOLE * np.maximum(1.0, _size(lower[integer])))
-    lower[integer] = whole
-    whole = np.floor(upper[integer] + WHOLE * np.maximum(1.0, _size(upper[integer])))
-    upper[integer] = whole
+    lower[integer], upper[integer] = -whole_below(-lower[integer]), whole_below(upper[integer])
     crossed = lower > upper
     lower[crossed], upper[crossed] = (
         np.minimum(problem.lower, problem.upper)[crossed],

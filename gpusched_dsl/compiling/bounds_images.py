@@ -17,15 +17,15 @@ from gpusched_dsl.ir.definitions import (
     Power,
     Product,
     Unary,
+    within_steps,
 )
 from gpusched_dsl.ir.problem import Floats
+from gpusched_dsl.ir.tolerances import FEASIBILITY
 
 Interval = tuple[Floats, Floats]
 
 # `exp`, `log`, powers and expectations are not rounded correctly; they are this far off at most, relatively.
 LIBRARY = 1e-12
-# A comparison is certain to fail only if the argument misses its side by more than this (relatively, above 1).
-MISSED = 1e-6
 
 
 def image_of(definition: Definition, low: Floats, high: Floats) -> Interval:
@@ -146,6 +146,7 @@ def _of_expectation(definition: PartialExpectation, low: Floats, high: Floats) -
 
 def _of_holds(definition: Holds, low: Floats, high: Floats) -> Interval:
     always = (low >= definition.lower) & (high <= definition.upper)
-    room = MISSED * np.maximum(1.0, np.maximum(np.abs(low), np.abs(high)))
+    # Certain to fail only beyond what a point may break: a choice of the solver counts within that.
+    room = within_steps(FEASIBILITY * np.maximum(1.0, np.maximum(np.abs(low), np.abs(high))), definition.steps)
     never = (low > definition.upper + room) | (high < definition.lower - room)
     return always.astype(np.float64), (~never).astype(np.float64)

@@ -13,21 +13,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusched_dsl.ir.matrix import Floats, Int32s, Matrix
+from gpusched_dsl.ir.tolerances import FEASIBILITY, INTEGRALITY, ON_STEP, ROUNDING
 
 Flags = NDArray[np.bool_]
 
 # A bound moves only for this share of the width of its column (of its size where the column is unbounded): many tiny
 # steps cost more than they are worth.
 WORTH = 1e-3
-# Whole numbers may be missed by this much, as in the verification of points.
-WHOLE = 1e-6
 # Sums are this wrong at most, relative to the sizes that were added (rows have up to some thousand entries).
-ROUNDING = 2.0**-44
+SUMS = 2.0**-44
 # Smaller errors, relative to the bound itself, are not worth an ugly number.
 UGLY = 1e-12
-# A column whose bounds come this close (relatively) is fixed; bounds that cross by less have not crossed.
-MEETING = 1e-9
-CROSSING = 1e-6
+# A column whose bounds come this close (relatively) is fixed. Bounds that cross by less than a point may break them by
+# have not crossed.
+MEETING = ROUNDING
+CROSSING = FEASIBILITY
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,23 +87,29 @@ class Box:
         near, far = (self.upper, self.lower) if sign > 0 else (self.lower, self.upper)
         best = sign * near
         integer = self.integer[columns]
-        whole = np.floor(values + WHOLE * np.maximum(1.0, np.abs(values)))
-        np.minimum.at(best, columns, np.where(integer, whole, values))
+        np.minimum.at(best, columns, np.where(integer, whole_below(values), values))
         seen = np.zeros(len(near), dtype=np.bool_)
         seen[columns] = True
         at = np.flatnonzero(seen)
         best, old, other = best[at], sign * near[at], sign * far[at]
         size = np.maximum(1.0, np.abs(other))
+        most = np.where(self.integer[at], ON_STEP, np.inf)  # large whole numbers are not their neighbours
         with np.errstate(invalid="ignore"):
-            if (best < other - CROSSING * size).any():
+            room = np.minimum(CROSSING * size, most)
+            if (best < other - room).any():
                 self.feasible = False
-            sound = best >= other - CROSSING * size
-            best = np.where(best <= other + MEETING * size, other, best)
+            sound = best >= other - room
+            best = np.where(best <= other + np.minimum(MEETING * size, most), other, best)
             width = np.where(np.isfinite(old - other), old - other, np.maximum(1.0, np.abs(best)))
             better = sound & (best < old) & ((best == other) | (old - best > WORTH * width))
         at, best = at[better], sign * best[better]
         near[at] = best
         self.changed[at] = True
+
+
+def whole_below(values: Floats) -> Floats:
+    """The largest whole numbers that upper bounds of whole columns leave, but for errors of the bounds."""
+    return np.floor(values + np.minimum(INTEGRALITY * np.maximum(1.0, np.abs(values)), ON_STEP))
 
 
 def sweep(box: Box, rows: Upper) -> None:
@@ -128,7 +134,7 @@ def sweep(box: Box, rows: Upper) -> None:
         return
     added = np.bincount(row_of, weights=np.abs(counted), minlength=count) + np.abs(rows.limits)
     row, size, start = row_of[at], rows.sizes[at], counted[at] / values[at]
-    reach, error = gap[row] / size, ROUNDING * added[row] / size
+    reach, error = gap[row] / size, SUMS * added[row] / size
     up = positive[at]
     bound = np.where(up, start + reach, start - reach)
     error = np.where(error > UGLY * np.maximum(1.0, np.abs(bound)), error, 0.0)

@@ -25,6 +25,7 @@ from gpusched_dsl.compiling.unused import without_unused
 from gpusched_dsl.ir.deadline import checkpoint
 from gpusched_dsl.ir.definitions import Conditions
 from gpusched_dsl.ir.domains import Codes, Domain, Tuples
+from gpusched_dsl.ir.lattice import with_steps
 from gpusched_dsl.ir.problem import Family, Floats, Int32s, Matrix, Objective, Problem, Term
 from gpusched_dsl.language.checked import (
     CheckedConstraint,
@@ -115,19 +116,20 @@ class _Grounding:
                 objectives.append(self._objective(objective))
         self.found.raise_if_errors()
         added = self.terms.bounds()
+        integer = np.concatenate((integer, added[2]))
         problem = Problem(
             name=self.model.name,
             variables=families,
             lower=np.concatenate((lower, added[0])),
             upper=np.concatenate((upper, added[1])),
-            integer=np.concatenate((integer, added[2])),
+            integer=integer,
             constraints=tuple(r.family for r in rows),
             matrix=_stacked(rows),
             row_lower=_joined([r.lower for r in rows], np.float64),
             row_upper=_joined([r.upper for r in rows], np.float64),
             objectives=tuple(objectives),
             auxiliary=tuple(self.terms.families),
-            definitions=tuple(self.terms.definitions),
+            definitions=with_steps(self.terms.definitions, integer),
             conditions=_conditions(rows),
             decompose=self.model.decompose,
         )

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from gpusched_dsl.ir.distributions import Distribution
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Floats, Int32s, Matrix
-from gpusched_dsl.ir.tolerances import ROUNDING
+from gpusched_dsl.ir.tolerances import ON_STEP, ROUNDING
 from gpusched_dsl.language.source import Span
 
 # How far a value may lie outside the domain of a function (a root of -1e-12) and still be read as its end.
@@ -243,16 +243,24 @@ class PartialExpectation(Definition):
 
 @dataclass(frozen=True, eq=False)
 class Holds(Definition):
-    """1 where `lower <= argument <= upper`, else 0; the result columns are binary."""
+    """1 where `lower <= argument <= upper`, else 0; the result columns are binary.
+
+    `steps`: the distances between the values that the arguments can have, 0 where they can have any (`ir/lattice.py`);
+    left out, they are 0.
+    """
 
     lower: Floats = field(default_factory=lambda: np.zeros(0))
     upper: Floats = field(default_factory=lambda: np.zeros(0))
+    steps: Floats = field(default_factory=lambda: np.zeros(0))
 
     op: ClassVar[str] = "holds"
 
+    def __post_init__(self) -> None:
+        if not len(self.steps):
+            object.__setattr__(self, "steps", np.zeros(self.size))
+
     def evaluate(self, arguments: Floats) -> Floats:
-        # An argument of whole numbers may be off by rounding; between whole sides half a unit tells apart for certain.
-        slack = AT_THE_END * np.maximum(1.0, np.abs(arguments))
+        slack = within_steps(ROUNDING * np.maximum(1.0, np.abs(arguments)), self.steps)
         return ((arguments >= self.lower - slack) & (arguments <= self.upper + slack)).astype(np.float64)
 
     def witnessed(self, point: Floats, tolerance: float) -> Floats:
@@ -265,10 +273,15 @@ class Holds(Definition):
         np.maximum.at(terms, arguments.matrix.row_of, np.abs(arguments.matrix.values * point[arguments.matrix.columns]))
         values = arguments.values(point)
         sides = [np.where(np.isfinite(side), np.abs(side), 0.0) for side in (self.lower, self.upper)]
-        slack = tolerance * np.maximum(1.0, np.maximum(terms, np.maximum(*sides)))
+        slack = within_steps(tolerance * np.maximum(1.0, np.maximum(terms, np.maximum(*sides))), self.steps)
         near = (values >= self.lower - slack) & (values <= self.upper + slack)
         said = point[self.results] > 0.5
         return np.where(near & said, 1.0, self.evaluate(values))
+
+
+def within_steps(slack: Floats, steps: Floats) -> Floats:
+    """What comparisons may miss, so little that a value of an expression with steps is not taken for the next."""
+    return np.where(steps > 0, np.minimum(slack, ON_STEP * steps), slack)
 
 
 def completed(definitions: tuple[Definition, ...], point: Floats, witnessed: float | None = None) -> Floats:

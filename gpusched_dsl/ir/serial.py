@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from gpusched_dsl.ir.distributions import Distribution
 from gpusched_dsl.ir.domains import Domain, Universe
+from gpusched_dsl.ir.lattice import with_steps
 from gpusched_dsl.ir.problem import Family, Matrix, Objective, Problem, Term
 from gpusched_dsl.ir.serial_arrays import Broken, Number, Side, Unwritable, infinite_from_none, plain, sides
 from gpusched_dsl.ir.serial_checks import check_file
@@ -227,7 +228,7 @@ def _problem(file: ProblemFile) -> Problem:
         row_upper=infinite_from_none(rows.upper, np.inf),
         objectives=tuple(_objective(o) for o in file.objectives),
         auxiliary=_families(file.auxiliary, domains, variables[-1].stop if variables else 0),
-        definitions=tuple(definition_of(d, laws) for d in file.definitions),
+        definitions=with_steps((definition_of(d, laws) for d in file.definitions), integer),
         conditions=conditions_of(file.conditions),
         decompose=file.decompose,
     )

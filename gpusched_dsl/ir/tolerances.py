@@ -6,6 +6,7 @@
     SOLVER        1e-7   what solvers are asked for: a tenth of what is allowed, as they use it up
     TIGHT         1e-9   what they are asked for in a second run, where the first point was refused
     ROUNDING      1e-9   sums of the same data in another order: numbers closer than this are the same
+    ON_STEP       1e-3   of the step between the values of an expression of whole columns: closer values are the same
 
 A row is judged by the largest of 1, its side and its terms in absolute value, a bound by the largest of 1 and itself.
 
@@ -16,6 +17,10 @@ chose (its binaries, rounded) are kept, the terms are replaced by their first-or
 sensitivity of the terms that it reads, and the nearest point without an error is taken. Where there is none, a
 comparison that the solver chose to be true still counts as true within FEASIBILITY of its magnitude, as a row would:
 there is one truth per comparison, so no point makes both a condition and its opposite true.
+
+An expression of whole columns has values a step apart (`ir/lattice.py`). Where errors relative to its size would reach
+from one value to the next, from 1e9 on or, for a choice of the solver, from 1e6 on, a small share of the step takes
+their place: 2000000000 >= 2000000001 is false.
 
 Functions are read at the end of their domain where an argument lies outside by ROUNDING at most (a root of -1e-12).
 """
@@ -30,3 +35,4 @@ INTEGRALITY: Final = 1e-6
 SOLVER: Final = 1e-7
 TIGHT: Final = 1e-9
 ROUNDING: Final = 1e-9
+ON_STEP: Final = 1e-3

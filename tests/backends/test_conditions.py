@@ -41,8 +41,8 @@ def test_random_models_with_conditions() -> None:
 
 @pytest.mark.slow
 def test_many_random_models_with_conditions() -> None:
-    found = Counter(check(seed) for seed in range(1000, 5000))
-    assert found["optimal"] > 2500
+    found = Counter(check(seed) for seed in range(1000, 4000))
+    assert found["optimal"] > 1700
     assert found["infeasible"] > 100
 
 
@@ -147,7 +147,7 @@ def test_a_comparison_that_a_solver_misses_by_its_tolerance(backend: str) -> Non
     assert (result.status, result.objective) == ("optimal", pytest.approx(-8.0, abs=1e-9))
 
 
-@pytest.mark.parametrize("seed", [178, 1574])
+@pytest.mark.parametrize("seed", [178, 1574, 2398, 3140])
 def test_models_that_were_refused_or_called_infeasible(seed: int) -> None:
     assert check(seed) == "optimal"
 
@@ -163,3 +163,31 @@ def test_bounds_that_meet_leave_a_comparison_true() -> None:
     for backend in ("highs", "scip"):
         result = gs.loads(text).solve(backend=backend)
         assert (result.status, result.objective) == ("optimal", pytest.approx(-1.0)), backend
+
+
+# --- large whole numbers ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("backend", ["highs", "scip"])
+@pytest.mark.parametrize("size", [10**6, 2 * 10**9, 10**12])
+def test_large_whole_numbers_are_not_their_neighbours(size: int, backend: str) -> None:
+    """Each comparison misses its side by one step, which is small to its size: `b` must be 1, or `n` one larger."""
+    cases = {  # without b and with it
+        f"var n integer >= {size} <= {size + 3}; constraint c: n >= {size + 1} or b >= 1;": (size + 1, size),
+        f"var n integer >= {size - 2} <= {size + 1}; constraint c: n >= {size + 1} or b >= 1;": (size + 1, size - 2),
+        f"var n integer >= {size} <= {size}; constraint c: n >= {size + 1} or b >= 1;": (None, size),
+        f"var n integer >= 0 <= {size}; constraint n0: n >= {size};"
+        f"constraint c: 0.1*n <= {size // 10} - 0.1 or b >= 1;": (None, size),
+    }
+    for text, wants in cases.items():
+        for most, want in enumerate(wants):
+            model = f"model m {{ var b integer >= 0 <= {most}; {text} minimize o: n; }} scenario s for m {{ }}"
+            result = gs.loads(model).solve(backend=backend, gap=0)
+            assert (result.status, result.objective) == ("infeasible" if want is None else "optimal", want), model
+
+
+def test_bounds_of_large_whole_numbers_stay_as_declared() -> None:
+    text = """model m {
+      var n integer >= 0 <= 1000000; var k integer >= 0 <= 5; maximize o: max(n, k) + n;
+    } scenario s for m { }"""
+    assert gs.loads(text).solve(gap=0).objective == 2_000_000

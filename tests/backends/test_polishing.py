@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from building import at_least, at_most, minimize
@@ -137,6 +139,19 @@ def test_the_second_run_is_tight_and_its_point_is_taken() -> None:
     assert codes(caught) == ["GSM4008"]
     infeasible = solve_problem(problem, Scripted(wrong, Answer(Status.INFEASIBLE), capabilities=able))
     assert infeasible.status == "infeasible"
+
+
+def test_the_second_run_takes_a_multiple_of_the_first_at_most() -> None:
+    problem, exact = tight("x * y", True)
+    able = Capabilities(accepts=ANY.accepts, tightens=True, time_limit=True)
+    wrong = replace(optimal(30.0, 30.0, 1200.0, objective=60.0), solve_seconds=20.0)
+    for first, limit, least, most in ((20.0, None, 40.0, 40.0), (0.1, None, 1.0, 1.0), (20.0, 30.0, 25.0, 30.0)):
+        second = optimal(*exact[:2], 1200.0, objective=70.0)
+        scripted = Scripted(replace(wrong, solve_seconds=first), second, capabilities=able)
+        solve_problem(problem, scripted, SolveOptions(time_limit=limit))
+        given = scripted.options[1].time_limit
+        assert given is not None
+        assert least <= given <= most
 
 
 def test_an_optimum_that_a_move_makes_much_worse_is_no_longer_proved() -> None:

@@ -11,9 +11,11 @@ from gpusched_dsl.compiling.monotone import Flags
 from gpusched_dsl.compiling.passes.growth import Growth, index_of_columns
 from gpusched_dsl.compiling.passes.rows import Rows, numbered_index, within
 from gpusched_dsl.compiling.passes.steps import Analysis
-from gpusched_dsl.ir.definitions import Affines, Definition, Extreme, Unary
+from gpusched_dsl.ir.definitions import Affines, Definition, Extreme, Holds, Unary
 from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.lattice import steps_of
 from gpusched_dsl.ir.matrix import Floats, Int32s
+from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.source import Span
 
 
@@ -36,6 +38,7 @@ class Maxima:
     whole: Flags
     column_low: Floats
     column_high: Floats
+    one_sided: Flags
     family: str
     name: str
     span: Span | None
@@ -56,7 +59,8 @@ class Maxima:
         return Maxima(
             sign, definition.results, starts, b, low, np.maximum(low, high),
             down if sign > 0 else up, up if sign > 0 else down,
-            problem.integer, bounds.lower, bounds.upper, family, definition.name, definition.span, mirrored,
+            problem.integer, bounds.lower, bounds.upper, _one_sided(problem), family, definition.name, definition.span,
+            mirrored,
         )  # fmt: skip
 
     # --- parts -------------------------------------------------------------------------------------------------------
@@ -157,9 +161,7 @@ class Maxima:
         if len(rest):
             rows = self.against(rest, np.arange(len(rest), dtype=np.int64))
             index = index_of_columns(growth.problem, self.results[rest])
-            below, above = (self.lower, self.upper) if self.sign > 0 else (self.upper, self.lower)
-            low = np.where(above[rest] & ~below[rest] & halves, -np.inf, rows.side)
-            high = np.where(below[rest] & ~above[rest] & halves, np.inf, rows.side)
+            low, high = self._sides(rows.side, rest, halves)
             growth.add_rows(f"{self.family}.equal", index, rows.matrix(), low, high, self.span)
 
     def against(self, arguments: Codes, rows: Codes) -> Rows:
@@ -198,10 +200,36 @@ class Maxima:
         rows = Rows(self.size).add(each, self.results, 1.0).add(each, x, -self.sign * slope)
         side = self.sign * (off - slope * at[x])
         index = index_of_columns(growth.problem, self.results)
-        growth.add_rows(f"{self.family}.switch", index, rows.matrix(), side, side, self.span)
+        low, high = self._sides(side, np.arange(self.size), False)
+        growth.add_rows(f"{self.family}.switch", index, rows.matrix(), low, high, self.span)
+
+    def _sides(self, side: Floats, entries: Codes, halves: bool) -> tuple[Floats, Floats]:
+        """The sides of rows `t - f == side`; of one half only, where no other is needed.
+
+        An equality is stronger, but asks for both halves of the results that it reads, which some comparisons lack.
+        """
+        below, above = (self.lower, self.upper) if self.sign > 0 else (self.upper, self.lower)
+        half = self._reads_one_sided()[entries] | halves
+        low = np.where(half & above[entries] & ~below[entries], -np.inf, side)
+        return low, np.where(half & below[entries] & ~above[entries], np.inf, side)
+
+    def _reads_one_sided(self) -> Flags:
+        """Which entries read the truth of a comparison that cannot be negated."""
+        found = np.zeros(self.size, dtype=np.bool_)
+        found[self.entry_of_nonzero[self.one_sided[self.b.matrix.columns]]] = True
+        return found
 
     def _values(self, point: Floats) -> Floats:
         return np.maximum.reduceat(self.b.values(point), self.starts[:-1])
+
+
+def _one_sided(problem: Problem) -> Flags:
+    """The columns with the truth of comparisons whose arguments have no steps: no row states the opposite."""
+    found = np.zeros(problem.columns, dtype=np.bool_)
+    for definition in problem.definitions:
+        if isinstance(definition, Holds):
+            found[definition.results[steps_of(definition.arguments, problem.integer) == 0]] = True
+    return found
 
 
 def _with_negatives(affines: Affines) -> Affines:

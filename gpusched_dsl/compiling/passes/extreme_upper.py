@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from gpusched_dsl.compiling.lattice import steps_of
 from gpusched_dsl.compiling.monotone import Flags
 from gpusched_dsl.compiling.passes.extreme_forms import Maxima, first_true
 from gpusched_dsl.compiling.passes.growth import Growth, index_of_columns
@@ -14,6 +13,7 @@ from gpusched_dsl.compiling.passes.missing import missing_bounds
 from gpusched_dsl.compiling.passes.rows import Rows, numbered_index, within
 from gpusched_dsl.compiling.passes.steps import INDICATOR, INTEGERS, Analysis, Target
 from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.lattice import steps_of
 from gpusched_dsl.ir.matrix import Floats, Int32s
 from gpusched_dsl.language.diagnostics import DiagnosticError
 

@@ -23,23 +23,22 @@ from typing import ClassVar
 
 import numpy as np
 
-from gpusched_dsl.compiling.lattice import steps_of
 from gpusched_dsl.compiling.monotone import Flags
 from gpusched_dsl.compiling.passes.growth import Growth
 from gpusched_dsl.compiling.passes.missing import missing_bounds
 from gpusched_dsl.compiling.passes.rewriting import index_of_rows, with_conditions, with_rows, without_rows
 from gpusched_dsl.compiling.passes.rows import Rows, within
 from gpusched_dsl.compiling.passes.steps import INDICATOR, Analysis, Note, Step, Target
-from gpusched_dsl.ir.definitions import Affines
+from gpusched_dsl.ir.definitions import Affines, within_steps
 from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.lattice import steps_of
 from gpusched_dsl.ir.matrix import Floats, Int32s, Matrix
 from gpusched_dsl.ir.problem import Family, Problem
+from gpusched_dsl.ir.tolerances import ROUNDING
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
 
 # A target that takes conditions gets them where M is larger: 1e-6 times M is then no longer a small violation.
 LARGE = 1e4
-# Sides that are broken by less, relative to them, are rounding errors.
-CLOSE = 1e-9
 
 
 class Indicators:
@@ -90,12 +89,13 @@ class _Given:
     def of(analysis: Analysis) -> _Given:
         problem, bounds, conditions = analysis.problem, analysis.bounds, analysis.problem.conditions
         matrix, value = problem.matrix.take(conditions.rows), conditions.values
-        lower, upper = _sharpened(problem, matrix)
+        step = steps_of(Affines(matrix, np.zeros(matrix.rows)), problem.integer)
+        lower, upper = _sharpened(problem, step)
         on_low, on_high = _range(analysis, matrix, value)
         off_low, off_high = _range(analysis, matrix, ~value)
         fixed = bounds.lower[conditions.columns] == bounds.upper[conditions.columns]
         at_value = (bounds.lower[conditions.columns] > 0.5) == value
-        up_slack, low_slack = _slack(upper), _slack(lower)
+        up_slack, low_slack = _slack(upper, step), _slack(lower, step)
         impossible = ~fixed & ((lower > upper + up_slack) | (on_low > upper + up_slack) | (on_high < lower - low_slack))
         either = ~fixed & ~impossible
         upper_broken = (on_high > upper + up_slack) & either
@@ -114,18 +114,19 @@ class _Given:
         return _Given(self.matrix.take(some), *(getattr(self, f.name)[some] for f in fields(self)[1:]))
 
 
-def _slack(side: Floats) -> Floats:
-    return CLOSE * np.maximum(1.0, np.abs(np.where(np.isfinite(side), side, 0.0)))
+def _slack(side: Floats, step: Floats) -> Floats:
+    """By how much a side may be broken by rounding errors."""
+    return within_steps(ROUNDING * np.maximum(1.0, np.abs(np.where(np.isfinite(side), side, 0.0))), step)
 
 
-def _sharpened(problem: Problem, matrix: Matrix) -> tuple[Floats, Floats]:
+def _sharpened(problem: Problem, step: Floats) -> tuple[Floats, Floats]:
     """The sides, moved to values that whole columns can reach."""
     rows = problem.conditions.rows
     lower, upper = problem.row_lower[rows], problem.row_upper[rows]
-    step = steps_of(Affines(matrix, np.zeros(matrix.rows)), problem.integer)
-    by = np.where(step > 0, step, 1.0)
-    lower = np.where(step > 0, np.ceil(lower / by - CLOSE) * by, lower)
-    return lower, np.where(step > 0, np.floor(upper / by + CLOSE) * by, upper)
+    by, ones = np.where(step > 0, step, 1.0), np.ones(len(step))
+    least, most = lower / by, upper / by
+    lower = np.where(step > 0, np.ceil(least - _slack(least, ones)) * by, lower)
+    return lower, np.where(step > 0, np.floor(most + _slack(most, ones)) * by, upper)
 
 
 def _range(analysis: Analysis, matrix: Matrix, value: Flags) -> tuple[Floats, Floats]:

@@ -23,7 +23,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from gpusched_dsl.compiling.lattice import steps_of
 from gpusched_dsl.compiling.monotone import Flags
 from gpusched_dsl.compiling.passes.growth import Growth
 from gpusched_dsl.compiling.passes.indicators import term_of
@@ -32,6 +31,7 @@ from gpusched_dsl.compiling.passes.rows import Rows
 from gpusched_dsl.compiling.passes.steps import Analysis, Note, Step, Target
 from gpusched_dsl.ir.definitions import Affines, Definition, Power, Product
 from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.lattice import steps_of
 from gpusched_dsl.ir.matrix import Floats, Matrix, stacked
 from gpusched_dsl.ir.names import entry_name
 from gpusched_dsl.ir.problem import Problem

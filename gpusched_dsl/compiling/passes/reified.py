@@ -24,20 +24,18 @@ from typing import ClassVar
 
 import numpy as np
 
-from gpusched_dsl.compiling.lattice import steps_of
 from gpusched_dsl.compiling.monotone import Flags
 from gpusched_dsl.compiling.passes.growth import Growth, index_of_columns
 from gpusched_dsl.compiling.passes.rows import Rows
 from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Note, Step, Target
-from gpusched_dsl.ir.definitions import Affines, Holds
+from gpusched_dsl.ir.definitions import Affines, Holds, within_steps
 from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.lattice import steps_of
 from gpusched_dsl.ir.matrix import Floats, Int32s
 from gpusched_dsl.ir.names import entry_name
+from gpusched_dsl.ir.tolerances import ROUNDING
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
 from gpusched_dsl.language.source import Span
-
-# Sides that differ from a value by less, relative to them, are rounding errors (as in `Holds.evaluate`).
-CLOSE = 1e-9
 
 
 class Reified:
@@ -89,11 +87,12 @@ class _Comparisons:
         a, results = definition.arguments, definition.results
         low, high = analysis.bounds.of(a)
         step = steps_of(a, analysis.problem.integer)
-        lower = np.where(low >= definition.lower - _slack(definition.lower), -np.inf, definition.lower)
-        upper = np.where(high <= definition.upper + _slack(definition.upper), np.inf, definition.upper)
+        lower = np.where(low >= definition.lower - _slack(definition.lower, step), -np.inf, definition.lower)
+        upper = np.where(high <= definition.upper + _slack(definition.upper, step), np.inf, definition.upper)
         by = np.where(step > 0, step, 1.0)
-        first = np.ceil((lower - a.constants) / by - CLOSE)  # the first value of a that is not below `lower`
-        last = np.floor((upper - a.constants) / by + CLOSE)
+        first, last = (lower - a.constants) / by, (upper - a.constants) / by
+        first = np.ceil(first - _slack(first, np.ones(len(by))))  # the first value of a that is not below `lower`
+        last = np.floor(last + _slack(last, np.ones(len(by))))
         whole = step > 0
         return _Comparisons(
             results, a, low, high, step,
@@ -121,14 +120,14 @@ class _Comparisons:
 def _reformulate(growth: Growth, analysis: Analysis, definition: Holds) -> list[Diagnostic]:
     holds = _Comparisons.of(definition, analysis)
     before = growth.rows, growth.columns
-    never = (holds.lower > holds.upper) | (holds.low > holds.upper + _slack(holds.upper))
-    never |= holds.high < holds.lower - _slack(holds.lower)
+    never = (holds.lower > holds.upper) | (holds.low > holds.upper + _slack(holds.upper, holds.step))
+    never |= holds.high < holds.lower - _slack(holds.lower, holds.step)
     always = ~never & np.isneginf(holds.lower) & np.isposinf(holds.upper)
     growth.bound(holds.results[never], 0.0, 0.0)
     growth.bound(holds.results[always], 1.0, 1.0)
     rest = ~never & ~always
     # The values of a are its ends: one of them is on the side that holds.
-    two = rest & (holds.step > 0) & (holds.high - holds.low <= holds.step * (1 + CLOSE))
+    two = rest & (holds.step > 0) & (holds.high - holds.low <= holds.step * (1 + ROUNDING))
     _state_affine(growth, holds, np.flatnonzero(two))
     rest &= ~two
     unless = rest & holds.down
@@ -196,8 +195,9 @@ def _state_outside(growth: Growth, holds: _Comparisons, entries: Codes, infinite
     growth.add_rows(f"{holds.family}.one", index, rows.matrix(), 1.0, 1.0, holds.span)
 
 
-def _slack(side: Floats) -> Floats:
-    return CLOSE * np.maximum(1.0, np.abs(np.where(np.isfinite(side), side, 0.0)))
+def _slack(side: Floats, step: Floats) -> Floats:
+    """By how much a side may differ from a value that it means, as in `Holds.evaluate`."""
+    return within_steps(ROUNDING * np.maximum(1.0, np.abs(np.where(np.isfinite(side), side, 0.0))), step)
 
 
 def _refusal(analysis: Analysis, definition: Holds, entry: int) -> Diagnostic:

@@ -20,12 +20,12 @@ import numpy as np
 
 from gpusched_dsl.compiling.bounds_whole import whole_columns
 from gpusched_dsl.compiling.frames import ranges
-from gpusched_dsl.compiling.lattice import steps_of
 from gpusched_dsl.compiling.monotone import Flags
 from gpusched_dsl.compiling.passes.growth import Growth
 from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Note, Step, Target
 from gpusched_dsl.ir.definitions import Affines, Curves, Definition, Piecewise, Power, Unary
 from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.lattice import steps_of
 from gpusched_dsl.ir.problem import Floats
 
 MOST = 1024

@@ -22,7 +22,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from gpusched_dsl.compiling.bounds_rows import WHOLE, Flags
+from gpusched_dsl.compiling.bounds_rows import Flags, whole_below
 from gpusched_dsl.compiling.passes.removing import without_columns
 from gpusched_dsl.compiling.passes.steps import Analysis, Note, Step, Target
 from gpusched_dsl.compiling.tightening.row_sides import plain_columns
@@ -86,8 +86,8 @@ def removable(problem: Problem) -> Flags:
 
 def _ends(problem: Problem) -> tuple[Floats, Floats]:
     """The bounds, rounded inwards where columns are whole."""
-    lower = np.where(problem.integer, np.ceil(problem.lower - WHOLE), problem.lower)
-    upper = np.where(problem.integer, np.floor(problem.upper + WHOLE), problem.upper)
+    lower = np.where(problem.integer, -whole_below(-problem.lower), problem.lower)
+    upper = np.where(problem.integer, whole_below(problem.upper), problem.upper)
     return lower + 0.0, upper + 0.0
 
 

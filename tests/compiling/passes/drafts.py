@@ -21,6 +21,7 @@ from gpusched_dsl.ir.definitions import (
     Unary,
 )
 from gpusched_dsl.ir.domains import Domain, Interval
+from gpusched_dsl.ir.lattice import with_steps
 from gpusched_dsl.ir.problem import Family, Matrix, Objective, Problem, Term
 
 # A sum of coefficients times columns; the key None is the constant. An `int` is one column.
@@ -144,7 +145,7 @@ class Draft:
             row_upper=upper - below.constants,
             objectives=tuple(self.objectives),
             auxiliary=tuple(self.auxiliary),
-            definitions=tuple(self.definitions),
+            definitions=with_steps(self.definitions, np.array(self.integer, dtype=np.bool_)),
             conditions=Conditions(
                 np.array([c[0] for c in conditions], dtype=np.int64),
                 np.array([c[1] for c in conditions], dtype=np.int32),

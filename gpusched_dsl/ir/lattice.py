@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusched_dsl.ir.definitions import Affines
+from gpusched_dsl.ir.definitions import Affines, Definition, Holds
 from gpusched_dsl.ir.matrix import Floats
+from gpusched_dsl.ir.tolerances import ROUNDING
 
 Flags = NDArray[np.bool_]
 
@@ -33,15 +37,22 @@ def steps_of(affines: Affines, whole: Flags) -> Floats:
     with np.errstate(all="ignore"):
         ticks = sizes / FINEST
         ratio = sizes / smallest[row]
-    even = (np.abs(ticks - np.rint(ticks)) <= 1e-9 * ticks) & (ticks < 2.0**52)
+    even = (np.abs(ticks - np.rint(ticks)) <= ROUNDING * ticks) & (ticks < 2.0**52)
     common = np.gcd.reduceat(np.where(even, np.rint(ticks), 1).astype(np.int64), starts) * FINEST
     steps[filled] = np.where(_all(even, row, filled, affines.count), common, 0.0)
-    multiple = np.abs(ratio - np.rint(ratio)) <= 1e-9 * ratio
+    multiple = np.abs(ratio - np.rint(ratio)) <= ROUNDING * ratio
     others = (steps == 0) & _all(multiple, row, None, affines.count)
     steps[others] = smallest[others]
     usable = _all(whole[matrix.columns], row, None, affines.count)
     steps[filled] *= usable[filled] & (steps[filled] >= TELLABLE * np.maximum(1.0, largest[filled]))
     return steps
+
+
+def with_steps(definitions: Iterable[Definition], whole: Flags) -> tuple[Definition, ...]:
+    """The definitions of a problem, comparisons among them with the steps of their arguments."""
+    return tuple(
+        replace(d, steps=steps_of(d.arguments, whole)) if isinstance(d, Holds) and d.size else d for d in definitions
+    )
 
 
 def _all(flags: Flags, row: NDArray[np.int32], rows: NDArray[np.int64] | None, count: int) -> Flags:
