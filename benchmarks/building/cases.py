@@ -1,11 +1,17 @@
-"""Models of growing size, as text: random instances of the starter project and of models that passes could hang in."""
+"""Models to build: random instances, shipped and generated models, and models of growing size."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from random import Random
 
 from gpusched_dsl.cli.starter import starter_files
+from gpusched_dsl.language.diagnostics import Diagnostics
+from gpusched_dsl.language.workspace import load_workspace
+
+ROOT = Path(__file__).resolve().parents[2]
 
 STARTER = starter_files("starter")["starter.gsm"]
 NEEDS = {"equal": (1,), "powers": (1, 2, 4, 8), "all": tuple(range(1, 9)), "small": (1, 2), "large": (5, 6, 7, 8)}
@@ -96,6 +102,27 @@ def random_cases(each: int) -> Iterator[tuple[str, str]]:
     for make in (starter, clustered, apart, slotted):
         for seed in range(each):
             yield f"{make.__name__} {seed}", make(Random(f"{make.__name__} {seed}"))
+
+
+def shipped_cases() -> Iterator[tuple[str, Path, str]]:
+    """A name, the file and the scenario of all scenarios of models/, each in the file that declares it."""
+    for path in sorted((ROOT / "models").rglob("*.gsm")):
+        for name, scenario in load_workspace(path, Diagnostics()).scenarios.items():
+            if Path(scenario.span.source.name).name == path.name:
+                yield f"{path.relative_to(ROOT)} {name}", path, name
+
+
+def generated_cases(count: int) -> Iterator[tuple[str, str]]:
+    """A name and a text for generated models of the tests, small and large ones by turns."""
+    folder = str(ROOT / "tests" / "generated_models")
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    from model_generator import Size, generated  # type: ignore[import-not-found]
+    from model_text import text_of  # type: ignore[import-not-found]
+
+    sizes = (Size(), Size(points=1 << 15, mixed=64, continuous=4, elements=4, constraints=6))
+    for seed in range(count):
+        yield f"generated {seed}", text_of(generated(seed, sizes[seed % 2]))
 
 
 def _knapsack(size: int, extra: str, cost: str = "sum[i in I] (1 + mod[i]) * x[i]", more: str = "") -> str:
