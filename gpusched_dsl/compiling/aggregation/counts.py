@@ -58,6 +58,7 @@ from gpusched_dsl.compiling.aggregation.parts import Component, NewColumns, NewR
 from gpusched_dsl.compiling.aggregation.placing import followed, placed, shares
 from gpusched_dsl.compiling.aggregation.slots import Slots, slots_of
 from gpusched_dsl.compiling.aggregation.sum_bounds import ROUNDING
+from gpusched_dsl.compiling.aggregation.work import Work
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
 from gpusched_dsl.compiling.symmetry.quotient import Quotient
 from gpusched_dsl.ir.domains import Codes
@@ -78,7 +79,8 @@ class _Counts:
         self._refuse_mixed()
         free = _free(quotient, component.columns)
         self.effects: Effects = effects_of(self.local, free)
-        self.slots: Slots = slots_of(self.local, self.effects, free)
+        work = Work.of(quotient.root, quotient.full_columns)
+        self.slots: Slots = slots_of(self.local, self.effects, free, work)
         self._check_rounding(free)
 
     def _refuse_mixed(self) -> None:

@@ -12,8 +12,11 @@ import numpy as np
 
 from gpusched_dsl.compiling.aggregation.local import Flags, Local
 from gpusched_dsl.compiling.aggregation.packing_rows import Kinds
+from gpusched_dsl.compiling.aggregation.work import BLAS, STEP, Work
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
 from gpusched_dsl.ir.domains import Codes
+
+ON_PAIRS = 10  # looks at every pair of rows of a slot
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,8 +29,11 @@ class Exclusion:
     starts: Codes
 
 
-def exclusion_of(local: Local, kinds: Kinds, slot: Codes, state: Flags) -> list[Exclusion]:
-    """The exclusions of every slot; raises Obstacle naming the rows of a slot in which they overlap otherwise."""
+def exclusion_of(local: Local, kinds: Kinds, slot: Codes, state: Flags, work: Work) -> list[Exclusion]:
+    """The exclusions of every slot; raises Obstacle naming the rows of a slot in which they overlap otherwise.
+
+    Also where rows are too many to be compared with each other within `work`.
+    """
     count = int(slot.max(initial=-1)) + 1
     own = local.own[kinds.exclusions]
     of_row = slot[own.indices[own.indptr[:-1]]] if len(kinds.exclusions) else np.zeros(0, dtype=np.int64)
@@ -43,15 +49,17 @@ def exclusion_of(local: Local, kinds: Kinds, slot: Codes, state: Flags) -> list[
         entries = slice(own.indptr[begin[s]], own.indptr[begin[s + 1]])
         row, column = entry_row[entries] - begin[s], own.indices[entries]
         rows = order[begin[s] : begin[s + 1]]
-        result.append(_Slot(local, kinds, rows, row, column, columns[first[s] : first[s + 1]]).exclusion())
+        result.append(_Slot(local, kinds, rows, row, column, columns[first[s] : first[s + 1]], work).exclusion())
     return result
 
 
 class _Slot:
     """One slot: its exclusions `rows`, whose entries are `(row[i], column[i])`, and its columns."""
 
-    def __init__(self, local: Local, kinds: Kinds, rows: Codes, row: Codes, column: Codes, columns: Codes) -> None:
-        self.local, self.kinds, self.rows = local, kinds, rows
+    def __init__(
+        self, local: Local, kinds: Kinds, rows: Codes, row: Codes, column: Codes, columns: Codes, work: Work
+    ) -> None:
+        self.local, self.kinds, self.rows, self.work = local, kinds, rows, work
         self.row, self.column = row, column
         carriers = columns[kinds.carrier[columns]]
         self.columns = columns[~kinds.carrier[columns]]
@@ -73,6 +81,9 @@ class _Slot:
             if len(self.columns) > 1 or (len(self.columns) and self.carrier >= 0):
                 raise self._about(0, "may be 1 together with others on one element")
             return Exclusion(self.carrier, self.columns, none, np.zeros(1, dtype=np.int64))
+        every, wide = len(self.rows), len(self.columns)
+        span = self.local.row_family(int(self.kinds.exclusions[self.rows[0]])).span
+        self.work.spend(STEP + 4 * every * wide + every * every * (wide // BLAS + ON_PAIRS), span)
         inside = np.zeros((len(self.rows), len(self.columns)), dtype=np.bool_)
         member = self.column != self.carrier
         beside = ~member & (self.kinds.on[self.rows[self.row]] != self.carrier)
@@ -94,7 +105,8 @@ class _Slot:
         """The rows that no other row implies."""
         own = self.kinds.on[self.rows]
         exact = self.kinds.exact[self.rows]
-        weaker = (inside.astype(np.int64) @ (~inside).T.astype(np.int64)) == 0  # row i is part of row j
+        # Row i is part of row j; sums of whole numbers below 2 ** 24 are exact.
+        weaker = (inside.astype(np.float32) @ (~inside).T.astype(np.float32)) == 0
         weaker &= (own[:, None] < 0) | (own[:, None] == own[None, :])
         weaker &= ~exact[:, None] | (weaker.T & exact[None, :])  # an equation only by the same one
         np.fill_diagonal(weaker, False)

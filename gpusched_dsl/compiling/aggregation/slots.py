@@ -16,6 +16,7 @@ from gpusched_dsl.compiling.aggregation.effects import Effects, is_state
 from gpusched_dsl.compiling.aggregation.exclusion import Exclusion, exclusion_of
 from gpusched_dsl.compiling.aggregation.local import Flags, Local
 from gpusched_dsl.compiling.aggregation.packing_rows import Kinds, kinds_of
+from gpusched_dsl.compiling.aggregation.work import Work
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
 from gpusched_dsl.ir.domains import Codes
 
@@ -51,14 +52,14 @@ class Slots:
     kinds: Kinds
 
 
-def slots_of(local: Local, effects: Effects, free: Flags) -> Slots:
+def slots_of(local: Local, effects: Effects, free: Flags, work: Work) -> Slots:
     """The slots of an element; raises Obstacle naming the rows that do not fit."""
-    return _Slots(local, effects, free).run()
+    return _Slots(local, effects, free, work).run()
 
 
 class _Slots:
-    def __init__(self, local: Local, effects: Effects, free: Flags) -> None:
-        self.local, self.effects = local, effects
+    def __init__(self, local: Local, effects: Effects, free: Flags, work: Work) -> None:
+        self.local, self.effects, self.work = local, effects, work
         self.columns = local.own.shape[1]
         self.is_effect = np.zeros(self.columns, dtype=np.bool_)
         self.is_effect[effects.column] = True
@@ -77,7 +78,7 @@ class _Slots:
         slot = self._pieces()
         kinds = kinds_of(self.local, self.within, self.state, np.where(followed, path, -1))
         pieces = self._followed(slot)
-        exclusions = exclusion_of(self.local, kinds, slot, self.state)
+        exclusions = exclusion_of(self.local, kinds, slot, self.state, self.work)
         self._refuse_stray(exclusions, kinds.carrier)
         slots = tuple(_slot(exclusions[p], after, was, now, kinds.carrier) for p, after, was, now in pieces)
         carriers = np.flatnonzero(kinds.carrier)

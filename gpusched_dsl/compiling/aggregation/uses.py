@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from gpusched_dsl.compiling.aggregation.enumeration import ROUNDING, Wholes, count_points, whole_points
 from gpusched_dsl.compiling.aggregation.members import Template
 from gpusched_dsl.compiling.aggregation.parts import Component
-from gpusched_dsl.compiling.aggregation.work import STEP, Work
+from gpusched_dsl.compiling.aggregation.work import BLAS, STEP, Work
 from gpusched_dsl.compiling.frames import ranges
 from gpusched_dsl.compiling.symmetry.classes import distinct_rows
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
@@ -20,7 +20,7 @@ from gpusched_dsl.ir.matrix import Floats
 
 MOST_STATES = 2_000
 MOST_PATTERNS = 300_000
-BLAS = 50  # entries of a matrix product that take as long as one that is looked at
+FEW_POINTS = 4_000  # are listed sooner than counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,9 +149,7 @@ class Uses:
         order = np.argsort(-self.weight[:, used].sum(axis=0), kind="stable")  # those that take most first
         weight, able = self.weight[:, used[order]], self.members[used[order]]
         most = self._at_most(weight, upper, able)
-        system = (weight, lower, upper, np.zeros_like(most), most)
-        self._refuse_many(count_points(*system, self.work))
-        points = whole_points(*system, self.most, self.work)
+        points = self._whole_points(weight, lower, upper, np.zeros_like(most), most)
         if self.closed:
             self.work.spend(points.size * len(upper), self.span)
             points = _maximal(points, weight, upper, most)
@@ -165,13 +163,18 @@ class Uses:
         ends = np.stack((np.zeros_like(self.weight), self.weight * self.members))
         lower = common.lower - ends.max(axis=0).sum(axis=1)
         upper = common.upper - ends.min(axis=0).sum(axis=1)
-        system = (common.hubs, lower, upper, self.low, self.high)
-        self._refuse_many(count_points(*system, self.work))
-        return whole_points(*system, self.most, self.work)
+        return self._whole_points(common.hubs, lower, upper, self.low, self.high)
 
-    def _refuse_many(self, points: int | None) -> None:
+    def _whole_points(self, matrix: Floats, lower: Floats, upper: Floats, low: Wholes, high: Wholes) -> Wholes:
+        """The points of a system: few are listed at once, many are counted first."""
+        system = (matrix, lower, upper, low, high)
+        try:
+            return whole_points(*system, min(FEW_POINTS, self.most), self.work)
+        except Obstacle:  # more, or the work is used up, which what follows says again
+            points = count_points(*system, self.work)
         if points is not None and points > self.most:
             raise self._too_many()
+        return whole_points(*system, self.most, self.work)
 
     def _too_many(self) -> Obstacle:
         root = self.quotient.root

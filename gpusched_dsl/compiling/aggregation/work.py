@@ -1,38 +1,38 @@
-"""A budget of work for aggregation in entries of arrays: counted, not timed, so a model always ends the same way."""
+"""The budget of work of aggregation, which refuses a set where it is used up."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gpusched_dsl.compiling import work
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
-from gpusched_dsl.ir.deadline import checkpoint
+from gpusched_dsl.compiling.work import STEP, TooMuchWork
 from gpusched_dsl.language.source import Span
 
-# A million entries take about 10 ms of CPU time. Small problems may take about a third of a second, large ones more, as
-# their solution without aggregation does too.
+__all__ = ["BLAS", "STEP", "Work"]
+
+# Small problems may take about a third of a second, large ones more, as their solution without aggregation does too.
 LEAST = 30_000_000
 A_COLUMN = 1_000  # for every column of the problem of all elements
 MOST = 300_000_000
-STEP = 2_000  # entries that one step of a Python loop counts for, however small its arrays are
+BLAS = 50  # entries of a matrix product that take as long as one that is looked at
 
 
 @dataclass
-class Work:
-    """`most` entries may be looked at; `done` were."""
+class Work(work.Work):
+    """For what one element of the set `root` can be used for."""
 
-    root: str
-    most: int
-    done: int = 0
+    root: str = ""
 
     @staticmethod
     def of(root: str, columns: int) -> Work:
         """The budget for the elements of the set `root`, whose problem has so many columns."""
-        return Work(root, min(LEAST + A_COLUMN * columns, MOST))
+        return Work(min(LEAST + A_COLUMN * columns, MOST), root=root)
 
     def spend(self, entries: int, span: Span | None = None) -> None:
         """Count some entries; raises Obstacle where they are more than are left, and Stopped as `checkpoint` does."""
-        checkpoint()
-        self.done += entries
-        if self.done > self.most:
+        try:
+            super().spend(entries)
+        except TooMuchWork:
             what = f"to list what one element of `{self.root}` can be used for takes more work than it is worth"
-            raise Obstacle(what, span)
+            raise Obstacle(what, span) from None

@@ -24,7 +24,7 @@ from gpusched_dsl.compiling.passes.reciprocals import Reciprocals
 from gpusched_dsl.compiling.passes.redundant_rows import RedundantRows
 from gpusched_dsl.compiling.passes.reified import Reified
 from gpusched_dsl.compiling.passes.scaling import Scaled
-from gpusched_dsl.compiling.passes.steps import Analysis, Pass, Prepared, Target
+from gpusched_dsl.compiling.passes.steps import WORK, Analysis, Note, Pass, Prepared, Step, Target
 from gpusched_dsl.compiling.passes.whole_arguments import WholeArguments
 from gpusched_dsl.compiling.tightening.clique_links import CliqueLinks
 from gpusched_dsl.compiling.tightening.defined_sums import DefinedSums
@@ -33,6 +33,7 @@ from gpusched_dsl.compiling.tightening.lifted_capacities import LiftedCapacities
 from gpusched_dsl.compiling.tightening.network_integrality import NetworkIntegrality
 from gpusched_dsl.compiling.tightening.positive_parts import PositiveParts
 from gpusched_dsl.compiling.tightening.unused_columns import UnusedColumns
+from gpusched_dsl.compiling.work import TooMuchWork, Work
 from gpusched_dsl.ir.deadline import TIGHTENING, checkpoint, stage, within_share
 from gpusched_dsl.ir.problem import Problem
 
@@ -86,7 +87,8 @@ def prepare(
     names passes of these two that are left out, `all` stands for the `TIGHTENINGS`.
     Without `read_rows` no bound is taken from rows, so that what a row says is said by that row alone, as explanations
     need it; big M are larger then.
-    Tightening ends with `SHARE` of what is left until the active deadline.
+    Tightening ends with `SHARE` of what is left until the active deadline; a pass of these two that would look at more
+    than `WORK` entries is left out, with a note that says so.
     After a reduction neither row duals nor reduced costs are those of the problem's own rows and columns.
     Raises DiagnosticError naming term, backend and remedy for what can neither be reformulated nor is accepted.
     """
@@ -108,13 +110,26 @@ def _improved(prepared: Prepared, passes: Sequence[Pass], target: Target) -> Pre
             checkpoint()
             analysis = analysis or Analysis(done.problem, swept=True)
             if improvement.accepts(analysis, target):
-                step = improvement.apply(analysis, target)
+                step = _within_budget(improvement, analysis, target)
                 if step.problem is not analysis.problem:
                     done, analysis = done.then(step), None
+                elif step.notes:
+                    done = replace(done, notes=done.notes + step.notes)
         return done
 
     with stage(TIGHTENING):
         return within_share(SHARE, improve) or done
+
+
+def _within_budget(improvement: Pass, analysis: Analysis, target: Target) -> Step:
+    """What a pass gives that may be left out; a note alone where it takes more work than it may."""
+    analysis.work = Work(WORK)
+    try:
+        return improvement.apply(analysis, target)
+    except TooMuchWork:
+        problem = analysis.problem
+        did = f"left out: more than {WORK:,} entries would be looked at"
+        return Step(problem, (Note(improvement.name, "every constraint", did, problem.rows),))
 
 
 def _reformulated(problem: Problem, target: Target, read_rows: bool) -> Prepared:

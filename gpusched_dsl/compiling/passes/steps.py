@@ -11,11 +11,16 @@ import numpy as np
 
 from gpusched_dsl.compiling.bounds import Bounds, bounds_within, propagated, tightened
 from gpusched_dsl.compiling.directions import Directions, directions_of
+from gpusched_dsl.compiling.work import Work
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.problem import Floats, Problem
 from gpusched_dsl.language.source import Span
 
 PointMap = Callable[[Floats], Floats]
+
+# Entries that one pass may look at, where the problem can do without it. The largest model of docs/performance.md, with
+# 4.1 million nonzeros, takes a tenth of it.
+WORK = 2_000_000_000
 
 # What a target may accept beyond linear rows over continuous columns: the `op` of definitions, and these.
 INTEGERS, INDICATOR = "integers", "indicator"
@@ -43,11 +48,17 @@ class Analysis:
 
     The bounds that rows and definitions imply are columns' bounds in `problem` where nonlinear parts read them or give
     them: passes may rely on them. `swept`: rows have been looked at before, when the problem was less reformulated.
+    `work` is the budget of a pass that may be left out.
     """
 
     def __init__(self, problem: Problem, swept: bool = False) -> None:
+        self.work = Work(WORK)
         self.bounds: Bounds = bounds_within(problem) if swept else propagated(problem)
         self.problem = tightened(problem, self.bounds)
+
+    def sweep(self, times: int) -> None:
+        """Count so many looks at every nonzero, row and column; raises TooMuchWork where the budget is used up."""
+        self.work.spend(times * (self.problem.matrix.nonzeros + self.problem.rows + self.problem.columns))
 
     @cached_property
     def directions(self) -> Directions:
@@ -97,7 +108,10 @@ class Step:
 
 
 class Pass(Protocol):
-    """One reformulation. `apply` is only called where `accepts` is true."""
+    """One reformulation. `apply` is only called where `accepts` is true.
+
+    A pass that may be left out counts its work: `apply` raises TooMuchWork where that is more than it is worth.
+    """
 
     name: ClassVar[str]
 

@@ -30,6 +30,8 @@ from gpusched_dsl.ir.domains import Codes, Domain, Scalars, Tuples
 from gpusched_dsl.ir.matrix import Int32s, Matrix
 from gpusched_dsl.ir.problem import Family, Problem
 
+SWEEPS = 15
+
 
 class CliqueLinks:
     """x_i <= y, one row a choice -> one row for all choices."""
@@ -41,6 +43,7 @@ class CliqueLinks:
 
     def apply(self, analysis: Analysis, target: Target) -> Step:
         problem = analysis.problem
+        analysis.sweep(SWEEPS)
         links = _links(problem)
         chosen = at_most_one(problem).largest_of(problem.columns)[links.below]
         links, chosen = links.take(np.flatnonzero(chosen >= 0)), chosen[chosen >= 0]

@@ -8,11 +8,13 @@ from functools import cached_property
 import numpy as np
 
 from gpusched_dsl.compiling.frames import ranges
+from gpusched_dsl.compiling.work import Work
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Int32s
 
 # Of the sets that could contain another one, so many are looked at: the first ones.
 MOST = 8
+LOOKUP = 20  # entries that one search in an ordered array counts for
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,12 +95,15 @@ class Containments:
     at: Codes
 
 
-def containments(inner: ColumnSets, outer: ColumnSets, columns: int, most: int = MOST) -> Containments:
+def containments(
+    inner: ColumnSets, outer: ColumnSets, columns: int, most: int = MOST, work: Work | None = None
+) -> Containments:
     """Pairs of a set and a set that contains it, both from given lists; empty inner sets are left out.
 
     A set is looked for in those that hold its rarest column, `most` at most (the first of `outer`): of the pairs that
     there are, some may be missing. All entries of all pairs looked at are looked up at once, so the time is that of
-    the entries of `inner`, times `most` at worst, times a logarithm.
+    the entries of `inner`, times `most` at worst, times a logarithm. Raises TooMuchWork where they are more than `work`
+    allows.
     """
     filled = np.flatnonzero(inner.sizes)
     if not len(filled) or not len(outer.columns):
@@ -107,6 +112,8 @@ def containments(inner: ColumnSets, outer: ColumnSets, columns: int, most: int =
     which, places = outer.holders(inner.columns[_rarest(inner, filled, holders)], holders, most)
     which, sets = filled[which], outer.set_of[places]
     large = outer.sizes[sets] >= inner.sizes[which]
+    if work is not None:
+        work.spend(LOOKUP * int(inner.sizes[which[large]].sum()))
     return _looked_up(inner, outer, which[large], sets[large])
 
 

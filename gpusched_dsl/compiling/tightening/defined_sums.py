@@ -26,6 +26,7 @@ from gpusched_dsl.compiling.frames import ranges
 from gpusched_dsl.compiling.passes.removing import without_columns
 from gpusched_dsl.compiling.passes.rewriting import with_rows, without_rows
 from gpusched_dsl.compiling.passes.steps import Analysis, Note, Step, Target
+from gpusched_dsl.compiling.tightening.column_sets import LOOKUP
 from gpusched_dsl.compiling.tightening.row_sides import ROUNDING, plain_rows
 from gpusched_dsl.compiling.tightening.unused_columns import removable
 from gpusched_dsl.ir.domains import Codes
@@ -34,6 +35,7 @@ from gpusched_dsl.ir.problem import Objective, Problem
 
 MOST_ROWS = 2  # beside the one that defines it
 SPREAD = 1e3
+SWEEPS = 15
 
 
 class DefinedSums:
@@ -46,7 +48,9 @@ class DefinedSums:
 
     def apply(self, analysis: Analysis, target: Target) -> Step:
         problem = analysis.problem
+        analysis.sweep(SWEEPS)
         sums = _found(problem)
+        analysis.work.spend(LOOKUP * sums.put_in(problem))
         if not sums.count:
             return Step(problem)
         gone = np.zeros(problem.columns, dtype=np.bool_)
@@ -103,6 +107,13 @@ class _Sums:
             self.columns[some], self.rows[some], self.matrix.take(some), self.constants[some], self.scale[some],
             self.lower[some], self.upper[some],
         )  # fmt: skip
+
+    def put_in(self, problem: Problem) -> int:
+        """How many entries the rows and objectives get by reading the sums."""
+        uses = np.bincount(problem.matrix.columns, minlength=problem.columns)
+        for term in (term for objective in problem.objectives for term in objective.terms):
+            uses[term.columns] += 1
+        return int((uses[self.columns] * np.diff(self.matrix.starts)).sum())
 
     def put_into(self, matrix: Matrix, columns: int) -> tuple[Matrix, Floats]:
         """Rows with the sums in place of the columns, and the constant that each gets."""

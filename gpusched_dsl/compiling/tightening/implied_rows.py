@@ -29,13 +29,17 @@ import numpy as np
 from gpusched_dsl.compiling.bounds_rows import Flags
 from gpusched_dsl.compiling.passes.rewriting import without_rows
 from gpusched_dsl.compiling.passes.steps import Analysis, Note, Step, Target
-from gpusched_dsl.compiling.tightening.column_sets import ColumnSets
+from gpusched_dsl.compiling.tightening.column_sets import LOOKUP, ColumnSets
+from gpusched_dsl.compiling.tightening.column_sets import MOST as MOST_HOLDERS
 from gpusched_dsl.compiling.tightening.row_sides import ROUNDING, counts, plain_columns, plain_rows, totals
+from gpusched_dsl.compiling.work import Work
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Floats, Int32s, Matrix
 from gpusched_dsl.ir.problem import Problem
 
 LEAST, MOST = 2, 3
+SWEEPS = 15
+A_PAIR = LOOKUP + 4 * 20  # a column of a pair is looked up, and looked at for each of four pairs of sides
 
 
 class ImpliedRows:
@@ -49,7 +53,8 @@ class ImpliedRows:
 
     def apply(self, analysis: Analysis, target: Target) -> Step:
         problem = analysis.problem
-        gone = _implied(problem)
+        analysis.sweep(SWEEPS)
+        gone = _implied(problem, analysis.work)
         if not gone.any():
             return Step(problem)
         smaller, numbers = without_rows(problem, gone)
@@ -61,7 +66,7 @@ class ImpliedRows:
         return Step(smaller, notes, rows=numbers)
 
 
-def _implied(problem: Problem) -> Flags:
+def _implied(problem: Problem, work: Work) -> Flags:
     matrix = problem.matrix
     sizes = np.diff(matrix.starts)
     usable = plain_rows(problem)
@@ -72,13 +77,13 @@ def _implied(problem: Problem) -> Flags:
         short = np.flatnonzero(usable & (sizes == size))
         long = np.flatnonzero(usable & (sizes > size))
         if len(short) and len(long):
-            gone[short[_follow(problem, short, long)]] = True
+            gone[short[_follow(problem, short, long, work)]] = True
     return gone
 
 
-def _follow(problem: Problem, short: Codes, long: Codes) -> Flags:
+def _follow(problem: Problem, short: Codes, long: Codes, work: Work) -> Flags:
     """Which of the short rows follow from long ones; the short ones have one size."""
-    pairs = _Pairs.of(problem, short, problem.matrix.take(long))
+    pairs = _Pairs.of(problem, short, problem.matrix.take(long), work)
     follow = np.full(len(short), len(pairs.inner) > 0)
     if not follow.any():
         return follow
@@ -116,12 +121,12 @@ class _Pairs:
     open_ends: dict[float, Floats]
 
     @staticmethod
-    def of(problem: Problem, short: Codes, many: Matrix) -> _Pairs:
+    def of(problem: Problem, short: Codes, many: Matrix, work: Work) -> _Pairs:
         few = problem.matrix.take(short)
         size = few.nonzeros // few.rows
         columns, values = few.columns.reshape(-1, size), few.values.reshape(-1, size)
         sets = ColumnSets(many.starts, many.columns)
-        inner, places = _common(sets, columns, problem.columns)
+        inner, places = _common(sets, columns, problem.columns, work)
         outer = sets.set_of[places[0]]
         ends, open_ends = {}, {}
         used = np.zeros(many.rows, dtype=np.bool_)
@@ -167,11 +172,12 @@ class _Pairs:
         return holds
 
 
-def _common(sets: ColumnSets, columns: Int32s, count: int) -> tuple[Codes, list[Codes]]:
+def _common(sets: ColumnSets, columns: Int32s, count: int, work: Work) -> tuple[Codes, list[Codes]]:
     """Lines of `columns` and sets that hold all columns of the line: the line, and the entry of the set for each."""
     held = np.bincount(sets.columns, minlength=count)
     rarest = held[columns].argmin(axis=1)
     size = columns.shape[1]
+    work.spend(A_PAIR * size * int(np.minimum(held[columns].min(axis=1), MOST_HOLDERS).sum()))
     inner, at = sets.holders(columns[np.arange(len(columns)), rarest], held)
     places = [at]
     for further in range(1, size):

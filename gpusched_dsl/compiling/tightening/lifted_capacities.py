@@ -36,12 +36,14 @@ from gpusched_dsl.compiling.tightening.row_sides import (
     upper_sides,
     zero_one,
 )
+from gpusched_dsl.compiling.work import Work
 from gpusched_dsl.ir.blocks import NoBlocksError, blocks_of
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Int32s, Matrix
 from gpusched_dsl.ir.problem import Problem
 
 NONE = -1
+SWEEPS = 30
 
 
 class LiftedCapacities:
@@ -54,6 +56,7 @@ class LiftedCapacities:
 
     def apply(self, analysis: Analysis, target: Target) -> Step:
         problem = analysis.problem
+        analysis.sweep(SWEEPS)
         usable = zero_one(problem) & plain_columns(problem)
         sides = [_capacities(problem, s, usable) for s in _sides(problem)]
         read = np.zeros(problem.columns, dtype=np.bool_)
@@ -63,7 +66,7 @@ class LiftedCapacities:
             return Step(problem)
         heads, below = _links(problem, usable, read)
         for sign, some in zip((1.0, -1.0), sides, strict=True):
-            chosen = _switches(problem, some, heads, below)
+            chosen = _switches(problem, some, heads, below, analysis.work)
             lifted = np.flatnonzero(chosen >= 0)
             if len(lifted):
                 problem = _lifted(problem, some.take(lifted), chosen[lifted], sign)
@@ -123,10 +126,10 @@ def _links(problem: Problem, usable: Flags, read: Flags) -> tuple[Int32s, Column
     return above[begins][order], ColumnSets(starts, below).take(order)
 
 
-def _switches(problem: Problem, sides: Sides, heads: Int32s, below: ColumnSets) -> Int32s:
+def _switches(problem: Problem, sides: Sides, heads: Int32s, below: ColumnSets, work: Work) -> Int32s:
     """For each side the column without which all of its columns are 0; -1 where there is none."""
     chosen = np.full(len(sides.rows), NONE, dtype=np.int32)
-    found = containments(ColumnSets(sides.matrix.starts, sides.matrix.columns), below, problem.columns)
+    found = containments(ColumnSets(sides.matrix.starts, sides.matrix.columns), below, problem.columns, work=work)
     inner, outer = found.inner, found.outer
     inside = _in_blocks(problem, sides.rows[inner], heads[outer])
     inner, outer = inner[inside], outer[inside]

@@ -47,6 +47,7 @@ Flags = NDArray[np.bool_]
 # Columns with more entries are not looked at: rows within rows are rarely nested deeper.
 MOST_ENTRIES = 6
 WORTH = 0.5
+SWEEPS = 60  # twice, with up to 15 pairs of entries a column
 
 
 class NetworkIntegrality:
@@ -60,6 +61,7 @@ class NetworkIntegrality:
 
     def apply(self, analysis: Analysis, target: Target) -> Step:
         problem = analysis.problem
+        analysis.sweep(SWEEPS)
         least = WORTH * problem.integer.sum()
         free = network_columns(problem, least=least) & problem.integer
         if (problem.integer & ~free).any():

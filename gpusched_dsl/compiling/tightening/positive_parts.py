@@ -36,9 +36,12 @@ from gpusched_dsl.compiling.passes.steps import Analysis, Note, Step, Target
 from gpusched_dsl.compiling.tightening.at_most_one import at_most_one
 from gpusched_dsl.compiling.tightening.column_sets import ColumnSets, containments
 from gpusched_dsl.compiling.tightening.row_sides import MARGIN, counts, plain_columns, plain_rows, zero_one
+from gpusched_dsl.compiling.work import Work
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Floats, Int32s, Matrix
 from gpusched_dsl.ir.problem import Problem, Term
+
+SWEEPS = 30
 
 
 class PositiveParts:
@@ -52,7 +55,8 @@ class PositiveParts:
 
     def apply(self, analysis: Analysis, target: Target) -> Step:
         problem = analysis.problem
-        parts = _parts(problem)
+        analysis.sweep(SWEEPS)
+        parts = _parts(problem, analysis.work)
         excluded, parts = parts.solved(problem)
         if not parts.count:
             return Step(problem)
@@ -149,7 +153,7 @@ def _moved(problem: Problem) -> Flags:
     return np.asarray((costs != 0.0) & ~problem.integer & plain_columns(problem))
 
 
-def _parts(problem: Problem) -> _Parts:
+def _parts(problem: Problem, work: Work) -> _Parts:
     """The columns and rows that have the form, their values not worked out yet."""
     matrix = problem.matrix
     moved = _moved(problem)
@@ -175,10 +179,10 @@ def _parts(problem: Problem) -> _Parts:
         columns, rows, others, matrix.values[entries], problem.row_lower[rows], problem.row_upper[rows],
         problem.lower[columns], problem.upper[columns], up, unknown, np.zeros(others.nonzeros),
     )  # fmt: skip
-    return parts.take(_choices(problem, ColumnSets(starts, others.columns), rows))
+    return parts.take(_choices(problem, ColumnSets(starts, others.columns), rows, work))
 
 
-def _choices(problem: Problem, sets: ColumnSets, going: Codes) -> Codes:
+def _choices(problem: Problem, sets: ColumnSets, going: Codes, work: Work) -> Codes:
     """The sets of which at most one column is 1, also at fractional points: their columns add up to at most 1.
 
     Rows in `going` prove nothing, as they go with their t: what they say of the choice would be said no more.
@@ -188,7 +192,7 @@ def _choices(problem: Problem, sets: ColumnSets, going: Codes) -> Codes:
     if len(several):
         families = at_most_one(problem, int(sets.sizes[several].min()))
         tight = families.sets.take(np.flatnonzero(families.tight & ~np.isin(families.rows, going)))
-        found[several[containments(sets.take(several), tight, problem.columns).inner]] = True
+        found[several[containments(sets.take(several), tight, problem.columns, work=work).inner]] = True
     return np.flatnonzero(found)
 
 

@@ -30,6 +30,7 @@ from gpusched_dsl.ir.matrix import Floats
 from gpusched_dsl.ir.problem import Problem
 
 LARGEST = 1e6
+SWEEPS = 10
 
 
 class UnusedColumns:
@@ -42,6 +43,7 @@ class UnusedColumns:
 
     def apply(self, analysis: Analysis, target: Target) -> Step:
         problem = analysis.problem
+        analysis.sweep(SWEEPS)
         value = best_ends(problem)
         fixed = ~np.isnan(value)
         if not fixed.any():

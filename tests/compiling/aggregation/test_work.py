@@ -6,13 +6,18 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from summing import case_of
 
 from gpusched_dsl.building import Permissions, build, checked, choose_scenario
 from gpusched_dsl.cli.starter import starter_files
 from gpusched_dsl.compiling.aggregation import patterns, work
 from gpusched_dsl.compiling.aggregation.aggregate import Aggregation, aggregate
-from gpusched_dsl.compiling.aggregation.work import A_COLUMN, Work
+from gpusched_dsl.compiling.aggregation.components import components_of
+from gpusched_dsl.compiling.aggregation.counts import by_counts
+from gpusched_dsl.compiling.aggregation.exclusion import ON_PAIRS
+from gpusched_dsl.compiling.aggregation.work import A_COLUMN, BLAS, STEP, Work
 from gpusched_dsl.compiling.limits import Limits
+from gpusched_dsl.compiling.symmetry.generic import Obstacle
 from gpusched_dsl.language.diagnostics import Diagnostics
 from gpusched_dsl.language.workspace import workspace_from_text
 
@@ -77,6 +82,44 @@ def test_more_patterns_than_columns_do_not_pay(monkeypatch: pytest.MonkeyPatch) 
     result, _ = looked_at(starter(4, 8, [1, 2, 4] * 4), monkeypatch)
     assert result.found is None
     assert "too many to be worth it for 48 columns" in str(result.attempts[0].obstacle)
+
+
+def hourly(jobs: int) -> str:
+    """4 equal nodes over 2 hours; every two jobs exclude one another, each pair by a row of its own."""
+    return f"""model Hourly {{
+  set Nodes; set Jobs ordered; set Hours ordered; param price[Hours];
+  var run[Jobs, Nodes, Hours] binary;
+  maximize gain: sum[j in Jobs, n in Nodes, h in Hours] price[h] * run[j, n, h];
+  constraint once[j in Jobs]: sum[n in Nodes, h in Hours] run[j, n, h] <= 1;
+  constraint apart[j in Jobs, k in Jobs, n in Nodes, h in Hours where j < k]: run[j, n, h] + run[k, n, h] <= 1;
+  constraint single[n in Nodes, h in Hours]: sum[j in Jobs] run[j, n, h] <= 1;
+}}
+scenario S for Hourly {{ Nodes = 1..4; Jobs = 1..{jobs}; table Hours: price = 1 2  2 3; }}"""
+
+
+def counted(folder: Path, jobs: int) -> tuple[int, str]:
+    """How much work it takes to count nodes hour by hour, and why they are not counted."""
+    spent: list[Work] = []
+    made = case_of(folder, hourly(jobs), "Nodes")
+    component = components_of(made.small)[0]  # an hour
+    make = Work.of
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Work, "of", staticmethod(lambda root, n: spent.append(make(root, n)) or spent[-1]))
+        try:
+            by_counts(made.small, component)
+        except Obstacle as obstacle:
+            return sum(w.done for w in spent), str(obstacle)
+    return sum(w.done for w in spent), ""
+
+
+def test_comparing_exclusions_has_a_budget(tmp_path: Path) -> None:
+    """Each hour compares all its rows with each other: 1,771 rows of 60 jobs are too many, 67 of 12 are not."""
+    done, why = counted(tmp_path, 12)
+    assert not why
+    assert 67 * 67 * ON_PAIRS < done < 67 * 67 * 12
+    done, why = counted(tmp_path, 60)
+    assert "more work than it is worth" in why
+    assert done == STEP + 4 * 1771 * 60 + 1771 * 1771 * (60 // BLAS + ON_PAIRS)
 
 
 def test_the_budget_ends_the_listing(monkeypatch: pytest.MonkeyPatch) -> None:
