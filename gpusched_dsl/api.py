@@ -422,7 +422,8 @@ class Model:
         a `RunComparison` with all of them. `time_limit` is in seconds for each plan, which `fallback` makes where the
         method finds none; `seed` is that of all draws. `journal` records the run in a file, and goes on with the one
         that it has; with `replay` its plans are made again and compared. With `bound`, runs in windows are bounded by
-        the relaxation of the whole horizon. `stop` is asked before each event and ends the run; `tell` hears of plans.
+        the relaxation of the whole horizon. `tell` hears of plans. Ctrl-C, and `stop`, which is asked before each event
+        and while plans are made, end the run without the plan at hand, resumable from its journal.
         A run that is replayed in one go is checked at some times; with `verify="full"` it is driven event by event too.
         Values that have been `set` hold. Raises DiagnosticError as `solve` does, and for online blocks and journals;
         ValueError for a journal with several methods, or with values that were `set`, which it could not tell apart.

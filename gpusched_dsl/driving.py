@@ -9,8 +9,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gpusched_dsl.backends.protocol import SolveOptions
+from gpusched_dsl.backends.protocol import Silent, SolveOptions
+from gpusched_dsl.backends.running import Control, CtrlC
 from gpusched_dsl.building import Permissions, checked, choose_scenario
+from gpusched_dsl.ir.deadline import READING, Stopped, limited, stage
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.online.driver import MOST_EVENTS, Driver, Options
@@ -69,10 +71,33 @@ def run_method(
     warnings: Sequence[Diagnostic] = (),
     note: Callable[[str], None] | None = None,
 ) -> RunResult:
-    """One run to its end, or until `stop` says so after a plan. `note` hears of the journal that is resumed.
+    """One run to its end, or until Ctrl-C or `stop`, which is asked before each event and while plans are made.
 
-    Raises DiagnosticError with everything wrong in text, data and names, and as planning and the journal do.
+    The plan at hand is dropped then. `note` hears of the journal that is resumed. Raises DiagnosticError with
+    everything wrong in text, data and names, and as planning and the journal do; KeyboardInterrupt at Ctrl-C before
+    the run has begun, and at the second one.
     """
+    try:
+        return _run_method(
+            workspace, method, asked, permissions, Control(), stop=stop, tell=tell, warnings=warnings, note=note
+        )
+    except Stopped:
+        raise KeyboardInterrupt from None
+
+
+def _run_method(
+    workspace: Workspace,
+    method: str,
+    asked: Asked,
+    permissions: Permissions | None,
+    control: Control,
+    *,
+    stop: Stop | None,
+    tell: Tell | None,
+    warnings: Sequence[Diagnostic],
+    note: Callable[[str], None] | None = None,
+) -> RunResult:
+    """As `run_method`; raises Stopped at Ctrl-C before the run has begun. A later Ctrl-C stops the `control`."""
     samples, began = Samples(), time.perf_counter()
 
     def hear(driver: Driver) -> None:
@@ -80,19 +105,24 @@ def run_method(
         if tell is not None:
             tell(driver)
 
+    def stopping() -> bool:
+        return control.stopping or (stop is not None and stop())
+
     solving = SolveOptions(gap=asked.gap, threads=asked.threads, extra=dict(asked.solver_options))
 
     def reopened() -> Driver:
         return open_run(
             workspace, asked.online, asked.scenario, method, settings=asked.settings, permissions=permissions,
             options=Options(asked.seed, asked.time_limit, asked.most_events),
-            solve_options=solving, fallback=asked.fallback, stop=stop, tell=hear,
+            solve_options=solving, fallback=asked.fallback, stop=stopping, tell=hear,
             replaced=asked.replaced,
         )  # fmt: skip
 
-    driver = reopened()
-    about = _about(workspace, driver, method, asked, warnings)
+    with limited(), stage(READING):
+        driver = reopened()
+        about = _about(workspace, driver, method, asked, warnings)
     with ExitStack() as held:
+        held.enter_context(CtrlC(control))
         recorder = None
         if asked.journal is not None:
             from gpusched_dsl.journalled import Recorder
@@ -110,9 +140,10 @@ def run_method(
     if asked.verify == "full" and "instants" in outcome.extra:
         from gpusched_dsl.verified_runs import disagreement
 
-        driver = reopened()
-        driver.whole = None
-        planned, broke = _to_its_end(driver)
+        with CtrlC(control):
+            driver = reopened()
+            driver.whole = None
+            planned, broke = _to_its_end(driver)
         if planned.ended != "interrupt":
             finding = disagreement(outcome, planned)
             told = () if finding is None else (finding,)
@@ -120,8 +151,20 @@ def run_method(
             outcome = outcome if finding is None else planned
     result = RunResult(outcome, about, samples)
     if asked.relax and outcome.online.window is not None:
-        result = replace(result, given_bound=relaxation_bound(result.reading))
+        with CtrlC(control):
+            result = replace(result, given_bound=relaxation_bound(result.reading, monitor=_Asking(stopping)))
     return result
+
+
+class _Asking(Silent):
+    """The monitor of a solver that ends when somebody wants to stop."""
+
+    def __init__(self, stop: Stop) -> None:
+        self._stop = stop
+
+    @property
+    def stop_requested(self) -> bool:
+        return self._stop()
 
 
 def run_methods(
@@ -137,20 +180,27 @@ def run_methods(
 ) -> RunComparison:
     """The same run by each method, one after the other: what really happens is the same for all of them.
 
-    What a method is refused for stands in its row; where all are refused, DiagnosticError is raised. After `stop`, the
-    rows that are there are kept, that of the method that ran among them. Raises ValueError for a journal, which is that
-    of one run.
+    What a method is refused for stands in its row; where all are refused, DiagnosticError is raised. After Ctrl-C and
+    `stop`, the rows that are there are kept, that of the method that ran among them. Raises KeyboardInterrupt as
+    `run_method` where there is no row yet, and ValueError for a journal, which is that of one run.
     """
     if asked.journal is not None:
         raise ValueError("a journal records one run: give each method one of its own")
     rows: list[RunRow] = []
     relaxed: Bound | None = None  # the same for all methods
+    control = Control()
     for method in methods:
         if begin is not None:
             begin(method)
         own = replace(asked, relax=asked.relax and relaxed is None)
         try:
-            result = run_method(workspace, method, own, permissions, stop=stop, tell=tell, warnings=warnings)
+            result = _run_method(
+                workspace, method, own, permissions, control, stop=stop, tell=tell, warnings=warnings
+            )
+        except Stopped:
+            if not rows:
+                raise KeyboardInterrupt from None
+            break
         except DiagnosticError as error:
             rows.append(RunRow(method, None, tuple(error.diagnostics)))
             continue
@@ -159,7 +209,7 @@ def run_methods(
         elif relaxed is not None:
             result = replace(result, given_bound=Bound(None, UNFINISHED) if unfinished(result.reading) else relaxed)
         rows.append(RunRow(method, result))
-        if result.ended == "interrupt":
+        if result.ended == "interrupt" or control.stopping:
             break
     if relaxed is not None and any(r.result is not None and relaxed.refuted_by(r.result.total) for r in rows):
         other = Bound(None, OTHER_PRICES)

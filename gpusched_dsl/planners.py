@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gpusched_dsl.building import Permissions
+from gpusched_dsl.ir.deadline import active
 from gpusched_dsl.language.checked_policy import CheckedPolicy, at
 from gpusched_dsl.language.diagnostics import Diagnostic
 from gpusched_dsl.online.driver import Driver
@@ -40,13 +41,19 @@ class PolicyPlanner:
 
         began = time.perf_counter()
         until = None if question.seconds is None else began + question.seconds
+        deadline = active()
+
+        def stop() -> bool:
+            over = until is not None and time.perf_counter() > until
+            return over or (deadline is not None and deadline.interrupted)
+
         decision = decide(
             at(self.policy, question.now),
             question.instance.store,
             self.permissions.limits(),
             seed_of(question),
             question.running if self.policy.keep else None,
-            None if until is None else lambda: time.perf_counter() > until,
+            None if until is None and deadline is None else stop,
         )
         values = decision.values
         if question.running is not None and not self.policy.keep and self.policy.split is None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from gpusched_dsl.backends.protocol import Monitor, SolveOptions
+from gpusched_dsl.backends.protocol import Monitor, Silent, SolveOptions
 from gpusched_dsl.backends.solved import Solved
 from gpusched_dsl.building import Built, Permissions
 from gpusched_dsl.compiling.aggregation.aggregate import Aggregation, aggregate
@@ -16,7 +16,7 @@ from gpusched_dsl.compiling.fixing import Given
 from gpusched_dsl.compiling.instance import Instance
 from gpusched_dsl.folding import Entries, solve_built
 from gpusched_dsl.ir.answer import Status
-from gpusched_dsl.ir.deadline import INTERRUPT, Stopped, limited
+from gpusched_dsl.ir.deadline import INTERRUPT, Deadline, Stopped, active, limited
 from gpusched_dsl.ir.domains import decode_column
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
 from gpusched_dsl.online.naming import renamed
@@ -94,18 +94,19 @@ class SolverPlanner:
         before = self._solved
         backend = guarded(self.backend, self.guard_all) if before is None else before.backend
         try:
-            with limited(seconds):  # the limit covers what is built for this plan
+            with limited(seconds) as deadline:  # the limit covers what is built for this plan
                 built = built_of(question.instance, self.permissions, fold=self.fold)
                 start = None if question.running is None else labelled(question.instance, question.running)
-                solved, _ = solve_built(built, backend, options, start, self.monitor, before)
+                monitor = self.monitor or Stopping(deadline)
+                solved, _ = solve_built(built, backend, options, start, monitor, before)
         except Stopped as stopped:
             if stopped.reason == INTERRUPT:
-                raise KeyboardInterrupt from None
+                raise _interruption() from None
             return None
         self._solved = solved
+        if solved.reason == INTERRUPT:
+            raise _interruption()  # what was found by then is not the plan that the run would have had
         if solved.point is None:
-            if solved.reason == INTERRUPT:
-                raise KeyboardInterrupt  # there is no plan to go on with
             return None
         found = {}
         for family in solved.problem.variables:
@@ -130,6 +131,22 @@ class SolverPlanner:
     def close(self) -> None:
         if self._solved is not None:
             self._solved.close()
+
+
+class Stopping(Silent):
+    """The monitor of a solver that is to stop with the work that it is part of."""
+
+    def __init__(self, deadline: Deadline) -> None:
+        self._deadline = deadline
+
+    @property
+    def stop_requested(self) -> bool:
+        return self._deadline.interrupted
+
+
+def _interruption() -> BaseException:
+    """What ends a plan that somebody wants to stop: Stopped where a deadline is active, else KeyboardInterrupt."""
+    return KeyboardInterrupt() if active() is None else Stopped(INTERRUPT)
 
 
 def built_of(instance: Instance, permissions: Permissions, *, fold: bool = True) -> Built:

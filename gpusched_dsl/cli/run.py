@@ -198,7 +198,7 @@ def _write(text: str, out: str, output: Output) -> None:
 
 
 class RunWatch(Watch):
-    """Shows how far a run is; the first Ctrl-C ends it after the plan that is being made, the second at once."""
+    """Shows how far a run is; the first Ctrl-C ends it and drops the plan that is being made, the second leaves."""
 
     def __init__(self, say: Callable[[str], None]) -> None:
         super().__init__(say)
@@ -220,7 +220,9 @@ class RunWatch(Watch):
         if self.stop_requested:
             leave()
         self.stop_requested = True
-        self._say("stopping after this plan; press Ctrl-C again to leave at once")
+        if self.reader is None:  # there is nothing to keep of a run that has not begun
+            raise KeyboardInterrupt
+        self._say("stopping without the plan at hand; press Ctrl-C again to leave at once")
 
     def asked_to_stop(self) -> bool:
         return self.stop_requested

@@ -29,6 +29,10 @@ class Stopped(Exception):
         self.reason, self.stage = reason, stage
 
 
+class Abandoned(KeyboardInterrupt):
+    """What was being made is dropped because somebody wants to stop; what was made before it is kept."""
+
+
 class Deadline:
     """`seconds` from now (None: no limit), within those of an `outer` deadline.
 
@@ -138,7 +142,7 @@ def grace(seconds: float | None = None) -> Iterator[None]:
 def stage(name: str) -> Iterator[None]:
     """A stage of building: the deadline is checked first, and Ctrl-C ends it like a wish to stop.
 
-    Without an active deadline KeyboardInterrupt stays what it is.
+    Without an active deadline, and where somebody wants to stop already, KeyboardInterrupt stays what it is.
     """
     deadline = _ACTIVE.get()
     if deadline is None:
@@ -149,6 +153,8 @@ def stage(name: str) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
+        if deadline.interrupted:  # it is the second one: leave at once
+            raise
         deadline.interrupt()
         raise Stopped(INTERRUPT, name) from None
 

@@ -15,6 +15,7 @@ from gpusched_dsl.compiling.frames import EMPTY_FRAME
 from gpusched_dsl.compiling.free_variables import free_variables
 from gpusched_dsl.compiling.instance import Instance
 from gpusched_dsl.compiling.slicing import KnownValues, Part
+from gpusched_dsl.ir.deadline import INTERRUPT, Abandoned, Stopped, limited
 from gpusched_dsl.ir.domains import Codes, Domain
 from gpusched_dsl.language.checked import Core, Element, IndexRef, Numeric, ValueType
 from gpusched_dsl.language.checked_online import CHANGES, CheckedCharge, CheckedOnline
@@ -178,18 +179,28 @@ class Driver:
         return self.world.now / self.policy_time
 
     def plan(self, why: tuple[str, ...], events: list[dict[str, Any]] | None = None) -> Plan:
-        """Make a plan for what is there, or take that of the journal, and put it into `standing`."""
+        """Make a plan for what is there, or take that of the journal, and put it into `standing`.
+
+        Raises Abandoned where `stop` says so on the way: then nothing has changed.
+        """
         began = time.perf_counter()
         other = began - self._clock_time
-        part = self.base.part(self.kept_elements())
-        carried = {**self.carrier.carried(part, self.clock(), self.standing), **self._remembered(part)}
-        instance = self.base.instance_of(part, carried, self.instance)
-        built = time.perf_counter()
-        running = None if self.standing is None else self.inner(self.standing.values, part)
-        plan = self._recorded(part)
-        fresh = plan is None
-        if plan is None:
-            plan = self._ask(instance, running)
+        try:
+            with limited(None, self.stop) as deadline:
+                part = self.base.part(self.kept_elements())
+                carried = {**self.carrier.carried(part, self.clock(), self.standing), **self._remembered(part)}
+                instance = self.base.instance_of(part, carried, self.instance)
+                built = time.perf_counter()
+                running = None if self.standing is None else self.inner(self.standing.values, part)
+                plan = self._recorded(part)
+                fresh = plan is None
+                if plan is None:
+                    plan = self._ask(instance, running, deadline.rest_of(self.options.time_limit))
+                deadline.check()
+        except Stopped as stopped:
+            if stopped.reason != INTERRUPT:
+                raise
+            raise Abandoned from None
         planned = time.perf_counter()
         self.instance, self.part = instance, part
         reader, store = self.reader, instance.store
@@ -203,13 +214,13 @@ class Driver:
         self._pending = (why, seconds, built - began, other + self._clock_time - planned)
         return plan
 
-    def _ask(self, instance: Instance, running: Mapping[str, Given] | None) -> Plan:
+    def _ask(self, instance: Instance, running: Mapping[str, Given] | None, seconds: float | None) -> Plan:
         """The plan of the method, else that of the fallback, else what runs goes on.
 
-        `failure` is the first error of a solver on the way.
+        `failure` is the first error of a solver on the way. Each of both may take so many `seconds`.
         """
         number = len(self.steps)
-        question = Question(instance, self.policy_now(), number, self.options.seed, running, self.options.time_limit)
+        question = Question(instance, self.policy_now(), number, self.options.seed, running, seconds)
         self.failure = None
         plan = self._plan_of(self.planner, question)
         if plan is None and self.fallback is not None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from gpusched_dsl.ir.deadline import INTERRUPT, Abandoned, Stopped, limited
 from gpusched_dsl.language.counting import count_text
 from gpusched_dsl.online.driver import Driver
 from gpusched_dsl.online.magnitudes import check_period
@@ -34,14 +35,31 @@ class EventLoop(Driver):
         self.period = min((period for period, _ in periods), default=np.inf)
 
     def run(self) -> Outcome:
-        """The whole run, from the first arrival on. Raises DiagnosticError as planning does."""
-        whole = None if self.whole is None or self.steps else self.whole(self)
-        if whole is not None:
-            return whole
-        while True:
-            ended = self.step()
-            if ended:
-                return self.outcome(ended)
+        """The whole run, from the first arrival on; a plan that `stop` ends is dropped.
+
+        Raises DiagnosticError as planning does.
+        """
+        try:
+            whole = self._replayed()
+            if whole is not None:
+                return whole
+            while True:
+                ended = self.step()
+                if ended:
+                    return self.outcome(ended)
+        except Abandoned:
+            return self.outcome("interrupt")
+
+    def _replayed(self) -> Outcome | None:
+        if self.whole is None or self.steps:
+            return None
+        try:
+            with limited(None, self.stop):
+                return self.whole(self)
+        except Stopped as stopped:
+            if stopped.reason != INTERRUPT:
+                raise
+            raise Abandoned from None
 
     def step(self) -> str:
         """Take the events of the next moment, and plan if one of them asks for it; why the run is over, else ""."""

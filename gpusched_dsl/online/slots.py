@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from gpusched_dsl.ir.deadline import Abandoned
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
 from gpusched_dsl.online.carrying import Clock
@@ -50,11 +51,14 @@ class SlotLoop(Driver):
         self.ended = False  # whether a job has come to its end since the last plan
 
     def run(self) -> Outcome:
-        """The whole horizon. Raises DiagnosticError as planning does."""
-        while True:
-            ended = self.step()
-            if ended:
-                return self.outcome(ended)
+        """The whole horizon; a plan that `stop` ends is dropped. Raises DiagnosticError as planning does."""
+        try:
+            while True:
+                ended = self.step()
+                if ended:
+                    return self.outcome(ended)
+        except Abandoned:
+            return self.outcome("interrupt")
 
     def step(self) -> str:
         """Execute the next slot, after a new plan if one is due; why the run is over, else ""."""

@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from gpusched_dsl.backends.protocol import Monitor
+from gpusched_dsl.ir.deadline import Stopped
 from gpusched_dsl.language.diagnostics import DiagnosticError
 from gpusched_dsl.online.carrying import Carrier, Clock
 from gpusched_dsl.online.entries import Entries
@@ -51,14 +53,14 @@ def job_by_job_bound(reading: Reading) -> Bound:
     return Bound(float(by_job.sum()), how, by_job, _slack(reading))
 
 
-def relaxation_bound(reading: Reading, most: int = 50_000_000) -> Bound:
+def relaxation_bound(reading: Reading, most: int = 50_000_000, monitor: Monitor | None = None) -> Bound:
     """The linear relaxation of the model over all slots and jobs at once, as the scenario states it.
 
     A bound of every plan that does all the work and knows all from the beginning, for runs in windows. It bounds what
     the run was charged where the block charges the terms of the model's objective at the prices that the model plans
-    with. `most` is the most nonzeros that are tried.
+    with. `most` is the most nonzeros that are tried; where the `monitor` stops it there is no bound.
     """
-    from gpusched_dsl.backends.driver import solve_problem
+    from gpusched_dsl.backends.driver import deadline_of, solve_problem
     from gpusched_dsl.compiling.grounding import ground
     from gpusched_dsl.ir.answer import Status
 
@@ -66,13 +68,16 @@ def relaxation_bound(reading: Reading, most: int = 50_000_000) -> Bound:
     if unfinished(reading):
         return Bound(None, UNFINISHED)
     try:
-        problem = ground(base.model, base.store, base.limits)
+        with deadline_of(None, monitor):
+            problem = ground(base.model, base.store, base.limits)
         if not problem.is_linear or len(problem.objectives) != 1 or problem.objectives[0].sense != "minimize":
             return Bound(None, "the model over the whole horizon is not linear with one objective to minimise")
         if problem.size.nonzeros > most:
             return Bound(None, f"the model over the whole horizon has {problem.size.nonzeros:,} nonzeros")
-        solved = solve_problem(replace(problem, integer=np.zeros_like(problem.integer)), "highs")
+        solved = solve_problem(replace(problem, integer=np.zeros_like(problem.integer)), "highs", monitor=monitor)
         solved.close()
+    except Stopped:
+        return Bound(None, "the model over the whole horizon was not solved: interrupted")
     except DiagnosticError as error:
         return Bound(None, f"the model over the whole horizon cannot be solved: {error.diagnostics[0].message}")
     if solved.status is not Status.OPTIMAL:

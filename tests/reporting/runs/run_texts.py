@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from dataclasses import dataclass, field
 from typing import Any
@@ -52,9 +53,13 @@ class Watched:
 
 
 def ran(text: str, online: str = "EveryEvent", method: str = "Greedy", **more: Any) -> tuple[RunResult, Watched]:
-    """The result of a run, and what was seen of it plan by plan."""
+    """The result of a run, and what was seen of it plan by plan; after `plans` it is stopped."""
     watched = Watched()
-    stop = more.pop("stop", None)
+    most = more.pop("plans", math.inf)
+
+    def stop() -> bool:
+        return len(watched.plans) >= most
+
     result = run_method(opened(text), method, Asked(online=online, **more), tell=watched, stop=stop)
     return result, watched
 

@@ -142,8 +142,8 @@ def test_runs_in_windows() -> None:
     assert both["scip"].bound is both["highs"].bound
     assert both.bound is not None
     assert both.bound.value == result.bound.value
-    heard: list[int] = []
-    cut = run(WINDOWS, "ValleysRolling", "EverySlot", bound=True, stop=lambda: len(heard) > 2 or heard.append(1))
+    heard: list[object] = []  # of the beginning, and of each plan
+    cut = run(WINDOWS, "ValleysRolling", "EverySlot", bound=True, tell=heard.append, stop=lambda: len(heard) > 3)
     assert (cut.ended, cut.bound.value) == ("interrupt", None)
     unasked = run(WINDOWS, "ValleysRolling", "EverySlot")
     assert unasked.bound.value is None
