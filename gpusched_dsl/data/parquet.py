@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from gpusched_dsl.data.files import (
@@ -15,7 +16,7 @@ from gpusched_dsl.data.files import (
     missing_columns,
     sha256,
 )
-from gpusched_dsl.data.panics import Panic, guarded
+from gpusched_dsl.data.parquet_trial import Damaged, prepare, try_reading
 from gpusched_dsl.data.untyped import unusable_column
 
 if TYPE_CHECKING:
@@ -25,31 +26,35 @@ _CELL_BYTES = 16
 
 
 def read_parquet(data: bytes, name: str, columns: Sequence[str], limits: Limits) -> FileColumns:
-    """The named columns; records are counted from 1.
+    """The named columns, read in another process first; records are counted from 1.
 
     Raises Unreadable (GSM2007, GSM2008, GSM2010, GSM2011, GSM2014).
     """
-    import polars as pl
-
     if not data:
         raise Unreadable(Fault("GSM2010", f"data file `{name}` is empty"))
+    prepare()
+    import polars as pl
+
     columns = list(dict.fromkeys(columns))
-    try:
-        with guarded():
-            schema = pl.read_parquet_schema(io.BytesIO(data))
-            faults = missing_columns(name, columns, list(schema))
-            if faults:
-                raise Unreadable(*faults)
-            # A few bytes can stand for very many rows: ask before they are spread out.
-            rows = int(pl.scan_parquet(io.BytesIO(data)).select(pl.len()).collect().item())
-            if rows * max(len(columns), 1) * _CELL_BYTES > limits.decoded_bytes:
-                raise Unreadable(decoded_too_large(name, limits))
-            frame = pl.read_parquet(io.BytesIO(data), columns=columns)
-    except (pl.exceptions.PolarsError, OSError, ValueError, Panic) as error:
-        note = (str(error).splitlines() or [type(error).__name__])[0]
-        raise Unreadable(Fault("GSM2008", f"data file `{name}` is damaged or not Parquet", notes=(note,))) from None
+    with ThreadPoolExecutor(1) as meanwhile:
+        digest = meanwhile.submit(sha256, data)
+        try:
+            trial = try_reading(data, columns, limits.decoded_bytes // _CELL_BYTES)
+        except Damaged as damage:
+            raise Unreadable(damaged(name, damage)) from None
+    faults = missing_columns(name, columns, list(trial.names))
+    if faults:
+        raise Unreadable(*faults)
+    if trial.rows is None:
+        raise Unreadable(decoded_too_large(name, limits))
+    frame = pl.read_parquet(io.BytesIO(data), columns=columns)
     taken = {column: _usable(name, column, frame[column]) for column in columns}
-    return FileColumns(name, taken, frame.height, sha256(data))
+    return FileColumns(name, taken, frame.height, digest.result())
+
+
+def damaged(name: str, damage: Damaged) -> Fault:
+    """GSM2008, with what the reader says."""
+    return Fault("GSM2008", f"data file `{name}` is damaged or not Parquet", notes=(str(damage),))
 
 
 def _usable(name: str, column: str, series: pl.Series) -> pl.Series:

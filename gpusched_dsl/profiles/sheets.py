@@ -22,7 +22,8 @@ from gpusched_dsl.data.files import (
     read_bytes,
 )
 from gpusched_dsl.data.labels import given_in, numbers, texts
-from gpusched_dsl.data.panics import Panic, guarded
+from gpusched_dsl.data.parquet import damaged
+from gpusched_dsl.data.parquet_trial import Damaged, column_names
 from gpusched_dsl.data.reports import SHOWN, examples
 from gpusched_dsl.data.tables import read_located
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Label
@@ -63,13 +64,10 @@ def _names(file: Located, limits: Limits) -> list[str]:
         raise Unreadable(Fault("GSM2005", message, notes=(f"{known} are read",)))
     raw = read_bytes(file, limits)
     if lowered.endswith((".parquet", ".pq")):
-        import polars as pl
-
         try:
-            with guarded():
-                return list(pl.read_parquet_schema(io.BytesIO(raw)))
-        except (pl.exceptions.PolarsError, OSError, ValueError, Panic):
-            raise Unreadable(Fault("GSM2008", f"data file `{file.name}` is damaged or not Parquet")) from None
+            return list(column_names(raw))
+        except Damaged as damage:
+            raise Unreadable(damaged(file.name, damage)) from None
     if lowered.endswith(".gz"):
         raw = expand_gzip(file.name, raw, limits)
     text = check_text(file.name, raw).decode("utf-8").lstrip("\n")
