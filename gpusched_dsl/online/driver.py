@@ -331,6 +331,11 @@ class Driver:
         assert self.reader is not None
         rates(self.online, self.world, self.reader, self.columns, self.entry_jobs)
 
+    def left(self) -> None:
+        """Jobs have ended, or were halted by a failure: rates are of those that go on."""
+        if self.reader is not None:
+            self.charge_rates()
+
     def drop_ended(self) -> None:
         """Leave jobs that do not run any more out of the plan that holds."""
         variable = self.placement.variable
@@ -381,8 +386,8 @@ class Driver:
     def fail(self, root: str, codes: Codes) -> None:
         """Nodes go down: what runs on them is halted."""
         self.down[root] = np.union1d(self.down.get(root, np.zeros(0, dtype=np.int64)), codes)
-        if root == self.places_root and len(self.world.halt_on(codes)) and self.reader is not None:
-            self.charge_rates()
+        if root == self.places_root and len(self.world.halt_on(codes)):
+            self.left()
 
     def recover(self, root: str, codes: Codes) -> None:
         self.down[root] = np.setdiff1d(self.down.get(root, np.zeros(0, dtype=np.int64)), codes)

@@ -177,7 +177,8 @@ class LiveRun:
         self._aside.update((external.id, diagnostic.message) for external, diagnostic in found)
         batch = rest[-1].external.batch
         self._record.commit([quarantine_of(external, d.message, self.loop.now, batch) for external, d in found])
-        return [Quarantined(id=external.id, message=d.message, help=d.help) for external, d in found]
+        helps = [None if d.help is None else str(d.help) for _, d in found]
+        return [Quarantined(id=e.id, message=d.message, help=h) for (e, d), h in zip(found, helps, strict=True)]
 
     # --- what comes --------------------------------------------------------------------------------------------------
 

@@ -126,10 +126,10 @@ class EventLoop(Driver):
         return bool(self.world.now >= self.last_plan + self.period - self.world.tolerance())
 
     def left(self) -> None:
-        """Jobs have left: rates are of those that go on."""
+        """The plan that holds, and what stated charges read of it, is of jobs that go on."""
         if self.reader is not None:
             self.drop_ended()
-            self.charge_rates()
+        super().left()
 
     def decide(self, why: tuple[str, ...], events: list[dict[str, Any]] | None = None) -> None:
         """One plan for the jobs that are there, in effect from now on."""

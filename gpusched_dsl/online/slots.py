@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from gpusched_dsl.ir.deadline import Abandoned
-from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.domains import Codes, Tuples
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
-from gpusched_dsl.online.carrying import Clock
+from gpusched_dsl.online.carrying import Clock, Standing, without
 from gpusched_dsl.online.driver import Driver
 from gpusched_dsl.online.entries import Entries
 from gpusched_dsl.online.planner import Plan
@@ -47,6 +47,7 @@ class SlotLoop(Driver):
         self.charged_to = 0
         self.entries: Entries | None = None  # of all slots of the plan that holds
         self.plan_columns: tuple[Codes, ...] = ()
+        self.skipped = np.zeros(0, dtype=np.bool_)  # entries of executed slots whose job or node was not there
         self.new_plan: Plan | None = None  # not in effect yet
         self.ended = False  # whether a job has come to its end since the last plan
 
@@ -105,6 +106,7 @@ class SlotLoop(Driver):
         columns = self.chosen(plan)
         self.plan_columns = columns
         self.entries = self.reader.entries(columns)
+        self.skipped = np.zeros(len(self.entries), dtype=np.bool_)
         self.planned = self.charged_to = self.slot
         self.until = self.slot + self.every
         self.new_plan = plan
@@ -113,7 +115,10 @@ class SlotLoop(Driver):
         """One slot as planned: what runs in it, and the time that it takes."""
         entries = self.entries
         if entries is not None:
-            rows = np.flatnonzero((entries.slot == self.slot) & self._alive(entries.job))
+            due = entries.slot == self.slot
+            rows = np.flatnonzero(due & self._alive(entries.job) & self._up(entries.place))
+            self.skipped |= due
+            self.skipped[rows] = False
             changed = self.put(tuple(c[rows] for c in self.plan_columns), entries.take(rows))
             if self.new_plan is not None:
                 self.note(self.new_plan, changed)
@@ -144,10 +149,29 @@ class SlotLoop(Driver):
         here[-1] = True
         return here[jobs]
 
+    def _up(self, places: Ints) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        """Which places are not down."""
+        return ~np.isin(places, self.down.get(self.places_root, ()))
+
     def settle(self) -> None:
         """Charge what is stated for the slots executed since the plan was made."""
         if self.slot <= self.charged_to or self.part is None:
             return
         codes = np.arange(self.charged_to - self.planned, self.slot - self.planned, dtype=np.int64)
+        planned = self.standing
+        self.standing = self._executed()
         self.charge_stated(1.0, (self.online.window.slots if self.online.window else "", codes))
+        self.standing = planned
         self.charged_to = self.slot
+
+    def _executed(self) -> Standing | None:
+        """The plan that holds without the entries that were skipped."""
+        variable = self.placement.variable
+        if self.standing is None or self.part is None or not self.skipped.any():
+            return self.standing
+        components = self._components(variable)
+        given = self.standing.values[variable]
+        skipped = self.part.outer(components, tuple(column[self.skipped] for column in self.plan_columns))
+        kept = np.ones(len(given.values), dtype=np.bool_)
+        kept[Tuples(components, given.codes).locate(skipped)] = False
+        return without(self.standing, variable, kept)

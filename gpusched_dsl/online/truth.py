@@ -78,7 +78,7 @@ def _with_brought(online: CheckedOnline, base: Base) -> Store:
 def _slot_starts(online: CheckedOnline, base: Base, labels: Floats, slot_hours: float) -> Floats:
     """Numbers of slots as the times at which they start; slots before the first one count as the first."""
     assert online.window is not None
-    universe = base.store.universes[online.window.slots]
+    universe = base.store.universes[online.base.sets[online.window.slots].root or ""]
     numbers = universe.integer_labels
     if numbers is None:
         numbers = np.arange(len(universe.labels), dtype=np.int64)

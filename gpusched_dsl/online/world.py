@@ -50,6 +50,7 @@ class World:
         self.done = np.zeros(count)
         self.speed = np.zeros(count)  # planned work by time in the last place
         self.hold = np.zeros(count)  # no progress before this time
+        self.delay_left = np.zeros(count)  # of a job that was halted during a delay
         self.due = np.full(count, np.inf)
         self.weight = np.zeros(count)
         self.place = np.full(count, -1, dtype=np.int64)
@@ -224,12 +225,13 @@ class World:
         halted = self.running[~stays[self.running]]
         self._leave(np.concatenate((halted, jobs[moved | other])))
         self._charge_changes(plan, kinds, costs, halted)
-        wait = np.zeros(len(jobs))
+        self._keep_delays(halted)
+        wait = np.where(was, 0.0, self.delay_left[jobs])
         for name, rows in kinds.items():
             if name in delays:
                 wait = np.where(rows, np.maximum(wait, delays[name]), wait)
-        changed = ~was | moved | other | (wait > 0)
-        self.hold[jobs[changed]] = self.now + wait[changed]
+        self.hold[jobs] = np.maximum(np.where(was, self.hold[jobs], -np.inf), self.now + wait)
+        self.delay_left[jobs] = 0.0
         self.since[jobs[~was | moved | other]] = self.now
         self.status[halted], self.place[halted], self.since[halted] = WAITING, -1, self.now
         self.status[jobs], self.place[jobs], self.kind[jobs], self.way[jobs] = RUNNING, plan.place, plan.kind, plan.way
@@ -250,6 +252,10 @@ class World:
             counts[getattr(changes, name)] += 1
         self.boots += len(changes.boot)
         return changes
+
+    def _keep_delays(self, jobs: Ints) -> None:
+        """Note what is left of the delays of jobs that are halted: no job does work before its delay is over."""
+        self.delay_left[jobs] = np.maximum(self.hold[jobs] - self.now, 0.0)
 
     def _charge_changes(
         self, plan: Entries, kinds: Mapping[str, np.ndarray[tuple[int], np.dtype[np.bool_]]],
@@ -273,6 +279,7 @@ class World:
         hit = self.running[np.isin(self.place[self.running], places)]
         if len(hit):
             self._leave(hit)
+            self._keep_delays(hit)
             self.status[hit] = WAITING
             self.since[hit] = self.now
             self.counts["halt"][hit] += 1
@@ -281,6 +288,6 @@ class World:
 
 
 _OF_JOBS = (
-    "arrival", "work", "ends", "stretch", "status", "done", "speed", "hold", "due", "weight", "place", "kind", "way",
-    "uses", "since", "first_start", "end", "request", "halt_cost", "node_price", "own_rate",
+    "arrival", "work", "ends", "stretch", "status", "done", "speed", "hold", "delay_left", "due", "weight", "place",
+    "kind", "way", "uses", "since", "first_start", "end", "request", "halt_cost", "node_price", "own_rate",
 )  # fmt: skip

@@ -30,7 +30,7 @@ class Running:
     due: float = math.inf
     weight: float = 0.0
     begun: bool = False
-    billed: bool = False  # the plan that holds has it: stated charges go by the values of the plan
+    owed: float = 0.0  # what was left of a delay when it was halted
     start: float = math.nan
     end: float = math.nan
 
@@ -150,7 +150,7 @@ class Simulation:
         failed = [n for n, node in enumerate(self.nodes) if before[n] and not node.up]
         for one in self.running():
             if one.node in failed:
-                one.state, one.node = "waiting", -1
+                one.state, one.node, one.owed = "waiting", -1, max(one.hold - self.now, 0.0)
         if failed:
             happened.append("failure")
             self.free_nodes()
@@ -228,7 +228,7 @@ class Simulation:
         case = self.case
         if node < 0:
             if ran:
-                one.state, one.node = "waiting", -1
+                one.state, one.node, one.owed = "waiting", -1, max(one.hold - self.now, 0.0)
                 self.cost("halt")
         elif not ran:
             kinds = ["resume" if one.begun else "start"]
@@ -239,7 +239,7 @@ class Simulation:
                 self.cost("boot")
             if node in self.booting:
                 kinds.append("boot")
-            wait = max((case.delays.get(kind, 0.0) for kind in kinds), default=0.0)
+            wait = max(one.owed, *(case.delays.get(kind, 0.0) for kind in kinds))
             if not one.begun:
                 one.start = self.now
             one.state, one.node, one.begun, one.hold = "running", node, True, self.now + wait
