@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from gpusched_dsl.backends.allowance import Allowance
 from gpusched_dsl.backends.checking import (
     OBJECTIVE_TOLERANCE,
     CheckedPoint,
@@ -25,15 +26,14 @@ from gpusched_dsl.backends.checking import (
 from gpusched_dsl.backends.lifting import lifted
 from gpusched_dsl.backends.polishing import polished
 from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
-from gpusched_dsl.backends.repair import ALLOWED_LOSS, LEAST_SECONDS, helpers, repaired
+from gpusched_dsl.backends.repair import ALLOWED_LOSS, helpers, repaired
 from gpusched_dsl.compiling.passes.steps import Prepared
 from gpusched_dsl.ir.answer import Answer, Status, relative_gap
+from gpusched_dsl.ir.deadline import INTERRUPT, TIME
 from gpusched_dsl.ir.problem import Floats, Problem
 from gpusched_dsl.ir.tolerances import NEAR
 from gpusched_dsl.ir.verify import Tolerances, verify
 from gpusched_dsl.language.diagnostics import DiagnosticError
-
-INTERRUPTED_SECONDS = 0.3  # after Ctrl-C
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,12 +72,14 @@ class Acceptance:
         self.problem, self.stated, self.number = problem, stated, number
         self.tolerances, self.monitor = tolerances, monitor
         self._options, self._again = options, again
+        self._allowed = Allowance(None, problem)
 
     def of(self, answer: Answer) -> Accepted | Answer:
         """The point to take; an answer alone where it has none that is feasible and claims no optimum.
 
         Raises DiagnosticError (GSM4008, GSM4009) where an optimum is claimed and no feasible point is near it.
         """
+        self._allowed = Allowance(self._options().time_limit, self.problem, answer.reason)
         checked_claim(self.problem, answer, self.backend.name)
         first: Accepted | None = None
         refusal: DiagnosticError | None = None
@@ -127,6 +129,8 @@ class Acceptance:
             return replace(usable, answer=replace(usable.answer, status=Status.LIMIT, reason="accuracy"))
         if answer.status is Status.LIMIT:
             return replace(answer, values=None, objective=None)
+        if self._allowed.over:  # with more time the point might have become clean
+            return replace(answer, status=Status.LIMIT, reason=answer.reason or TIME, values=None, objective=None)
         assert refusal is not None
         raise refusal
 
@@ -155,7 +159,9 @@ class Acceptance:
         if not (self.problem.is_mip or self.prepared.original.is_mip):
             return
         for helper in helpers(self.backend, self.prepared, answer, self.tolerances):
-            other = repaired(helper, self.problem, answer, self._seconds(answer), self._watcher(answer))
+            if self._allowed.over:
+                return
+            other = repaired(helper, self.problem, answer, self._in_time(), self._watcher(answer))
             if other is None:
                 continue
             try:
@@ -168,10 +174,10 @@ class Acceptance:
 
     def _moved(self, answer: Answer) -> Iterator[Accepted]:
         assert answer.values is not None
-        if not np.isfinite(answer.values).all():
+        if self._allowed.over or not np.isfinite(answer.values).all():
             return
         point = self.prepared.recover(answer.values)
-        moved = polished(self.stated, point, self.tolerances, self._seconds(answer), self._watcher(answer))
+        moved = polished(self.stated, point, self.tolerances, self._in_time(), self._watcher(answer))
         if moved is not None:
             yield from self._from_stated(answer, moved)
 
@@ -242,13 +248,8 @@ class Acceptance:
 
     # --- time --------------------------------------------------------------------------------------------------------
 
-    def _seconds(self, answer: Answer) -> SolveOptions:
-        options = self._options()
-        if answer.reason == "interrupt":
-            return replace(options, time_limit=INTERRUPTED_SECONDS)
-        if options.time_limit is None:
-            return options
-        return replace(options, time_limit=max(LEAST_SECONDS, options.time_limit))
+    def _in_time(self) -> SolveOptions:
+        return replace(self._options(), time_limit=self._allowed.left)
 
     def _watcher(self, answer: Answer) -> Monitor | None:
-        return None if answer.reason == "interrupt" else self.monitor
+        return None if answer.reason == INTERRUPT else self.monitor

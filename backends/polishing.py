@@ -9,6 +9,7 @@ relative changes is a linear program. After a few moves, each of which squares t
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -35,6 +36,8 @@ def polished(
 ) -> Floats | None:
     """A clean point near one that is almost feasible; None where there is none, or the point is further off.
 
+    The time limit is for all moves together.
+
     The point's result columns say which comparisons its solver took for true.
     """
     declared = _declared(problem)
@@ -45,11 +48,15 @@ def polished(
         return None
     said = completed(problem.definitions, whole, NEAR)
     now = _clipped(problem, said)
+    began = time.perf_counter()
     for _ in range(MOVES):
+        limit = options.time_limit
+        if limit is not None and (limit := limit - (time.perf_counter() - began)) <= 0:
+            return None
         near = linearised(problem.definitions, now)
         if not _is_near(problem, near):
             return None
-        move = _smallest_move(problem, near, options, monitor)
+        move = _smallest_move(problem, near, replace(options, time_limit=limit), monitor)
         if move is None:
             return None
         now = _clipped(problem, near.point + move)

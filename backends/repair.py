@@ -21,7 +21,6 @@ from gpusched_dsl.ir.problem import Floats, Problem
 from gpusched_dsl.ir.verify import Tolerances
 
 ALLOWED_LOSS = 1e-6  # of the objective, beside the gap asked for
-LEAST_SECONDS = 1.0
 
 # What makes a backend end a linear problem in a vertex, and the one that surely does: SCIP 10.0.2 returns points
 # between vertices of small assignment problems with ties, even with presolve, propagation and heuristics off.
@@ -75,10 +74,9 @@ def repaired(
     found = answer_without_solver(linear)
     if found is None:
         visible, factor = with_visible_costs(linear)
-        limit = None if options.time_limit is None else max(LEAST_SECONDS, options.time_limit)
         session = backend.open(visible)
         try:
-            again = replace(options, time_limit=limit, extra=BY_VERTICES.get(backend.name, {}))
+            again = replace(options, extra=BY_VERTICES.get(backend.name, {}))
             found = in_own_size(session.solve(again, None, monitor), factor)
         finally:
             session.close()

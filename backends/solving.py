@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from gpusched_dsl.backends.accepting import Acceptance, Accepted
+from gpusched_dsl.backends.allowance import Allowance
 from gpusched_dsl.backends.by_blocks import Choice, chosen_or_refused
 from gpusched_dsl.backends.checking import CheckedPoint, checked_bound
 from gpusched_dsl.backends.primal.beginning import Beginning, begin
@@ -139,7 +140,8 @@ class Solving:
         original = self.prepared.original
         problem = stage_problem(self.problem, self.problem.objectives[number], kept, 0.0)
         stated = stage_problem(original, original.objectives[number], kept_as_stated, KEPT_WITHIN[0])
-        exact = repaired(self.backend, problem, answer, self._rest_of_time(), self.monitor)
+        allowed = replace(self.options, time_limit=Allowance(self.deadline.left, problem).left)
+        exact = repaired(self.backend, problem, answer, allowed, self.monitor)
         if exact is None:
             return stage
         if not problem.is_mip and problem.is_linear:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from gpusched_dsl.backends.allowance import Allowance
 from gpusched_dsl.backends.checking import CheckedPoint, checked_reading
 from gpusched_dsl.backends.driver import deadline_of, resolve, solve_problem
 from gpusched_dsl.backends.growing import is_pooled, solve_pooled
@@ -26,7 +27,8 @@ from gpusched_dsl.compiling.passes.steps import Prepared
 from gpusched_dsl.compiling.store import Columns
 from gpusched_dsl.compiling.symmetry.full_size import full_size
 from gpusched_dsl.compiling.symmetry.quotient import Quotient, place_of
-from gpusched_dsl.ir.deadline import Stopped, active, grace
+from gpusched_dsl.ir.answer import Status
+from gpusched_dsl.ir.deadline import TIME, Deadline, Stopped, active, grace
 from gpusched_dsl.ir.domains import Codes, Domain
 from gpusched_dsl.ir.problem import Family, Floats, Problem
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
@@ -91,19 +93,19 @@ def _solved(
     else:
         inner = solve_problem(folded.problem, backend, asked, point, monitor)
     deadline = active()
-    left = None if deadline is None else deadline.left
     with grace():
-        return _unfolded(built, folded, inner, left), tuple(told)
+        return _unfolded(built, folded, inner, deadline), tuple(told)
 
 
-def _unfolded(built: Built, folded: Aggregated, inner: Solved, left: float | None) -> Solved:
-    """The solution in terms of all elements, checked against their rows; in the small where no time is `left`."""
+def _unfolded(built: Built, folded: Aggregated, inner: Solved, deadline: Deadline | None) -> Solved:
+    """The solution in terms of all elements, checked against their rows; in the small where no time is left."""
     quotient = folded.quotient
     notes = (*aggregation_notes(folded), *inner.prepared.notes)
     size = full_size(quotient)
+    without = replace(inner, prepared=replace(inner.prepared, notes=notes), session=None, size=size, folded=inner)
     if inner.point is None:
-        prepared = replace(inner.prepared, notes=notes)
-        return replace(inner, prepared=prepared, session=None, size=size, folded=inner)
+        return without
+    left = None if deadline is None else deadline.left
     spread = folded.expanded(inner.point)
     most = MOST_WHOLE if left is None else min(MOST_WHOLE, int(left / SECONDS_PER_NONZERO))
     if built.grounded or quotient.full_nonzeros <= most:
@@ -114,7 +116,12 @@ def _unfolded(built: Built, folded: Aggregated, inner: Solved, left: float | Non
         _state_in_store(built, whole)
     name = inner.backend.name
     try:
-        checked = _clean(whole, point, inner)
+        try:
+            checked = _clean(whole, point, inner, None if deadline is None else deadline.left)
+        except DiagnosticError:
+            if inner.status is not Status.LIMIT and (deadline is None or deadline.left != 0.0):
+                raise
+            return _pointless(without)
         objectives = tuple(
             restated(o, r, r.bound, v, size.columns, name)
             for o, r, v in zip(whole.objectives, inner.objectives, checked.verification.objectives, strict=True)
@@ -138,13 +145,23 @@ def _unfolded(built: Built, folded: Aggregated, inner: Solved, left: float | Non
     )
 
 
-def _clean(whole: Problem, point: Floats, inner: Solved) -> CheckedPoint:
+def _pointless(solved: Solved) -> Solved:
+    """The same without its point, which could not be made clean in time; bounds are proved all the same."""
+    objectives = tuple(replace(o, value=None, terms=()) for o in solved.objectives)
+    reason = solved.reason or TIME
+    return replace(
+        solved, status=Status.LIMIT, reason=reason, point=None, verification=None, whole=False, objectives=objectives
+    )
+
+
+def _clean(whole: Problem, point: Floats, inner: Solved, left: float | None) -> CheckedPoint:
     """The plan by element, moved to the nearest clean one where rows of elements are broken by a solver's tolerance."""
     name = inner.backend.name
     try:
         return checked_reading(whole, point, inner.tolerances, name)
     except DiagnosticError:
-        moved = polished(whole, point, inner.tolerances, SolveOptions(time_limit=MOST_SECONDS), None)
+        seconds = Allowance(MOST_SECONDS if left is None else min(left, MOST_SECONDS), whole, inner.reason).left
+        moved = polished(whole, point, inner.tolerances, SolveOptions(time_limit=seconds), None)
         if moved is None:
             raise
         return checked_reading(whole, moved, inner.tolerances, name)
