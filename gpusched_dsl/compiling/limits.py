@@ -13,6 +13,11 @@ GIB = 1 << 30
 ENTRY = 48
 FRAME_ROW, FRAME_CELL = 64, 16
 
+WHOLE_MODEL = (
+    "add a condition (`where`), index a sparse set instead of a product, or raise the limit with `--memory-limit`"
+)
+TERM = "state it for fewer elements, variables or values, or choose a backend that takes it as it is"
+
 
 def default_memory() -> int:
     """Half of the machine's memory, at most 8 GiB; 8 GiB where the system does not say."""
@@ -54,12 +59,17 @@ class Budget:
             message = f"the problem is too large: at least {entries:,} entries, {share:,} of them in {what}"
             raise self._refusal(message, f"{share:,} entries", ENTRY * entries, largest)
 
-    def _refusal(self, message: str, label: str, needed: int, span: Span) -> DiagnosticError:
+    def term(self, entries: int, span: Span | None, term: str) -> None:
+        """Count the entries that a term gets as linear rows or raise (GSM3001)."""
+        self._taken += ENTRY * entries
+        if self._taken > self._memory:
+            message, label = f"`{term}` is too large as linear rows", f"at least {entries:,} entries"
+            raise self._refusal(message, label, self._taken, span, TERM)
+
+    def _refusal(
+        self, message: str, label: str, needed: int, span: Span | None, help: str = WHOLE_MODEL
+    ) -> DiagnosticError:
         sizes = f"about {_sized(needed)} are needed, the limit is {_sized(self._memory)}"
-        help = (
-            "add a condition (`where`), index a sparse set instead of a product, "
-            "or raise the limit with `--memory-limit`"
-        )
         return DiagnosticError([Diagnostic("GSM3001", message, span, label, (), (sizes,), help)])
 
 

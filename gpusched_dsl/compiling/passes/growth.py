@@ -9,12 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusched_dsl.compiling.affine import merge_repeats
+from gpusched_dsl.compiling.limits import Budget, Limits
 from gpusched_dsl.compiling.passes.steps import Note, Step
 from gpusched_dsl.ir.definitions import Affines, Conditions, Definition
 from gpusched_dsl.ir.domains import Codes, Domain, Interval, Tuples
 from gpusched_dsl.ir.matrix import stacked
 from gpusched_dsl.ir.problem import Family, Floats, Int32s, Matrix, Problem, Term
 from gpusched_dsl.language.source import Span
+
+LIMITS = Limits()  # of a problem with what a pass adds
 
 Values = Callable[[Floats], Floats]
 
@@ -40,7 +43,15 @@ class Growth:
         self._forgotten: list[Int32s] = []
         self._substituted: dict[int, tuple[Int32s, Int32s]] = {}
         self.columns, self.rows = problem.columns, problem.rows
+        self._budget = Budget(LIMITS)
         self._names = {f.name for f in (*problem.column_families, *problem.constraints)}
+
+    def expect(self, entries: int, term: str, span: Span | None) -> None:
+        """Allow a term to become so many entries, before arrays are made, or raise DiagnosticError (GSM3001).
+
+        Only for what may be many times the size of the problem.
+        """
+        self._budget.term(entries, span, term)
 
     # --- columns and rows --------------------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusched_dsl.compiling.bounds_rows import Upper
+from gpusched_dsl.compiling.work import Work
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.problem import Floats, Problem
 
@@ -61,6 +62,9 @@ class _Table:
         return np.where(self.keys[at] == wanted, at, -1)
 
 
+LOOKUP = 20  # entries that one search in an ordered array counts for
+
+
 class Implications:
     """Facts of a problem about the columns in `asked`; bounds are the columns' own, which stay."""
 
@@ -104,10 +108,15 @@ class Implications:
                 )
             )
 
-    def forces(self, binary: Codes, column: Codes, value: int) -> Flags:
-        """For each pair: does `binary == value` force `column == 0`?"""
+    def forces(self, binary: Codes, column: Codes, value: int, work: Work) -> Flags:
+        """For each pair: does `binary == value` force `column == 0`?
+
+        Raises TooMuchWork where the rows of the columns, taken for each pair, are more than `work` allows.
+        """
         forcing, forced = self._forcing[value], self._forced
-        if forcing.count(binary) <= forced.count(column):
+        by_binary, by_column = forcing.count(binary), forced.count(column)
+        work.spend(LOOKUP * (len(binary) + min(by_binary, by_column)))
+        if by_binary <= by_column:
             which, one = forcing.occurrences(binary)
             other = forced.find(column[which], forcing.row(one))
             hit = other >= 0

@@ -21,6 +21,7 @@ from gpusched_dsl.compiling.passes.growth import Growth, renamed
 from gpusched_dsl.compiling.passes.implications import Flags, Implications
 from gpusched_dsl.compiling.passes.linear_terms import hold_to, sum_of
 from gpusched_dsl.compiling.passes.steps import Analysis, Note, Step, Target
+from gpusched_dsl.compiling.work import TooMuchWork
 from gpusched_dsl.ir.definitions import Product
 from gpusched_dsl.ir.problem import Floats, Int32s, Problem
 
@@ -37,9 +38,14 @@ class ImpliedFactors:
         problem, growth = analysis.problem, Growth(analysis.problem)
         implications = Implications(problem, _factors(problem))
         names = np.arange(problem.columns, dtype=np.int32)
-        for definition in problem.definitions:
-            if isinstance(definition, Product) and definition.size:
-                _drop(growth, analysis, implications, definition, names)
+        try:
+            for definition in problem.definitions:
+                if isinstance(definition, Product) and definition.size:
+                    _drop(growth, analysis, implications, definition, names)
+        except TooMuchWork:
+            products = [d for d in problem.definitions if isinstance(d, Product) and d.size]
+            did, entries = "not looked for in rows: too much work", sum(d.size for d in products)
+            return Step(problem, (Note(self.name, products[0].name, did, entries, span=products[0].span),))
         return growth.step() if growth.notes else Step(problem)
 
 
@@ -70,9 +76,10 @@ def _drop(growth: Growth, analysis: Analysis, implications: Implications, defini
     kept[same & binary[:, 0]] = 0
     for y, other in ((0, 1), (1, 0)):
         asked = np.flatnonzero(binary[:, y] & ~same & (kept < 0) & ~zero)
-        zero[asked] = implications.forces(columns[asked, y], columns[asked, other], 1)
+        zero[asked] = implications.forces(columns[asked, y], columns[asked, other], 1, analysis.work)
         asked = asked[~zero[asked]]
-        kept[asked[implications.forces(columns[asked, y], columns[asked, other], 0)]] = other
+        forced = implications.forces(columns[asked, y], columns[asked, other], 0, analysis.work)
+        kept[asked[forced]] = other
 
     gone = np.zeros(definition.size, dtype=np.bool_)
     gone[pair[zero | (kept >= 0)]] = True

@@ -106,6 +106,8 @@ def _check(analysis: Analysis, definition: Product, low: Floats, high: Floats, n
 
 def _add(growth: Growth, digits: Digits, pairs: Times, low: Floats, high: Floats) -> None:
     """Rows for `results == literals * factor`, where the "literals" are whole numbers in `low .. high`."""
+    sizes = np.diff(pairs.factor.matrix.starts) + 3
+    growth.expect(int(((np.floor(np.log2(np.maximum(high - low, 1.0))) + 1.0) * sizes).sum()), pairs.name, pairs.span)
     owner, place, digit = digits.of(pairs.literals, low, high, pairs.family, pairs.results, pairs.span)
     factor = pairs.factor.take(owner)
     e_low, e_high = pairs.low[owner], pairs.high[owner]

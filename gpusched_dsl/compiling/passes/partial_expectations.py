@@ -38,6 +38,7 @@ from gpusched_dsl.compiling.passes.expectation_forms import (
 from gpusched_dsl.compiling.passes.growth import Growth
 from gpusched_dsl.compiling.passes.linear_terms import Flags
 from gpusched_dsl.compiling.passes.steps import Analysis, Note, Step, Target
+from gpusched_dsl.ir.deadline import checkpoint
 from gpusched_dsl.ir.definitions import Curves, Definition, PartialExpectation, Piecewise
 from gpusched_dsl.ir.distributions import Distribution
 from gpusched_dsl.ir.distributions.base import ExponentialSum
@@ -192,6 +193,7 @@ def _read_elsewhere(problem: Problem) -> Flags:
 
 def _curve(law: Distribution, low: float, high: float, above: bool) -> Curve:
     """The curve of a law for arguments in a range, which is first cut down to where the law has its mass."""
+    checkpoint()  # there may be as many laws as entries
     ends = np.array([low, high])
     mass = law.inv_lo(np.array([1 - 1e-6])), law.inv_hi(np.array([1e-6]))
     where = np.clip(ends, mass[0], mass[1])

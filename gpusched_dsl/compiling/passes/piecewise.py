@@ -56,6 +56,9 @@ def _reformulate(growth: Growth, analysis: Analysis, definition: Piecewise, targ
     low, high = analysis.bounds.of(definition.arguments)
     low, high = np.minimum(low, high), np.maximum(low, high)  # crossed: nothing is feasible, whatever the range
     down, up = analysis.directions.down[definition.results], analysis.directions.up[definition.results]
+    assert definition.curves is not None
+    segments = np.diff(definition.curves.starts)[definition.which] + 1
+    growth.expect(int(segments.sum()), definition.name, definition.span)
     pieces = pieces_of(definition, low, high, down, up)
     needed = down | up
     plain, bent = needed & (pieces.runs == 1), needed & (pieces.runs > 1)
@@ -69,6 +72,8 @@ def _reformulate(growth: Growth, analysis: Analysis, definition: Piecewise, targ
         raise DiagnosticError(
             missing_bounds(problem, bounds, definition.arguments, needed_ends, definition.name, definition.span)
         )
+    in_plain = np.where(plain, pieces.counts * np.diff(definition.arguments.matrix.starts), 0)
+    growth.expect(int(in_plain.sum()), definition.name, definition.span)
     many = bent & (pieces.runs >= MANY_RUNS)
     made: list[tuple[str, Flags, Form]] = [
         ("one row per piece", plain, add_piece_rows),

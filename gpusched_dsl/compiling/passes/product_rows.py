@@ -71,6 +71,8 @@ def _per_literal(
         return
     some, bound = times.take(entries), bound[entries]
     owner: Codes = some.owner
+    of_factor = np.diff(some.factor.matrix.starts)[owner] if factor else 0
+    growth.expect(int((np.diff(some.literals.matrix.starts) + of_factor + 1).sum()), some.name, some.span)
     every = np.arange(len(owner))
     rows = Rows(len(owner)).add(every, some.results[owner], sign)
     rows.add_affines(every, some.literals, -bound[owner])

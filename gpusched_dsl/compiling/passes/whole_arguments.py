@@ -63,6 +63,8 @@ def _reformulate(growth: Growth, analysis: Analysis, definition: Definition, who
     if not len(entries):
         return
     few = definition.take(entries)
+    sizes = np.diff(few.arguments.matrix.starts) + 1  # one argument an entry
+    growth.expect(int((counts[entries] * sizes).sum()), definition.name, definition.span)
     starts, x = _listed(points[0][entries], counts[entries], points[2][entries])
     each = few.take(np.repeat(np.arange(few.size), counts[entries]))
     with np.errstate(all="ignore"):
