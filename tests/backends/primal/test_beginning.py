@@ -217,13 +217,13 @@ def test_a_feasible_start_is_handed_on_untouched() -> None:
 
 
 def test_a_start_that_cannot_be_mended_is_dropped_with_a_warning() -> None:
-    hard = problem(minimize(1, 1), columns=2, rows=[equal(1, 2, 2)], upper=5, integer=True)
+    hard = problem(minimize(1, 1), columns=2, rows=[equal(7, 3, 5)], upper=5, integer=True)
     solved = solve_problem(hard, HIGHS, OFF, np.array([1.0, 1.0]))
     assert solved.status is Status.INFEASIBLE
     (warning,) = solved.warnings
     assert warning.code == "GSM4010"
     assert warning.severity is Severity.WARNING
-    assert "`row[0]` is 4.0, which is above 1.0" in warning.message
+    assert "`row[0]` is 8.0, which is above 7.0" in warning.message
 
 
 def test_a_start_that_says_nothing_is_none() -> None:
