@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from functools import cache
+from functools import cache, cached_property
 from multiprocessing.connection import Pipe
 from typing import Any
 
@@ -48,11 +48,12 @@ def supported() -> bool:
 
 
 def guarded(name: str, everything: bool = False) -> Backend:
-    """The backend of that name in a process of its own; in this one where the platform has no way.
+    """The backend of that name in a process of its own, which begins to start; in this one where there is no way.
 
     Backends in `STEADY` stay in this process, where small problems are solved twice as fast, unless `everything` is
     to be guarded.
-    Raises DiagnosticError (GSM4001, GSM4002) as `registry.backend` does, and GSM4017 where its process ends at once.
+    Raises DiagnosticError (GSM4001, GSM4002) as `registry.backend` does, and GSM4017 where its process ends at once:
+    at the first question to a process of its own.
     """
     if not supported() or (name in STEADY and not everything):
         return backend(name)
@@ -73,13 +74,21 @@ class Isolated:
         self._processes: list[SolverProcess] = []
         self._lock = threading.Lock()
         self._owner = os.getpid()
-        hello = self._process().hello
-        self.capabilities: Capabilities = hello[0]
-        self._versions: dict[str, str] = hello[1]
+        self._process()  # it starts while the caller does something else
         atexit.register(self.close)
 
+    @cached_property
+    def _hello(self) -> tuple[Capabilities, dict[str, str]]:
+        found: tuple[Capabilities, dict[str, str]] = self._process().ask("hello")
+        return found
+
+    @cached_property
+    def capabilities(self) -> Capabilities:
+        """Raises DiagnosticError (GSM4001, GSM4002, GSM4017) where the process does not have the backend."""
+        return self._hello[0]
+
     def versions(self) -> dict[str, str]:
-        return dict(self._versions)
+        return dict(self._hello[1])
 
     def open(self, problem: Problem) -> Session:
         return IsolatedSession(self._process(), problem)
@@ -119,7 +128,6 @@ class SolverProcess:
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self._said,
                 pass_fds=(other.fileno(),), start_new_session=True,  # Ctrl-C is for this process alone
             )  # fmt: skip
-        self.hello = self.ask("hello")
 
     @property
     def alive(self) -> bool:

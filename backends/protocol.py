@@ -117,7 +117,11 @@ class Backend(Protocol):
     """A solver. A problem given to `open` has at most one objective."""
 
     name: str
-    capabilities: Capabilities
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What it takes; an attribute of a class is enough."""
+        ...
 
     def versions(self) -> dict[str, str]:
         """Name and version of the solver and of its Python package."""

@@ -76,18 +76,18 @@ def open_run(
     name = choose_scenario(workspace, scenario)
     found, _ = checked(workspace, name, settings)
     block = online_named(workspace, online, found)
+    planner = planner_named(workspace, method, block, allowed, solve_options)  # before the data: a process starts
     instance = read_data(workspace, found, permissions=allowed, replaced=replaced)
     instance.reader.forget()  # plans are made from what is bound
     base = Base(instance, allowed.limits())
     spare = fallback or block.fallback
     make = _loop_of(block, external)
-    planner = planner_named(workspace, method, block, allowed, solve_options, guard_all=external)
     whole = _in_one_go(planner) if journal is None and not external else None
     driver = make(
         block,
         base,
         planner,
-        None if spare is None else planner_named(workspace, spare, block, allowed, solve_options, guard_all=external),
+        None if spare is None else planner_named(workspace, spare, block, allowed, solve_options),
         options or Options(),
         journal,
         stop or (lambda: False),
@@ -138,19 +138,19 @@ def planner_named(
     online: CheckedOnline,
     permissions: Permissions,
     options: SolveOptions | None = None,
-    *,
-    guard_all: bool = False,
 ) -> Planner:
     """A policy or a solver as a planner; raises DiagnosticError for unknown names.
 
-    `guard_all`: every solver works in a process of its own, so that none can end this one by a crash.
+    A solver works in a process of its own, which begins to start: no crash of it ends the run.
     """
     found = method_named(workspace, method, online.base)
     if isinstance(found, CheckedPolicy):
         return PolicyPlanner(found, permissions)
+    from gpusched_dsl.backends.isolated import guarded
     from gpusched_dsl.solver_planner import SolverPlanner
 
-    return SolverPlanner(found, permissions, replace(options or SolveOptions()), guard_all=guard_all)
+    guarded(found, everything=True)
+    return SolverPlanner(found, permissions, replace(options or SolveOptions()))
 
 
 __all__ = ["CheckedOnline", "Options", "online_named", "open_run", "planner_named"]

@@ -44,7 +44,6 @@ class SolverPlanner:
     options: SolveOptions = field(default_factory=SolveOptions)
     fold: bool = True
     monitor: Monitor | None = None
-    guard_all: bool = False  # also backends of which no crash is known work in a process of their own
     _crashes: Crashes = field(default_factory=Crashes)  # shared with `fresh` planners
     _solved: Solved | None = None
 
@@ -92,7 +91,7 @@ class SolverPlanner:
 
         options = replace(self.options, seed=seed_of(question), time_limit=seconds)
         before = self._solved
-        backend = guarded(self.backend, self.guard_all) if before is None else before.backend
+        backend = guarded(self.backend, everything=True) if before is None else before.backend
         try:
             with limited(seconds) as deadline:  # the limit covers what is built for this plan
                 built = built_of(question.instance, self.permissions, fold=self.fold)

@@ -37,7 +37,11 @@ SMALL = problem(minimize(1, 2), columns=2, rows=[at_least(1, 1, 1)], integer=Tru
 
 @pytest.mark.parametrize(
     ("crash", "words"),
-    [("abort", "SIGABRT"), ("segmentation fault", "SIGSEGV"), ("exit", "exit code 3")],
+    [
+        pytest.param("abort", "SIGABRT", marks=pytest.mark.slow),
+        pytest.param("segmentation fault", "SIGSEGV", marks=pytest.mark.slow),
+        ("exit", "exit code 3"),
+    ],
 )
 def test_a_crash_is_a_diagnostic(crash: str, words: str, package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CRASH", crash)
@@ -136,7 +140,7 @@ def test_several_threads_get_a_process_each() -> None:
 def test_the_process_ends_with_its_parent() -> None:
     program = (
         "from gpusched_dsl.backends.isolated import Isolated\nimport os\n"
-        "one = Isolated('highs')\nprint(one._processes[0]._child.pid, flush=True)\nos._exit(0)"
+        "one = Isolated('highs')\none.capabilities\nprint(one._processes[0]._child.pid, flush=True)\nos._exit(0)"
     )
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
     pid, until = int(ended.stdout), time.monotonic() + 20

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ from online_texts import driver, machines
 from gpusched_dsl.backends import isolated
 from gpusched_dsl.building import Permissions
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.online.driver import Driver
 from gpusched_dsl.online.planner import Question
 from gpusched_dsl.solver_planner import ATTEMPTS, GIVEN_UP, SolverPlanner
 
@@ -32,6 +35,7 @@ def test_one_crash_changes_nothing(package: Path, monkeypatch: pytest.MonkeyPatc
     assert [warning.code for warning in outcome.warnings] == ["GSM4017"]
 
 
+@pytest.mark.slow  # six starts of a process
 def test_the_fallback_plans_where_each_solve_crashes(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CRASH", "segmentation fault")
     by_policy = driver(JOBS, "Events", "S", "SRPT").run()
@@ -43,6 +47,24 @@ def test_the_fallback_plans_where_each_solve_crashes(package: Path, monkeypatch:
     assert outcome.world.ends.tolist() == by_policy.world.ends.tolist()
     assert [warning.code for warning in outcome.warnings] == ["GSM4017"]
     assert "SIGSEGV" in outcome.warnings[0].message
+
+
+def test_highs_works_in_another_process_and_a_run_survives_its_crash() -> None:
+    calm = driver(JOBS, "Events", "S", "highs").run()
+    killed: list[int] = []
+
+    def kill(loop: Driver) -> None:
+        if len(loop.steps) == 1 and not killed:
+            for process in isolated.isolated("highs")._processes:
+                killed.append(process._child.pid)
+                os.kill(process._child.pid, signal.SIGSEGV)
+                process._child.wait(10)
+
+    outcome = driver(JOBS, "Events", "S", "highs", tell=kill).run()
+    assert killed
+    assert os.getpid() not in killed
+    assert [step.method for step in outcome.steps] == ["highs"] * len(calm.steps)
+    assert outcome.world.ends.tolist() == calm.world.ends.tolist()
 
 
 def test_a_solver_that_crashes_again_and_again_is_given_up() -> None:
