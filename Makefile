@@ -49,14 +49,14 @@ lowest: | $(VENV)/bin/python
 	$(BIN)/python -m pip install -q uv
 	$(BIN)/uv venv -q --clear --python $(BIN)/python $(VENV)-lowest
 	$(BIN)/uv pip install -q --python $(VENV)-lowest/bin/python --resolution lowest-direct -e ".[dev]"
-	$(VENV)-lowest/bin/python -m pytest -q $(VERSIONED)
+	$(VENV)-lowest/bin/python -m pytest -n 2 -q $(VERSIONED)
 
 interpreters:
 	@for p in $(PYTHONS); do \
 		"$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { echo "$$p: not installed, skipped"; continue; }; \
 		"$$p" -m venv $(VENV)-$$(basename "$$p") && \
 		$(VENV)-$$(basename "$$p")/bin/python -m pip install -q -e ".[dev]" && \
-		$(VENV)-$$(basename "$$p")/bin/python -m pytest -q $(VERSIONED) || exit 1; done
+		$(VENV)-$$(basename "$$p")/bin/python -m pytest -n 2 -q $(VERSIONED) || exit 1; done
 
 lint: $(VENV)/.has-dev
 	$(BIN)/ruff check .

@@ -133,7 +133,7 @@ class CvxpySession:
 
     def _answer(self, model: Formulation, runner: Runner, options: SolveOptions, monitor: Monitor | None) -> Answer:
         """What the solver found in the terms of the problem, which may be one of maximisation."""
-        from gpusched_dsl.backends.cvxpy_runs import Request
+        from gpusched_dsl.backends.cvxpy_runs import ACCURACY, Request
 
         problem = self._problem
         objective = problem.objectives[0] if problem.objectives else None
@@ -147,12 +147,15 @@ class CvxpySession:
         values = np.asarray(model.x.value, dtype=np.float64).reshape(-1)
         value = 0.0 if objective is None else objective.value(values)
         proved = answer.status is Status.OPTIMAL
+        if bound is None and proved:
+            # A point that is mended afterwards may be better than the solver's own by as much as that is wrong.
+            bound = value - sign * ACCURACY.get(runner.name, 0.0) * max(1.0, abs(value))
         duals = model.duals(problem) if proved and not problem.is_mip else None
         return replace(
             answer,
             values=values,
             objective=value,
-            bound=value if bound is None and proved else bound,
+            bound=bound,
             row_duals=None if duals is None else duals[0],
             reduced_costs=None if duals is None else duals[1],
         )

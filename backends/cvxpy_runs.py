@@ -42,6 +42,9 @@ STATUSES_OF_CLARABEL = {
 # Clarabel's tolerances, usually 1e-8.
 TOLERANCES = ("tol_feas", "tol_gap_abs", "tol_gap_rel")
 
+# Solvers by first-order steps call a point optimal within about this, relative to its objective.
+ACCURACY = {"SCS": 1e-4, "OSQP": 1e-3}
+
 # What other solvers call the time limit.
 TIME_LIMITS = {"SCS": "time_limit_secs", "OSQP": "time_limit", "HIGHS": "time_limit"}
 

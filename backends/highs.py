@@ -262,9 +262,7 @@ class HighsSession:
         unbounded = second in (Raw.kUnbounded, Raw.kUnboundedOrInfeasible)
         return second if unbounded or self._has_point() else Raw.kInfeasible
 
-    def _without_start(
-        self, first: Answer, control: Control, monitor: Monitor | None, options: SolveOptions
-    ) -> Answer:
+    def _without_start(self, first: Answer, control: Control, monitor: Monitor | None, options: SolveOptions) -> Answer:
         """Solve once more without the start, which HiGHS called optimal without a linear program or a node.
 
         Where presolve leaves no costs, HiGHS 1.15.1 takes the costs of the start for the bound, although presolve may

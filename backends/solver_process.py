@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import pickle
 import signal
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from multiprocessing.connection import Connection
 from typing import Any
 
+from gpusched_dsl.backends.foreign import foreign_failures
 from gpusched_dsl.backends.protocol import Progress, Session
 from gpusched_dsl.backends.registry import backend
 from gpusched_dsl.ir.changes import changes
@@ -39,7 +40,8 @@ class Server:
             if kind == "stop":
                 continue  # the solve had just ended
             try:
-                answer = ("done", getattr(self, f"on_{kind}")(*content))
+                with self._named(kind):
+                    answer = ("done", getattr(self, f"on_{kind}")(*content))
             except DiagnosticError as refused:
                 answer = ("refused", list(refused.diagnostics))
             except (EOFError, OSError):
@@ -47,6 +49,10 @@ class Server:
             except Exception as failure:  # of the solver's package: it is raised in the other process
                 answer = ("raised", _sendable(failure))
             self.send(*answer)
+
+    def _named(self, kind: str) -> AbstractContextManager[None]:
+        """Failures of another package's backend are named here, where it can be seen whose code they come from."""
+        return nullcontext() if kind == "hello" else foreign_failures(backend(self.name))
 
     def send(self, kind: str, content: Any) -> None:
         self.pipe.send_bytes(pickle.dumps((kind, content), pickle.HIGHEST_PROTOCOL))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import types
-from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
@@ -72,10 +71,19 @@ def test_the_failure_of_another_package(place: str, words: str, monkeypatch: pyt
 def test_on_the_command_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    failing("solve", monkeypatch)
-    added = EntryPoint("failing", "other_solver.backend:Failing", registry.GROUP)
-    monkeypatch.setattr(registry, "_known", lambda: {"failing": added})
-    (tmp_path / "m.gsm").write_text(TEXT + SCENARIO)
+    """A package as it is installed: the command line solves with it in another process."""
+    files = {
+        "other_solver/__init__.py": "",
+        "other_solver/backend.py": "PLACE = 'solve'\n" + SOURCE,
+        "other_solver-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: other-solver\nVersion: 1.0\n",
+        "other_solver-1.0.dist-info/entry_points.txt": f"[{registry.GROUP}]\nfailing = other_solver.backend:Failing\n",
+        "m.gsm": TEXT + SCENARIO,
+    }
+    for name, content in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(content)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(registry, "_known", registry._known.__wrapped__)
     assert main(["solve", str(tmp_path / "m.gsm"), "--backend", "failing"]) == 1
     told = capsys.readouterr().err
     assert "GSM4007" in told

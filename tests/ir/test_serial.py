@@ -155,7 +155,17 @@ def test_a_problem_read_back_solves_alike() -> None:
 
 def test_schema_is_published() -> None:
     """After a change: write json.dumps(schema(), indent=2) and a newline into the file."""
-    assert json.loads(PUBLISHED.read_text()) == schema()
+    assert in_order(json.loads(PUBLISHED.read_text())) == in_order(schema())
+
+
+def in_order(value: Any) -> Any:
+    """Versions of msgspec list the choices of `anyOf` in different orders."""
+    if isinstance(value, dict):
+        found = {name: in_order(part) for name, part in value.items()}
+        if "anyOf" in found:
+            found["anyOf"] = sorted(found["anyOf"], key=json.dumps)
+        return found
+    return [in_order(part) for part in value] if isinstance(value, list) else value
 
 
 def test_schema_names_every_field() -> None:
