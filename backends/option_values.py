@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields, replace
 from inspect import getattr_static
 from numbers import Integral, Real
@@ -61,6 +62,15 @@ def _is_monitor(value: Value) -> bool:
     return all(getattr_static(value, name, None) is not None for name in ("progress", "stop_requested"))
 
 
+def _is_names(value: Value) -> bool:
+    is_list = isinstance(value, Collection) and not isinstance(value, str | bytes)
+    return is_list and all(isinstance(name, str) for name in value)
+
+
+def _is_file(value: Value) -> bool:
+    return isinstance(value, str | os.PathLike)
+
+
 # What each option must be, and what tests it.
 RULES: Mapping[str, tuple[str, Check]] = {
     "time_limit": ("the time limit must be a number of seconds that is not negative", _number(0.0)),
@@ -71,6 +81,11 @@ RULES: Mapping[str, tuple[str, Check]] = {
     "at": ("the time `at` must be a finite number that is not negative", _number(0.0)),
     "backend": ("the backend must be the name of a solver or policy", _is_text),
     "method": ("the method must be the name of a solver or policy", _is_text),
+    "methods": ("methods must be a list of names of solvers and policies", _is_names),
+    "without": ("`without` must be a list of names of passes", _is_names),
+    "journal": ("the journal must be the path of a file", _is_file),
+    "path": ("the file to load must be a path", _is_file),
+    "memory": ("the memory must be a whole number of bytes of at least 1", _whole(1)),
     "judge": ("the judge must be the name of a solver", _is_text),
     "fallback": ("the fallback must be the name of a solver or policy", _is_text),
     "scenario": ("the scenario must be a name", _is_text),
@@ -137,6 +152,8 @@ def _shown(value: Value) -> str:
 
 def _meant(name: str, value: Value) -> str | None:
     """The number that a text such as `5m` or `1%` stands for, as advice."""
+    if name in ("methods", "without") and isinstance(value, str):
+        return f"write `{name}=[{value!r}]`"
     if not isinstance(value, str) or name not in ("time_limit", "gap", "threads", "seed", "samples", "at"):
         return None
     found = _WITH_UNIT.fullmatch(value)

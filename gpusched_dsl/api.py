@@ -59,6 +59,7 @@ def load(path: str | Path, *, allow_outside: bool = False, memory: int = DEFAULT
     may take. Raises DiagnosticError with every syntax error.
     """
     began = time.perf_counter()
+    _check_all(path=path, memory=memory)
     found = Diagnostics()
     workspace = load_workspace(Path(path), found, allow_outside=allow_outside)
     found.raise_if_errors()
@@ -75,6 +76,7 @@ def loads(
 ) -> Model:
     """Read a text; its imports and data are relative to the folder `base`. Raises DiagnosticError as `load` does."""
     began = time.perf_counter()
+    _check_all(memory=memory)
     found = Diagnostics()
     folder = None if base is None else Path(base)
     workspace = workspace_from_text(text, name, found, folder, allow_outside=allow_outside)
@@ -372,24 +374,37 @@ class Model:
         """A scenario (the only one if None) by several solvers and policies: `.table`, `.best`, `.to_dict()`.
 
         Policies that draw run once for each of `seeds`. With `bound`, the judge proves one where no solver is among the
-        methods. Ctrl-C keeps the rows that are there. Raises DiagnosticError as `solve` does for text, data and names;
+        methods. The time limit is that of each method, and covers reading and building. Ctrl-C keeps the rows that are
+        there; before the first it raises KeyboardInterrupt. Raises DiagnosticError as `solve` does for text, data and
+        names;
         what a single method is refused for stands in its row.
         """
+        from gpusched_dsl.backends.driver import deadline_of
         from gpusched_dsl.backends.option_values import plain_number, plain_options
         from gpusched_dsl.backends.protocol import SolveOptions
         from gpusched_dsl.comparing import compare
 
         _check(scenario=scenario, settings=settings, judge=judge, bound=bound, monitor=monitor)
+        _check_all(methods=methods)
         for seed in seeds:
             _check(seed=seed)
+        clock = Deadline()
+        options = plain_options(SolveOptions(time_limit, gap, threads))
         name, texts = choose_scenario(self._workspace, scenario), _texts(settings)
         model = self._scenario(name, texts)[0].model
-        found = [method_named(self._workspace, method, model) for method in dict.fromkeys(_several(methods))]
-        built = self._build(name, texts, fold=True, whole=False)
+        found = [method_named(self._workspace, method, model) for method in dict.fromkeys(methods)]
+        try:
+            with deadline_of(None, monitor):
+                built = self._build(name, texts, whole=False)
+                with limited(clock.rest_of(options.time_limit)):
+                    built = with_counts(built, fold=True)
+        except Stopped:
+            raise KeyboardInterrupt from None  # no method has run
         return compare(
             built,
             found,
-            options=plain_options(SolveOptions(time_limit, gap, threads)),
+            options=options,
+            spent=clock.seconds,
             seeds=tuple(map(plain_number, seeds)),
             judge=judge,
             bound=bound,
@@ -433,8 +448,10 @@ class Model:
 
         _check(
             scenario=scenario, online=online, seed=seed, time_limit=time_limit, gap=gap, threads=threads,
-            fallback=fallback, settings=settings, replay=replay, bound=bound, stop=stop, tell=tell,
+            fallback=fallback, settings=settings, replay=replay, bound=bound, stop=stop, tell=tell, journal=journal,
         )  # fmt: skip
+        if not isinstance(method, str):
+            _check_all(methods=method)
         if self._values and journal is not None:
             listed = ", ".join(f"`{name}`" for name in self._values)
             raise ValueError(f"a journal knows the files of a run, and {listed} was set: state it in the scenario")
@@ -525,7 +542,7 @@ class Model:
         checked_values({"at": at})
         _check(
             scenario=scenario, method=method, online=online, seed=seed, time_limit=time_limit, fallback=fallback,
-            settings=settings, judge=judge,
+            settings=settings, judge=judge, journal=journal,
         )  # fmt: skip
         at, seed, time_limit = plain_number(at), plain_number(seed), plain_number(time_limit)
         name, texts = choose_scenario(self._workspace, scenario), _texts(settings)
@@ -720,15 +737,17 @@ def _texts(settings: Mapping[str, Setting] | None) -> dict[str, str]:
     return {name: v if isinstance(v, str) else repr(plain_number(v)) for name, v in (settings or {}).items()}
 
 
-def _names(given: Collection[str]) -> frozenset[str]:
-    """Some names; raises TypeError for a text, which would be taken for a collection of letters."""
-    return frozenset(_several(given))
+def _names(without: Collection[str]) -> frozenset[str]:
+    """The names of passes; raises DiagnosticError (GSM4011) for a text, which would be a collection of letters."""
+    _check_all(without=without)
+    return frozenset(without)
 
 
-def _several(given: Collection[str]) -> Collection[str]:
-    if isinstance(given, str):
-        raise TypeError(f"several names are asked for, such as `[{given!r}]`, not a text")
-    return given
+def _check_all(**given: Any) -> None:
+    """As `_check`, with None taken nowhere."""
+    from gpusched_dsl.backends.option_values import checked_values
+
+    checked_values(given)
 
 
 def _planned(

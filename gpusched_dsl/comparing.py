@@ -31,23 +31,28 @@ def compare(
     judge: str = "highs",
     bound: bool = False,
     seconds_before: float = 0.0,
+    spent: float = 0.0,
     monitor: Monitor | None = None,
     begin: Begin | None = None,
 ) -> Comparison:
     """One row per method; of a policy that draws, one per seed. Options and time limit hold for each of them.
+
+    What was `spent` of the limit, on what all methods share, is no method's any more.
 
     `judge` is the solver that completes plans. With `bound` it also proves a bound, from the best plan on, where no
     solver is among the methods. What a method is refused for stands in its row. Ctrl-C and the monitor end the method
     that runs, whose row is kept with the best it has, and all that would come after it.
     """
     asked = options or SolveOptions()
+    left = None if asked.time_limit is None else max(0.0, asked.time_limit - spent)
     rows: list[Row] = []
     interrupted = False
     for method, seed in (wanted := list(_runs(methods, seeds))):
         if begin is not None:
             begin(_title(method, seed))
         try:
-            row = _run(built, method, seed, replace(asked, seed=seeds[0] if seed is None else seed), judge, monitor)
+            own = replace(asked, seed=seeds[0] if seed is None else seed, time_limit=left)
+            row = _run(built, method, seed, own, judge, monitor)
         except KeyboardInterrupt:
             interrupted = True
             break

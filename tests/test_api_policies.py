@@ -167,7 +167,7 @@ def test_names_that_are_none(model: gs.Model) -> None:
     with pytest.raises(gs.DiagnosticError) as error:
         model.compare(["highs", "TimeFIFO"], "Small")
     assert codes(error) == ["GSM4016"]
-    with pytest.raises(TypeError, match="several names"):
+    with pytest.raises(gs.DiagnosticError, match="list of names"):
         model.compare("highs", "Small")
 
 

@@ -229,3 +229,54 @@ def test_every_thread_has_its_own() -> None:
         thread.start()
         thread.join()
     assert found == ["went on"]
+
+
+# --- several methods --------------------------------------------------------------------------------------------------
+
+
+def test_what_all_methods_share_counts_in_the_limit_of_each(model: gs.Model, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = instance._Builder._param
+
+    def slowly(*given: Any) -> Any:
+        time.sleep(LIMIT)
+        return real(*given)
+
+    monkeypatch.setattr(instance._Builder, "_param", slowly)
+    found = model.compare(["highs", "scip"], time_limit=LIMIT)
+    assert [(row.status, row.remark) for row in found.rows] == [("limit", "stopped: time")] * 2
+    assert not found.interrupted
+
+
+def test_a_comparison_that_is_stopped_while_it_is_built(model: gs.Model) -> None:
+    for at in ("reading data", "aggregation"):
+        listener = Listener(at)
+        with pytest.raises(KeyboardInterrupt):
+            model.compare(["highs"], monitor=listener)
+        assert listener.stages[-1] == at
+
+
+def test_rows_are_kept_where_a_later_method_is_stopped_at_grounding(
+    model: gs.Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(aggregation, "candidates", lambda model: [])
+    real, calls = grounding._Grounding._constraint, list[int]()
+    listener = Listener()
+
+    def pressed(*given: Any) -> Any:
+        calls.append(1)
+        if len(calls) == 3:  # two constraints are of the first method
+            listener.stop_at = "grounding"
+        return real(*given)
+
+    monkeypatch.setattr(grounding._Grounding, "_constraint", pressed)
+    found = model.compare(["highs", "scip"], monitor=listener)
+    rows = [(row.method, row.status, row.remark) for row in found.rows]
+    assert rows == [("highs", "optimal", ""), ("scip", "limit", "stopped: interrupt")]
+
+
+def test_what_was_left_out_is_told(model: gs.Model, monkeypatch: pytest.MonkeyPatch) -> None:
+    slow_tightening(monkeypatch)
+    result = model.solve(time_limit=6 * LIMIT, without=["aggregation"])
+    assert [n.did for n in result.solved.prepared.notes if n.made_by == "tightening"] == [
+        "left out in part: its share of the time limit was over"
+    ]

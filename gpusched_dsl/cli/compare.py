@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpusched_dsl.building import build
+from gpusched_dsl.building import build, with_counts
 from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.arguments import UsageError
 from gpusched_dsl.cli.instance import open_scenario, permissions
 from gpusched_dsl.cli.kernels import announce_compiling, tell_compiled
 from gpusched_dsl.cli.output import Output
-from gpusched_dsl.cli.progress import watching
+from gpusched_dsl.cli.progress import Watch, watching
 from gpusched_dsl.compared import REMARK
 from gpusched_dsl.ir.answer import Status
+from gpusched_dsl.ir.deadline import Deadline, Stopped, limited
 from gpusched_dsl.methods import Method, method_named
 from gpusched_dsl.reporting.document import json_text
 from gpusched_dsl.reporting.files import check_writable, write_text
@@ -29,27 +29,28 @@ SPACE = 3  # between columns
 
 
 def run(options: argparse.Namespace, output: Output) -> int:
+    from gpusched_dsl.backends.driver import deadline_of
     from gpusched_dsl.backends.isolated import guarded
     from gpusched_dsl.backends.protocol import SolveOptions
     from gpusched_dsl.comparing import compare
 
     _check_targets(options)
-    began = time.perf_counter()
+    clock, watch = Deadline(), Watch(output.note)
     workspace, scenario, settings, warnings = open_scenario(options, output)
     methods = [method_named(workspace, name, scenario.model) for name in options.methods]
     policies = any(not isinstance(method, str) for method in methods)
     for solver in dict.fromkeys((*(m for m in methods if isinstance(m, str)), options.judge)):
         guarded(solver)
-    before = time.perf_counter() - began
-    built = build(
-        workspace,
-        scenario,
-        warnings=warnings,
-        permissions=permissions(options),
-        settings=settings,
-        fold=True,
-        whole=False,
-    )
+    before = clock.seconds
+    try:
+        with watching(output, show=output.shows_progress, watch=watch), deadline_of(None, watch):
+            built = build(
+                workspace, scenario, warnings=warnings, permissions=permissions(options), settings=settings, whole=False
+            )
+            with limited(clock.rest_of(options.time_limit)):
+                built = with_counts(built, fold=True)
+    except Stopped:
+        raise KeyboardInterrupt from None  # no method has run
     output.report(built.warnings)
     if STDOUT in (options.json, options.csv):
         output.only_findings()
@@ -59,7 +60,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     asked = SolveOptions(options.time_limit, options.gap, options.threads)
     if policies:
         announce_compiling(output)
-    with watching(output, show=output.shows_progress) as watch:
+    with watching(output, show=output.shows_progress, watch=watch):
         found = compare(
             built,
             methods,
@@ -68,6 +69,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
             judge=options.judge,
             bound=options.bound,
             seconds_before=before,
+            spent=clock.seconds,
             monitor=watch,
             begin=watch.begin,
         )

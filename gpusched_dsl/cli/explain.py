@@ -10,8 +10,9 @@ from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.arguments import UsageError
 from gpusched_dsl.cli.instance import open_instance
 from gpusched_dsl.cli.output import Output
-from gpusched_dsl.cli.progress import watching
+from gpusched_dsl.cli.progress import Watch, watching
 from gpusched_dsl.compiling.passes.names import folds
+from gpusched_dsl.ir.deadline import Stopped
 from gpusched_dsl.reporting.document import json_text
 from gpusched_dsl.reporting.files import check_writable, write_text
 from gpusched_dsl.reporting.grid import plain, rich_table
@@ -25,6 +26,7 @@ EXITS = {"infeasible": exits.INFEASIBLE, "unbounded": exits.UNBOUNDED}
 
 
 def run(options: argparse.Namespace, output: Output) -> int:
+    from gpusched_dsl.backends.driver import deadline_of
     from gpusched_dsl.backends.registry import backend
     from gpusched_dsl.explaining.clock import Clock
     from gpusched_dsl.explaining.explain import described, searched
@@ -37,7 +39,14 @@ def run(options: argparse.Namespace, output: Output) -> int:
         return explain_policy(options, output)
     if options.file is None:
         raise UsageError("GSM6002", "the file to explain is missing", "name one, or a policy: `--policy Greedy`")
-    opened = open_instance(options, output, fold=folds(options.without))
+    watch = Watch(output.note)
+    try:
+        with watching(output, show=output.shows_progress, watch=watch), deadline_of(None, watch):
+            opened = open_instance(options, output, fold=folds(options.without))
+            if opened.policy is None:
+                _ = opened.problem
+    except Stopped:
+        raise KeyboardInterrupt from None  # nothing is known yet
     if opened.policy is not None:
         message = f"`{options.backend}` is a policy, which gets no problem"
         raise UsageError("GSM6002", message, f"`--policy {options.backend}` tells what it does")
@@ -51,7 +60,8 @@ def run(options: argparse.Namespace, output: Output) -> int:
     _show_description(told, output)
     stopped = False
     if not options.no_why:
-        with watching(output, show=output.shows_progress) as watch:
+        watch.begin("")
+        with watching(output, show=output.shows_progress, watch=watch):
             told = searched(told, chosen, Clock(options.time_limit, watch))
             stopped = watch.stop_requested
         _show_answer(told, output)

@@ -15,7 +15,10 @@ from gpusched_dsl.reporting.summary import size_text
 
 def aggregation_lines(aggregation: Aggregation) -> list[str]:
     """Lines for people."""
-    return [line for attempt in aggregation.attempts for line in _lines(attempt, aggregation.found)]
+    lines = [line for attempt in aggregation.attempts for line in _lines(attempt, aggregation.found)]
+    if aggregation.abandoned:
+        lines.append("the search for interchangeable elements was abandoned: its share of the time limit was over")
+    return lines
 
 
 def _lines(attempt: Attempt, found: Aggregated | None) -> Iterator[str]:

@@ -118,7 +118,12 @@ def _improved(prepared: Prepared, passes: Sequence[Pass], target: Target) -> Pre
         return done
 
     with stage(TIGHTENING):
-        return within_share(SHARE, improve) or done
+        return within_share(SHARE, improve) or replace(done, notes=(*done.notes, _out_of_time(done.problem)))
+
+
+def _out_of_time(problem: Problem) -> Note:
+    did = "left out in part: its share of the time limit was over"
+    return Note("tightening", "every constraint", did, problem.rows)
 
 
 def _within_budget(improvement: Pass, analysis: Analysis, target: Target) -> Step:
