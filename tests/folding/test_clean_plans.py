@@ -19,9 +19,9 @@ TEXT = """model m {
 def test_a_plan_is_moved_where_a_clean_one_is_near() -> None:
     problem = gs.compile(TEXT, "s")
     inner = gs.loads(TEXT).solve(backend="scip").solved
-    checked = _clean(problem, np.array([4 - 1e-5, 4, 1, 0]), inner)
+    checked = _clean(problem, np.array([4 - 1e-5, 4, 1, 0]), inner, None)
     assert checked.point[0] * checked.point[1] >= 16 - 1e-9
     assert checked.point[0] + checked.point[2] >= 5 - 1e-9
     assert checked.point[2] == 1.0
     with pytest.raises(gs.DiagnosticError, match="both"):
-        _clean(problem, np.array([3.5, 4, 2, 0]), inner)
+        _clean(problem, np.array([3.5, 4, 2, 0]), inner, None)

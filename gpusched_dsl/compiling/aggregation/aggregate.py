@@ -93,6 +93,7 @@ def _abandoned(attempts: list[Attempt]) -> Aggregation:
 
 
 def _aggregated(small: Quotient) -> Aggregated:
+    # Neither terms nor rows under a condition: a plan by element has no truths that a solver chose.
     if not small.problem.is_linear:
         raise Obstacle("terms that are not linear stand in the way", _nonlinear_place(small))
     return assembled(small, [_treated(small, component) for component in components_of(small)])
