@@ -16,6 +16,7 @@ from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
 
 LARGEST_SEED = 2**31 - 1
 MOST_THREADS = 2**31 - 1
+VERIFY = ("none", "sample", "full")
 
 Value: TypeAlias = Any  # what a caller may have written
 Check: TypeAlias = Callable[[Value], bool]
@@ -92,6 +93,7 @@ RULES: Mapping[str, tuple[str, Check]] = {
     "online": ("the online block must be a name", _is_text),
     "bound": ("`bound` must be True or False", _is_flag),
     "replay": ("`replay` must be True or False", _is_flag),
+    "verify": ('`verify` must be "none", "sample" or "full"', VERIFY.__contains__),
     "settings": ("settings must be a dictionary of values by name", _is_mapping),
     "solver_options": ("options of the solver must be a dictionary of values by name", _is_mapping),
     "monitor": ("a monitor must have a method `progress` and a property `stop_requested`", _is_monitor),

@@ -439,7 +439,8 @@ class Model:
         that it has; with `replay` its plans are made again and compared. With `bound`, runs in windows are bounded by
         the relaxation of the whole horizon. `tell` hears of plans. Ctrl-C, and `stop`, which is asked before each event
         and while plans are made, end the run without the plan at hand, resumable from its journal.
-        A run that is replayed in one go is checked at some times; with `verify="full"` it is driven event by event too.
+        With `verify` at "sample" some plans of policies are checked against the model, and a replay in one go at some
+        times; with "full" all plans are, and the replay is driven event by event too; with "none" nothing is.
         Values that have been `set` hold. Raises DiagnosticError as `solve` does, and for online blocks and journals;
         ValueError for a journal with several methods, or with values that were `set`, which it could not tell apart.
         """
@@ -448,7 +449,8 @@ class Model:
 
         _check(
             scenario=scenario, online=online, seed=seed, time_limit=time_limit, gap=gap, threads=threads,
-            fallback=fallback, settings=settings, replay=replay, bound=bound, stop=stop, tell=tell, journal=journal,
+            fallback=fallback, settings=settings, replay=replay, bound=bound, verify=verify, stop=stop, tell=tell,
+            journal=journal,
         )  # fmt: skip
         if not isinstance(method, str):
             _check_all(methods=method)
@@ -727,7 +729,7 @@ def _check(**given: Any) -> None:
     """Raise DiagnosticError (GSM4011) for options of the wrong kind; None is taken where it stands for nothing."""
     from gpusched_dsl.backends.option_values import checked_values
 
-    needed = ("gap", "seed", "samples", "method", "backend", "judge", "bound", "replay")
+    needed = ("gap", "seed", "samples", "method", "backend", "judge", "bound", "replay", "verify")
     checked_values(given, optional=tuple(name for name in given if name not in needed))
 
 

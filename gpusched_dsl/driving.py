@@ -26,6 +26,7 @@ from gpusched_dsl.reporting.runs.comparison import RunComparison, RunRow
 from gpusched_dsl.reporting.runs.result import About, RunResult
 from gpusched_dsl.reporting.runs.samples import Samples
 from gpusched_dsl.running import open_run
+from gpusched_dsl.verified_plans import CODE as BROKEN_PLAN
 
 if TYPE_CHECKING:
     from gpusched_dsl.data.pieces import Piece
@@ -56,7 +57,7 @@ class Asked:
     journal: Path | None = None
     replay: bool = False
     relax: bool = False
-    verify: str = "sample"  # `full`: a run that was replayed in one go is driven event by event too
+    verify: str = "sample"  # or `none`; `full`: every plan, and a run that was replayed in one go event by event too
     replaced: Mapping[str, Sequence[Piece]] | None = None  # values in place of those of the scenario
 
 
@@ -113,7 +114,7 @@ def _run_method(
     def reopened() -> Driver:
         return open_run(
             workspace, asked.online, asked.scenario, method, settings=asked.settings, permissions=permissions,
-            options=Options(asked.seed, asked.time_limit, asked.most_events),
+            options=Options(asked.seed, asked.time_limit, asked.most_events, asked.verify),
             solve_options=solving, fallback=asked.fallback, stop=stopping, tell=hear,
             replaced=asked.replaced,
         )  # fmt: skip
@@ -146,7 +147,8 @@ def _run_method(
             planned, broke = _to_its_end(driver)
         if planned.ended != "interrupt":
             finding = disagreement(outcome, planned)
-            told = () if finding is None else (finding,)
+            told = tuple(warning for warning in planned.warnings if warning.code == BROKEN_PLAN)
+            told += () if finding is None else (finding,)
             about = replace(about, warnings=(*about.warnings, *broke, *told))
             outcome = outcome if finding is None else planned
     result = RunResult(outcome, about, samples)

@@ -23,6 +23,7 @@ from gpusched_dsl.online.planner import Planner
 from gpusched_dsl.online.record import BY_SLOT, BY_SOLVER, RECORDED, Outcome
 from gpusched_dsl.online.slots import SlotLoop
 from gpusched_dsl.planners import PolicyPlanner
+from gpusched_dsl.verified_plans import PlanCheck
 
 
 def online_named(workspace: Workspace, name: str | None, scenario: CheckedScenario) -> CheckedOnline:
@@ -95,6 +96,8 @@ def open_run(
         external,
         whole,
     )
+    if driver.options.verify != "none":
+        driver.examine = PlanCheck(full=driver.options.verify == "full")
     if not isinstance(planner, PolicyPlanner):
         driver.event_by_event = (BY_SOLVER,)
     elif block.window is not None:

@@ -309,6 +309,7 @@ CODES: dict[str, str] = {
     "GSM7005": "jobs that wait for ever",
     "GSM7006": "block that events cannot drive",
     "GSM7007": "number beyond the range of a run",
+    "GSM7008": "plan of a run that breaks the model",
     # 90xx not in this version
     "GSM9001": "campaign block skipped",
     "GSM9002": "value that is better than its bound",

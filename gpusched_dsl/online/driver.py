@@ -50,11 +50,15 @@ class StepJournal(Protocol):
 
 @dataclass(frozen=True)
 class Options:
-    """How to run: draws by `seed`; `time_limit` in seconds for each plan; at most so many `events`."""
+    """How to run: draws by `seed`; `time_limit` in seconds for each plan; at most so many `events`.
+
+    `verify`: what is checked of plans and replays: `none`, a `sample`, `full`.
+    """
 
     seed: int = 0
     time_limit: float | None = None
     most_events: int = MOST_EVENTS
+    verify: str = "sample"
 
 
 @dataclass(eq=False)
@@ -71,6 +75,7 @@ class Driver:
     tell: Callable[[Driver], None] = lambda driver: None
     external: bool = False  # completions and failures are told from outside, not drawn
     whole: Callable[[Any], Outcome | None] | None = None  # makes the whole run in one go where that is possible
+    examine: Callable[[Driver, Instance, Plan], None] | None = None  # looks at plans that were made
 
     def __post_init__(self) -> None:
         online, base = self.online, self.base
@@ -202,6 +207,8 @@ class Driver:
                 raise
             raise Abandoned from None
         planned = time.perf_counter()
+        if fresh and self.examine is not None:
+            self.examine(self, instance, plan)
         self.instance, self.part = instance, part
         reader, store = self.reader, instance.store
         self.reader = Reader(self.online, store, self.base.limits, part) if reader is None else reader.on(store, part)

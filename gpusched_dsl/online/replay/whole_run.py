@@ -46,7 +46,7 @@ def replayed(loop: EventLoop, policy: CheckedPolicy) -> Outcome | list[str]:
     started = np.flatnonzero(went.node >= 0)
     entries = reader.entries(columns)
     start, end = went.start[started] * reader.hours, went.end[started] * reader.hours
-    if (differs := difference(loop, entries, columns, start, end)) is not None:
+    if loop.options.verify != "none" and (differs := difference(loop, entries, columns, start, end)) is not None:
         return [differs]
     world.due[readied.jobs], world.weight[readied.jobs] = due, weight
     _settle(loop, entries, start, end)
