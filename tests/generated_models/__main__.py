@@ -9,11 +9,13 @@ from __future__ import annotations
 import argparse
 import collections
 import json
+import os
 import select
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -39,33 +41,32 @@ SIZES = {
 }
 
 
-def checked(seed: int, size: Size, ways: int, backends: tuple[str, ...]) -> list[tuple[Configuration, Outcome]]:
-    """The outcomes of one model in some ways; nothing where it cannot be enumerated."""
-    model = generated(seed, size)
-    random = Random(-seed - 1)
-    found = []
-    try:
-        right = reference(model)
-        for _ in range(ways):
-            configuration = random_configuration(model, random, backends)
-            found.append((configuration, outcome(model, right, configuration)))
-    except Unsupported:
-        return []
-    return found
-
-
 def work(first: int, count: int, size: Size, ways: int, backends: tuple[str, ...], folder: Path) -> None:
-    """One process: a line of JSON before and after every model."""
+    """One process: a line of JSON when a model, a way to solve it, and the shrinking of what is wrong begin.
+
+    One with its kind follows for every way, or for a model that cannot be enumerated.
+    """
     for seed in range(first, first + count):
         print(json.dumps({"begins": seed}), flush=True)
-        outcomes = checked(seed, size, ways, backends)
-        for configuration, found in outcomes:
+        model = generated(seed, size)
+        random = Random(-seed - 1)
+        try:
+            right = reference(model)
+        except Unsupported:
+            print(json.dumps({"seed": seed, "kind": "not enumerated"}), flush=True)
+            continue
+        for _ in range(ways):
+            configuration = random_configuration(model, random, backends)
+            print(json.dumps({"way": str(configuration)}), flush=True)
+            try:
+                found = outcome(model, right, configuration)
+            except Unsupported:  # the changed data of a re-solve
+                found = Outcome("not enumerated")
             line = {"seed": seed, "configuration": str(configuration), "kind": found.kind, "detail": found.detail}
             if found.is_wrong:
-                line["file"] = str(write_smallest(generated(seed, size), configuration, found, folder, str(seed)))
+                print(json.dumps({"way": f"shrinking {found.kind}: {configuration}"}), flush=True)
+                line["file"] = str(write_smallest(model, configuration, found, folder, str(seed)))
             print(json.dumps(line), flush=True)
-        if not outcomes:
-            print(json.dumps({"seed": seed, "kind": "not enumerated"}), flush=True)
 
 
 def write_smallest(model: Model, configuration: Configuration, found: Outcome, folder: Path, name: str) -> Path:
@@ -102,7 +103,7 @@ def main() -> int:
     parser.add_argument("--size", choices=SIZES, default="small")
     parser.add_argument("--backends", default=",".join(BACKENDS))
     parser.add_argument("--folder", type=Path, help="for what is wrong; a temporary one when not given")
-    parser.add_argument("--batch", type=int, default=20, help="models for each process")
+    parser.add_argument("--batch", type=int, default=50, help="models for each process")
     parser.add_argument("--patience", type=float, default=180.0, help="seconds after which a model hangs")
     parser.add_argument("--worker", type=int, help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -128,38 +129,67 @@ def main() -> int:
 
 
 def batch(first: int, given: argparse.Namespace, folder: Path, counts: collections.Counter[str]) -> int:
-    """Run one process and count what it says; gives how many models it began."""
-    command = [
-        sys.executable, str(HERE / "__main__.py"), "--worker", str(first), "--batch", str(given.batch), "--ways",
-        str(given.ways), "--size", given.size, "--backends", given.backends, "--folder", str(folder),
-    ]  # fmt: skip
-    seed, models = first, 0
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        while True:
-            if not select.select([process.stdout], [], [], given.patience)[0]:
-                process.kill()
-                counts["hang"] += 1
-                print(f"model {seed} hangs", flush=True)
-                break
-            line = process.stdout.readline()
-            if not line:
-                break
-            if not line.startswith("{"):
-                continue
-            told = json.loads(line)
-            if "begins" in told:
-                seed, models = told["begins"], models + 1
-                continue
-            kind = told["kind"]
-            counts[f"refused: {told['detail'].split(']')[0].split('[')[-1]}" if kind == "refused" else kind] += 1
-            if "file" in told:
-                said = (told["detail"].splitlines() or [""])[0][:110]
-                print(f"model {told['seed']}: {kind}: {said} ({told['configuration']}): {told['file']}", flush=True)
-    if process.returncode not in (0, -9):
-        counts["crash"] += 1
-        print(f"model {seed}: the process ended with {process.returncode}", flush=True)
+    """Run models in processes of their own and count what they say; gives how many models were begun.
+
+    A process that is silent for `patience` seconds is ended, and a new one goes on behind the model where it was; so
+    does one where a process crashes.
+    """
+    at, models, end = first, 0, first + given.batch
+    while at < end:
+        command = [
+            sys.executable, str(HERE / "__main__.py"), "--worker", str(at), "--batch", str(end - at), "--ways",
+            str(given.ways), "--size", given.size, "--backends", given.backends, "--folder", str(folder),
+        ]  # fmt: skip
+        seed, stage, hangs = at, "start", False
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+            assert process.stdout is not None
+            for line in _lines(process.stdout.fileno(), given.patience):
+                if line is None:
+                    process.kill()
+                    hangs = True
+                    break
+                if not line.startswith("{"):
+                    continue
+                told = json.loads(line)
+                if "begins" in told:
+                    seed, models, stage = told["begins"], models + 1, "reference"
+                elif "way" in told:
+                    stage = told["way"]
+                else:
+                    count(told, counts)
+        if hangs:
+            # What the reference enumerates is limited by counts: only a loaded machine is slower than patience.
+            counts["slow reference" if stage == "reference" else "hang"] += 1
+            print(f"model {seed} hangs: {stage}", flush=True)
+        elif process.returncode:
+            counts["crash"] += 1
+            print(f"model {seed}: the process ended with {process.returncode}: {stage}", flush=True)
+        else:
+            break
+        at = seed + 1
     return models
+
+
+def _lines(stream: int, patience: float) -> Iterator[str | None]:
+    """The lines that a process writes, as they come; None when it is silent for `patience` seconds."""
+    rest = b""
+    while True:
+        if not select.select([stream], [], [], patience)[0]:
+            yield None
+            return
+        read = os.read(stream, 1 << 16)
+        if not read:
+            return
+        *lines, rest = (rest + read).split(b"\n")
+        yield from (line.decode() for line in lines)
+
+
+def count(told: dict[str, str], counts: collections.Counter[str]) -> None:
+    kind = told["kind"]
+    counts[f"refused: {told['detail'].split(']')[0].split('[')[-1]}" if kind == "refused" else kind] += 1
+    if "file" in told:
+        said = (told["detail"].splitlines() or [""])[0][:110]
+        print(f"model {told['seed']}: {kind}: {said} ({told['configuration']}): {told['file']}", flush=True)
 
 
 if __name__ == "__main__":

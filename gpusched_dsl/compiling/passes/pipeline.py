@@ -22,7 +22,7 @@ from gpusched_dsl.compiling.passes.piecewise import PiecewiseForms
 from gpusched_dsl.compiling.passes.product_chains import ProductChains
 from gpusched_dsl.compiling.passes.reciprocals import Reciprocals
 from gpusched_dsl.compiling.passes.redundant_rows import RedundantRows
-from gpusched_dsl.compiling.passes.reified import Reified
+from gpusched_dsl.compiling.passes.reified import Reified, StepsOfTerms
 from gpusched_dsl.compiling.passes.scaling import Scaled
 from gpusched_dsl.compiling.passes.steps import WORK, Analysis, Note, Pass, Prepared, Step, Target
 from gpusched_dsl.compiling.passes.whole_arguments import WholeArguments
@@ -42,6 +42,7 @@ SHARE = 1 / 3  # of the time that is left, for tightening: passes that are not d
 PASSES: tuple[Pass, ...] = (
     EqualTerms(),
     FixedFactors(),
+    StepsOfTerms(),
     Reciprocals(),
     ImpliedFactors(),
     ProductChains(),

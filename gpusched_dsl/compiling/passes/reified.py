@@ -11,6 +11,9 @@ U' is the next value above U that a can have, L' the next below L: a must move i
 do. A side that no point within the bounds breaks is left out first: an equality with an end of the range is one-sided.
 Where a has two values only, r is affine in it.
 
+Results of terms move in steps, too, such as `min(x / 2, y / 4)` of whole x and y; that is seen as long as the terms are
+there. So `StepsOfTerms` comes before their passes and takes the entries that read such results.
+
 Proof. At r = 0 the comparison does not hold if and only if a lies above U or below L, that is at U' or L' or beyond.
 
 The rows under a condition are for `indicators` to make plain. Of an expression without steps the negation would be
@@ -30,12 +33,37 @@ from gpusched_dsl.compiling.passes.rows import Rows
 from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Note, Step, Target
 from gpusched_dsl.ir.definitions import Affines, Holds, within_steps
 from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.lattice import steps_of
+from gpusched_dsl.ir.lattice import column_steps, steps_of
 from gpusched_dsl.ir.matrix import Floats, Int32s
 from gpusched_dsl.ir.names import entry_name
 from gpusched_dsl.ir.tolerances import ROUNDING
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
 from gpusched_dsl.language.source import Span
+
+
+class StepsOfTerms:
+    """Holds of expressions that move in steps because of the terms in them -> rows under conditions on the result."""
+
+    name: ClassVar[str] = "steps of terms"
+
+    def accepts(self, analysis: Analysis, target: Target) -> bool:
+        return target.takes(INTEGERS) and any(
+            _is_taken_here(d, target) and not analysis.problem.integer[d.arguments.matrix.columns].all()
+            for d in analysis.problem.definitions
+        )
+
+    def apply(self, analysis: Analysis, target: Target) -> Step:
+        problem = analysis.problem
+        growth, units = Growth(problem), column_steps(problem)
+        for definition in problem.definitions:
+            if isinstance(definition, Holds) and definition.size and not target.takes(definition.op):
+                plain = steps_of(definition.arguments, problem.integer)
+                taken = (plain == 0) & (steps_of(definition.arguments, units) > 0)
+                if taken.any():
+                    part = definition.take(np.flatnonzero(taken))
+                    growth.replace(definition, taken, (part,))
+                    _reformulate(growth, analysis, part, units)
+        return growth.step() if growth.notes else Step(problem)
 
 
 class Reified:
@@ -51,7 +79,7 @@ class Reified:
         found: list[Diagnostic] = []
         for definition in analysis.problem.definitions:
             if isinstance(definition, Holds) and definition.size and not target.takes(definition.op):
-                found += _reformulate(growth, analysis, definition)
+                found += _reformulate(growth, analysis, definition, analysis.problem.integer)
         if found:
             raise DiagnosticError(found)
         return growth.step()
@@ -83,10 +111,10 @@ class _Comparisons:
     span: Span | None
 
     @staticmethod
-    def of(definition: Holds, analysis: Analysis) -> _Comparisons:
+    def of(definition: Holds, analysis: Analysis, units: Flags | Floats) -> _Comparisons:
         a, results = definition.arguments, definition.results
         low, high = analysis.bounds.of(a)
-        step = steps_of(a, analysis.problem.integer)
+        step = steps_of(a, units)
         lower = np.where(low >= definition.lower - _slack(definition.lower, step), -np.inf, definition.lower)
         upper = np.where(high <= definition.upper + _slack(definition.upper, step), np.inf, definition.upper)
         by = np.where(step > 0, step, 1.0)
@@ -117,8 +145,8 @@ class _Comparisons:
         )  # fmt: skip
 
 
-def _reformulate(growth: Growth, analysis: Analysis, definition: Holds) -> list[Diagnostic]:
-    holds = _Comparisons.of(definition, analysis)
+def _reformulate(growth: Growth, analysis: Analysis, definition: Holds, units: Flags | Floats) -> list[Diagnostic]:
+    holds = _Comparisons.of(definition, analysis, units)
     before = growth.rows, growth.columns
     never = (holds.lower > holds.upper) | (holds.low > holds.upper + _slack(holds.upper, holds.step))
     never |= holds.high < holds.lower - _slack(holds.lower, holds.step)
