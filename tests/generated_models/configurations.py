@@ -61,7 +61,7 @@ class Outcome:
 
     @property
     def is_wrong(self) -> bool:
-        return self.kind not in ("right", "refused", "known")
+        return self.kind not in ("right", "refused", "known", "not enumerated")
 
 
 BACKENDS = ("highs", "highs", "scip", "cvxpy")
@@ -182,15 +182,15 @@ def judged(model: Model, right: Reference, result: Result) -> Outcome:
     if broken:
         return Outcome("point", "; ".join(broken))
     ranges = objective_ranges(model, point, TOLERANCE)
-    for at, (one, value, (low, high)) in enumerate(zip(result.objectives, right.objectives, ranges, strict=True)):
-        # Each later objective gains by what the earlier ones may lose.
-        slack = (1e-5 if at == 0 else 2e-4) * max(1.0, abs(float(value)))
+    for one, value, best, (low, high) in zip(result.objectives, right.objectives, right.best, ranges, strict=True):
+        slack = 1e-5 * max(1.0, abs(float(value)))
+        first, last = sorted((float(value), float(best)))
         assert one.value is not None
-        if abs(one.value - float(value)) > slack:
-            return Outcome("objective", f"{one.name}: {one.value} instead of {float(value)}")
+        if not first - slack <= one.value <= last + slack:
+            return Outcome("objective", f"{one.name}: {one.value} instead of {float(value)} to {float(best)}")
         if not low - slack <= one.value <= high + slack:
             return Outcome("objective at the point", f"{one.name}: {one.value} instead of {low} to {high}")
-        if one.bound is not None and abs(one.bound - float(value)) > slack:
+        if one.bound is not None and not first - slack <= one.bound <= last + slack:
             worse = one.bound > float(value) if one.sense == "minimize" else one.bound < float(value)
             if worse:
                 return Outcome("bound", f"{one.name}: {one.bound}, the optimum is {float(value)}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -20,15 +20,22 @@ from model_values import Column, Values
 
 MOST_POINTS = 1 << 16
 MOST_PIECES = 300
+# Later objectives may gain by what earlier ones may lose: 1e-5 of the value or of the largest coefficient, and by rows
+# that are kept within 1e-6 (docs/modelling.md, several objectives).
+KEPT_WITHIN = Fraction(11, 1_000_000)
 ONE = Fraction(1)
 
 
 @dataclass(frozen=True)
 class Reference:
-    """What is right: the status and the values of all objectives, in their units."""
+    """What is right: the status and the values of all objectives, in their units.
+
+    `best` are the values that are possible where every earlier objective is only nearly as good as it can be.
+    """
 
     status: str
     objectives: tuple[Fraction, ...] = ()
+    best: tuple[Fraction, ...] = field(default=(), compare=False)
 
 
 def reference(model: Model) -> Reference:
@@ -50,13 +57,26 @@ def reference(model: Model) -> Reference:
     if not count:
         return Reference("infeasible")
     grid, kept = _grid(model, whole, _continuous(model) if continuous else set())
-    found = _of_grid(model, grid, kept) if not continuous else _of_pieces(model, whole, kept, continuous)
-    if found is None:
-        return Reference("infeasible")
-    if found == "unbounded":
-        return Reference("unbounded")
-    assert not isinstance(found, str)
-    return Reference("optimal", tuple(v / UNITS[o.unit] for v, o in zip(found, model.objectives, strict=True)))
+    if not continuous:
+        found = _of_grid(model, grid, kept)
+        return _in_units(model, found, found) if found else Reference("infeasible")
+    ends = [e for _, e in continuous]
+    leaves = _all_leaves(model, whole, kept, continuous)
+    exact_values = _of_pieces(model, leaves, ends, Fraction(0))
+    if isinstance(exact_values, str):
+        return Reference(exact_values)
+    best = exact_values if len(exact_values) == 1 else _of_pieces(model, leaves, ends, KEPT_WITHIN)
+    # A slack of an earlier objective can open a direction in which a later one has no end.
+    return _in_units(model, exact_values, exact_values if isinstance(best, str) else best)
+
+
+def _in_units(model: Model, values: Sequence[Fraction], best: Sequence[Fraction]) -> Reference:
+    sizes = [UNITS[o.unit] for o in model.objectives]
+    return Reference(
+        "optimal",
+        tuple(v / size for v, size in zip(values, sizes, strict=True)),
+        tuple(v / size for v, size in zip(best, sizes, strict=True)),
+    )
 
 
 def _grid(
@@ -105,12 +125,12 @@ class _Leaf:
     goals: list[Affine]
 
 
-def _of_pieces(
+def _all_leaves(
     model: Model,
     whole: Sequence[tuple[Column, list[Fraction]]],
     kept: np.ndarray,
     continuous: Sequence[tuple[Column, Ends]],
-) -> tuple[Fraction, ...] | str | None:
+) -> list[_Leaf]:
     leaves: list[_Leaf] = []
     none = tuple(Fraction(0) for _ in continuous)
     free = {
@@ -122,27 +142,36 @@ def _of_pieces(
         if fine:
             fixed = {column: v for (column, _), v in zip(whole, point, strict=True)}
             leaves += _leaves(model, {**fixed, **free}, none, MOST_PIECES - len(leaves))
-    ends = [e for _, e in continuous]
+    return leaves
+
+
+def _of_pieces(
+    model: Model, leaves: list[_Leaf], ends: Sequence[Ends], within: Fraction
+) -> tuple[Fraction, ...] | str:
+    """The optimum of each objective where earlier ones may lose `within` of their size, or a status."""
     best: list[Fraction] = []
     for at, objective in enumerate(model.objectives):
-        found = [
-            (leaf, minimum([_sign(objective) * c for c in leaf.goals[at].terms], leaf.rows, ends)) for leaf in leaves
-        ]
+        sign = _sign(objective)
+        found = [(leaf, minimum([sign * c for c in leaf.goals[at].terms], leaf.rows, ends)) for leaf in leaves]
         if any(o.status == "unbounded" for _, o in found):
             return "unbounded"
-        costs = [
-            (o.value + _sign(objective) * leaf.goals[at].constant, leaf) for leaf, o in found if o.status == "optimal"
-        ]
+        costs = [(o.value + sign * leaf.goals[at].constant, leaf) for leaf, o in found if o.status == "optimal"]
         if not costs:
-            return None
+            return "infeasible"
         least = min(c for c, _ in costs)
-        best.append(_sign(objective) * least)
+        best.append(sign * least)
+        largest = max((abs(c) for _, leaf in costs for c in leaf.goals[at].terms), default=Fraction(0))
+        slack = within * max(abs(least), largest)
         leaves = [
-            _Leaf([*leaf.rows, Row(leaf.goals[at].terms, leaf.goals[at].constant - best[-1], True)], leaf.goals)
+            _Leaf([*leaf.rows, _kept(leaf.goals[at] * -sign, least + slack, equal=not within)], leaf.goals)
             for cost, leaf in costs
-            if cost == least
+            if cost <= least + slack
         ]
     return tuple(best)
+
+
+def _kept(gain: Affine, most: Fraction, *, equal: bool) -> Row:
+    return Row(gain.terms, gain.constant + most, equal)
 
 
 def _leaves(model: Model, point: Mapping[Column, Any], none: tuple[Fraction, ...], most: int) -> Iterator[_Leaf]:
