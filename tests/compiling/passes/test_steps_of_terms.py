@@ -7,8 +7,8 @@ import itertools
 import numpy as np
 from drafts import Draft
 
-from gpusched_dsl.compiling.lattice import column_steps, common_divisors
 from gpusched_dsl.ir.definitions import completed
+from gpusched_dsl.ir.lattice import column_steps, common_divisors
 
 
 def test_values_are_multiples_of_the_steps() -> None:
