@@ -98,6 +98,8 @@ def write_smallest(model: Model, configuration: Configuration, found: Outcome, f
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.generated_models", description=__doc__)
     parser.add_argument("--minutes", type=float, default=1.0)
+    parser.add_argument("--models", type=int, help="stop after so many, however long they take")
+    parser.add_argument("--first", type=int, help="the number of the first model, instead of --seed")
     parser.add_argument("--seed", type=int, default=0, help="the first model is number seed * 1,000,000")
     parser.add_argument("--ways", type=int, default=4, help="configurations for each model")
     parser.add_argument("--size", choices=SIZES, default="small")
@@ -115,9 +117,9 @@ def main() -> int:
         return 0
     end = time.monotonic() + 60 * given.minutes
     counts: collections.Counter[str] = collections.Counter()
-    at = given.seed * 1_000_000
+    at = given.seed * 1_000_000 if given.first is None else given.first
     models = 0
-    while time.monotonic() < end:
+    while time.monotonic() < end if given.models is None else models < given.models:
         models += batch(at, given, folder, counts)
         at += given.batch
     for kind, count in counts.most_common():

@@ -53,13 +53,15 @@ def test_models_are_solved_right(first: int) -> None:
 @pytest.mark.timeout(0)
 @pytest.mark.parametrize("first", range(1_000_000, 1_020_000, 500))
 def test_many_models_are_solved_right(first: int) -> None:
-    """In processes of their own: 20,000 models, each in three ways."""
-    command = [sys.executable, str(HERE / "__main__.py"), "--worker", str(first), "--batch", "500", "--ways", "3"]
+    """In processes of their own, so that none hangs for ever: 20,000 models, each in one way."""
+    command = [
+        sys.executable, str(HERE / "__main__.py"), "--first", str(first), "--models", "500", "--ways", "1", "--batch",
+        "250",
+    ]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    wrong = [line for line in done.stdout.splitlines() if '"file"' in line]
-    assert not wrong, "\n".join(wrong)
-    assert done.stdout.count('"kind": "right"') > 0.8 * 1500
+    assert done.returncode == 0, done.stdout + done.stderr
+    right = next(line.split()[0] for line in done.stdout.splitlines() if line.endswith(" right"))
+    assert int(right) > 0.8 * 500
 
 
 def test_changes_that_say_the_same_have_the_same_optimum() -> None:
