@@ -267,17 +267,17 @@ class HighsSession:
 
         Where presolve leaves no costs, HiGHS 1.15.1 takes the costs of the start for the bound, although presolve may
         have fixed columns at other values than the start (tests/conformance has one). Without its start such a problem
-        takes no time. Where a limit ends the second run, the start is a point without a bound.
+        takes no time. Where the second run proves nothing, the start is a point without a bound.
         """
         self._highs.clearSolver()
         self._limit_to_rest(control, options)
         self._run(control, monitor)
         second = self._highs.getModelStatus()
+        if second == Raw.kInfeasible:  # although the start is feasible
+            second = self._second_opinion(control, monitor, options)
         if second == Raw.kOptimal:
             return self._answer(second)
-        if second in LIMITS:
-            return replace(first, status=Status.LIMIT, bound=None, reason=LIMITS[second])
-        return first
+        return replace(first, status=Status.LIMIT, bound=None, reason=LIMITS.get(second, "accuracy"))
 
     def _run_again(
         self, control: Control, monitor: Monitor | None, options: SolveOptions, option: str, value: str
