@@ -199,8 +199,11 @@ def test_a_policy_that_keeps_nothing_says_so(gsdsl: Run, rented: Callable[..., P
 def test_the_time_limit_ends_with_the_best_plan(gsdsl: Run, rented: Callable[..., Path]) -> None:
     """The limit counts from the call: what reading, building and compiling take of it is not the policy's."""
     path, began = rented(), time.monotonic()
-    found = solved(gsdsl, path, "--backend", "Endless", "--time-limit", 1)
-    assert 1.0 <= time.monotonic() - began < 60
+    solved(gsdsl, path, "--backend", "Endless", "--time-limit", 0.01)  # a first plan is always made
+    limit = 1.0 + 3 * (time.monotonic() - began)  # so that there is time for more, on busy machines too
+    began = time.monotonic()
+    found = solved(gsdsl, path, "--backend", "Endless", "--time-limit", limit)
+    assert limit <= time.monotonic() - began < limit + 60
     assert 0 < found["solve_seconds"] <= time.monotonic() - began
     assert (found["status"], found["reason"]) == ("feasible", "time")
     assert found["has_point"]
