@@ -127,8 +127,8 @@ def _column_piece(
 def _key(key: Any, arity: int, declared: CheckedParam) -> tuple[Any, ...]:
     parts = tuple(_scalar(k) for k in key) if isinstance(key, tuple) else (_scalar(key),)
     if len(parts) != arity:
-        needed = f"{arity} {'label' if arity == 1 else 'labels'}"
-        raise _refusal(f"a key of `{declared.name}` has {needed}, not {len(parts)}: `{key!r}`", declared.span)
+        needed, given = f"{arity} {'label' if arity == 1 else 'labels'}", ", ".join(str(p) for p in parts)
+        raise _refusal(f"a key of `{declared.name}` has {needed}, not {len(parts)}: `{given}`", declared.span)
     return parts
 
 
