@@ -8,6 +8,7 @@ from dataclasses import replace
 from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.building import Permissions, checked, choose_scenario, read_data
 from gpusched_dsl.data.pieces import Piece
+from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.checked_online import CheckedOnline
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, Diagnostics, did_you_mean
@@ -82,7 +83,7 @@ def open_run(
     instance.reader.forget()  # plans are made from what is bound
     base = Base(instance, allowed.limits())
     spare = fallback or block.fallback
-    make = _loop_of(block, external)
+    make = _loop_of(block, found.model, external)
     whole = _in_one_go(planner) if journal is None and not external else None
     driver = make(
         block,
@@ -125,12 +126,17 @@ def _in_one_go(planner: Planner) -> Callable[[EventLoop], Outcome | None] | None
     return whole
 
 
-def _loop_of(online: CheckedOnline, external: bool) -> type[EventLoop | SlotLoop]:
+def _loop_of(online: CheckedOnline, model: CheckedModel, external: bool) -> type[EventLoop | SlotLoop]:
     if external and online.window is not None:
         message = f"`{online.name}` plans slot by slot: it cannot be driven by events"
         help = "simulate it, or solve window after window through the Python interface"
         raise DiagnosticError([Diagnostic("GSM7006", message, online.window.span, help=help)])
     if online.window is not None:
+        slots = model.sets[online.window.slots]
+        if slots.root is None:
+            message = f"`{slots.name}` consists of numbers, which have no elements that a plan could leave out"
+            help = f"declare `set {slots.name} ordered;` and let the scenario give its elements"
+            raise DiagnosticError([Diagnostic("GSM1621", message, online.window.span, help=help)])
         return SlotLoop
     return LiveEventLoop if external else EventLoop
 

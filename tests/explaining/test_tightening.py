@@ -99,5 +99,5 @@ def test_an_unknown_pass_is_told_with_the_known_ones() -> None:
         known = "these can be left out: `whole_bounds`, `aggregation`, `all`"
         assert first.help == known
         assert second.help == f"did you mean `whole_bounds`?; {known}"
-        with pytest.raises(TypeError):
+        with pytest.raises(gs.DiagnosticError, match="must be a list of names of passes"):
             run(without="whole_bounds")

@@ -140,3 +140,15 @@ def test_slots_of_different_lengths_are_refused() -> None:
     with pytest.raises(DiagnosticError) as error:
         run(text, "W", "S", "highs")
     assert [d.code for d in error.value.diagnostics] == ["GSM7002"]
+
+
+def test_windows_over_numbers_are_refused_before_the_first_plan() -> None:
+    text = """
+    model M { set Jobs; set Slots ordered = 0..5; var on[Jobs, Slots] binary;
+      minimize cost: sum[j in Jobs, h in Slots] on[j, h];
+      placement on[j, h] { job j; slot h; costs 1; } }
+    online Loop for M { window h in Slots lookahead 3 commit 1; arrive j in Jobs at 0; work 1; speed 1; }
+    scenario S for M { Jobs = { a }; }
+    """
+    with pytest.raises(DiagnosticError, match="GSM1621"):
+        run(text, "Loop", "S", "highs")

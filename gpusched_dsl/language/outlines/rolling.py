@@ -182,16 +182,6 @@ class _OnlineChecker:
                 help=f"declare it: `set {core.span.text} ordered;`" if isinstance(core, NamedSet) else None,
             )
             return None
-        if self.model.sets[core.name].root is None:
-            self.diagnostics.error(
-                "GSM1621",
-                f"`{core.name}` consists of numbers, not of slots, so there is no window over it",
-                core.span,
-                "numbers have no elements that a plan could leave out",
-                secondary=[Label(self.model.sets[core.name].span, "declared here")],
-                help=f"declare `set {core.name} ordered;` and let the scenario give its elements",
-            )
-            return None
         return core
 
     def _window(self, window: tree.Window | None, slots: NamedSet | None) -> CheckedWindow | None:
