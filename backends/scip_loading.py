@@ -22,13 +22,12 @@ from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
 
 INFINITE = 1e20  # SCIP's own
 
-keep_messages()
-
 
 def loaded(problem: Problem) -> tuple[pyscipopt.Model, list[Any]]:
     """SCIP's model and its variables in the order of columns; raises DiagnosticError (GSM4006) when SCIP refuses."""
     model = pyscipopt.Model()
     model.hideOutput()
+    keep_messages()
     with tempfile.TemporaryDirectory(prefix="gsdsl-") as folder:
         file = Path(folder) / "problem.mps"
         write_mps(problem, file, names=False)

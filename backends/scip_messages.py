@@ -10,6 +10,7 @@ import atexit
 import ctypes
 import re
 import threading
+from typing import Any
 
 import pyscipopt.scip
 
@@ -41,12 +42,24 @@ _CALLBACK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_ch
 
 
 def keep_messages() -> None:
-    """Keep SCIP's error messages from the terminal until the interpreter ends, where its library can be reached."""
+    """Keep SCIP's error messages from the terminal, where its library can be reached.
+
+    To be called before every use of SCIP: other code in the process may have set a function of its own since.
+    """
+    if _SET_PRINTING is not None:
+        _SET_PRINTING(_CALLBACK, None)
+
+
+def _set_printing() -> Any:
+    """The function of SCIP's library that takes the callback; None on platforms that find no symbols of linked ones."""
     try:
-        set_printing = ctypes.CDLL(pyscipopt.scip.__file__).SCIPmessageSetErrorPrinting
-    except (OSError, AttributeError):  # a platform that finds no symbols of linked libraries: they are printed
-        return
-    set_printing.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
-    set_printing.restype = None
-    set_printing(_CALLBACK, None)
-    atexit.register(set_printing, None, None)
+        found = ctypes.CDLL(pyscipopt.scip.__file__).SCIPmessageSetErrorPrinting
+    except (OSError, AttributeError):
+        return None
+    found.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
+    found.restype = None
+    atexit.register(found, None, None)
+    return found
+
+
+_SET_PRINTING = _set_printing()
