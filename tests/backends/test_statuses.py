@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pyscipopt
 import pytest
 from building import at_least, at_most, equal, maximize, minimize, problem
 from defining import function, largest, nonlinear, of, power
@@ -124,5 +125,14 @@ def test_messages_of_scip_are_notes_not_output(cost: float, capfd: pytest.Captur
         solve_problem(stated, "scip")
     assert [d.code for d in refused.value.diagnostics] == ["GSM4006"]
     assert "infinite" in refused.value.diagnostics[0].notes[0]
+    captured = capfd.readouterr()
+    assert (captured.out, captured.err) == ("", "")
+
+
+def test_messages_of_scip_are_kept_where_other_code_prints_them(capfd: pytest.CaptureFixture[str]) -> None:
+    other = pyscipopt.Model()
+    other.redirectOutput()
+    with pytest.raises(DiagnosticError):
+        solve_problem(problem(minimize(1e21), columns=1, rows=[at_least(1.0, 1.0)]), "scip")
     captured = capfd.readouterr()
     assert (captured.out, captured.err) == ("", "")
