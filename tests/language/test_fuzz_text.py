@@ -120,14 +120,17 @@ def rearranged(draw: st.DrawFn) -> str:
     assert lexed is not None
     parts: list[str] = []
     last = 0
+    sign = False
     for token in lexed.tokens:
         gap = text[last : token.start_pos]
+        apart = gap or not sign  # a sign apart from its number is an error in a table
         if gap and "#" not in gap and dice.random() < chance:
             gap = " "
-        if dice.random() < chance:
+        if apart and dice.random() < chance:
             gap += dice.choice(["\n", "\n\n\n", "  ", "\t", " # c\n", "\n# c\n", "\n\n  # a\n# b\n", "\r\n"])
         parts += [gap, str(token)]
         last = token.end_pos or 0
+        sign = token == "-"
     return "".join(parts) + text[last:]
 
 
