@@ -182,9 +182,11 @@ def judged(model: Model, right: Reference, result: Result) -> Outcome:
     if broken:
         return Outcome("point", "; ".join(broken))
     ranges = objective_ranges(model, point, TOLERANCE)
-    for one, value, best, (low, high) in zip(result.objectives, right.objectives, right.best, ranges, strict=True):
+    stages = zip(result.objectives, right.objectives, right.best, right.lost, ranges, strict=True)
+    for one, value, best, lost, (low, high) in stages:
         slack = 1e-5 * max(1.0, abs(float(value)))
-        first, last = sorted((float(value), float(best)))
+        worst = value + lost if one.sense == "minimize" else value - lost
+        first, *_, last = sorted((float(value), float(best), float(worst)))
         assert one.value is not None
         if not first - slack <= one.value <= last + slack:
             return Outcome("objective", f"{one.name}: {one.value} instead of {float(value)} to {float(best)}")

@@ -30,12 +30,14 @@ ONE = Fraction(1)
 class Reference:
     """What is right: the status and the values of all objectives, in their units.
 
-    `best` are the values that are possible where every earlier objective is only nearly as good as it can be.
+    `best` are the values that are possible where every earlier objective is only nearly as good as it can be, `lost`
+    by how much worse each may be for the sake of a later one.
     """
 
     status: str
     objectives: tuple[Fraction, ...] = ()
     best: tuple[Fraction, ...] = field(default=(), compare=False)
+    lost: tuple[Fraction, ...] = field(default=(), compare=False)
 
 
 def reference(model: Model) -> Reference:
@@ -59,24 +61,27 @@ def reference(model: Model) -> Reference:
     grid, kept = _grid(model, whole, _continuous(model) if continuous else set())
     if not continuous:
         found = _of_grid(model, grid, kept)
-        return _in_units(model, found, found) if found else Reference("infeasible")
+        return _in_units(model, found, found, [Fraction(0)] * len(found)) if found else Reference("infeasible")
     ends = [e for _, e in continuous]
     leaves = _all_leaves(model, whole, kept, continuous)
-    exact_values = _of_pieces(model, leaves, ends, Fraction(0))
+    units = {variable.name: UNITS[variable.unit] for variable in model.variables}
+    scales = [units[column[0]] for column, _ in continuous]
+    exact_values = _of_pieces(model, leaves, ends, scales, Fraction(0))
     if isinstance(exact_values, str):
         return Reference(exact_values)
-    best = exact_values if len(exact_values) == 1 else _of_pieces(model, leaves, ends, KEPT_WITHIN)
+    values, lost = exact_values
+    nearly = exact_values if len(values) == 1 else _of_pieces(model, leaves, ends, scales, KEPT_WITHIN)
     # A slack of an earlier objective can open a direction in which a later one has no end.
-    return _in_units(model, exact_values, exact_values if isinstance(best, str) else best)
+    best, lost = (values, lost) if isinstance(nearly, str) else nearly
+    return _in_units(model, values, best, lost)
 
 
-def _in_units(model: Model, values: Sequence[Fraction], best: Sequence[Fraction]) -> Reference:
+def _in_units(
+    model: Model, values: Sequence[Fraction], best: Sequence[Fraction], lost: Sequence[Fraction]
+) -> Reference:
     sizes = [UNITS[o.unit] for o in model.objectives]
-    return Reference(
-        "optimal",
-        tuple(v / size for v, size in zip(values, sizes, strict=True)),
-        tuple(v / size for v, size in zip(best, sizes, strict=True)),
-    )
+    each = (tuple(v / size for v, size in zip(some, sizes, strict=True)) for some in (values, best, lost))
+    return Reference("optimal", *each)
 
 
 def _grid(
@@ -146,10 +151,14 @@ def _all_leaves(
 
 
 def _of_pieces(
-    model: Model, leaves: list[_Leaf], ends: Sequence[Ends], within: Fraction
-) -> tuple[Fraction, ...] | str:
-    """The optimum of each objective where earlier ones may lose `within` of their size, or a status."""
+    model: Model, leaves: list[_Leaf], ends: Sequence[Ends], units: Sequence[Fraction], within: Fraction
+) -> tuple[tuple[Fraction, ...], tuple[Fraction, ...]] | str:
+    """The optimum of each objective where earlier ones may lose `within` of their size, and the losses; or a status.
+
+    `units` are those of the continuous columns: the size of a coefficient is per unit, as the model states it.
+    """
     best: list[Fraction] = []
+    lost: list[Fraction] = []
     for at, objective in enumerate(model.objectives):
         sign = _sign(objective)
         found = [(leaf, minimum([sign * c for c in leaf.goals[at].terms], leaf.rows, ends)) for leaf in leaves]
@@ -160,14 +169,15 @@ def _of_pieces(
             return "infeasible"
         least = min(c for c, _ in costs)
         best.append(sign * least)
-        largest = max((abs(c) for _, leaf in costs for c in leaf.goals[at].terms), default=Fraction(0))
-        slack = within * max(abs(least), largest)
+        sizes = (abs(c) * u for _, leaf in costs for c, u in zip(leaf.goals[at].terms, units, strict=True))
+        slack = within * max(abs(least), max(sizes, default=Fraction(0)))
+        lost.append(slack if at + 1 < len(model.objectives) else Fraction(0))
         leaves = [
             _Leaf([*leaf.rows, _kept(leaf.goals[at] * -sign, least + slack, equal=not within)], leaf.goals)
             for cost, leaf in costs
             if cost <= least + slack
         ]
-    return tuple(best)
+    return tuple(best), tuple(lost)
 
 
 def _kept(gain: Affine, most: Fraction, *, equal: bool) -> Row:

@@ -69,9 +69,8 @@ class Driven:
 
 def driven_by(online: CheckedOnline) -> Driven:
     """What a block says, with those that it extends. Plans between events change nothing: they see the same queue."""
-    others = _lines(online, _BLOCK_LINES)
-    if online.charged == "jobs":
-        others.remove("charge")
+    by_jobs = ("charged",) if online.charged == "jobs" else ()  # `charge jobs` is what a replay charges
+    others = _lines(online, (*_BLOCK_LINES, *by_jobs))
     events = {t.event for t in online.triggers if t.event is not None}
     fractions = frozenset(c.target for c in online.carries if _is_fraction_left(c))
     jobs = online.arrival.jobs if online.arrival is not None else ""

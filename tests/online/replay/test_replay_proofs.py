@@ -162,6 +162,7 @@ def test_a_block_has_no_line_that_is_not_looked_at() -> None:
     lines = (
         "work 2;", "speed 1[1/h];", "ends at length[j] / 1[h];", "stretch 2;", "on start delay 1[h];", "charge nodes;",
         "outage m in Nodes every 50[h] lasting 1[h];", "charge extra[j in Jobs] in $/h = 1[$/h];",
+        "charge jobs; charge extra[j in Jobs] in $/h = 1[$/h];",
     )  # fmt: skip
     for line in lines:
         assert any("brings more into the run" in one for one in against(block=line)), line
