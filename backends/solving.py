@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from gpusched_dsl.backends.abandoned import abandoned_passes
 from gpusched_dsl.backends.accepting import Acceptance, Accepted
 from gpusched_dsl.backends.allowance import Allowance
 from gpusched_dsl.backends.by_blocks import Choice, chosen_or_refused
@@ -66,7 +67,7 @@ class Solving:
         self.choice = Choice(None)
         self.deadline = deadline
         self.load_seconds = 0.0
-        self.warnings: list[Diagnostic] = []
+        self.warnings: list[Diagnostic] = [*abandoned_passes(prepared.notes)]
         self.beginning = Beginning()
         self.stated: CheckedPoint | None = None  # the point of the last run, in terms of the problem as stated
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from gpusched_dsl.backends.abandoned import abandoned_aggregation
 from gpusched_dsl.backends.allowance import Allowance
 from gpusched_dsl.backends.checking import CheckedPoint, checked_reading
 from gpusched_dsl.backends.driver import deadline_of, resolve, solve_problem
@@ -60,7 +61,8 @@ def solve_built(
     asked = options or (before.options if before is not None else SolveOptions())
     with deadline_of(asked.time_limit, monitor):
         try:
-            return _solved(built, backend, asked, start, monitor, before)
+            solved, told = _solved(built, backend, asked, start, monitor, before)
+            return solved, (*told, *abandoned_aggregation(built.aggregation))
         except Stopped as stopped:
             chosen = backend_named(backend) if isinstance(backend, str) else backend
             return nothing_built(built.scenario.model, chosen, asked, stopped), ()

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from gpusched_dsl.backends.abandoned import CODE as ABANDONED
 from gpusched_dsl.backends.driver import solve_problem
 from gpusched_dsl.backends.protocol import Backend, Capabilities, Monitor, Progress, Session, SolveOptions
 from gpusched_dsl.backends.running import Control, CtrlC
@@ -192,11 +193,12 @@ def _with_bound(
     built: Built, solved: Solved, backend: Backend | str, asked: SolveOptions, monitor: Monitor | None
 ) -> Solved:
     start = None if solved.point is None else entries_of_point(solved.problem, solved.point)
-    proved, _ = solve_built(apart(built), backend, asked, start, monitor)
+    proved, found = solve_built(apart(built), backend, asked, start, monitor)
     proved.close()
     objectives = tuple(own if at else replace(own, bound=proved.bound) for at, own in enumerate(solved.objectives))
     statistics = {**solved.statistics, "bound_seconds": proved.load_seconds + proved.solve_seconds}
-    return replace(solved, objectives=objectives, statistics=statistics)
+    told = tuple(warning for warning in (*found, *proved.warnings) if warning.code == ABANDONED)
+    return replace(solved, objectives=objectives, statistics=statistics, warnings=(*solved.warnings, *told))
 
 
 def _as_plan(

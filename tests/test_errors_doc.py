@@ -37,6 +37,7 @@ ELSEWHERE = {
     "GSM4007": "backends/test_driver.py::test_wrong_claims_are_refused",
     "GSM4008": "backends/test_driver.py::test_every_kind_of_broken_point_is_refused",
     "GSM4017": "backends/test_isolated.py::test_a_crash_is_a_diagnostic",
+    "GSM4018": "backends/test_abandoned.py::test_the_budget_of_aggregation",
     "GSM4009": "backends/test_driver.py::test_wrong_claims_are_refused",
     "GSM4010": "backends/test_driver.py::test_start_must_fit",
     "GSM4012": "backends/test_driver.py::test_numbers_that_are_none_are_named",

@@ -253,6 +253,7 @@ CODES: dict[str, str] = {
     "GSM4015": "plan that breaks constraints",
     "GSM4016": "unknown policy for a model",
     "GSM4017": "crash of a solver",
+    "GSM4018": "improvement of a problem that was abandoned",
     "GSM4020": "not a problem file",
     "GSM4021": "problem file of another version",
     "GSM4022": "problem file that contradicts itself",

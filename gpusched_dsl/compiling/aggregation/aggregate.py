@@ -14,7 +14,7 @@ from gpusched_dsl.compiling.aggregation.patterns import by_patterns
 from gpusched_dsl.compiling.limits import Limits
 from gpusched_dsl.compiling.store import Store
 from gpusched_dsl.compiling.symmetry.classes import Classes
-from gpusched_dsl.compiling.symmetry.generic import Obstacle
+from gpusched_dsl.compiling.symmetry.generic import Obstacle, OutOfBudget
 from gpusched_dsl.compiling.symmetry.quotient import Quotient, candidates, classes_of, quotient
 from gpusched_dsl.ir.deadline import AGGREGATION, Stopped, checkpoint, stage, within_share
 from gpusched_dsl.language.checked import CheckedModel, CheckedSet
@@ -110,7 +110,8 @@ def _treated(small: Quotient, component: Component) -> Part:
         raise refused["taken as means"]
     del refused["taken as means"]
     reasons = "; ".join(f"they cannot be {way}, as {obstacle}" for way, obstacle in refused.items())
-    raise Obstacle(reasons, next(reversed(refused.values())).span)
+    kind = OutOfBudget if any(isinstance(o, OutOfBudget) for o in refused.values()) else Obstacle
+    raise kind(reasons, next(reversed(refused.values())).span)
 
 
 def _nonlinear_place(small: Quotient) -> Span | None:

@@ -17,7 +17,7 @@ from gpusched_dsl.compiling.aggregation.implied import implied_links
 from gpusched_dsl.compiling.aggregation.parts import Component
 from gpusched_dsl.compiling.aggregation.whole_by_rows import whole_by_rows
 from gpusched_dsl.compiling.aggregation.work import Work
-from gpusched_dsl.compiling.symmetry.generic import Obstacle
+from gpusched_dsl.compiling.symmetry.generic import Obstacle, preferred
 from gpusched_dsl.compiling.symmetry.quotient import Quotient, place_of
 from gpusched_dsl.ir.domains import Codes, Universe
 from gpusched_dsl.ir.matrix import Floats
@@ -67,7 +67,7 @@ def templates_of(quotient: Quotient, component: Component, work: Work | None = N
         try:
             template = _template(quotient, component, rows, root, work)
         except Obstacle as obstacle:
-            failure = failure or obstacle
+            failure = preferred(failure, obstacle)
             continue
         fits = True
         yield template

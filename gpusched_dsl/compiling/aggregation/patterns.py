@@ -34,7 +34,7 @@ from gpusched_dsl.compiling.aggregation.members import templates_of
 from gpusched_dsl.compiling.aggregation.parts import Component, NewColumns, NewRows, Part, Pool, Sparse, Spread
 from gpusched_dsl.compiling.aggregation.uses import MOST_PATTERNS, Patterns, Uses
 from gpusched_dsl.compiling.aggregation.work import Work
-from gpusched_dsl.compiling.symmetry.generic import Obstacle
+from gpusched_dsl.compiling.symmetry.generic import Obstacle, preferred
 from gpusched_dsl.compiling.symmetry.quotient import Quotient
 from gpusched_dsl.ir.domains import Codes, Domain, Interval, Tuples
 from gpusched_dsl.ir.matrix import Floats
@@ -64,7 +64,7 @@ def by_patterns(quotient: Quotient, component: Component) -> Part:
         try:
             return _counted(Uses(quotient, component, template, work, min(MOST_PATTERNS, MOST_OPEN * worth)))
         except Obstacle as obstacle:
-            failure = failure or obstacle
+            failure = preferred(failure, obstacle)
     assert failure is not None
     raise failure
 

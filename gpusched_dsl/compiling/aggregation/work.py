@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gpusched_dsl.compiling import work
-from gpusched_dsl.compiling.symmetry.generic import Obstacle
+from gpusched_dsl.compiling.symmetry.generic import OutOfBudget
 from gpusched_dsl.compiling.work import STEP, TooMuchWork
 from gpusched_dsl.language.source import Span
 
@@ -30,9 +30,9 @@ class Work(work.Work):
         return Work(min(LEAST + A_COLUMN * columns, MOST), root=root)
 
     def spend(self, entries: int, span: Span | None = None) -> None:
-        """Count some entries; raises Obstacle where they are more than are left, and Stopped as `checkpoint` does."""
+        """Count some entries; raises OutOfBudget where too few are left, and Stopped as `checkpoint` does."""
         try:
             super().spend(entries)
         except TooMuchWork:
             what = f"to list what one element of `{self.root}` can be used for takes more work than it is worth"
-            raise Obstacle(what, span) from None
+            raise OutOfBudget(what, span) from None

@@ -45,7 +45,8 @@ class ImpliedFactors:
         except TooMuchWork:
             products = [d for d in problem.definitions if isinstance(d, Product) and d.size]
             did, entries = "not looked for in rows: too much work", sum(d.size for d in products)
-            return Step(problem, (Note(self.name, products[0].name, did, entries, span=products[0].span),))
+            note = Note(self.name, products[0].name, did, entries, span=products[0].span, abandoned=True)
+            return Step(problem, (note,))
         return growth.step() if growth.notes else Step(problem)
 
 

@@ -38,6 +38,7 @@ from gpusched_dsl.ir.deadline import TIGHTENING, checkpoint, stage, within_share
 from gpusched_dsl.ir.problem import Problem
 
 SHARE = 1 / 3  # of the time that is left, for tightening: passes that are not done by then are left out
+ABANDONED = "tightening"  # the maker of the note about passes for which no time was left
 
 PASSES: tuple[Pass, ...] = (
     EqualTerms(),
@@ -124,7 +125,7 @@ def _improved(prepared: Prepared, passes: Sequence[Pass], target: Target) -> Pre
 
 def _out_of_time(problem: Problem) -> Note:
     did = "left out in part: its share of the time limit was over"
-    return Note("tightening", "every constraint", did, problem.rows)
+    return Note(ABANDONED, "every constraint", did, problem.rows, abandoned=True)
 
 
 def _within_budget(improvement: Pass, analysis: Analysis, target: Target) -> Step:
@@ -135,7 +136,7 @@ def _within_budget(improvement: Pass, analysis: Analysis, target: Target) -> Ste
     except TooMuchWork:
         problem = analysis.problem
         did = f"left out: more than {WORK:,} entries would be looked at"
-        return Step(problem, (Note(improvement.name, "every constraint", did, problem.rows),))
+        return Step(problem, (Note(improvement.name, "every constraint", did, problem.rows, abandoned=True),))
 
 
 def _reformulated(problem: Problem, target: Target, read_rows: bool) -> Prepared:

@@ -71,7 +71,7 @@ class Note:
 
     `term` is the term in the author's words, `entries` how many there are, `rows` and `columns` what was added
     (negative: taken away), `big_m` the smallest and largest constant that had to be chosen, `error` how far an
-    approximation may be from the term.
+    approximation may be from the term. `abandoned`: the budget of work or the time ran out before the pass was done.
     """
 
     made_by: str
@@ -83,6 +83,7 @@ class Note:
     big_m: tuple[float, float] | None = None
     error: float = 0.0
     span: Span | None = None
+    abandoned: bool = False
 
 
 def same(point: Floats) -> Floats:

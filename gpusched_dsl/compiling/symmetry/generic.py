@@ -39,6 +39,15 @@ class Obstacle(Exception):
         return self.what
 
 
+class OutOfBudget(Obstacle):
+    """Nobody knows whether elements can be aggregated: the budget of work ended before that was found out."""
+
+
+def preferred(first: Obstacle | None, other: Obstacle) -> Obstacle:
+    """Which of two obstacles is reported: the first, unless only the other is about the budget."""
+    return other if first is None or isinstance(other, OutOfBudget) else first
+
+
 @dataclass(frozen=True)
 class Reading:
     """The names of sets, parameters and random quantities that rows, bounds and objectives read, each at one place."""
