@@ -37,7 +37,7 @@ test: $(VENV)/.has-dev
 	$(BIN)/python -m pytest -n 2 -q
 
 slow: $(VENV)/.has-dev
-	$(BIN)/python -m pytest -n 2 -q -m slow
+	$(BIN)/python -m pytest -n 2 --dist worksteal -q -m slow
 
 # Those in whose results a version shows: data, solvers, kernels, Python interface.
 VERSIONED := tests/data tests/ir tests/backends tests/conformance tests/policies/kernels tests/test_api.py \

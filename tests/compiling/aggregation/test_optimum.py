@@ -58,7 +58,7 @@ def test_counting_nodes_keeps_the_optimum(tmp_path: Path, model: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("start", range(1000, 1500, 50))
+@pytest.mark.parametrize("start", range(1000, 1200, 50))
 @pytest.mark.parametrize("model", MODELS)
 def test_counting_nodes_keeps_the_optimum_often(tmp_path: Path, model: str, start: int) -> None:
     check_seeds(tmp_path, model, range(start, start + 50))
