@@ -73,6 +73,7 @@ class Case:
     ends: bool = False
     stretch: bool = False
     work: bool = False  # work and speed are stated, in hours
+    inherited: frozenset[int] = frozenset()  # the lines of the block, by number, that come from a block it extends
 
     @property
     def text(self) -> str:
@@ -127,7 +128,11 @@ def drawn(seed: int) -> Case:
         repair=round(rng.randint(1, 5) * grid, 9),
         fee=float(rng.choice([0, 0, 0, 2])), charges_jobs=some(0.7), ends=ends, stretch=stretch, work=some(0.2),
     )  # fmt: skip
-    return calmed(case, rng) if some(0.4) else case
+    case = calmed(case, rng) if some(0.4) else case
+    more = random.Random(f"more {seed}")  # the draws above stay what they were
+    if more.random() < 0.3:
+        case = replace(case, inherited=frozenset(k for k in range(20) if more.random() < 0.5))
+    return case
 
 
 def calmed(case: Case, rng: random.Random) -> Case:
@@ -171,7 +176,7 @@ def text_of(case: Case) -> str:
     )
     hours = "  ".join(f"{h} {price}" for h, price in enumerate(case.tariff))
     mtbf = "  ".join(f"n{n} {t!r}" for n, t in enumerate(case.mtbf))
-    block = "\n  ".join(lines)
+    blocks = blocks_of(lines, case.inherited)
     return f"""
 model Net {{
   set Jobs;  set Nodes{"" if case.mtbf else " identical"};  set Hours = 0..{HOURS - 1};
@@ -193,9 +198,7 @@ model Net {{
 policy Queue for Net {{
   order j in Jobs by {keys};  place {place};{"  keep running;" if case.keeps else ""}
 }}
-online Block for Net {{
-  {block}
-}}
+{blocks}
 scenario S for Net {{
   Nodes = {{ {", ".join(f"n{n}" for n in range(case.nodes))} }};
   table Jobs: submitted[h] length[h] deadline[h] weight[$/h] needs rate[$/h] ends stretch = {rows};
@@ -203,6 +206,37 @@ scenario S for Net {{
   {f"table Nodes: mtbf[h] = {mtbf};" if case.mtbf else ""}
 }}
 """
+
+
+DECOYS = {  # lines of the extended block that the own block states otherwise
+    "arrive": "arrive j in Jobs at submitted[j] + 1[h];  replan on every 7[h];",
+    "carry remaining": "carry remaining[j] = 0.5;",
+    "carry price": "carry price = 13;",
+    "carry clock": "carry clock = 2 * now;",
+    "carry deadline": "carry deadline[j] = deadline[j] + 3[h];",
+    "carry ran": "carry ran[j] = 1 - running[j];",
+    "stretch": "stretch 3;",
+    "ends": "ends at 0.1;",
+    "on start": "on start delay 5[h] costs 50[$];",
+    "on resume": "on resume delay 5[h] costs 50[$];",
+    "on boot": "on boot delay 5[h] costs 50[$];",
+    "on halt": "on halt costs 50[$];",
+    "charge extra": "charge extra[j in Jobs] in $/h = 77[$/h] * sum[n in Nodes] run[j, n];",
+}
+
+
+def blocks_of(lines: list[str], inherited: frozenset[int]) -> str:
+    """One block of these lines, or one that extends another with some of the lines and wrong values for others."""
+    if not inherited:
+        return "online Block for Net {\n  " + "\n  ".join(lines) + "\n}"
+    own = [line for k, line in enumerate(lines) if k not in inherited]
+    base = [line for k, line in enumerate(lines) if k in inherited]
+    for line in own:
+        base += [decoy for start, decoy in DECOYS.items() if line.startswith(start)]
+    if not any(line.startswith("arrive") for line in base):
+        base.insert(0, lines[0])
+    parts = ["online Base for Net {", *base, "}", "online Block for Net extends Base {", *own, "}"]
+    return "\n  ".join(parts).replace("\n  }", "\n}").replace("\n  online", "\nonline")
 
 
 def smaller(case: Case) -> list[Case]:
@@ -224,6 +258,8 @@ def smaller(case: Case) -> list[Case]:
         found.append(replace(case, key="submitted"))
     if case.every and len(case.replans) > 1:
         found.append(replace(case, every=0.0))
+    if case.inherited:
+        found.append(replace(case, inherited=frozenset()))
     if case.nodes > 1:
         found.append(replace(case, nodes=case.nodes - 1, mtbf=case.mtbf[:-1]))
     return found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +12,7 @@ import numpy as np
 from net_cases import Case, smaller
 from net_simulator import Simulation
 
+from gpusched_dsl.driving_live import drive_live
 from gpusched_dsl.estimating import estimate
 from gpusched_dsl.journalled import Recorder
 from gpusched_dsl.language.diagnostics import Diagnostics
@@ -43,7 +46,7 @@ def opened(case: Case) -> Workspace:
 
 
 def loop_of(workspace: Workspace, *, whole: bool = False) -> EventLoop:
-    loop = open_run(workspace, method="Queue", options=Options(seed=1, most_events=MOST))
+    loop = open_run(workspace, "Block", method="Queue", options=Options(seed=1, most_events=MOST))
     assert isinstance(loop, EventLoop)
     if not whole:
         loop.whole = None
@@ -56,16 +59,24 @@ def check(case: Case, folder: Path | None = None) -> Told:
     loop = loop_of(workspace).run()
     if loop.ended == "events":
         return Told([], False, len(loop.steps), loop.ended, loop.total)
-    fast = loop_of(workspace, whole=True).run()
-    wrong = compared("replay", fast, loop)
-    wrong += against_simulator(loop, Simulation(case).run())
-    result = RunResult(fast, About("Queue"))
+    fast = replayed(workspace)
+    slow = Simulation(case).run()
+    wrong = [] if fast is None else compared("replay", fast, loop)
+    wrong += against_simulator(loop, slow)
+    result = RunResult(fast or loop, About("Queue"))
     if result.contradiction is not None:
         wrong.append(f"the total {result.total!r} is below its bound {result.bound.value!r}")
     if folder is not None:
         wrong += journalled(workspace, loop, folder, case.seed)
         wrong += estimated(workspace, loop)
-    return Told(wrong, not fast.steps, len(loop.steps), loop.ended, loop.total)
+        wrong += lived(workspace, case, loop, slow, folder)
+    return Told(wrong, fast is not None, len(loop.steps), loop.ended, loop.total)
+
+
+def replayed(workspace: Workspace) -> Outcome | None:
+    """The replay of a run, None where it is not proved equal: `run` takes the same loop as without it then."""
+    fast = loop_of(workspace, whole=True)
+    return None if fast.whole is None else fast.whole(fast)
 
 
 def compared(what: str, one: Outcome, other: Outcome, *, exact: bool = False) -> list[str]:
@@ -117,10 +128,47 @@ def estimated(workspace: Workspace, loop: Outcome) -> list[str]:
     ends = loop.world.end
     if loop.ended != "finished" or np.isnan(ends).any():
         return []
-    found = estimate(workspace, "j0", method="Queue", samples=2)
+    found = estimate(workspace, "j0", online="Block", method="Queue", samples=2)
     cost = sum(float(amounts[0]) for amounts in loop.world.ledger.jobs.values())
     told = [f"estimate: end {found.end.tolist()}, not {ends[0]}"] if not near(found.end, ends[0]) else []
     return told + ([] if near(found.cost, np.array(cost)) else [f"estimate: cost {found.cost.tolist()}, not {cost}"])
+
+
+def lived(workspace: Workspace, case: Case, loop: Outcome, slow: Simulation, folder: Path) -> list[str]:
+    """A live session that hears of what happened in the run: the same decisions, the same bill."""
+    file, out = folder / f"live{case.seed}.jsonl", io.BytesIO()
+    file.write_bytes(b"".join(events_of(case, loop, slow)))
+    drive_live(workspace, str(file), out, online="Block", method="Queue", options=Options(seed=1))
+    file.unlink()
+    records = [json.loads(line) for line in out.getvalue().splitlines()]
+    wrong = [f"live: {record}" for record in records if record["kind"] == "error"]
+    [finished] = [record["result"] for record in records if record["kind"] == "finished"]
+    if not alike(finished["costs"], loop.world.ledger.totals):
+        wrong.append(f"live: {finished['costs']}, not {loop.world.ledger.totals}")
+    times = [record["time"] for record in records if record["kind"] == "decision"]
+    if not (len(times) == len(loop.steps) and near(np.array(times), np.array([s.time for s in loop.steps]))):
+        wrong.append(f"live: plans at {times}, not at {[s.time for s in loop.steps]}")
+    return wrong
+
+
+def events_of(case: Case, loop: Outcome, slow: Simulation) -> list[bytes]:
+    """Lines of events: each completion and outage at its time, and a tick wherever else something happens."""
+    told: list[tuple[float, int, dict[str, object]]] = []
+    for number, end in enumerate(loop.world.end.tolist()):
+        if not math.isnan(end):
+            told.append((end, 1, {"kind": "completion", "job": f"j{number}"}))
+    for time, node, up in slow.outages_at:
+        told.append((time, 2, {"kind": "node_up" if up else "node_down", "node": f"n{node}"}))
+    for time, dones in slow.done_at:
+        told += [(time, 0, {"kind": "progress", "job": f"j{number}", "done": done}) for number, done in dones.items()]
+    told += [(time, 3, {"kind": "tick"}) for time in (step.time for step in loop.steps)]
+    told += [(job.submitted, 3, {"kind": "tick"}) for job in case.jobs]
+    told.sort(key=lambda one: one[:2])
+    told.append((told[-1][0], 4, {"kind": "end"}))
+    return [
+        json.dumps({"version": 1, "id": f"e{k}", "time": time, **event}).encode() + b"\n"
+        for k, (time, _, event) in enumerate(told)
+    ]
 
 
 def near(one: np.ndarray, other: np.ndarray) -> bool:

@@ -57,6 +57,8 @@ class Simulation:
     plans: int = 0
     ended: str = ""
     terms: dict[str, float] = field(default_factory=dict)
+    outages_at: list[tuple[float, int, bool]] = field(default_factory=list)  # time, node, whether it is up
+    done_at: list[tuple[float, dict[int, float]]] = field(default_factory=list)  # work done before each plan
 
     def __post_init__(self) -> None:
         self.jobs = []
@@ -147,6 +149,8 @@ class Simulation:
                 node.up = not node.up
                 node.next += mtbf if node.up else self.case.repair
         happened = []
+        changed = [n for n, node in enumerate(self.nodes) if node.up != before[n]]
+        self.outages_at += [(self.now, n, self.nodes[n].up) for n in changed]
         failed = [n for n, node in enumerate(self.nodes) if before[n] and not node.up]
         for one in self.running():
             if one.node in failed:
@@ -174,6 +178,8 @@ class Simulation:
             self.last_plan = -math.inf
             return
         self.plans += 1
+        if self.case.stretch:  # else jobs progress as planned
+            self.done_at.append((self.now, {one.number: one.done for one in self.running()}))
         self.booting: set[int] = set()
         self.last_plan = self.now
         given = {one.number: Given(self, one, len(there)) for one in there}
