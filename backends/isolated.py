@@ -35,11 +35,12 @@ STEADY = frozenset({"highs"})
 SHOWN = 200  # characters of the last words of a process
 END_SECONDS = 5.0
 
-# The process has the paths of this one; it gets the name of the backend and the number of its end of the pipe.
+# The process has the paths of this one; it gets the name of the backend, and the numbers of its end of the pipe
+# and of one on which nothing is ever sent: it closes with this process, however this process ends.
 PROGRAM = """import sys
 sys.path[:] = {path!r}
 from gpusched_dsl.backends.solver_process import main
-main({name!r}, {fd})"""
+main({name!r}, {fd}, {life})"""
 
 
 def supported() -> bool:
@@ -121,12 +122,13 @@ class SolverProcess:
         self._lock = threading.RLock()
         self._said = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
         self._pipe, other = Pipe()
-        with other:
-            program = PROGRAM.format(path=sys.path, name=name, fd=other.fileno())
+        life, self._life = Pipe(duplex=False)
+        with other, life:
+            program = PROGRAM.format(path=sys.path, name=name, fd=other.fileno(), life=life.fileno())
             self._child = subprocess.Popen(
                 [sys.executable, "-c", program],
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self._said,
-                pass_fds=(other.fileno(),), start_new_session=True,  # Ctrl-C is for this process alone
+                pass_fds=(other.fileno(), life.fileno()), start_new_session=True,  # Ctrl-C is for this process alone
             )  # fmt: skip
 
     @property
@@ -195,6 +197,7 @@ class SolverProcess:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._child.wait(END_SECONDS)
         self._pipe.close()
+        self._life.close()
 
     def _crash(self) -> Diagnostic:
         try:

@@ -5,9 +5,14 @@ from __future__ import annotations
 import os
 import pickle
 import signal
+import sys
+import threading
 from contextlib import AbstractContextManager, nullcontext, suppress
 from multiprocessing.connection import Connection
 from typing import Any
+
+if sys.platform != "win32":
+    import fcntl
 
 from gpusched_dsl.backends.foreign import foreign_failures
 from gpusched_dsl.backends.protocol import Progress, Session
@@ -17,13 +22,33 @@ from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics import DiagnosticError
 
 
-def main(name: str, fd: int) -> None:
-    """Serve the backend `name` at the pipe `fd`; returns never."""
+def main(name: str, fd: int, life: int) -> None:
+    """Serve the backend `name` at the pipe `fd` until the pipe `life` closes; returns never."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    end_with(life)
     pipe = Connection(fd)
     with suppress(EOFError, OSError):  # the other process has ended
         Server(name, pipe).serve()
     os._exit(0)  # whatever a solver still does in its thread
+
+
+def end_with(life: int) -> None:
+    """End this process as soon as the other end of a pipe, on which nothing is sent, is closed.
+
+    On Linux the kernel sends a signal then, which ends the process whatever it does. Elsewhere a thread waits for the
+    end of the pipe, which native code delays while it does not release the interpreter.
+    """
+    threading.Thread(target=_end_after, args=(life,), daemon=True).start()
+    if sys.platform == "linux":
+        signal.signal(signal.SIGIO, signal.SIG_DFL)  # ends the process
+        fcntl.fcntl(life, fcntl.F_SETOWN, os.getpid())
+        fcntl.fcntl(life, fcntl.F_SETFL, fcntl.fcntl(life, fcntl.F_GETFL) | os.O_ASYNC)
+
+
+def _end_after(life: int) -> None:
+    with suppress(OSError):
+        os.read(life, 1)
+    os._exit(0)
 
 
 class Server:

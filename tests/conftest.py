@@ -6,10 +6,15 @@ Python's own handler, and children its default.
 The quick suite draws the same examples each time; the long tests draw new ones.
 """
 
+import os
 import signal
+import subprocess
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -29,3 +34,41 @@ def ctrl_c_as_on_a_terminal() -> Iterator[None]:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+LONGEST_CHILD = 300.0  # seconds: far more than any test waits for a process
+
+
+@pytest.fixture
+def child() -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
+    """`subprocess.Popen` for processes that may run for ever: each leads a group of its own, which never stays.
+
+    The groups are killed when the test ends, whether it passes or not, and after `LONGEST_CHILD`, so that no test waits
+    for the output of a process without end. Standard output and errors are pipes where nothing else is asked for.
+    """
+    children: list[subprocess.Popen[str]] = []
+
+    def kill() -> None:
+        for process in children:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+
+    def start(command: list[Any], **options: Any) -> "subprocess.Popen[str]":
+        given = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **options}
+        process = subprocess.Popen([str(part) for part in command], start_new_session=True, **given)
+        children.append(process)
+        return process
+
+    timer = threading.Timer(LONGEST_CHILD, kill)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield start
+    finally:
+        timer.cancel()
+        kill()
+        for process in children:
+            process.wait()
+            for stream in (process.stdin, process.stdout, process.stderr):
+                if stream is not None:
+                    stream.close()

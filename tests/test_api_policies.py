@@ -7,8 +7,8 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import polars as pl
 import pytest
@@ -271,21 +271,16 @@ print(json.dumps([result.status, result.reason, result.objective]), flush=True)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
-def test_ctrl_c_keeps_the_best_plan(tmp_path: Path) -> None:
-    child = subprocess.Popen(
-        [sys.executable, "-c", PROGRAM], env={**os.environ, "GSDSL_PYTHON_KERNELS": "1"}, text=True,
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
-    assert child.stdin is not None
-    assert child.stdout is not None
-    assert child.stderr is not None
-    child.stdin.write(TEXT)
-    child.stdin.close()
-    assert child.stdout.readline().strip() == "plans"
-    child.send_signal(signal.SIGINT)
-    status, reason, objective = json.loads(child.stdout.readline())
-    assert child.wait(timeout=30) == 0
-    assert "Traceback" not in child.stderr.read()
+def test_ctrl_c_keeps_the_best_plan(child: Callable[..., Any]) -> None:
+    environment = {**os.environ, "GSDSL_PYTHON_KERNELS": "1"}
+    process = child([sys.executable, "-c", PROGRAM], env=environment, stdin=subprocess.PIPE)
+    process.stdin.write(TEXT)
+    process.stdin.close()
+    assert process.stdout.readline().strip() == "plans"
+    process.send_signal(signal.SIGINT)
+    status, reason, objective = json.loads(process.stdout.readline())
+    assert process.wait(timeout=30) == 0
+    assert "Traceback" not in process.stderr.read()
     assert (status, reason) == ("feasible", "interrupt")
     assert objective >= BEST - 1e-9
 

@@ -19,7 +19,7 @@ from gpusched_dsl.cli.show import show_result
 from gpusched_dsl.cli.solver_options import own_options
 from gpusched_dsl.compiling.passes.names import folds
 from gpusched_dsl.ir.answer import Status
-from gpusched_dsl.ir.deadline import Deadline, Stopped, limited
+from gpusched_dsl.ir.deadline import READING, Deadline, Stopped, limited
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.counting import count_text
 from gpusched_dsl.language.diagnostics import Diagnostic
@@ -97,6 +97,8 @@ class _Attempt:
 
     def build(self) -> None:
         """Read the data, plan a start, and make the problem of a solver."""
+        if isinstance(self.wanted, Chosen):
+            self.watch.stage(READING)
         with watching(self.output, show=self.show, watch=self.watch):
             if isinstance(self.wanted, Chosen):
                 self.opened = read_instance(self.wanted, self.options, self.output, whole=False)

@@ -5,11 +5,11 @@ import io
 import json
 import os
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -196,14 +196,14 @@ def test_what_cannot_be_compared(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
-def test_ctrl_c_keeps_the_rows_that_are_there(rented: Callable[..., Path], tmp_path: Path) -> None:
+def test_ctrl_c_keeps_the_rows_that_are_there(
+    rented: Callable[..., Path], tmp_path: Path, child: Callable[..., Any]
+) -> None:
     arguments = ["compare", rented(), "--methods", "highs,Greedy,Endless,FIFO", "--json", "out.json"]
-    process = subprocess.Popen(
+    process = child(
         [sys.executable, "-m", "gpusched_dsl.cli", *arguments],
-        cwd=tmp_path, env={**os.environ, "GSDSL_PYTHON_KERNELS": "1"}, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        text=True,
+        cwd=tmp_path, env={**os.environ, "GSDSL_PYTHON_KERNELS": "1"},
     )  # fmt: skip
-    assert process.stdout is not None
     assert "scenario Small" in process.stdout.readline()
     time.sleep(6)
     assert process.poll() is None, process.communicate()

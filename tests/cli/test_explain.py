@@ -1,11 +1,10 @@
 import json
-import os
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -127,14 +126,11 @@ def weights(seed: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-def stopped_after(seconds: float, folder: Path) -> tuple[int, str, str]:
+def stopped_after(seconds: float, folder: Path, child: Callable[..., Any]) -> tuple[int, str, str]:
     """Explain the model in a process of its own and stop it so long after the search has begun."""
     (folder / "hard.gsm").write_text(SPLIT)
-    process = subprocess.Popen(
-        [sys.executable, "-m", "gpusched_dsl.cli", "explain", "hard.gsm", "--json", "out.json"],
-        cwd=folder, env=os.environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    assert process.stdout is not None
+    command = [sys.executable, "-m", "gpusched_dsl.cli", "explain", "hard.gsm", "--json", "out.json"]
+    process = child(command, cwd=folder)
     while "sides" not in process.stdout.readline():  # the table of constraints comes before the search
         pass
     time.sleep(seconds)
@@ -144,9 +140,9 @@ def stopped_after(seconds: float, folder: Path) -> tuple[int, str, str]:
     return process.returncode, out, err
 
 
-def test_ctrl_c_before_anything_is_known(tmp_path: Path) -> None:
+def test_ctrl_c_before_anything_is_known(tmp_path: Path, child: Callable[..., Any]) -> None:
     (tmp_path / "weights.csv").write_text(weights(3))
-    code, out, err = stopped_after(1.0, tmp_path)
+    code, out, err = stopped_after(1.0, tmp_path, child)
     assert code == 130, err
     assert "not known" in out, err
     assert json.loads((tmp_path / "out.json").read_text())["conflict"] is None

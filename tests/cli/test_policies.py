@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -211,14 +212,12 @@ def test_the_time_limit_ends_with_the_best_plan(gsdsl: Run, rented: Callable[...
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
-def test_ctrl_c_keeps_the_best_plan(rented: Callable[..., Path], tmp_path: Path) -> None:
+def test_ctrl_c_keeps_the_best_plan(rented: Callable[..., Path], tmp_path: Path, child: Callable[..., Any]) -> None:
     """Kernels as plain Python: then nothing has to be compiled before the first plan."""
-    process = subprocess.Popen(
+    process = child(
         [sys.executable, "-m", "gpusched_dsl.cli", "solve", rented(), "--backend", "Endless", "--json", "out.json"],
-        cwd=tmp_path, env={**os.environ, "GSDSL_PYTHON_KERNELS": "1"}, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        text=True,
+        cwd=tmp_path, env={**os.environ, "GSDSL_PYTHON_KERNELS": "1"},
     )  # fmt: skip
-    assert process.stdout is not None
     assert "with Endless, judged by highs" in process.stdout.readline()
     time.sleep(4)
     assert process.poll() is None, process.communicate()

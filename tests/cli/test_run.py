@@ -8,7 +8,6 @@ import json
 import os
 import re
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -111,8 +110,8 @@ def complaints(value: Any, schema: dict[str, Any], at: str = "$") -> list[str]:
         found += [f"{at}: `{name}` is missing" for name in schema.get("required", ()) if name not in value]
         for name, inner in value.items():
             inside = schema.get("properties", {}).get(name, schema.get("additionalProperties", {}))
-            found += [f"{at}: `{name}` is not described"] if inside is False else complaints(
-                inner, inside, f"{at}.{name}"
+            found += (
+                [f"{at}: `{name}` is not described"] if inside is False else complaints(inner, inside, f"{at}.{name}")
             )
     if isinstance(value, list):
         for number, inner in enumerate(value):
@@ -243,9 +242,7 @@ def test_methods_as_json_and_csv(gsdsl: Run, three: Path) -> None:
     assert [float(row["jct_mean"]) for row in rows] == [pytest.approx(4.4667, abs=1e-3), 3.0]
 
 
-def test_a_method_that_is_refused_stands_in_the_table(
-    gsdsl: Run, three: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_method_that_is_refused_stands_in_the_table(gsdsl: Run, three: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = driving._run_method
 
     def refusing(workspace: Workspace, method: str, *given: Any, **more: Any) -> Any:
@@ -376,14 +373,13 @@ def shown(found: dict[str, Any]) -> dict[str, Any]:
     return {"steps": steps, **{k: found[k] for k in ("total", "costs", "jobs", "schedule", "ended")}}
 
 
-def test_ctrl_c_and_going_on(gsdsl: Run, tmp_path: Path) -> None:
+def test_ctrl_c_and_going_on(gsdsl: Run, tmp_path: Path, child: Callable[..., Any]) -> None:
     """A run that is interrupted tells what it has; with its journal it comes to the same end as one that was not."""
     path, journal, out = tmp_path / "long.gsm", tmp_path / "run.db", tmp_path / "out.json"
     path.write_text(long_text(60), encoding="utf-8")
     given = ["run", str(path), "--online", "EveryEvent", "--method", "Greedy", "--journal", str(journal)]
     command = [sys.executable, "-m", "gpusched_dsl.cli", *given, "--json", str(out)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                               env={**os.environ, "NO_COLOR": "1"})  # fmt: skip
+    process = child(command, env={**os.environ, "NO_COLOR": "1"})
     until = time.monotonic() + 200
     while time.monotonic() < until and process.poll() is None:
         try:

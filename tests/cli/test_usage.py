@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -226,18 +227,16 @@ def test_exit_codes_without_a_solution(status: str, reason: str, code: int) -> N
     assert exit_code(ended(point=None, objectives=())) == code
 
 
-def interrupted(command: list[str], folder: Path, patience: float, sent: signal.Signals) -> tuple[int, str, str]:
+def interrupted(
+    command: list[str], folder: Path, patience: float, sent: signal.Signals, child: Callable[..., Any]
+) -> tuple[int, str, str]:
     """Exit code and output of a solve that gets a signal some seconds after its header."""
-    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout is not None
-            header = "".join(process.stdout.readline() for _ in range(3))  # comes before the solver starts
-            time.sleep(patience)
-            assert process.poll() is None, "the instance is meant to keep the solver busy"
-            process.send_signal(sent)
-            out, err = process.communicate(timeout=60)
-        finally:
-            process.kill()
+    process = child(command, cwd=folder)
+    header = "".join(process.stdout.readline() for _ in range(3))  # comes before the solver starts
+    time.sleep(patience)
+    assert process.poll() is None, "the instance is meant to keep the solver busy"
+    process.send_signal(sent)
+    out, err = process.communicate(timeout=60)
     return process.returncode, header + out, err
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
 import sys
 import time
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -99,17 +100,13 @@ def test_a_monitor_stops_it(wanted: str) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
-def test_ctrl_c_ends_it_with_an_answer() -> None:
-    child = subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, str(DAY)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    assert child.stdout is not None
-    assert child.stderr is not None
-    assert child.stdout.readline().strip() == "bound"
-    child.send_signal(signal.SIGINT)
-    told = json.loads(child.stdout.readline())
-    errors = child.stderr.read()
-    assert child.wait(timeout=30) == 0
+def test_ctrl_c_ends_it_with_an_answer(child: Callable[..., Any]) -> None:
+    process = child([sys.executable, "-c", PROGRAM, DAY])
+    assert process.stdout.readline().strip() == "bound"
+    process.send_signal(signal.SIGINT)
+    told = json.loads(process.stdout.readline())
+    errors = process.stderr.read()
+    assert process.wait(timeout=30) == 0
     assert "Traceback" not in errors
     assert told["status"] == "limit"
     assert told["reason"] == "interrupt"

@@ -1,0 +1,87 @@
+"""`gsdsl solve` on a terminal: the stage that runs is shown, and Ctrl-C, typed, ends it."""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+if sys.platform == "win32":
+    pytest.skip("terminals of POSIX", allow_module_level=True)
+
+import fcntl
+import pty
+import termios
+
+# A stage that never ends by itself, in the process that the terminal belongs to.
+PROGRAM = """
+import sys, time
+from gpusched_dsl.cli import main
+from gpusched_dsl.compiling import grounding
+from gpusched_dsl.ir.deadline import checkpoint
+
+def forever(*anything):
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        checkpoint()
+        time.sleep(0.001)
+
+grounding._Grounding._constraint = forever
+sys.exit(main(["solve", sys.argv[1]]))
+"""
+TEXT = """model M { var x >= 0 <= 3; maximize f: x; constraint c: x <= 2; } scenario S for M { }"""
+CTRL_C = b"\x03"
+
+
+class Terminal:
+    """A pseudo-terminal and what a process wrote to it."""
+
+    def __init__(self) -> None:
+        self.own, self.other = pty.openpty()
+        self.written = ""
+
+    def read_until(self, found: Callable[[], bool], seconds: float = 30.0) -> bool:
+        """Read what is written until that is so; False where it takes longer."""
+        until = time.monotonic() + seconds
+        while not found():
+            ready, _, _ = select.select([self.own], [], [], 0.05)
+            try:
+                self.written += os.read(self.own, 4096).decode(errors="replace") if ready else ""
+            except OSError:  # nobody has the other side open any more
+                time.sleep(0.05)
+            if time.monotonic() > until:
+                return False
+        return True
+
+
+def take_terminal() -> None:
+    """Make standard input the controlling terminal of this process, so that Ctrl-C is typed to it."""
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
+def test_ctrl_c_while_the_problem_is_built(tmp_path: Path, child: Callable[..., Any]) -> None:
+    (tmp_path / "m.gsm").write_text(TEXT, encoding="utf-8")
+    terminal = Terminal()
+    try:
+        process = child(
+            [sys.executable, "-c", PROGRAM, tmp_path / "m.gsm"], stdin=terminal.other, stdout=terminal.other,
+            stderr=terminal.other, preexec_fn=take_terminal, env={**os.environ, "TERM": "xterm", "COLUMNS": "100"},
+        )  # fmt: skip
+        os.close(terminal.other)
+        assert terminal.read_until(lambda: "grounding" in terminal.written), terminal.written
+        os.write(terminal.own, CTRL_C)
+        assert terminal.read_until(lambda: process.poll() is not None), terminal.written
+        terminal.read_until(lambda: False, 0.2)  # what it wrote last
+    finally:
+        os.close(terminal.own)
+    assert process.returncode == 130, terminal.written
+    assert "solving" not in terminal.written
+    assert "stopping with the best solution so far" in terminal.written
+    assert "stopped by Ctrl-C" in terminal.written
+    assert "Traceback" not in terminal.written
