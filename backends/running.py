@@ -13,7 +13,7 @@ from collections.abc import Callable
 from types import FrameType
 
 from gpusched_dsl.backends.protocol import Monitor, Progress, Silent
-from gpusched_dsl.backends.threads import ANY, SolverThread
+from gpusched_dsl.backends.threads import SolverThread, run_in_new_thread
 
 POLL_SECONDS = 0.05
 PROGRESS_SECONDS = 0.1
@@ -56,7 +56,7 @@ def run_stoppable(
 ) -> None:
     """Run `work` in a solver thread until it ends; whatever it raises is raised here.
 
-    `thread` is the solver thread to use, any free one by default.
+    `thread` is the solver thread to use, a new one by default.
 
     `interrupt`, if given, is called again and again from this thread once a stop is wanted, for solvers that are told
     from outside; others look at `control.stopping` in their callbacks. The first Ctrl-C stops, the second raises
@@ -64,7 +64,7 @@ def run_stoppable(
     """
     watcher: Monitor = monitor or Silent()
     with CtrlC(control):
-        job = (thread or ANY).run(work)
+        job = run_in_new_thread(work) if thread is None else thread.run(work)
         try:
             while not job.done.wait(POLL_SECONDS):
                 _attend(control, watcher, interrupt)

@@ -1,8 +1,11 @@
-"""Solver threads that last: solves reuse them instead of starting one each.
+"""Solver threads: a new one for each solve, or threads that last, which solves reuse.
 
 Some solvers count the threads that ever enter them. The expression interpreter of SCIP has a table of 64 entries, one
 for each such thread, and writes beyond its end from the 65th on: with a thread per solve, the process crashes after 63
 nonlinear solves. Memory of that interpreter belongs to the thread that asked for it, so it is freed there, too.
+
+Other solvers get a new thread each time. The heap of a thread that lasts grows from solve to solve, as the problems in
+it are freed by the caller's thread; that of a thread that ends is used again by others.
 """
 
 from __future__ import annotations
@@ -31,6 +34,28 @@ class Job:
         self.done.wait()
         if self.failure is not None:
             raise self.failure
+
+    def do(self, ended: Callable[[], None]) -> None:
+        """Do the work in this thread; `ended` is called before those who wait go on."""
+        thread = threading.current_thread()
+        thread.name = BUSY
+        work, self.work = self.work, None
+        try:
+            if work is not None and not self.cancelled:
+                work()
+        except BaseException as failure:
+            self.failure = failure
+        work = None  # what it refers to belongs to the caller alone from here on
+        ended()
+        thread.name = IDLE
+        self.done.set()
+
+
+def run_in_new_thread(work: Callable[[], None]) -> Job:
+    """Do a job in a daemon thread that ends with it; return at once."""
+    job = Job(work)
+    threading.Thread(target=job.do, args=(_nothing,), name=BUSY, daemon=True).start()
+    return job
 
 
 class SolverThread:
@@ -64,20 +89,12 @@ class SolverThread:
 
     def do(self, job: Job) -> None:
         """Do a job (in this thread)."""
-        thread = threading.current_thread()
-        thread.name = BUSY
-        work, job.work = job.work, None
-        try:
-            if work is not None and not job.cancelled:
-                work()
-        except BaseException as failure:
-            job.failure = failure
-        work = None  # what it refers to belongs to the caller alone from here on
+        job.do(lambda: self._count_off(job))
+
+    def _count_off(self, job: Job) -> None:
         if job.counted:
             with self._lock:
                 self.load -= 1
-        thread.name = IDLE
-        job.done.set()
 
 
 def _work_off(thread: SolverThread, jobs: queue.SimpleQueue[Job]) -> None:
@@ -130,6 +147,3 @@ class SolverThreads:
             self._threads.append(least)
         return least
 
-
-# For solvers that do not count threads: a job never waits for another, so jobs may start jobs.
-ANY = SolverThreads()

@@ -1,4 +1,4 @@
-"""Solver threads that last: reused, never waited for in vain, bound to what they own."""
+"""Solver threads: those that last are reused, never waited for in vain, bound to what they own; others end."""
 
 from __future__ import annotations
 
@@ -127,7 +127,19 @@ def test_a_job_that_ended_leaves_no_busy_thread() -> None:
     for _ in range(20):
         run_stoppable(lambda: None, Control())
         assert not [thread for thread in threading.enumerate() if thread.name == "solver"]
+    seen_in(SolverThread())
     assert any(thread.name == IDLE for thread in threading.enumerate())
+
+
+def test_solvers_that_count_no_threads_leave_none_behind() -> None:
+    """The heap of a thread that lasts grows with each solve."""
+    used: list[threading.Thread] = []
+    for _ in range(3):
+        run_stoppable(lambda: used.append(threading.current_thread()), Control())
+    for thread in used:
+        thread.join(10)
+    assert len(set(used)) == 3
+    assert not any(thread.is_alive() for thread in used)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="fork of POSIX")
