@@ -12,7 +12,6 @@ from gpusched_dsl.ir.answer import Status
 from gpusched_dsl.ir.deadline import Stopped
 from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.checked_policy import CheckedPolicy
-from gpusched_dsl.planning import PolicyBackend
 
 
 def stopped_solve(
@@ -27,8 +26,11 @@ def stopped_solve(
 
     `backend` is the solver, or that which completes the plans of the `policy`.
     """
-    chosen = backend_named(backend) if isinstance(backend, str) else backend
-    maker = chosen if policy is None else PolicyBackend(policy.name, chosen)
+    maker = backend_named(backend) if isinstance(backend, str) else backend
+    if policy is not None:
+        from gpusched_dsl.planning import PolicyBackend  # loads the compiler of policies: every solve comes by here
+
+        maker = PolicyBackend(policy.name, maker)
     return with_plan(nothing_built(model, maker, options, stopped), plan)
 
 
