@@ -130,3 +130,22 @@ def test_random_formulas(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(1000, 1600))
 def test_many_random_formulas(seed: int) -> None:
     assert_backends_agree(seed, BACKENDS)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(
+    "row", ["n ^ 0.5 <= 1", "3 * n ^ 0.5 <= 3", "exp(1 - n) >= 1", "n ^ (-0.5) >= 1", "m ^ 0.5 >= 2", "exp(m - 4) >= 1"]
+)
+def test_a_row_that_a_term_just_meets_at_the_end_of_its_range(row: str, backend: str) -> None:
+    """The bound of the row meets that of the term, which is loosened by the rounding of library functions."""
+    text = f"""
+        model M {{
+          var n integer >= 1 <= 3;
+          var m integer >= 1 <= 4;
+          constraint r: {row};
+          maximize gain: n - m;
+        }}
+        scenario S for M {{}}"""
+    result = loads(text).solve(backend=backend)
+    assert result.status == "optimal"
+    assert result.objective == pytest.approx(-1.0 if "m" in row else 0.0)

@@ -15,6 +15,7 @@ from gpusched_dsl.ir.definitions import Affines, Conditions, Definition
 from gpusched_dsl.ir.domains import Codes, Domain, Interval, Tuples
 from gpusched_dsl.ir.matrix import stacked
 from gpusched_dsl.ir.problem import Family, Floats, Int32s, Matrix, Problem, Term
+from gpusched_dsl.ir.tolerances import FEASIBILITY, ON_STEP
 from gpusched_dsl.language.source import Span
 
 LIMITS = Limits()  # of a problem with what a pass adds
@@ -100,9 +101,19 @@ class Growth:
         return numbers
 
     def bound(self, columns: Int32s, lower: Floats | float, upper: Floats | float) -> None:
-        """Keep old columns within further bounds; `columns` are distinct."""
-        self._lower[0][columns] = np.maximum(self._lower[0][columns], lower)
-        self._upper[0][columns] = np.minimum(self._upper[0][columns], upper)
+        """Keep old columns within further bounds; `columns` are distinct.
+
+        Old bounds that were computed with slack may miss the further ones by rounding, and are then replaced.
+        """
+        old = self._lower[0][columns]
+        low, high = np.maximum(old, lower), np.minimum(self._upper[0][columns], upper)
+        room = FEASIBILITY * np.maximum(1.0, np.abs(high))
+        room = np.where(self.problem.integer[columns], np.minimum(room, ON_STEP), room)
+        with np.errstate(invalid="ignore"):
+            missed = (low > high) & (low <= high + room) & (np.asarray(lower) <= np.asarray(upper))
+        nearest = np.clip(old, lower, upper)
+        self._lower[0][columns] = np.where(missed, nearest, low)
+        self._upper[0][columns] = np.where(missed, nearest, high)
 
     def forget(self, columns: Int32s) -> None:
         """Fix old columns that nothing reads any more at 0."""

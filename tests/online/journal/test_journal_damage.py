@@ -246,7 +246,7 @@ def test_damage_gives_a_prefix_or_a_refusal(tmp_path: Path, make: Callable[[Path
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("make", [killed_run, closed_run, few_checkpoints])
 def test_much_damage_gives_a_prefix_or_a_refusal(tmp_path: Path, make: Callable[[Path], Path], seed: int) -> None:
-    check_damage(random_damage(tmp_path, make, 1000, 100 + seed))
+    check_damage(random_damage(tmp_path, make, 500, 100 + seed))
 
 
 def check_damage(counts: Counter[tuple[str, str, str]]) -> None:
