@@ -56,6 +56,27 @@ class Built:
     permissions: Permissions
     sha256: Mapping[str, str]
     settings: Mapping[str, str] = field(default_factory=dict)
+    workspace: Workspace | None = None
+    replaced: Mapping[str, Sequence[Piece]] | None = None
+
+    def checked_with(self, settings: Mapping[str, str]) -> CheckedScenario:
+        """The same scenario with other settings beside its own; raises DiagnosticError as `checked` does."""
+        assert self.workspace is not None
+        return checked(self.workspace, self.scenario.name, {**self.settings, **settings})[0]
+
+    def remade(self, settings: Mapping[str, str]) -> Built:
+        """The same with other settings beside its own, without a problem; raises what `build` raises."""
+        assert self.workspace is not None
+        return build(
+            self.workspace,
+            self.checked_with(settings),
+            permissions=self.permissions,
+            replaced=self.replaced,
+            settings={**self.settings, **settings},
+            reader=self.instance.reader,
+            earlier=self.instance,
+            whole=False,
+        )
 
     @property
     def folded(self) -> Aggregated | None:
@@ -172,6 +193,8 @@ def build(
         permissions=allowed,
         sha256=workspace.sha256,
         settings=dict(settings or {}),
+        workspace=workspace,
+        replaced=replaced,
     )
     return with_problem(replace(built, seconds=time.perf_counter() - began), fold=fold, whole=whole)
 

@@ -34,6 +34,7 @@ from gpusched_dsl.reporting.points import OUTSIDE, codes_of, entries_of_point
 START_SHARE = 1 / 3  # of the time that is left, for a plan to start from
 START_SECONDS = 1.0  # at least, for completing it
 WHY_SECONDS = 10.0  # for finding out which rows a plan breaks
+OPTION_SECONDS = 5.0  # for finding an option of the model with which it breaks none
 JUDGE_SECONDS = 10.0  # at least, for completing a plan: a time limit ends the policy, and its plan shall be told
 BOUND_SECONDS = 60.0  # for completing a plan, and for a bound, where no time limit is stated
 
@@ -114,7 +115,7 @@ def _solved_by_policy(
     seconds = {"compile_seconds": compiling.seconds, "ready_seconds": ready, "judge_seconds": solved.solve_seconds}
     if solved.status is Status.INFEASIBLE:
         began = time.perf_counter()
-        warnings.append(_broken(policy, problem, solved.backend))
+        warnings.append(_broken(built, policy, decision, problem, solved.backend))
         seconds["why_seconds"] = time.perf_counter() - began
     # Where it was the judge that ran out of time, what the policy left open may not be at its best.
     ended_by = run.ended_by if decision.stopped else solved.reason
@@ -230,22 +231,29 @@ def _as_plan(
     )
 
 
-def _broken(policy: CheckedPolicy, problem: Problem, backend: Backend) -> Diagnostic:
-    """Which rows the plan breaks: the least that would have to give way."""
+def _broken(built: Built, policy: CheckedPolicy, decision: Decision, problem: Problem, backend: Backend) -> Diagnostic:
+    """Which rows the plan breaks: the smallest relaxation; and the option with which it breaks none, if one exists."""
     from gpusched_dsl.explaining.clock import Clock
     from gpusched_dsl.explaining.findings import relaxation_text
     from gpusched_dsl.explaining.relaxation import relaxations
+    from gpusched_dsl.option_advice import setting_that_fits
 
     everything = np.ones(problem.rows, dtype=np.bool_)
     found = relaxations(problem, everything, everything, backend, Clock(WHY_SECONDS))
     notes = (f"the least that would have to give way: {relaxation_text(problem, found[0])}",) if found else ()
+    broken = {problem.row_family(row).name for relaxation in found for row in relaxation.rows.tolist()}
+    setting = setting_that_fits(built, decision.values, broken, backend, Clock(OPTION_SECONDS)) if broken else None
+    if setting is None:
+        help = "choose options of the model that the policy keeps to, or another policy"
+    else:
+        help = f"the plan satisfies the model with `--set {setting}`; or choose another policy"
     return Diagnostic(
         "GSM4015",
         f"the plan of `{policy.name}` breaks constraints of the model",
         policy.span,
         "this policy",
         notes=notes,
-        help="choose options of the model that the policy keeps to, or another policy",
+        help=help,
         severity=Severity.WARNING,
     )
 

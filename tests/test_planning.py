@@ -31,6 +31,14 @@ scenario S for CapacityPlanning {{
 """
 
 
+NOTHING = """
+policy Nothing for CapacityPlanning {
+  order j in Jobs where weight[j] > 100[$/h] by deadline[j];
+  choose (v, g) in Configs where (j, v, g) in Runnable by g;
+  place new_node, postpone;
+}"""
+
+
 def instance(rng: np.random.Generator, rule: str = "at_most", jobs: int = 4, nodes: int = 2) -> str:
     """A small random scenario."""
     names = [f"j{i}" for i in range(1, jobs + 1)]
@@ -84,20 +92,28 @@ def test_the_bound_is_the_solvers() -> None:
 
 
 def test_a_plan_that_breaks_the_model_is_no_solution() -> None:
-    model = gs.loads(
-        instance(np.random.default_rng(8)).replace("node_rule = at_most", "node_rule = force")
-        + """
-policy Nothing for CapacityPlanning {
-  order j in Jobs where weight[j] > 100[$/h] by deadline[j];
-  choose (v, g) in Configs where (j, v, g) in Runnable by g;
-  place new_node, postpone;
-}"""
-    )
+    model = gs.loads(instance(np.random.default_rng(8)).replace("node_rule = at_most", "node_rule = force") + NOTHING)
     found = model.solve(backend="Nothing")
     assert found.status == "broken"
     assert not found.has_point
     assert [w.code for w in found.warnings] == ["GSM4015"]
     assert "enough_run" in found.warnings[0].notes[0]
+
+
+def test_the_option_with_which_a_broken_plan_fits() -> None:
+    """Nothing runs: a rule that every node that can be used must be does not allow that, the other rules do."""
+    text = instance(np.random.default_rng(8), rule="force")
+    found = gs.loads(text + NOTHING).solve(backend="Nothing")
+    assert found.status == "broken"
+    assert "the plan satisfies the model with `--set node_rule=paper`" in str(found.warnings[0].help)
+    assert gs.loads(text + NOTHING).solve(backend="Nothing", settings={"node_rule": "paper"}).status == "feasible"
+    # A constraint that no option touches: no option is named.
+    must = "model Must extends CapacityPlanning { constraint some: sum[j in Jobs] runs[j] >= 1; }\nscenario S for Must"
+    text = instance(np.random.default_rng(8), rule="paper").replace("scenario S for CapacityPlanning", must)
+    found = gs.loads(text + NOTHING.replace("for CapacityPlanning", "for Must")).solve(backend="Nothing")
+    assert found.status == "broken"
+    assert "`some` broken by" in found.warnings[0].notes[0]
+    assert found.warnings[0].help == "choose options of the model that the policy keeps to, or another policy"
 
 
 def test_running_jobs_stay() -> None:

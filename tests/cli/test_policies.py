@@ -114,6 +114,7 @@ def test_a_plan_that_breaks_rows(gsdsl: Run, rented: Callable[..., Path], tmp_pa
     assert (found["status"], found["has_point"], found["objective"]) == ("broken", False, None)
     assert [w["code"] for w in found["warnings"]] == ["GSM4015"]
     # With the rule of the paper nodes may stand empty: the same plan is one.
+    assert "help: the plan satisfies the model with `--set node_rule=paper`; or choose another policy" in done.err
     assert gsdsl("solve", rented(), "--backend", "Lazy", "--set", "node_rule=paper").code == 0
 
 
