@@ -3,7 +3,7 @@
 A shell starts what runs in the background with SIGINT ignored, and so would be the children of tests: here it has
 Python's own handler, and children its default.
 
-The quick suite draws the same examples each time; the long tests draw new ones.
+The quick suite draws the same examples each time; the long tests draw new ones, and have more time.
 """
 
 import os
@@ -21,12 +21,20 @@ from hypothesis import settings
 
 sys.path.insert(0, str(Path(__file__).parent / "broken"))
 
+LONG_TEST = 900.0  # seconds that a long test may take on a busy machine: none needs a tenth of that on a quiet one
+
 settings.register_profile("quick", derandomize=True, database=None)
 
 
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("markexpr") == "not slow":
         settings.load_profile("quick")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(LONG_TEST))
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -172,7 +172,6 @@ def test_the_random_problems_are_of_all_kinds() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)
 @pytest.mark.parametrize("name", backend_names())
 def test_enumeration_of_many(name: str) -> None:
     for seed in range(1000, 2000):
@@ -180,14 +179,12 @@ def test_enumeration_of_many(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)
 def test_many_against_each_other() -> None:
     for seed in range(1000, 2000):
         check_against_each_other(seed)
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)
 @pytest.mark.parametrize("name", backend_names())
 def test_duality_of_many(name: str) -> None:
     for seed in range(1000, 2000):

@@ -40,7 +40,6 @@ def test_random_models_with_conditions() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)
 @pytest.mark.parametrize("first", range(1000, 2000, 250))
 def test_many_random_models_with_conditions(first: int) -> None:
     """1,000 models."""
@@ -116,7 +115,6 @@ def test_job_shops_whose_points_are_not_clean(seed: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)
 @pytest.mark.parametrize("first", range(0, 200, 50))
 def test_many_job_shops(first: int) -> None:
     """200 job shops; seeds 4 and 12 are among them."""

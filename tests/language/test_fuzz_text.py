@@ -37,7 +37,7 @@ SNIPPETS = [
 ]
 
 FAST = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
-LONG = settings(max_examples=5_000, deadline=None, suppress_health_check=list(HealthCheck))
+LONG = settings(max_examples=2_000, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @st.composite
@@ -148,7 +148,7 @@ def test_any_layout(text: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-@settings(LONG, max_examples=1_000)
+@settings(LONG, max_examples=300)
 @given(rearranged())
 def test_any_layout_at_length(text: str) -> None:
     check_layout(text)

@@ -25,7 +25,7 @@ SCENARIOS = [
 def broken(file: str, scenario: str, names: list[str]) -> dict[str, str]:
     """The policies whose plans do not keep to the model, with the status of each."""
     with gs.load(MODELS / file) as model:
-        found = model.compare(names, scenario, time_limit=20)
+        found = model.compare(names, scenario, time_limit=200)
     statuses = {row.method: "refused" if row.result is None else str(row.result.status) for row in found.rows}
     return {name: status for name, status in statuses.items() if status not in ("feasible", "optimal")}
 

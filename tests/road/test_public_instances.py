@@ -139,7 +139,7 @@ def test_la01() -> None:
     """Its optimum is the load of its busiest machine."""
     loads = [sum(time for job in operations(LA01) for m, time in job if m == machine) for machine in range(5)]
     assert max(loads) == 666
-    result = gs.loads(job_shop(LA01, 800)).solve("S", "scip", gap=0, time_limit=60)
+    result = gs.loads(job_shop(LA01, 800)).solve("S", "scip", gap=0, time_limit=30)
     assert result.bound is not None
     assert result.bound <= 666 + 1e-3
     if result.objective is not None:

@@ -134,7 +134,7 @@ def test_random_models(random: Random) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=4000, deadline=None)
+@settings(max_examples=1000, deadline=None)
 @given(st.randoms(use_true_random=False))
 def test_many_random_models(random: Random) -> None:
     compare(random)
@@ -142,5 +142,5 @@ def test_many_random_models(random: Random) -> None:
 
 @pytest.mark.slow
 def test_most_random_models_mean_something() -> None:
-    outcomes = [compare(Random(seed)) for seed in range(1000)]
-    assert outcomes.count("compared") > 700
+    outcomes = [compare(Random(seed)) for seed in range(300)]
+    assert outcomes.count("compared") > 210

@@ -126,7 +126,7 @@ def test_random_formulas_with_units(random: Random) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=2000, deadline=None)
+@settings(max_examples=1000, deadline=None)
 @given(st.randoms(use_true_random=False))
 def test_many_random_formulas_with_units(random: Random) -> None:
     check(random)

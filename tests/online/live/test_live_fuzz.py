@@ -17,7 +17,6 @@ def test_extreme_events_quickly(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)
 @pytest.mark.parametrize("first", range(0, 100, 25))
 def test_extreme_events(tmp_path: Path, first: int) -> None:
     """100 runs."""

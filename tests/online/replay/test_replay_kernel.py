@@ -116,5 +116,5 @@ def test_machine_code_gives_the_same_runs() -> None:
 @pytest.mark.slow
 def test_many_random_runs_are_those_of_the_simulation() -> None:
     rng = np.random.default_rng(3)
-    for _ in range(30_000):
+    for _ in range(10_000):
         check(random_setting(rng), compiled=bool(rng.random() < 0.5))

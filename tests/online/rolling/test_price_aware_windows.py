@@ -45,6 +45,6 @@ def test_windows_against_enumeration(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("block", range(10))
+@pytest.mark.parametrize("block", range(5))
 def test_many_windows_against_enumeration(tmp_path: Path, block: int) -> None:
     check_windows(tmp_path, range(1000 + 60 * block, 1060 + 60 * block))
