@@ -112,7 +112,7 @@ def test_the_option_with_which_a_broken_plan_fits() -> None:
     text = instance(np.random.default_rng(8), rule="paper").replace("scenario S for CapacityPlanning", must)
     found = gs.loads(text + NOTHING.replace("for CapacityPlanning", "for Must")).solve(backend="Nothing")
     assert found.status == "broken"
-    assert "`some` broken by" in found.warnings[0].notes[0]
+    assert "0 instead of 1 in `some`" in found.warnings[0].notes[0]
     assert found.warnings[0].help == "choose options of the model that the policy keeps to, or another policy"
 
 
