@@ -25,6 +25,7 @@ from gpusched_dsl.compiling.passes.redundant_rows import RedundantRows
 from gpusched_dsl.compiling.passes.reified import Reified, StepsOfTerms
 from gpusched_dsl.compiling.passes.scaling import Scaled
 from gpusched_dsl.compiling.passes.steps import WORK, Analysis, Note, Pass, Prepared, Step, Target
+from gpusched_dsl.compiling.passes.term_scaling import TermScaling
 from gpusched_dsl.compiling.passes.whole_arguments import WholeArguments
 from gpusched_dsl.compiling.tightening.clique_links import CliqueLinks
 from gpusched_dsl.compiling.tightening.defined_sums import DefinedSums
@@ -56,6 +57,7 @@ PASSES: tuple[Pass, ...] = (
     Reified(),
     Indicators(),
     PiecewiseForms(),
+    TermScaling(),
 )
 
 # What makes the linear relaxation of a mixed-integer problem stronger, or the problem smaller, and keeps its optimum;
