@@ -8,6 +8,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import pytest
@@ -17,7 +18,8 @@ from gpusched_dsl.compiling import grounding, instance
 from gpusched_dsl.compiling.aggregation import aggregate as aggregation
 from gpusched_dsl.compiling.passes import pipeline
 from gpusched_dsl.compiling.passes.steps import Analysis, Step, Target
-from gpusched_dsl.ir.deadline import Stopped, checkpoint, grace, limited, stage, within_share
+from gpusched_dsl.ir import deadline
+from gpusched_dsl.ir.deadline import POLL, Stopped, checkpoint, grace, limited, stage, within_share
 
 LIMIT = 0.6
 PATIENCE = 20.0  # far more than a limit, far less than for ever
@@ -215,6 +217,37 @@ def test_a_share_ends_alone_and_a_stop_ends_all() -> None:
         stopping = True
         with pytest.raises(Stopped, match="interrupt"):
             within_share(0.5, forever)
+
+
+def test_a_checkpoint_asks_for_a_stop_now_and_then_and_for_the_time_always(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, asked = 0.0, 0
+
+    def stop() -> bool:
+        nonlocal asked
+        asked += 1
+        return False
+
+    monkeypatch.setattr(deadline, "time", SimpleNamespace(perf_counter=lambda: now))
+    with limited(10.3 * POLL, stop):
+        for step in range(1000):
+            now = step * POLL / 100
+            checkpoint()
+        assert asked == 10
+        now = 10.2 * POLL
+        checkpoint()
+        assert asked == 11
+        now = 10.3 * POLL
+        with pytest.raises(Stopped, match="time"):
+            checkpoint()
+
+
+def test_an_interruption_reaches_the_next_checkpoint_and_all_outer_deadlines() -> None:
+    with limited(60.0) as outer, limited(60.0) as inner:
+        checkpoint()
+        inner.interrupt()
+        with pytest.raises(Stopped, match="interrupt"):
+            checkpoint()
+        assert outer.interrupted
 
 
 def test_every_thread_has_its_own() -> None:
