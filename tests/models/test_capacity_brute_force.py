@@ -81,6 +81,6 @@ def test_models_find_the_optimum_of_small_instances(tmp_path: Path, model: str, 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("model", SETTINGS)
-@pytest.mark.parametrize("start", range(1000, 2000, 50))
+@pytest.mark.parametrize("start", range(1000, 1100, 25))
 def test_models_find_the_optimum_of_many_small_instances(tmp_path: Path, model: str, start: int) -> None:
-    check_seeds(tmp_path, model, range(start, start + 50))
+    check_seeds(tmp_path, model, range(start, start + 25))

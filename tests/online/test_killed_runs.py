@@ -104,5 +104,5 @@ def test_a_few_kills(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["policy", "solver", "capacity", "windows"])
-def test_two_hundred_kills(kind: str, tmp_path: Path) -> None:
-    disturb(kind, 200, tmp_path, 2)
+def test_eighty_kills(kind: str, tmp_path: Path) -> None:
+    disturb(kind, 80, tmp_path, 2)

@@ -134,7 +134,7 @@ def test_random_models(random: Random) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=400, deadline=None)
 @given(st.randoms(use_true_random=False))
 def test_many_random_models(random: Random) -> None:
     compare(random)

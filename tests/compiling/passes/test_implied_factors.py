@@ -131,7 +131,7 @@ def test_same_optimum() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(10))
 def test_same_optimum_many(seed: int) -> None:
     rng = np.random.default_rng(3000 + seed)
     for number in range(30):

@@ -184,7 +184,7 @@ def test_random_rows_are_left_only_where_they_are_a_network() -> None:
 @pytest.mark.parametrize("seed", range(10))
 def test_random_rows_many(seed: int) -> None:
     rng = np.random.default_rng(4300 + seed)
-    for _ in range(200):
+    for _ in range(100):
         check(rng)
 
 
