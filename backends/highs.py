@@ -16,7 +16,7 @@ from gpusched_dsl.backends.highs_again import Attempt, Relaxations, basis_in, se
 from gpusched_dsl.backends.highs_options import apply_options
 from gpusched_dsl.backends.protocol import Capabilities, Monitor, SolveOptions
 from gpusched_dsl.backends.running import Control, run_stoppable
-from gpusched_dsl.backends.screening import largest_coefficient
+from gpusched_dsl.backends.screening import largest_coefficient, largest_cost_of, largest_number
 from gpusched_dsl.ir.answer import Answer, Status
 from gpusched_dsl.ir.changes import Changes
 from gpusched_dsl.ir.problem import Floats, Int32s, Problem
@@ -337,11 +337,11 @@ class HighsSession:
             return Answer(Status.INFEASIBLE_OR_UNBOUNDED, statistics=statistics)
         optimal = status == Raw.kOptimal
         if not optimal and status not in LIMITS:
-            raise DiagnosticError([_failed(highs.modelStatusToString(status))])
+            raise DiagnosticError([_failed(highs.modelStatusToString(status), self._problem)])
         bound = _known(info.mip_dual_bound) if problem.is_mip else None
         if not self._has_point():
             if optimal:
-                raise DiagnosticError([_failed("optimal, but without a feasible point")])
+                raise DiagnosticError([_failed("optimal, but without a feasible point", self._problem)])
             return Answer(Status.LIMIT, bound=bound, reason=LIMITS[status], statistics=statistics)
         solution = highs.getSolution()
         objective = float(info.objective_function_value)
@@ -384,10 +384,15 @@ def _refused(highs: highspy.Highs, problem: Problem) -> Diagnostic:
     limit = float(highs.getOptionValue("large_matrix_value")[1])
     note = f"the largest coefficient is {largest:g}, of {where}; HiGHS accepts less than {limit:g}"
     help = "state the data in larger units, so that numbers stay within a few powers of ten of 1"
-    place = span if largest >= limit else None
-    return Diagnostic("GSM4006", "HiGHS refused the problem", place, notes=(note,), help=help)
+    notes, place = (note,), span if largest >= limit else None
+    cost, column, objective = largest_cost_of(problem)
+    if cost >= limit:
+        notes, place = (*notes, f"the largest cost is {cost:g}, of {column}"), place or objective
+    return Diagnostic("GSM4006", "HiGHS refused the problem", place, notes=notes, help=help)
 
 
-def _failed(what: str) -> Diagnostic:
+def _failed(what: str, problem: Problem) -> Diagnostic:
     help = "numbers of very different size are the usual cause; try other units, or another backend"
-    return Diagnostic("GSM4007", f"HiGHS ended without an answer: {what}", help=help)
+    largest, where, span = largest_number(problem)
+    note = f"the largest number is {largest:g}, of {where}"
+    return Diagnostic("GSM4007", f"HiGHS ended without an answer: {what}", span, notes=(note,), help=help)

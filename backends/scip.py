@@ -17,7 +17,7 @@ from pyscipopt.scip import PY_SCIP_EVENTTYPE
 from gpusched_dsl.backends.escapes import boxed, escapes, goes_on_along, may_be_unbounded
 from gpusched_dsl.backends.protocol import Capabilities, Monitor, SolveOptions
 from gpusched_dsl.backends.running import Control, run_stoppable
-from gpusched_dsl.backends.scip_loading import INFINITE, loaded
+from gpusched_dsl.backends.scip_loading import INFINITE, loaded, reaches_infinity, too_costly
 from gpusched_dsl.backends.scip_options import apply_options, without_reductions
 from gpusched_dsl.backends.scip_terms import TAKEN
 from gpusched_dsl.backends.singletons import duals_back_to_rows
@@ -143,6 +143,10 @@ class ScipSession:
             answer.status is Status.UNBOUNDED and self._problem.is_mip and self._problem.is_linear
         ):
             answer = Answer(self._unbounded_or_infeasible(control, options, monitor), statistics=answer.statistics)
+        if answer.status is Status.INFEASIBLE and reaches_infinity(self._problem):
+            rest = SECOND_OPINION_SECONDS if options.time_limit is None else options.time_limit - control.seconds
+            if _solved(replace(self._problem, objectives=()), options, rest, monitor).values is not None:
+                raise DiagnosticError([too_costly(self._problem)])
         return replace(answer, solve_seconds=time.perf_counter() - began)
 
     def _run(self, control: Control, monitor: Monitor | None) -> Answer:

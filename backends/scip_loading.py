@@ -11,16 +11,19 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyscipopt
 
 from gpusched_dsl.backends.scip_messages import keep_messages, taken
 from gpusched_dsl.backends.scip_terms import add_terms
-from gpusched_dsl.backends.screening import largest_coefficient
+from gpusched_dsl.backends.screening import largest_cost_of, largest_number
 from gpusched_dsl.backends.writers import write_mps
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
 
 INFINITE = 1e20  # SCIP's own
+FARTHEST = 1e12  # a column without a bound is taken to go so far
+HELP = "state the data in larger units, so that numbers stay within a few powers of ten of 1"
 
 
 def loaded(problem: Problem) -> tuple[pyscipopt.Model, list[Any]]:
@@ -50,8 +53,24 @@ def _by_number(named: list[Any], count: int) -> list[Any]:
     return ordered
 
 
+def too_costly(problem: Problem) -> Diagnostic:
+    """For a problem all of whose points cost so much that SCIP takes them for infeasible."""
+    largest, where, span = largest_cost_of(problem)
+    message = f"the objective of every point is beyond {INFINITE:g}, which SCIP takes for infinite"
+    return Diagnostic("GSM4006", message, span, notes=(f"the largest cost is {largest:g}, of {where}",), help=HELP)
+
+
+def reaches_infinity(problem: Problem) -> bool:
+    """Whether costs are so large that the objective could be one that SCIP takes for infinite."""
+    if not problem.objectives:
+        return False
+    costs = np.abs(problem.objectives[0].costs(problem.columns))
+    farthest = np.maximum(np.abs(problem.lower), np.abs(problem.upper))
+    return bool((costs[costs > 0] * np.minimum(farthest[costs > 0], FARTHEST) >= INFINITE).any())
+
+
 def _refused(problem: Problem, failure: Exception) -> Diagnostic:
-    largest, where, _ = largest_coefficient(problem)
-    note = f"the largest coefficient is {largest:g}, of {where}; SCIP takes {INFINITE:g} for infinite"
+    largest, where, span = largest_number(problem)
+    note = f"the largest number is {largest:g}, of {where}; SCIP takes {INFINITE:g} for infinite"
     said = tuple(f"SCIP says: {line}" for line in taken()[:1])
-    return Diagnostic("GSM4006", f"SCIP refused the problem: {failure}", notes=(*said, note))
+    return Diagnostic("GSM4006", f"SCIP refused the problem: {failure}", span, notes=(*said, note), help=HELP)

@@ -63,6 +63,20 @@ def largest_coefficient(problem: Problem) -> tuple[float, str, Span | None]:
     return float(sizes[k]), place, problem.row_family(row).span
 
 
+def largest_cost_of(problem: Problem) -> tuple[float, str, Span | None]:
+    """The size of the largest cost of the first objective, its column, and the declaration of that objective."""
+    costs = np.abs(problem.objectives[0].costs(problem.columns)) if problem.objectives else np.zeros(0)
+    if not costs.any():
+        return 0.0, "nothing", None
+    column = int(costs.argmax())
+    return float(costs[column]), f"`{_column(problem, column)}` in the objective", problem.objectives[0].span
+
+
+def largest_number(problem: Problem) -> tuple[float, str, Span | None]:
+    """The larger one of the largest coefficient and the largest cost."""
+    return max(largest_coefficient(problem), largest_cost_of(problem), key=lambda found: found[0])
+
+
 def answer_without_solver(problem: Problem) -> Answer | None:
     """The answer where bounds, sides or a row without entries admit no point, or nothing is to decide; else None."""
     stated = np.ones(problem.rows, dtype=bool)
