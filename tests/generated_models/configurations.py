@@ -9,6 +9,7 @@ from typing import Any
 
 from algebras import Unsupported
 from enumerated_optimum import Reference, declared_columns, faults, objective_ranges, reference
+from judged_refusals import REFUSALS, false_claim
 from model_changes import SAME, changed_values, with_other_data
 from model_text import text_of
 from model_tree import Key, Model
@@ -22,10 +23,6 @@ from gpusched_dsl.reporting.result import Result
 
 TOLERANCE = 2e-6
 SWITCHES = (AGGREGATION, *(t.name for t in TIGHTENINGS))
-
-# What may be said instead of an answer: the backend lacks something, the model has no blocks, a bound is missing, the
-# values between which a condition changes are not known.
-REFUSALS = {"GSM3201", "GSM4003", "GSM4013", "GSM3202", "GSM3205"}
 
 # Defects that are known and not mended yet: the kind of the outcome and a part of its detail.
 KNOWN: tuple[tuple[str, str], ...] = ()
@@ -99,9 +96,10 @@ def all_configurations(backends: tuple[str, ...] = ("highs", "scip", "cvxpy")) -
 def outcome(model: Model, right: Reference, configuration: Configuration, time_limit: float = 30.0) -> Outcome:
     """Solve a model with a known optimum in one way; `right` is its reference.
 
+    What cannot be decomposed is solved as it is then: only the option is refused.
     Raises Unsupported where the changed data of a re-solve cannot be enumerated.
     """
-    random = Random(configuration.seed)
+    random, given = Random(configuration.seed), model
     for name in configuration.changes:
         model = SAME[name](model, random)
     options: dict[str, Any] = {
@@ -115,16 +113,16 @@ def outcome(model: Model, right: Reference, configuration: Configuration, time_l
             found = judged(model, right, result)
             if found.is_wrong or not configuration.resolve:
                 return found
-            other = with_other_data(model, random)
-            for name, value in changed_values(model, other).items():
+            before, model = model, with_other_data(model, random)
+            for name, value in changed_values(before, model).items():
                 text.set(name, value)
-            right = reference(other)
-            again = judged(other, right, text.resolve())
+            right = reference(model)
+            again = judged(model, right, text.resolve())
             return replace(again, detail=f"solved again: {again.detail}") if again.is_wrong else again
     except DiagnosticError as error:
-        codes = [d.code for d in error.diagnostics]
-        refused = set(codes) <= REFUSALS and ("GSM3202" not in codes or _lacks_bounds(model))
-        return _known(Outcome("refused" if refused else codes[0], str(error)))
+        if {d.code for d in error.diagnostics} == {"GSM4013"} and configuration.decompose == "on":
+            return outcome(given, right, replace(configuration, decompose="auto"), time_limit)
+        return _known(_refused(model, error, configuration))
     except Unsupported:
         raise
     except Exception as error:
@@ -138,8 +136,15 @@ def _known(found: Outcome) -> Outcome:
     return found
 
 
-def _lacks_bounds(model: Model) -> bool:
-    return any(v.kind != "binary" and (v.lower is None or v.upper is None) for v in model.variables)
+def _refused(model: Model, error: DiagnosticError, configuration: Configuration) -> Outcome:
+    """`refused` where each diagnostic is a refusal and what it claims is so."""
+    for found in error.diagnostics:
+        if found.code not in REFUSALS:
+            return Outcome(found.code, str(error))
+        wrong = false_claim(model, configuration.backend, configuration.decompose, found.code, found.message)
+        if wrong:
+            return Outcome(f"refused wrongly {found.code}", f"{wrong}: {error}")
+    return Outcome("refused", str(error))
 
 
 def _start(text: gs.Model, model: Model, kind: str, random: Random) -> Any:

@@ -40,8 +40,33 @@ class Reference:
     lost: tuple[Fraction, ...] = field(default=(), compare=False)
 
 
-def reference(model: Model) -> Reference:
+def reference(model: Model, most_pieces: int = MOST_PIECES) -> Reference:
     """The optimum; raises Unsupported where there are too many points or pieces, Outside without a meaning."""
+    whole, continuous, count = _columns(model)
+    if count > MOST_POINTS:
+        raise Unsupported("points")
+    if not count:
+        return Reference("infeasible")
+    grid, kept = _grid(model, whole, _continuous(model) if continuous else set())
+    if not continuous:
+        found = _of_grid(model, grid, kept)
+        return _in_units(model, found, found, [Fraction(0)] * len(found)) if found else Reference("infeasible")
+    ends = [e for _, e in continuous]
+    leaves = _all_leaves(model, whole, kept, continuous, most_pieces)
+    units = {variable.name: UNITS[variable.unit] for variable in model.variables}
+    scales = [units[column[0]] for column, _ in continuous]
+    exact_values = _of_pieces(model, leaves, ends, scales, Fraction(0))
+    if isinstance(exact_values, str):
+        return Reference(exact_values)
+    values, lost = exact_values
+    nearly = exact_values if len(values) == 1 else _of_pieces(model, leaves, ends, scales, KEPT_WITHIN)
+    # A slack of an earlier objective can open a direction in which a later one has no end.
+    best, lost = (values, lost) if isinstance(nearly, str) else nearly
+    return _in_units(model, values, best, lost)
+
+
+def _columns(model: Model) -> tuple[list[tuple[Column, list[Fraction]]], list[tuple[Column, Ends]], int]:
+    """Integer columns with their values, continuous ones with their ends, and the number of integer points."""
     exact = Values(model, Exact())
     whole: list[tuple[Column, list[Fraction]]] = []
     continuous: list[tuple[Column, Ends]] = []
@@ -54,26 +79,28 @@ def reference(model: Model) -> Reference:
             count *= len(whole[-1][1])
         else:
             continuous.append((column, (low, high)))
+    return whole, continuous, count
+
+
+def has_no_end(model: Model, name: str, *, upper: bool) -> bool:
+    """Whether a continuous variable has, for some key, no largest (else: no smallest) value at feasible points.
+
+    True where no point is feasible. Raises Unsupported like `reference`.
+    """
+    whole, continuous, count = _columns(model)
     if count > MOST_POINTS:
         raise Unsupported("points")
-    if not count:
-        return Reference("infeasible")
-    grid, kept = _grid(model, whole, _continuous(model) if continuous else set())
-    if not continuous:
-        found = _of_grid(model, grid, kept)
-        return _in_units(model, found, found, [Fraction(0)] * len(found)) if found else Reference("infeasible")
-    ends = [e for _, e in continuous]
+    _, kept = _grid(model, whole, _continuous(model))
     leaves = _all_leaves(model, whole, kept, continuous)
-    units = {variable.name: UNITS[variable.unit] for variable in model.variables}
-    scales = [units[column[0]] for column, _ in continuous]
-    exact_values = _of_pieces(model, leaves, ends, scales, Fraction(0))
-    if isinstance(exact_values, str):
-        return Reference(exact_values)
-    values, lost = exact_values
-    nearly = exact_values if len(values) == 1 else _of_pieces(model, leaves, ends, scales, KEPT_WITHIN)
-    # A slack of an earlier objective can open a direction in which a later one has no end.
-    best, lost = (values, lost) if isinstance(nearly, str) else nearly
-    return _in_units(model, values, best, lost)
+    ends, sign = [e for _, e in continuous], -1 if upper else 1
+    feasible = False
+    for at, (column, _) in enumerate(continuous):
+        for leaf in leaves if column[0] == name else ():
+            status = minimum([sign * ONE * (k == at) for k in range(len(ends))], leaf.rows, ends).status
+            feasible = feasible or status != "infeasible"
+            if status == "unbounded":
+                return True
+    return not feasible
 
 
 def _in_units(
@@ -135,6 +162,7 @@ def _all_leaves(
     whole: Sequence[tuple[Column, list[Fraction]]],
     kept: np.ndarray,
     continuous: Sequence[tuple[Column, Ends]],
+    most: int = MOST_PIECES,
 ) -> list[_Leaf]:
     leaves: list[_Leaf] = []
     none = tuple(Fraction(0) for _ in continuous)
@@ -146,7 +174,7 @@ def _all_leaves(
     for point, fine in zip(points, kept, strict=True):
         if fine:
             fixed = {column: v for (column, _), v in zip(whole, point, strict=True)}
-            leaves += _leaves(model, {**fixed, **free}, none, MOST_PIECES - len(leaves))
+            leaves += _leaves(model, {**fixed, **free}, none, most - len(leaves))
     return leaves
 
 

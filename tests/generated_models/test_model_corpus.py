@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from configurations import BACKENDS, REFUSALS, SWITCHES
+from configurations import BACKENDS, SWITCHES
+from judged_refusals import REFUSALS
 from model_corpus import Case, cases
 
 import gpusched_dsl as gs

@@ -1,0 +1,86 @@
+"""Whether a refusal is right: what its message claims, against the model and what can be enumerated of it."""
+
+from __future__ import annotations
+
+import re
+
+from algebras import Unsupported
+from enumerated_optimum import has_no_end
+from model_tree import Arith, Compare, Expected, Model, Node, Ref, Square, walk
+
+# What may be said instead of an answer: decomposition is asked for and there are no blocks, the backend lacks
+# something, a bound is missing, the values between which a condition changes are not known.
+REFUSALS = {"GSM3201", "GSM4003", "GSM4013", "GSM3202", "GSM3205"}
+_NAMED = re.compile(r"when `(\w+)` has an? (upper|lower) bound")
+
+
+def false_claim(model: Model, backend: str, decompose: str, code: str, message: str) -> str:
+    """What is wrong with the refusal of a model in this way to solve it; "" if nothing is."""
+    match code:
+        case "GSM4013":
+            return "" if decompose == "on" else "decomposition is not asked for"
+        case "GSM4003":
+            return "" if backend == "cvxpy" else "the backend takes integers and quadratic terms"
+        case "GSM3201":
+            return "" if _has_product(model) else "no product has two factors that are not whole"
+        case "GSM3205":
+            return "" if _has_continuous_condition(model) else "all conditions read whole decisions"
+        case "GSM3202":
+            return _false_bound(model, message)
+    return "not a code of refusals"
+
+
+def _false_bound(model: Model, message: str) -> str:
+    named = _NAMED.search(message)
+    if named is None:
+        return "the message names no variable"
+    name, side = named[1], named[2]
+    found = next((v for v in model.variables if v.name == name), None)
+    if found is None or found.kind == "binary":
+        return f"{name} is no variable that could lack a bound"
+    if (found.upper if side == "upper" else found.lower) is not None:
+        return f"{name} has an {side} bound"
+    try:
+        return "" if has_no_end(model, name, upper=side == "upper") else f"the constraints bound {name}"
+    except Unsupported:
+        return ""
+
+
+def _has_product(model: Model) -> bool:
+    """Whether a product, or a square, has no factor of whole decisions alone; expectations may be fractions."""
+    for node in walk(model):
+        if isinstance(node, Square):
+            factors: tuple[Node, ...] = (node.body,)
+        elif isinstance(node, Arith) and node.op == "*":
+            factors = (node.left, node.right)
+        else:
+            continue
+        if all(_is_fractional(model, factor) for factor in factors):
+            return True
+    return False
+
+
+def _has_continuous_condition(model: Model) -> bool:
+    return any(isinstance(node, Compare) and _is_fractional(model, node) for node in walk(model))
+
+
+def _is_fractional(model: Model, node: Node) -> bool:
+    """Whether an expression reads a continuous decision, or an expectation of a decision."""
+    continuous = {v.name for v in model.variables if not v.kind}
+    decisions = {v.name for v in model.variables}
+    lets = {x.name: x.body for x in model.lets}
+
+    def reads(part: Node, names: set[str]) -> bool:
+        return any(
+            isinstance(n, Ref) and (n.name in names or (n.name in lets and reads(lets[n.name], names)))
+            for n in walk(part)
+        )
+
+    def expects(part: Node) -> bool:
+        return any(
+            (isinstance(n, Expected) and reads(n.body, decisions))
+            or (isinstance(n, Ref) and n.name in lets and expects(lets[n.name]))
+            for n in walk(part)
+        )
+
+    return reads(node, continuous) or expects(node)
