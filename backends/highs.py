@@ -384,7 +384,8 @@ def _refused(highs: highspy.Highs, problem: Problem) -> Diagnostic:
     limit = float(highs.getOptionValue("large_matrix_value")[1])
     note = f"the largest coefficient is {largest:g}, of {where}; HiGHS accepts less than {limit:g}"
     help = "state the data in larger units, so that numbers stay within a few powers of ten of 1"
-    notes, place = (note,), span if largest >= limit else None
+    notes: tuple[str, ...] = (note,)
+    place = span if largest >= limit else None
     cost, column, objective = largest_cost_of(problem)
     if cost >= limit:
         notes, place = (*notes, f"the largest cost is {cost:g}, of {column}"), place or objective
