@@ -35,6 +35,7 @@ def apply_options(highs: highspy.Highs, options: SolveOptions) -> None:
     highs.setOptionValue("mip_feasibility_tolerance", TIGHT if options.tight else SOLVER)
     if options.tight:
         highs.setOptionValue("primal_feasibility_tolerance", TIGHT)
+        highs.setOptionValue("mip_abs_gap", TIGHT)  # 1e-6 by default, which is no proof for an objective of 0.01
     if options.time_limit is not None:
         highs.setOptionValue("time_limit", options.time_limit)
     if options.threads is not None:
