@@ -17,6 +17,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from gpusched_dsl.compiling.bounds import Bounds
 from gpusched_dsl.compiling.bounds_images import image_of
 from gpusched_dsl.compiling.passes.growth import Growth
 from gpusched_dsl.compiling.passes.linear_terms import Flags, hold_to, sum_of
@@ -37,14 +38,16 @@ class FixedFactors:
 
     def apply(self, analysis: Analysis, target: Target) -> Step:
         growth = Growth(analysis.problem)
+        # Later definitions read the values that are found here, which are more exact than propagated bounds.
+        bounds = Bounds(analysis.bounds.lower.copy(), analysis.bounds.upper.copy())
         for definition in analysis.problem.definitions:
             if definition.size:
-                _simplify(growth, analysis, definition)
+                _simplify(growth, analysis, bounds, definition)
         return growth.step() if growth.notes else Step(analysis.problem)
 
 
-def _simplify(growth: Growth, analysis: Analysis, definition: Definition) -> None:
-    low, high = analysis.bounds.of(definition.arguments)
+def _simplify(growth: Growth, analysis: Analysis, bounds: Bounds, definition: Definition) -> None:
+    low, high = bounds.of(definition.arguments)
     fixed = (low == high) & np.isfinite(low)
     values = _constants(definition, low, high, fixed)
     if isinstance(definition, Holds):
@@ -69,7 +72,9 @@ def _simplify(growth: Growth, analysis: Analysis, definition: Definition) -> Non
     did: list[tuple[str, int]] = []
     rows = growth.rows
     if constant.any():
-        growth.bound(definition.results[constant], values[constant], values[constant])
+        results = definition.results[constant]
+        growth.bound(results, values[constant], values[constant])
+        bounds.lower[results] = bounds.upper[results] = values[constant]
         did.append(("have one value", int(constant.sum())))
     if linear.any():
         _hold(growth, analysis, definition, np.flatnonzero(linear), fixed, scale[linear])

@@ -12,6 +12,7 @@ from drafts import Draft
 from random_problems import KINDS, random_problem
 
 from gpusched_dsl.compiling.passes.fixed_factors import FixedFactors
+from gpusched_dsl.ir.distributions import discrete
 
 
 def test_every_case_as_text() -> None:
@@ -118,3 +119,16 @@ def test_same_optimum_many(seed: int) -> None:
         )
         with suppress(Unsupported):
             assert_same_optimum(fix_some(problem, rng) if rng.random() < 0.7 else problem, FixedFactors())
+
+
+def test_a_value_that_is_found_is_read_by_later_terms() -> None:
+    """Propagated bounds of an expectation are a little wider than its value; products of it are linear all the same."""
+    draft = Draft()
+    one, y = draft.columns("one", 1, 1, 1)[0], draft.columns("y", 1, -1, 2, integer=False)[0]
+    t = draft.partial_expectation("t", [one], [0], [discrete(np.array([-1.0, 5.0]), np.array([0.3, 0.7]))])
+    e = draft.unary("e", "exp", [{t[0]: 1, None: 2}])
+    w = draft.product("w", [[t[0], y], [{t[0]: 1, one: 1}, y], [e[0], y]])
+    draft.maximize({w[0]: 1, w[1]: -2, w[2]: 1})
+    prepared = assert_same_optimum(draft.problem(), FixedFactors())
+    assert prepared.problem.is_linear
+    assert prepared.problem.lower[t[0]] == prepared.problem.upper[t[0]] == pytest.approx(0.4)
