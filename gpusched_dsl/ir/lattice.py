@@ -1,4 +1,4 @@
-"""The step between the values of expressions of whole columns, and of terms of such expressions."""
+"""The step between the values of expressions of columns that move in steps."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusched_dsl.ir.definitions import Affines, Definition, Extreme, Holds, Power, Product, Unary
+from gpusched_dsl.ir.definitions import Affines, Definition, Holds
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Floats, Matrix
-from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.tolerances import ROUNDING
 
 Flags = NDArray[np.bool_]
 
-# Steps are looked for among multiples of this; coefficients that are none of them (thirds) must divide each other.
+# Common divisors of multiples of this are exact; of other numbers (thirds) they are found within rounding.
 FINEST = 1e-6
 # Values closer than this, relative to the largest coefficient, cannot be told apart by solvers.
 TELLABLE = 1e-4
@@ -48,20 +47,6 @@ def with_steps(definitions: Iterable[Definition], whole: Flags) -> tuple[Definit
     )
 
 
-def column_steps(problem: Problem) -> Floats:
-    """For each column a number of which its values at feasible points are multiples; 0 where none is known.
-
-    1 for whole columns. Results take theirs from their arguments: `min(x / 2, y / 4)` moves in quarters.
-    """
-    steps = problem.integer.astype(np.float64)
-    for definition in problem.definitions:
-        if definition.size:
-            found = _result_steps(definition, steps)
-            results = definition.results
-            steps[results] = np.where(steps[results] > 0, steps[results], found)
-    return steps
-
-
 def common_divisors(sizes: Floats, starts: Codes) -> Floats:
     """The largest number of which all sizes of a group are multiples; 0 where none is known, infinite of zeros only.
 
@@ -79,7 +64,34 @@ def common_divisors(sizes: Floats, starts: Codes) -> Floats:
     all_even = np.logical_and.reduceat(even, starts)
     divides = np.logical_and.reduceat(multiple, starts)
     found = np.where(all_even, common, np.where(divides, smallest, 0.0))
-    return np.where(all_even & np.isinf(smallest), np.inf, found)
+    found = np.where(all_even & np.isinf(smallest), np.inf, found)
+    others = np.flatnonzero(~all_even & ~divides & (smallest >= TELLABLE * np.maximum.reduceat(sizes, starts)))
+    if len(others):
+        chosen = np.isin(group, others)
+        found[others] = _divisors_within_rounding(sizes[chosen], np.searchsorted(group[chosen], others))
+    return found
+
+
+def _divisors_within_rounding(sizes: Floats, starts: Codes) -> Floats:
+    """As `common_divisors`, by Euclid's algorithm on all groups together; sizes are finite.
+
+    Numbers below `ROUNDING` times the largest size of a group are 0; divisors below `TELLABLE` times it are none.
+    """
+    group = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(sizes))))
+    largest = np.maximum.reduceat(sizes, starts)
+    nothing, rest = ROUNDING * largest[group], sizes
+    while True:
+        divisors = np.minimum.reduceat(np.where(rest > nothing, rest, np.inf), starts)
+        by = divisors[group]
+        remainders = np.abs(rest - by * np.rint(rest / by))
+        done = (np.maximum.reduceat(remainders - nothing, starts) <= 0) | (divisors < TELLABLE * largest)
+        if done.all():
+            break
+        rest = np.where(done[group] | (rest == by), rest, remainders)  # at most half of the divisor, which stays
+    divisors = largest / np.rint(largest / divisors)  # without the errors that have added up
+    by = divisors[group]
+    multiple = np.abs(sizes - by * np.rint(sizes / by)) <= nothing
+    return np.where(np.logical_and.reduceat(multiple, starts) & (divisors >= TELLABLE * largest), divisors, 0.0)
 
 
 def _sizes(matrix: Matrix, units: Flags | Floats) -> Floats:
@@ -88,27 +100,7 @@ def _sizes(matrix: Matrix, units: Flags | Floats) -> Floats:
     return np.where(per > 0, np.abs(matrix.values) * per, np.nan)
 
 
-def _result_steps(definition: Definition, steps: Floats) -> Floats:
-    if isinstance(definition, Holds):
-        return np.ones(definition.size)
-    extreme = isinstance(definition, Extreme) or (isinstance(definition, Unary) and definition.function == "abs")
-    if not extreme and not isinstance(definition, (Product, Power)):
-        return np.zeros(definition.size)
-    found = _argument_steps(definition.arguments, steps)
-    first = definition.starts[:-1]
-    if isinstance(definition, Power):
-        p = definition.exponents
-        usable = (p >= 1) & (p == np.rint(p))
-        found = np.where(usable, found ** np.where(usable, p, 1.0), 0.0)
-    elif isinstance(definition, Product):
-        found = np.multiply.reduceat(np.where(np.isinf(found), 1.0, found), first)
-    else:
-        found = common_divisors(np.where(found > 0, found, np.nan), first)
-    found = np.where(np.isinf(found), 1.0, found)
-    return np.where(found >= TELLABLE, found, 0.0)
-
-
-def _argument_steps(arguments: Affines, steps: Floats) -> Floats:
+def multiples_of(arguments: Affines, steps: Floats) -> Floats:
     """For each expression a number of which its values are multiples; 0: none is known, infinite: it is 0."""
     matrix = arguments.matrix
     sizes = np.insert(_sizes(matrix, steps), matrix.starts[:-1], np.abs(arguments.constants))

@@ -6,7 +6,7 @@ import re
 
 from algebras import Unsupported
 from enumerated_optimum import has_no_end
-from model_tree import Arith, Compare, Expected, Model, Node, Ref, Square, walk
+from model_tree import Arith, Compare, Model, Node, Ref, Square, walk
 
 # What may be said instead of an answer: decomposition is asked for and there are no blocks, the backend lacks
 # something, a bound is missing, the values between which a condition changes are not known.
@@ -47,7 +47,7 @@ def _false_bound(model: Model, message: str) -> str:
 
 
 def _has_product(model: Model) -> bool:
-    """Whether a product, or a square, has no factor of whole decisions alone; expectations may be fractions."""
+    """Whether a product, or a square, has no factor of whole decisions alone."""
     for node in walk(model):
         if isinstance(node, Square):
             factors: tuple[Node, ...] = (node.body,)
@@ -65,9 +65,8 @@ def _has_continuous_condition(model: Model) -> bool:
 
 
 def _is_fractional(model: Model, node: Node) -> bool:
-    """Whether an expression reads a continuous decision, or an expectation of a decision."""
+    """Whether an expression reads a continuous decision."""
     continuous = {v.name for v in model.variables if not v.kind}
-    decisions = {v.name for v in model.variables}
     lets = {x.name: x.body for x in model.lets}
 
     def reads(part: Node, names: set[str]) -> bool:
@@ -76,11 +75,4 @@ def _is_fractional(model: Model, node: Node) -> bool:
             for n in walk(part)
         )
 
-    def expects(part: Node) -> bool:
-        return any(
-            (isinstance(n, Expected) and reads(n.body, decisions))
-            or (isinstance(n, Ref) and n.name in lets and expects(lets[n.name]))
-            for n in walk(part)
-        )
-
-    return reads(node, continuous) or expects(node)
+    return reads(node, continuous)

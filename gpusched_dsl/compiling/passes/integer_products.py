@@ -1,32 +1,38 @@
-"""Products of a whole number and a bounded expression, by the binary digits of the whole number.
+"""Products of a factor that moves in steps and a bounded expression, by the binary digits of the number of steps.
 
-Takes `w == n e`, n whole with `N <= n <= N + R` (R at most LARGEST_RANGE), `L <= e <= U`; of two whole factors the one
-with the smaller range is n. With digits d_k, k = 0 .. floor(log2 R), shared by all products of one column n:
+Takes `w == f e`, f with values N, N + s, ..., N + R s (R at most LARGEST_RANGE), `L <= e <= U`: whole numbers (s = 1),
+sums such as `n / 2 + 3 m / 4`, and terms such as `E(min(W, n))` (`result_steps`). Of two such factors the one with the
+smaller R is f. With digits d_k, k = 0 .. floor(log2 R), shared by all products of one column f:
 
-    n == N + sum_k 2^k d_k,    p_k == d_k e,    w == N e + sum_k 2^k p_k
+    f == N + s sum_k 2^k d_k,    p_k == d_k e,    w == N e + s sum_k 2^k p_k
 
 where the rows of p_k are those of `product_rows` and the last equation holds in the half that is needed. Leaves
-products of more than two factors and those without a whole factor. GSM3202 where a whole factor or e has no bound.
+products of more than two factors and those without a factor in steps. GSM3202 where such a factor or e has no bound.
 
-Proof. Every whole n in the range has digits, and with them n e is the sum on the right.
+Proof. Every number of steps up to R has digits, and with them f e is the sum on the right.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from gpusched_dsl.compiling.bounds_whole import whole_affines
+from gpusched_dsl.compiling.passes.argument_values import BEYOND
 from gpusched_dsl.compiling.passes.digits import Digits
+from gpusched_dsl.compiling.passes.expectation_forms import scaled
 from gpusched_dsl.compiling.passes.growth import Growth, index_of_columns
 from gpusched_dsl.compiling.passes.missing import missing_bounds
 from gpusched_dsl.compiling.passes.product_factors import Times
 from gpusched_dsl.compiling.passes.product_rows import add_products
+from gpusched_dsl.compiling.passes.result_steps import column_steps
 from gpusched_dsl.compiling.passes.rows import Rows, numbered_index
 from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Note, Step, Target
 from gpusched_dsl.ir.definitions import Affines, Product
 from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.lattice import Flags, steps_of
 from gpusched_dsl.ir.problem import Floats
 from gpusched_dsl.language.diagnostics import DiagnosticError
 
@@ -34,7 +40,7 @@ LARGEST_RANGE = 4095
 
 
 class IntegerProducts:
-    """bounded integer * bounded expression -> binaries and linear rows."""
+    """bounded factor in steps * bounded expression -> binaries and linear rows."""
 
     name: ClassVar[str] = "integer_products"
 
@@ -48,23 +54,46 @@ class IntegerProducts:
     def apply(self, analysis: Analysis, target: Target) -> Step:
         growth = Growth(analysis.problem)
         digits = Digits(growth)
-        for definition in analysis.problem.definitions:
-            if isinstance(definition, Product) and definition.size:
-                _reformulate(growth, analysis, definition, digits)
+        products = [d for d in analysis.problem.definitions if isinstance(d, Product) and d.size]
+        factors = [_Factors.of(analysis, d, analysis.problem.integer) for d in products]
+        if not all(f.taken.all() for f in factors):
+            units = column_steps(analysis.problem, analysis.bounds)
+            factors = [_Factors.of(analysis, d, units) for d in products]
+        for definition, its in zip(products, factors, strict=True):
+            _reformulate(growth, analysis, definition, digits, its)
         return growth.step() if growth.notes else Step(analysis.problem)
 
 
-def _reformulate(growth: Growth, analysis: Analysis, definition: Product, digits: Digits) -> None:
-    arguments = definition.arguments
-    low, high = analysis.bounds.of(arguments)
-    whole = whole_affines(arguments, analysis.problem.integer)
-    spread = np.where(whole, high - low, np.inf)
-    pair = np.flatnonzero(np.diff(definition.starts) == 2)
-    first, second = definition.starts[:-1][pair], definition.starts[:-1][pair] + 1
-    n = np.where(spread[first] <= spread[second], first, second)
-    e = first + second - n
-    mine = whole[n] & ((spread[n] <= LARGEST_RANGE) | np.isinf(spread[n]))
-    pair, n, e = pair[mine], n[mine], e[mine]
+@dataclass(frozen=True, eq=False)
+class _Factors:
+    """The factors of the products of two: of product `pair[i]` argument `n[i]` is for digits, `e[i]` is the other.
+
+    `low`, `high` and `step` are those of the values of all arguments, step 0 where none is known; `taken` are the pairs
+    with few enough steps, or with a bound missing.
+    """
+
+    pair: Codes
+    n: Codes
+    e: Codes
+    low: Floats
+    high: Floats
+    step: Floats
+    taken: Flags
+
+    @staticmethod
+    def of(analysis: Analysis, definition: Product, units: Flags | Floats) -> _Factors:
+        low, high, step = _lattice(analysis, definition.arguments, units)
+        spread = np.where(step > 0, high - low, np.inf) / np.where(step > 0, step, 1.0)
+        pair = np.flatnonzero(np.diff(definition.starts) == 2)
+        first, second = definition.starts[:-1][pair], definition.starts[:-1][pair] + 1
+        n = np.where(spread[first] <= spread[second], first, second)
+        taken = (step[n] > 0) & ((spread[n] <= LARGEST_RANGE) | np.isinf(spread[n]))
+        return _Factors(pair, n, first + second - n, low, high, step, taken)
+
+
+def _reformulate(growth: Growth, analysis: Analysis, definition: Product, digits: Digits, factors: _Factors) -> None:
+    arguments, low, high = definition.arguments, factors.low, factors.high
+    pair, n, e = factors.pair[factors.taken], factors.n[factors.taken], factors.e[factors.taken]
     if not len(pair):
         return
     results = definition.results[pair]
@@ -73,16 +102,18 @@ def _reformulate(growth: Growth, analysis: Analysis, definition: Product, digits
     columns, rows = growth.columns, growth.rows
     read = np.flatnonzero(down | up)
     if len(read):
+        s = factors.step[n[read]]
         times = Times(
-            results[read], arguments.take(n[read]), np.arange(len(read)), arguments.take(e[read]),
+            results[read], scaled(arguments.take(n[read]), 1 / s), np.arange(len(read)), arguments.take(e[read]),
             low[e[read]], high[e[read]], down[read], up[read],
             analysis.problem.column_family(int(results[0])).name, definition.name, definition.span,
         )  # fmt: skip
-        _add(growth, digits, times, low[n[read]], high[n[read]])
+        _add(growth, digits, times, low[n[read]], high[n[read]], s)
     chosen = np.zeros(definition.size, dtype=np.bool_)
     chosen[pair] = True
     growth.remove(definition, chosen)
-    did, added = "whole number times a bounded expression by binary digits", growth.rows - rows
+    kind = "whole number" if (factors.step[n] == 1).all() else "factor in steps"
+    did, added = f"{kind} times a bounded expression by binary digits", growth.rows - rows
     sizes = np.abs(np.concatenate((low[e[read]], high[e[read]])))
     big_m = (float(sizes[sizes > 0].min()), float(sizes.max())) if sizes.any() else None
     growth.notes.append(
@@ -91,6 +122,16 @@ def _reformulate(growth: Growth, analysis: Analysis, definition: Product, digits
             span=definition.span,
         )
     )  # fmt: skip
+
+
+def _lattice(analysis: Analysis, factors: Affines, units: Flags | Floats) -> tuple[Floats, Floats, Floats]:
+    """The smallest and the largest value of each factor, and the step between its values (0: none is known)."""
+    low, high = analysis.bounds.of(factors)
+    step = np.where(whole_affines(factors, analysis.problem.integer), 1.0, steps_of(factors, units))
+    by = np.where(step > 0, step, 1.0)
+    first = factors.constants + by * np.ceil((low - factors.constants) / by - BEYOND)
+    last = factors.constants + by * np.floor((high - factors.constants) / by + BEYOND)
+    return np.where(step > 0, first, low), np.where(step > 0, np.maximum(first, last), high), step
 
 
 def _check(analysis: Analysis, definition: Product, low: Floats, high: Floats, needed: Codes) -> None:
@@ -104,11 +145,12 @@ def _check(analysis: Analysis, definition: Product, low: Floats, high: Floats, n
         raise DiagnosticError(found)
 
 
-def _add(growth: Growth, digits: Digits, pairs: Times, low: Floats, high: Floats) -> None:
-    """Rows for `results == literals * factor`, where the "literals" are whole numbers in `low .. high`."""
+def _add(growth: Growth, digits: Digits, pairs: Times, low: Floats, high: Floats, step: Floats) -> None:
+    """Rows for `results == step * literals * factor`; `step * literals` lies in `low .. high`, a step apart."""
+    first, last = low / step, high / step
     sizes = np.diff(pairs.factor.matrix.starts) + 3
-    growth.expect(int(((np.floor(np.log2(np.maximum(high - low, 1.0))) + 1.0) * sizes).sum()), pairs.name, pairs.span)
-    owner, place, digit = digits.of(pairs.literals, low, high, pairs.family, pairs.results, pairs.span)
+    growth.expect(int(((np.floor(np.log2(np.maximum(last - first, 1.0))) + 1.0) * sizes).sum()), pairs.name, pairs.span)
+    owner, place, digit = digits.of(pairs.literals, first, last, pairs.family, pairs.results, pairs.span)
     factor = pairs.factor.take(owner)
     e_low, e_high = pairs.low[owner], pairs.high[owner]
     index = numbered_index(growth.problem, pairs.results[owner], place)
@@ -124,7 +166,7 @@ def _add(growth: Growth, digits: Digits, pairs: Times, low: Floats, high: Floats
         Times(parts, shown, every, factor, e_low, e_high, down, up, f"{pairs.family}.parts", pairs.name, pairs.span),
     )
     entries = np.arange(pairs.count)
-    rows = Rows(pairs.count).add(entries, pairs.results, 1.0).add(owner, parts, -np.exp2(place))
+    rows = Rows(pairs.count).add(entries, pairs.results, 1.0).add(owner, parts, -np.exp2(place) * step[owner])
     rows.add_affines(entries, pairs.factor, -low)
     lower, upper = np.where(pairs.down, rows.side, -np.inf), np.where(pairs.up, rows.side, np.inf)
     sums = index_of_columns(growth.problem, pairs.results)

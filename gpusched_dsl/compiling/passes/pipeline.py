@@ -43,8 +43,8 @@ ABANDONED = "tightening"  # the maker of the note about passes for which no time
 
 PASSES: tuple[Pass, ...] = (
     EqualTerms(),
-    FixedFactors(),
     StepsOfTerms(),
+    FixedFactors(),
     Reciprocals(),
     ImpliedFactors(),
     ProductChains(),

@@ -11,8 +11,9 @@ U' is the next value above U that a can have, L' the next below L: a must move i
 do. A side that no point within the bounds breaks is left out first: an equality with an end of the range is one-sided.
 Where a has two values only, r is affine in it.
 
-Results of terms move in steps, too, such as `min(x / 2, y / 4)` of whole x and y; that is seen as long as the terms are
-there. So `StepsOfTerms` comes before their passes and takes the entries that read such results.
+Results of terms move in steps, too, such as `min(x / 2, y / 4)` of whole x and y (`result_steps`); that is seen as
+long as the terms are there. So `StepsOfTerms` comes before every pass that removes terms, and takes the entries that
+read such results.
 
 Proof. At r = 0 the comparison does not hold if and only if a lies above U or below L, that is at U' or L' or beyond.
 
@@ -27,13 +28,15 @@ from typing import ClassVar
 
 import numpy as np
 
+from gpusched_dsl.compiling.bounds_images import image_of
 from gpusched_dsl.compiling.monotone import Flags
 from gpusched_dsl.compiling.passes.growth import Growth, index_of_columns
+from gpusched_dsl.compiling.passes.result_steps import column_steps
 from gpusched_dsl.compiling.passes.rows import Rows
 from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Note, Step, Target
 from gpusched_dsl.ir.definitions import Affines, Holds, within_steps
 from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.lattice import column_steps, steps_of
+from gpusched_dsl.ir.lattice import steps_of
 from gpusched_dsl.ir.matrix import Floats, Int32s
 from gpusched_dsl.ir.names import entry_name
 from gpusched_dsl.ir.tolerances import ROUNDING
@@ -54,11 +57,12 @@ class StepsOfTerms:
 
     def apply(self, analysis: Analysis, target: Target) -> Step:
         problem = analysis.problem
-        growth, units = Growth(problem), column_steps(problem)
+        growth, units = Growth(problem), column_steps(problem, analysis.bounds)
         for definition in problem.definitions:
             if isinstance(definition, Holds) and definition.size and not target.takes(definition.op):
                 plain = steps_of(definition.arguments, problem.integer)
                 taken = (plain == 0) & (steps_of(definition.arguments, units) > 0)
+                taken &= _is_open(definition, analysis)
                 if taken.any():
                     part = definition.take(np.flatnonzero(taken))
                     growth.replace(definition, taken, (part,))
@@ -83,6 +87,12 @@ class Reified:
         if found:
             raise DiagnosticError(found)
         return growth.step()
+
+
+def _is_open(definition: Holds, analysis: Analysis) -> Flags:
+    """The comparisons that bounds do not decide; `fixed_factors` takes the others."""
+    least, most = image_of(definition, *analysis.bounds.of(definition.arguments))
+    return np.asarray(least < most)
 
 
 def _is_taken_here(definition: object, target: Target) -> bool:

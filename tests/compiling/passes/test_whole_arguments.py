@@ -8,6 +8,7 @@ from brute import apply, assert_same_optimum
 from drafts import Draft
 
 from gpusched_dsl.compiling.passes.piecewise import PiecewiseForms
+from gpusched_dsl.compiling.passes.steps import Target
 from gpusched_dsl.compiling.passes.whole_arguments import WholeArguments
 from gpusched_dsl.ir.definitions import Piecewise
 
@@ -35,6 +36,20 @@ def test_functions_without_a_value_somewhere_are_left(exponent: float) -> None:
     draft.minimize({s[0]: 1})
     left = [d.op for d in apply(draft.problem(), WholeArguments()).problem.definitions]
     assert left == (["power"] if exponent in (-1.0, 0.5) else ["piecewise"])
+
+
+def test_the_square_of_a_term_in_steps_becomes_a_curve() -> None:
+    draft = Draft()
+    n = draft.columns("n", 2, -1, 3)
+    low = draft.smallest("low", [[{n[0]: 0.5}, {n[1]: 0.25}]])
+    s = draft.power("s", [{low[0]: 1, None: -0.1}], [2.0])
+    draft.rows("row", [(0, {n[0]: 1, n[1]: 1}, 4)])
+    draft.maximize({s[0]: 4, n[0]: -1})
+    (_, curve) = assert_same_optimum(draft.problem(), WholeArguments()).problem.definitions
+    assert isinstance(curve, Piecewise)
+    assert curve.curves is not None
+    assert curve.curves.x.tolist() == pytest.approx([-0.6, -0.35, -0.1, 0.15, 0.4, 0.65])
+    assert assert_same_optimum(draft.problem(), Target("milp")).problem.is_linear
 
 
 def test_arguments_with_too_many_values_or_none_in_steps_are_left() -> None:

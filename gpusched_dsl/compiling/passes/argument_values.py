@@ -1,0 +1,47 @@
+"""The values of expressions that move in steps within finite bounds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gpusched_dsl.compiling.frames import ranges
+from gpusched_dsl.ir.definitions import Affines
+from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.lattice import Flags, steps_of
+from gpusched_dsl.ir.matrix import Floats
+
+MOST = 1024  # values of an expression that are listed
+# How far outside its bounds, in steps, a value may lie.
+BEYOND = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class ArgumentValues:
+    """Expression i has the values `first[i] + k * step[i]`, k = 0 .. counts[i] - 1; count 0: they are not known."""
+
+    first: Floats
+    counts: Codes
+    step: Floats
+
+    def take(self, rows: Codes) -> ArgumentValues:
+        return ArgumentValues(self.first[rows], self.counts[rows], self.step[rows])
+
+    def listed(self) -> tuple[Codes, Floats]:
+        """All values, those of expression i at `starts[i] .. starts[i+1]-1`."""
+        starts = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(self.counts)))
+        return starts, np.repeat(self.first, self.counts) + np.repeat(self.step, self.counts) * ranges(self.counts)
+
+
+def argument_values(affines: Affines, low: Floats, high: Floats, units: Flags | Floats) -> ArgumentValues:
+    """The values within `low .. high` of expressions with at most `MOST` of them; `units` as in `steps_of`."""
+    steps = steps_of(affines, units)
+    usable = (steps > 0) & np.isfinite(low) & np.isfinite(high)
+    step = np.where(usable, steps, 1.0)
+    with np.errstate(invalid="ignore"):
+        first = np.ceil((low - affines.constants) / step - BEYOND)
+        last = np.floor((high - affines.constants) / step + BEYOND)
+        usable &= last - first < MOST
+    counts = np.where(usable, np.maximum(last - first + 1, 0), 0).astype(np.int64)
+    return ArgumentValues(np.where(usable, affines.constants + step * first, 0.0), counts, step)

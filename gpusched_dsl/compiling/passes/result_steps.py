@@ -1,0 +1,131 @@
+"""The step between the values of the results of definitions.
+
+Extremes, `abs`, products and powers take the steps of their results from those of their arguments. Every other function
+of one argument is evaluated at all values of the argument: `E[min(W, n)]` with n in 0 .. 3 has four values, and their
+common divisor is a step. The argument moves in steps within finite bounds and has few values (`argument_values`).
+
+A value that a pass approximates is not known: laws with a density, curves with an error.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from gpusched_dsl.compiling.bounds import Bounds
+from gpusched_dsl.compiling.passes.argument_values import argument_values
+from gpusched_dsl.compiling.passes.expectation_curves import EXACT_ATOMS
+from gpusched_dsl.ir.definitions import (
+    Affines,
+    Definition,
+    Extreme,
+    Holds,
+    PartialExpectation,
+    Piecewise,
+    Power,
+    Product,
+    Unary,
+)
+from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.lattice import TELLABLE, Flags, common_divisors, multiples_of
+from gpusched_dsl.ir.matrix import Floats, Matrix
+from gpusched_dsl.ir.problem import Problem
+
+MOST_TOGETHER = 2_000_000  # values of the arguments of one definition; equal functions of equal values count once
+
+
+def column_steps(problem: Problem, bounds: Bounds) -> Floats:
+    """For each column a number of which its values at feasible points are multiples; 0 where none is known.
+
+    1 for whole columns, their value for fixed ones. Results take theirs from their arguments:
+    `min(x / 2, y / 4)` moves in quarters.
+    """
+    only = _tellable(np.where(problem.lower == 0.0, 1.0, np.abs(problem.lower)))
+    steps = np.where(problem.integer, 1.0, np.where(problem.lower == problem.upper, only, 0.0))
+    for definition in problem.definitions:
+        if definition.size:
+            found = _result_steps(definition, steps, bounds)
+            results = definition.results
+            steps[results] = np.where(steps[results] > 0, steps[results], found)
+    return steps
+
+
+def _result_steps(definition: Definition, steps: Floats, bounds: Bounds) -> Floats:
+    match definition:
+        case Holds():
+            return np.ones(definition.size)
+        case Extreme() | Unary(function="abs"):
+            found = multiples_of(definition.arguments, steps)
+            found = common_divisors(np.where(found > 0, found, np.nan), definition.starts[:-1])
+        case Product():
+            found = multiples_of(definition.arguments, steps)
+            found = np.multiply.reduceat(np.where(np.isinf(found), 1.0, found), definition.starts[:-1])
+        case Power():
+            p = definition.exponents
+            usable = (p >= 1) & (p == np.rint(p))
+            found = multiples_of(definition.arguments, steps)
+            found = np.where(usable, found ** np.where(usable, p, 1.0), 0.0)
+        case _:
+            found = np.zeros(definition.size)
+    found = _tellable(found)
+    rest = np.flatnonzero((found == 0) & _is_exact(definition))
+    if len(rest):
+        found[rest] = _tellable(_steps_of_values(definition.take(rest), steps, bounds))
+    return found
+
+
+def _tellable(steps: Floats) -> Floats:
+    steps = np.where(np.isinf(steps), 1.0, steps)  # of zeros only
+    return np.where(steps >= TELLABLE, steps, 0.0)
+
+
+def _is_exact(definition: Definition) -> Flags:
+    """The entries that are functions of one argument and stay exact in every pass."""
+    match definition:
+        case PartialExpectation(which=which, laws=laws):
+            atoms = [law.atoms for law in laws]
+            return np.array([a is not None and len(a[0]) <= EXACT_ATOMS for a in atoms], dtype=np.bool_)[which]
+        case Piecewise(which=which, curves=curves) if curves is not None:
+            return np.asarray(curves.errors[which] == 0.0)
+        case Power() | Unary():
+            return np.ones(definition.size, dtype=np.bool_)
+    return np.zeros(definition.size, dtype=np.bool_)
+
+
+def _steps_of_values(definition: Definition, steps: Floats, bounds: Bounds) -> Floats:
+    """The common divisors of the values that functions of one argument have at all values of the argument."""
+    found = np.zeros(definition.size)
+    values = argument_values(definition.arguments, *bounds.of(definition.arguments), steps)
+    known = np.flatnonzero(values.counts)
+    if not len(known):
+        return found
+    keys = np.stack((_functions(definition), values.first, values.counts.astype(np.float64), values.step), axis=1)
+    _, chosen, same = np.unique(keys[known], axis=0, return_index=True, return_inverse=True)
+    chosen = known[chosen]
+    taken = np.flatnonzero(np.cumsum(values.counts[chosen]) <= MOST_TOGETHER)
+    distinct = np.zeros(len(chosen))
+    if len(taken):
+        distinct[taken] = _divisors(definition.take(chosen[taken]), *values.take(chosen[taken]).listed())
+    found[known] = distinct[same.reshape(-1)]
+    return found
+
+
+def _functions(definition: Definition) -> Floats:
+    """A number for each entry; entries with the same number are the same function."""
+    match definition:
+        case PartialExpectation(which=which) | Piecewise(which=which):
+            return which.astype(np.float64)
+        case Power(exponents=exponents):
+            return exponents
+    return np.zeros(definition.size)
+
+
+def _divisors(definition: Definition, starts: Codes, arguments: Floats) -> Floats:
+    """For each entry the common divisor of its values at some arguments; 0 where there is none."""
+    counts = np.diff(starts)
+    nothing = Matrix(np.zeros(definition.size + 1, dtype=np.int64), np.zeros(0, dtype=np.int32), np.zeros(0))
+    bare = replace(definition, arguments=Affines(nothing, np.zeros(definition.size)))
+    with np.errstate(all="ignore"):
+        values = bare.take(np.repeat(np.arange(definition.size), counts)).evaluate(arguments)
+    return common_divisors(np.where(np.isfinite(values), np.abs(values), np.nan), starts[:-1])
