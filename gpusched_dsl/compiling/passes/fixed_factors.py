@@ -5,6 +5,9 @@
     result == c * x,  max(x),  x^1                       ->  x itself if c == 1 and x is a column,
                                                              else rows that hold the result to it
 
+Where other terms read a result that moves in steps but is not whole, `max(c * x)` takes the place of the rows until
+`extremes`: rows do not show the steps, which the passes of these terms need.
+
 Takes every kind of definition and leaves those in which several arguments still move. Bounds are propagated ones, which
 stand as bounds of the columns that are read, so that what is used here stays in the problem. Of the rows only the half
 that somebody gains from is kept.
@@ -21,8 +24,8 @@ from gpusched_dsl.compiling.bounds import Bounds
 from gpusched_dsl.compiling.bounds_images import image_of
 from gpusched_dsl.compiling.passes.growth import Growth
 from gpusched_dsl.compiling.passes.linear_terms import Flags, hold_to, sum_of
-from gpusched_dsl.compiling.passes.steps import Analysis, Note, Step, Target
-from gpusched_dsl.ir.definitions import Definition, Extreme, Holds, Power, Product
+from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Note, Step, Target
+from gpusched_dsl.ir.definitions import Definition, Extreme, Holds, Power, Product, unary_starts
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.problem import Floats
 from gpusched_dsl.ir.tolerances import FEASIBILITY
@@ -42,11 +45,11 @@ class FixedFactors:
         bounds = Bounds(analysis.bounds.lower.copy(), analysis.bounds.upper.copy())
         for definition in analysis.problem.definitions:
             if definition.size:
-                _simplify(growth, analysis, bounds, definition)
+                _simplify(growth, analysis, bounds, definition, target)
         return growth.step() if growth.notes else Step(analysis.problem)
 
 
-def _simplify(growth: Growth, analysis: Analysis, bounds: Bounds, definition: Definition) -> None:
+def _simplify(growth: Growth, analysis: Analysis, bounds: Bounds, definition: Definition, target: Target) -> None:
     low, high = bounds.of(definition.arguments)
     fixed = (low == high) & np.isfinite(low)
     values = _constants(definition, low, high, fixed)
@@ -67,6 +70,9 @@ def _simplify(growth: Growth, analysis: Analysis, bounds: Bounds, definition: De
         case Power():
             linear = definition.exponents == 1
     linear, shorter = linear & ~constant, shorter & ~constant
+    steps = _keeps_steps(analysis, definition, linear, target)
+    if isinstance(definition, Extreme):
+        linear, steps = linear & ~steps, np.zeros(definition.size, dtype=np.bool_)
     if not (constant | linear | shorter).any():
         return
     did: list[tuple[str, int]] = []
@@ -76,12 +82,14 @@ def _simplify(growth: Growth, analysis: Analysis, bounds: Bounds, definition: De
         growth.bound(results, values[constant], values[constant])
         bounds.lower[results] = bounds.upper[results] = values[constant]
         did.append(("have one value", int(constant.sum())))
-    if linear.any():
-        _hold(growth, analysis, definition, np.flatnonzero(linear), fixed, scale[linear])
-        did.append(("are linear, as their other factors are fixed", int(linear.sum())))
     by: tuple[Definition, ...] = ()
+    if linear.any():
+        _hold(growth, analysis, definition, np.flatnonzero(linear & ~steps), fixed, scale[linear & ~steps])
+        if steps.any():
+            by = (_linear(definition, np.flatnonzero(steps), fixed, scale),)
+        did.append(("are linear, as their other factors are fixed", int(linear.sum())))
     if shorter.any():
-        by = (_shorter(definition, np.flatnonzero(shorter), fixed, scale),)
+        by = (*by, _shorter(definition, np.flatnonzero(shorter), fixed, scale),)
         did.append(("have fewer factors, as others are fixed", int(shorter.sum())))
     growth.replace(definition, constant | linear | shorter, by)
     for at, (said, entries) in enumerate(did):
@@ -106,6 +114,27 @@ def _as_required(definition: Holds, values: Floats, analysis: Analysis) -> Float
     point = np.clip(0.0, analysis.bounds.lower, analysis.bounds.upper)
     true = (values == 0.0) & (point[definition.results] == 1.0)
     return np.where(true, definition.witnessed(point, FEASIBILITY), values)
+
+
+def _keeps_steps(analysis: Analysis, definition: Definition, linear: Flags, target: Target) -> Flags:
+    """The linear entries that move in steps without being whole and are read by other terms."""
+    problem = analysis.problem
+    kept = linear & ~problem.integer[definition.results]
+    if not kept.any() or not target.takes(INTEGERS) or target.takes(Extreme.op):
+        return np.zeros(definition.size, dtype=np.bool_)
+    read = np.zeros(problem.columns, dtype=np.bool_)
+    for other in problem.definitions:
+        read[other.arguments.matrix.columns] = True
+    kept &= read[definition.results]
+    return kept & (analysis.units[definition.results] > 0) if kept.any() else kept
+
+
+def _linear(definition: Definition, entries: Codes, fixed: Flags, scale: Floats) -> Definition:
+    """The one moving argument times `scale` of each entry, as the largest of one."""
+    places = arguments_of(definition, entries)
+    places = places[~fixed[places]] if isinstance(definition, Product) else places
+    value = sum_of((definition.arguments.take(places), scale[entries]))
+    return Extreme(definition.results[entries], unary_starts(len(entries)), value, definition.span, definition.name)
 
 
 def arguments_of(definition: Definition, entries: Codes) -> Codes:

@@ -27,7 +27,6 @@ from gpusched_dsl.compiling.passes.growth import Growth, index_of_columns
 from gpusched_dsl.compiling.passes.missing import missing_bounds
 from gpusched_dsl.compiling.passes.product_factors import Times
 from gpusched_dsl.compiling.passes.product_rows import add_products
-from gpusched_dsl.compiling.passes.result_steps import column_steps
 from gpusched_dsl.compiling.passes.rows import Rows, numbered_index
 from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Note, Step, Target
 from gpusched_dsl.ir.definitions import Affines, Product
@@ -57,8 +56,7 @@ class IntegerProducts:
         products = [d for d in analysis.problem.definitions if isinstance(d, Product) and d.size]
         factors = [_Factors.of(analysis, d, analysis.problem.integer) for d in products]
         if not all(f.taken.all() for f in factors):
-            units = column_steps(analysis.problem, analysis.bounds)
-            factors = [_Factors.of(analysis, d, units) for d in products]
+            factors = [_Factors.of(analysis, d, analysis.units) for d in products]
         for definition, its in zip(products, factors, strict=True):
             _reformulate(growth, analysis, definition, digits, its)
         return growth.step() if growth.notes else Step(analysis.problem)

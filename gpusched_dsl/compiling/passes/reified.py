@@ -31,7 +31,6 @@ import numpy as np
 from gpusched_dsl.compiling.bounds_images import image_of
 from gpusched_dsl.compiling.monotone import Flags
 from gpusched_dsl.compiling.passes.growth import Growth, index_of_columns
-from gpusched_dsl.compiling.passes.result_steps import column_steps
 from gpusched_dsl.compiling.passes.rows import Rows
 from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Note, Step, Target
 from gpusched_dsl.ir.definitions import Affines, Holds, within_steps
@@ -57,7 +56,7 @@ class StepsOfTerms:
 
     def apply(self, analysis: Analysis, target: Target) -> Step:
         problem = analysis.problem
-        growth, units = Growth(problem), column_steps(problem, analysis.bounds)
+        growth, units = Growth(problem), analysis.units
         for definition in problem.definitions:
             if isinstance(definition, Holds) and definition.size and not target.takes(definition.op):
                 plain = steps_of(definition.arguments, problem.integer)

@@ -11,6 +11,7 @@ import numpy as np
 
 from gpusched_dsl.compiling.bounds import Bounds, bounds_within, propagated, tightened
 from gpusched_dsl.compiling.directions import Directions, directions_of
+from gpusched_dsl.compiling.passes.result_steps import column_steps
 from gpusched_dsl.compiling.work import Work
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.problem import Floats, Problem
@@ -59,6 +60,11 @@ class Analysis:
     def sweep(self, times: int) -> None:
         """Count so many looks at every nonzero, row and column; raises TooMuchWork where the budget is used up."""
         self.work.spend(times * (self.problem.matrix.nonzeros + self.problem.rows + self.problem.columns))
+
+    @cached_property
+    def units(self) -> Floats:
+        """For each column a number of which its values are multiples, 0 where none is known (`result_steps`)."""
+        return column_steps(self.problem, self.bounds)
 
     @cached_property
     def directions(self) -> Directions:

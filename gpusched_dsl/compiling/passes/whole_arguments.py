@@ -21,7 +21,6 @@ import numpy as np
 from gpusched_dsl.compiling.monotone import Flags
 from gpusched_dsl.compiling.passes.argument_values import argument_values
 from gpusched_dsl.compiling.passes.growth import Growth
-from gpusched_dsl.compiling.passes.result_steps import column_steps
 from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Note, Step, Target
 from gpusched_dsl.ir.definitions import Curves, Definition, Piecewise, Power, Unary
 from gpusched_dsl.ir.domains import Codes
@@ -41,7 +40,7 @@ class WholeArguments:
         taken = [d for d in analysis.problem.definitions if _taken(d, target)]
         units: Flags | Floats = analysis.problem.integer
         if not all(units[d.arguments.matrix.columns].all() for d in taken):
-            units = column_steps(analysis.problem, analysis.bounds)
+            units = analysis.units
         for definition in taken:
             _reformulate(growth, analysis, definition, units)
         return growth.step()

@@ -67,7 +67,7 @@ def test_steps_of_functions_of_few_values() -> None:
     none = draft.partial_expectation("none", [y, free, n], [0, 0, 1], [HALVES, uniform(0.0, 2.0)])
     irrational = draft.unary("irrational", "exp", [n])
     problem = draft.problem()
-    steps = column_steps(problem, Analysis(problem).bounds)
+    steps = Analysis(problem).units
     expected = {few[0]: 1 / 2, few[1]: 1 / 4, few[2]: 2 / 3, few[3]: 1 / 2, other[0]: 1 / 60, other[1]: 0}
     expected |= {sums[0]: 1 / 2, sums[1]: 1 / 12} | dict.fromkeys((*none, *irrational), 0)
     assert {k: float(steps[k]) for k in expected} == pytest.approx(expected, rel=1e-9)
@@ -78,7 +78,7 @@ def test_equal_functions_count_once_and_too_many_values_are_left() -> None:
     n, wide = draft.columns("n", 3000, 0, 1000), draft.columns("wide", 1, 0, 2000)
     terms = draft.partial_expectation("t", [*n, *wide], [0] * 3001, [HALVES])
     problem = draft.problem()
-    steps = column_steps(problem, Analysis(problem).bounds)
+    steps = Analysis(problem).units
     assert set(steps[terms[:-1]].tolist()) == {0.5}
     assert steps[terms[-1]] == 0
 
