@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from gpusched_dsl.compiling.passes.steps import INTEGERS, Target
-from gpusched_dsl.ir.answer import Answer
 from gpusched_dsl.ir.changes import Changes
 from gpusched_dsl.ir.problem import Floats, Problem
+from gpusched_dsl.ir.solver_result import Answer
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,16 +6,16 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING
 
-from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, did_you_mean
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError, did_you_mean
 
 if TYPE_CHECKING:  # the names of backends must not cost the import of NumPy
     from gpusched_dsl.backends.protocol import Backend
 
 GROUP = "gpusched_dsl.backends"
 BUILT_IN = {
-    "cvxpy": "gpusched_dsl.backends.cvxpy_backend:CvxpyBackend",
-    "highs": "gpusched_dsl.backends.highs:HighsBackend",
-    "scip": "gpusched_dsl.backends.scip:ScipBackend",
+    "cvxpy": "gpusched_dsl.backends.cvxpy.backend:CvxpyBackend",
+    "highs": "gpusched_dsl.backends.highs.backend:HighsBackend",
+    "scip": "gpusched_dsl.backends.scip.backend:ScipBackend",
 }
 
 

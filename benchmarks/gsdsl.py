@@ -13,10 +13,10 @@ import polars  # noqa: F401
 
 from benchmarks.child import Lap
 from gpusched_dsl.backends.registry import backend
-from gpusched_dsl.building import Permissions, checked, choose_scenario, read_data
-from gpusched_dsl.compiling.grounding import ground
+from gpusched_dsl.compiling.build import Permissions, checked, choose_scenario, read_data
+from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.ir.problem import Problem
-from gpusched_dsl.language.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
 from gpusched_dsl.language.workspace import load_workspace
 
 highs, scip = backend("highs"), backend("scip")

@@ -24,22 +24,22 @@ if not (_here / "backends").is_dir() and (_here.parent / "backends" / "__init__.
 
 if TYPE_CHECKING:
     from gpusched_dsl.api import Model, compile, load, loads
-    from gpusched_dsl.compared import Comparison
-    from gpusched_dsl.ir.answer import Status
     from gpusched_dsl.ir.problem import Problem
-    from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
+    from gpusched_dsl.ir.solver_result import Status
+    from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
+    from gpusched_dsl.reporting.comparison import Comparison
     from gpusched_dsl.reporting.result import Result
 
 _HOMES = {
-    "Comparison": "gpusched_dsl.compared",
+    "Comparison": "gpusched_dsl.reporting.comparison",
     "Model": "gpusched_dsl.api",
     "compile": "gpusched_dsl.api",
     "load": "gpusched_dsl.api",
     "loads": "gpusched_dsl.api",
-    "Status": "gpusched_dsl.ir.answer",
+    "Status": "gpusched_dsl.ir.solver_result",
     "Problem": "gpusched_dsl.ir.problem",
-    "Diagnostic": "gpusched_dsl.language.diagnostics",
-    "DiagnosticError": "gpusched_dsl.language.diagnostics",
+    "Diagnostic": "gpusched_dsl.language.diagnostics.diagnostics",
+    "DiagnosticError": "gpusched_dsl.language.diagnostics.diagnostics",
     "Result": "gpusched_dsl.reporting.result",
 }
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from gpusched_dsl.building import (
+from gpusched_dsl.compiling.build import (
     DEFAULT_MEMORY,
     Built,
     Permissions,
@@ -21,30 +21,30 @@ from gpusched_dsl.building import (
 from gpusched_dsl.compiling.passes.names import folds
 from gpusched_dsl.ir.deadline import Deadline, Stopped, limited
 from gpusched_dsl.language.checked_policy import CheckedPolicy
-from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, Diagnostics
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError, Diagnostics
 from gpusched_dsl.language.scenarios.scenario import CheckedScenario
 from gpusched_dsl.language.workspace import Workspace, load_workspace, workspace_from_text
-from gpusched_dsl.methods import means_policy, method_named
-from gpusched_dsl.policy_library import policy_named
+from gpusched_dsl.policies.library import policy_named
+from gpusched_dsl.solving.methods import means_policy, method_named
 
 if TYPE_CHECKING:
     from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
-    from gpusched_dsl.backends.solved import Solved
-    from gpusched_dsl.compared import Comparison
-    from gpusched_dsl.compiling.instance import Instance
-    from gpusched_dsl.data.pieces import Piece
-    from gpusched_dsl.estimating import Estimate
+    from gpusched_dsl.compiling.data.instance import Instance
+    from gpusched_dsl.data.chunks import Piece
     from gpusched_dsl.explaining.explanation import Explanation
-    from gpusched_dsl.folding import Entries
     from gpusched_dsl.ir.problem import Problem
     from gpusched_dsl.language.checked import CheckedModel
-    from gpusched_dsl.living import LiveEventLoop
-    from gpusched_dsl.online.driver import Driver
-    from gpusched_dsl.policy_listing import ListedPolicy
+    from gpusched_dsl.online.loops.base import Driver
+    from gpusched_dsl.online.loops.external import LiveEventLoop
+    from gpusched_dsl.policies.catalogue import ListedPolicy
+    from gpusched_dsl.reporting.comparison import Comparison
     from gpusched_dsl.reporting.result import Origins, Result
     from gpusched_dsl.reporting.runs.comparison import RunComparison
     from gpusched_dsl.reporting.runs.result import RunResult
-    from gpusched_dsl.why import Answer
+    from gpusched_dsl.solving.aggregated import Entries
+    from gpusched_dsl.solving.solution import Solved
+    from gpusched_dsl.workflows.estimate import Estimate
+    from gpusched_dsl.workflows.why import Answer
 
 Setting: TypeAlias = str | int | float
 ScenarioKey: TypeAlias = tuple[str, tuple[tuple[str, str], ...]]
@@ -153,7 +153,7 @@ class Model:
 
         `policy` of each has name, model, doc, lines and numbers. Raises DiagnosticError (GSM6018) for an unknown model.
         """
-        from gpusched_dsl.policy_listing import listed_policies
+        from gpusched_dsl.policies.catalogue import listed_policies
 
         return listed_policies(self._workspace, model)
 
@@ -169,7 +169,7 @@ class Model:
         the data of each scenario that is complete. Returns the warnings; raises DiagnosticError if there is an error,
         unless `strict` is False: then errors are in the tuple. Values that have been `set` take no part.
         """
-        from gpusched_dsl.checking import check_all
+        from gpusched_dsl.workflows.check import check_all
 
         found = Diagnostics()
         found.extend(self._warnings)
@@ -227,9 +227,9 @@ class Model:
         `bound` with a solver, which proves one by itself.
         """
         clock = Deadline()
-        from gpusched_dsl.backends.option_values import plain_options
         from gpusched_dsl.backends.protocol import SolveOptions
         from gpusched_dsl.reporting.result import Result
+        from gpusched_dsl.solving.option_values import plain_options
 
         _check(
             scenario=scenario, backend=backend, settings=settings, solver_options=solver_options, monitor=monitor,
@@ -298,7 +298,7 @@ class Model:
         Raises DiagnosticError (GSM6012) when no model has a parameter or set of this name or the value has no readable
         form. Keys and values are checked with the other data by the next `resolve`, `solve` or `ground`.
         """
-        from gpusched_dsl.python_values import pieces_of
+        from gpusched_dsl.data.sources.python_values import pieces_of
 
         first: DiagnosticError | None = None
         for scenario, settings in self._scenarios_for_set():
@@ -335,8 +335,8 @@ class Model:
         Raises DiagnosticError: GSM6010 when nothing has been solved yet, else as `solve` does.
         """
         clock = Deadline()
-        from gpusched_dsl.backends.option_values import plain_options
         from gpusched_dsl.reporting.result import Result
+        from gpusched_dsl.solving.option_values import plain_options
 
         _check(monitor=monitor)
         if self._last is None or self._solved is None:
@@ -379,10 +379,10 @@ class Model:
         names;
         what a single method is refused for stands in its row.
         """
-        from gpusched_dsl.backends.driver import deadline_of
-        from gpusched_dsl.backends.option_values import plain_number, plain_options
         from gpusched_dsl.backends.protocol import SolveOptions
-        from gpusched_dsl.comparing import compare
+        from gpusched_dsl.solving.option_values import plain_number, plain_options
+        from gpusched_dsl.solving.solve import deadline_of
+        from gpusched_dsl.workflows.compare import compare
 
         _check(scenario=scenario, settings=settings, judge=judge, bound=bound, monitor=monitor)
         _check_all(methods=methods)
@@ -444,8 +444,8 @@ class Model:
         Values that have been `set` hold. Raises DiagnosticError as `solve` does, and for online blocks and journals;
         ValueError for a journal with several methods, or with values that were `set`, which it could not tell apart.
         """
-        from gpusched_dsl.backends.option_values import plain_number
-        from gpusched_dsl.driving import Asked, run_method, run_methods
+        from gpusched_dsl.solving.option_values import plain_number
+        from gpusched_dsl.workflows.run import Asked, run_method, run_methods
 
         _check(
             scenario=scenario, online=online, seed=seed, time_limit=time_limit, gap=gap, threads=threads,
@@ -502,8 +502,8 @@ class Model:
         `samples` times to the end of the job, with what nobody can know by then drawn anew: `.quantile("end", 0.9)`,
         `.late`, `.to_dict()`. Raises DiagnosticError: GSM6021 for an unknown job, GSM6022 where nothing can be told.
         """
-        from gpusched_dsl.backends.option_values import plain_number
-        from gpusched_dsl.estimating import estimate
+        from gpusched_dsl.solving.option_values import plain_number
+        from gpusched_dsl.workflows.estimate import estimate
 
         _check(
             scenario=scenario, method=method, online=online, at=at, samples=samples, seed=seed, time_limit=time_limit,
@@ -538,8 +538,8 @@ class Model:
         `.lines()` tells it in words, `.to_dict()` as plain data. `journal` gives the plans that it has, the others are
         made again. Raises DiagnosticError as `estimate` does.
         """
-        from gpusched_dsl.backends.option_values import checked_values, plain_number
-        from gpusched_dsl.why import why
+        from gpusched_dsl.solving.option_values import checked_values, plain_number
+        from gpusched_dsl.workflows.why import why
 
         checked_values({"at": at})
         _check(
@@ -570,10 +570,10 @@ class Model:
         Events are those of `gsdsl run --live` (docs/live.md), as dictionaries; each call gives what was decided. Values
         that have been `set` hold. `time_limit` is in seconds for each plan. Raises DiagnosticError as `run` does.
         """
-        from gpusched_dsl.backends.option_values import plain_number
-        from gpusched_dsl.living import LiveEventLoop
-        from gpusched_dsl.online.driver import Options
-        from gpusched_dsl.running import open_run
+        from gpusched_dsl.online.loops.base import Options
+        from gpusched_dsl.online.loops.external import LiveEventLoop
+        from gpusched_dsl.online.open import open_run
+        from gpusched_dsl.solving.option_values import plain_number
 
         _check(
             scenario=scenario, online=online, method=method, seed=seed, time_limit=time_limit, fallback=fallback,
@@ -630,10 +630,10 @@ class Model:
 
         `clock` began with the call.
         """
-        from gpusched_dsl.backends.driver import deadline_of
-        from gpusched_dsl.folding import solve_built
         from gpusched_dsl.reporting.result import Origins
-        from gpusched_dsl.stopping import stopped_solve, with_plan
+        from gpusched_dsl.solving.aggregated import solve_built
+        from gpusched_dsl.solving.solve import deadline_of
+        from gpusched_dsl.workflows.early_stop import stopped_solve, with_plan
 
         began = time.perf_counter()
         parsing = 0.0 if again else self._parse_seconds
@@ -678,7 +678,7 @@ class Model:
         """The values to start from, by name; the plan of a policy that they are, if it is one; and warnings."""
         if not isinstance(given, str) or not means_policy(self._workspace, given):
             return _entries(given), None, ()
-        from gpusched_dsl.planning import start_by_policy
+        from gpusched_dsl.workflows.solve_by_policy import start_by_policy
 
         policy = policy_named(self._workspace, given, built.scenario.model)
         return start_by_policy(built, policy, judge, replace(options, extra={}), monitor)
@@ -717,7 +717,7 @@ class Model:
 
     def _pieces_for(self, model: CheckedModel, name: str) -> list[Piece]:
         """A value that was set, as it was read for this model: the same objects until it is set again."""
-        from gpusched_dsl.python_values import pieces_of
+        from gpusched_dsl.data.sources.python_values import pieces_of
 
         known = self._pieces.get(name)
         if known is None or known[0] is not model:
@@ -727,14 +727,14 @@ class Model:
 
 def _check(**given: Any) -> None:
     """Raise DiagnosticError (GSM4011) for options of the wrong kind; None is taken where it stands for nothing."""
-    from gpusched_dsl.backends.option_values import checked_values
+    from gpusched_dsl.solving.option_values import checked_values
 
     needed = ("gap", "seed", "samples", "method", "backend", "judge", "bound", "replay", "verify")
     checked_values(given, optional=tuple(name for name in given if name not in needed))
 
 
 def _texts(settings: Mapping[str, Setting] | None) -> dict[str, str]:
-    from gpusched_dsl.backends.option_values import plain_number
+    from gpusched_dsl.solving.option_values import plain_number
 
     return {name: v if isinstance(v, str) else repr(plain_number(v)) for name, v in (settings or {}).items()}
 
@@ -747,7 +747,7 @@ def _names(without: Collection[str]) -> frozenset[str]:
 
 def _check_all(**given: Any) -> None:
     """As `_check`, with None taken nowhere."""
-    from gpusched_dsl.backends.option_values import checked_values
+    from gpusched_dsl.solving.option_values import checked_values
 
     checked_values(given)
 
@@ -756,7 +756,7 @@ def _planned(
     built: Built, planner: _Planner, options: SolveOptions, start: Entries | None, monitor: Monitor | None
 ) -> tuple[Solved, tuple[Diagnostic, ...]]:
     """The plan of a policy, with the bound of a solver if that is asked for."""
-    from gpusched_dsl.planning import solve_by_policy, with_bound
+    from gpusched_dsl.workflows.solve_by_policy import solve_by_policy, with_bound
 
     solved, told = solve_by_policy(built, planner.policy, planner.judge, options, start, monitor)
     if planner.bound and not (monitor is not None and monitor.stop_requested):
@@ -766,8 +766,8 @@ def _planned(
 
 def _entries(given: WarmStart) -> Entries | None:
     """The values to start from, by name."""
-    from gpusched_dsl.reporting.points import entries_of_file, entries_of_mapping, entries_of_point
     from gpusched_dsl.reporting.result import Result
+    from gpusched_dsl.solving.starts import entries_of_file, entries_of_mapping, entries_of_point
 
     if given is None:
         return None
@@ -782,7 +782,7 @@ def _with_warnings(built: Built, told: tuple[Diagnostic, ...], seconds_before: f
 
 
 def _why_rebuilt(solved: Solved) -> str | None:
-    from gpusched_dsl.backends.solved import Loading
+    from gpusched_dsl.solving.solution import Loading
 
     reasons = {
         Loading.TOO_MUCH_CHANGED: "too much changed: most columns and rows are new",

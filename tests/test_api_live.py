@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import gpusched_dsl as gs
-from gpusched_dsl.language.diagnostics import DiagnosticError
-from gpusched_dsl.online.messages import Decided
+from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.online.live.messages import Decided
 
 TEXT = """
 import "gsdsl:online/capacity_planning.gsm";

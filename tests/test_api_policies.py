@@ -288,7 +288,7 @@ def test_ctrl_c_keeps_the_best_plan(child: Callable[..., Any]) -> None:
 def test_a_judge_that_runs_out_of_time_is_told(model: gs.Model, monkeypatch: pytest.MonkeyPatch) -> None:
     from dataclasses import replace
 
-    from gpusched_dsl import planning
+    from gpusched_dsl.workflows import solve_by_policy as planning
 
     real = planning.solve_problem
 

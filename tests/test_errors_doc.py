@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from corpus import FOLDER, corpus
 
-from gpusched_dsl.language.codes import CODES
+from gpusched_dsl.language.diagnostics.codes import CODES
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")

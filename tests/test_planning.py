@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import gpusched_dsl as gs
-from gpusched_dsl.compiling.fixing import Given
-from gpusched_dsl.compiling.grounding import ground
-from gpusched_dsl.language.diagnostics import DiagnosticError
+from gpusched_dsl.compiling.lowering.fixing import Given
+from gpusched_dsl.compiling.lowering.ground import ground
+from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
 
 CAPACITY = """
 import "gsdsl:capacity_planning.gsm";

@@ -72,7 +72,7 @@ def test_the_python_runs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
 
 def test_every_policy_named_is_there() -> None:
     from gpusched_dsl.language.workspace import Workspace
-    from gpusched_dsl.policy_library import policy_names
+    from gpusched_dsl.policies.library import policy_names
 
     table = PAGE[PAGE.index("## What there is") :]
     named = set(re.findall(r"`([A-Z]\w+)`", "\n".join(line for line in table.splitlines() if line.startswith("|"))))

@@ -14,8 +14,9 @@ from typing import Any, ClassVar
 import pytest
 
 import gpusched_dsl as gs
-from gpusched_dsl.compiling import grounding, instance
 from gpusched_dsl.compiling.aggregation import aggregate as aggregation
+from gpusched_dsl.compiling.data import instance
+from gpusched_dsl.compiling.lowering import ground as grounding
 from gpusched_dsl.compiling.passes import pipeline
 from gpusched_dsl.compiling.passes.steps import Analysis, Step, Target
 from gpusched_dsl.ir import deadline
@@ -140,7 +141,7 @@ def test_the_model_can_be_solved_again_after_a_limit(model: gs.Model, monkeypatc
 
 def test_a_start_that_is_feasible_is_a_point(model: gs.Model, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pipeline, "prepare", forever)
-    monkeypatch.setattr("gpusched_dsl.backends.driver.prepare", forever)
+    monkeypatch.setattr("gpusched_dsl.solving.solve.prepare", forever)
     start = {"put": {("c", "x"): 1}}
     result = model.solve(time_limit=LIMIT, warm_start=start, without=["aggregation"])
     assert (result.status, result.reason, result.objective) == ("limit", "time", 4.0)

@@ -20,11 +20,11 @@ from pathlib import Path
 from benchmarks.building.cases import GROWING, generated_cases, random_cases, shipped_cases
 from gpusched_dsl.backends.protocol import SolveOptions, target_of
 from gpusched_dsl.backends.registry import backend
-from gpusched_dsl.building import Built, Permissions, build, checked, choose_scenario
+from gpusched_dsl.compiling.build import Built, Permissions, build, checked, choose_scenario
 from gpusched_dsl.compiling.passes.pipeline import prepare
-from gpusched_dsl.folding import solve_built
-from gpusched_dsl.language.diagnostics import DiagnosticError, Diagnostics
+from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError, Diagnostics
 from gpusched_dsl.language.workspace import Workspace, load_workspace, workspace_from_text
+from gpusched_dsl.solving.aggregated import solve_built
 
 ALLOWED = 1.0  # seconds by which building may take longer than solving
 POWER = 1.5  # with which building may grow

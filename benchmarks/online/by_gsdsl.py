@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.child import Lap
-from gpusched_dsl.compiling.instance import Instance
-from gpusched_dsl.compiling.slicing import KnownValues, Part
-from gpusched_dsl.language.diagnostics import Diagnostics
+from gpusched_dsl.compiling.data.instance import Instance
+from gpusched_dsl.compiling.data.slicing import KnownValues, Part
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
 from gpusched_dsl.language.workspace import load_workspace
-from gpusched_dsl.online.base import Base
-from gpusched_dsl.online.loop import EventLoop
-from gpusched_dsl.online.planner import Plan, Planner, Question
-from gpusched_dsl.running import open_run
+from gpusched_dsl.online.data.base import Base
+from gpusched_dsl.online.loops.events import EventLoop
+from gpusched_dsl.online.open import open_run
+from gpusched_dsl.online.planners.protocol import Plan, Planner, Question
 
 FIRST = 10  # plans that are not measured: the first compiles, and finds nothing to take over
 

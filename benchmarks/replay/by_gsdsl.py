@@ -7,16 +7,16 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.child import Lap
-from gpusched_dsl.compiling.instance import build_instance
-from gpusched_dsl.compiling.limits import Limits
-from gpusched_dsl.language.diagnostics import Diagnostics
-from gpusched_dsl.language.outlines.blocks import check_online
-from gpusched_dsl.language.outlines.policies import check_policy
+from gpusched_dsl.compiling.data.instance import build_instance
+from gpusched_dsl.compiling.evaluation.limits import Limits
+from gpusched_dsl.language.blocks.blocks import check_online
+from gpusched_dsl.language.blocks.policies.policy import check_policy
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
 from gpusched_dsl.language.scenarios.scenario import check_scenario
 from gpusched_dsl.language.workspace import load_workspace
-from gpusched_dsl.online.replay.eligible import driven_by, why_not
-from gpusched_dsl.online.replay.reading import read_trace
-from gpusched_dsl.online.replay.running import replay
+from gpusched_dsl.online.replay.eligibility import driven_by, why_not
+from gpusched_dsl.online.replay.run import replay
+from gpusched_dsl.online.replay.trace_reader import read_trace
 
 SECONDS = 3600.0  # of an hour, in which the model reckons
 

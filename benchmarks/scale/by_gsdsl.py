@@ -16,14 +16,14 @@ import networkx  # noqa: F401
 import polars  # noqa: F401
 
 import gpusched_dsl.compiling.aggregation.aggregate
-import gpusched_dsl.compiling.grounding  # noqa: F401
+import gpusched_dsl.compiling.lowering.ground  # noqa: F401
 from benchmarks.child import Lap
 from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.backends.registry import backend
-from gpusched_dsl.building import Built, Permissions, build, checked, choose_scenario
-from gpusched_dsl.folding import solve_built
-from gpusched_dsl.language.diagnostics import DiagnosticError, Diagnostics
+from gpusched_dsl.compiling.build import Built, Permissions, build, checked, choose_scenario
+from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError, Diagnostics
 from gpusched_dsl.language.workspace import load_workspace
+from gpusched_dsl.solving.aggregated import solve_built
 
 highs = backend("highs")
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from benchmarks.child import Lap
 from benchmarks.speed_profile.data import LIMIT
-from gpusched_dsl.policies.ladders import filtered
+from gpusched_dsl.policies.speed_levels import filtered
 
 
 def run(folder: Path, lap: Lap) -> dict[str, float]:

@@ -16,8 +16,8 @@ from gpusched_dsl.ir.distributions import (
     survival_points,
     uniform,
 )
-from gpusched_dsl.policies.ladders import filtered
-from gpusched_dsl.policies.laws import Laws
+from gpusched_dsl.policies.distributions import Laws
+from gpusched_dsl.policies.speed_levels import filtered
 from gpusched_dsl.policies.speed_profile import Status, speed_profiles
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import argparse
 
-from gpusched_dsl.building import Permissions
-from gpusched_dsl.checking import check_all
 from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.paths import gsm_files
-from gpusched_dsl.language.diagnostics import Diagnostics
+from gpusched_dsl.compiling.build import Permissions
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
+from gpusched_dsl.language.text.numbers import count_text
 from gpusched_dsl.language.workspace import Workspace, load_workspace
-from gpusched_dsl.reporting.numbers import count_text
+from gpusched_dsl.workflows.check import check_all
 
 
 def run(options: argparse.Namespace, output: Output) -> int:

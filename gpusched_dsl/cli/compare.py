@@ -6,33 +6,33 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpusched_dsl.building import build, with_counts
 from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.arguments import UsageError
 from gpusched_dsl.cli.instance import open_scenario, permissions
 from gpusched_dsl.cli.kernels import announce_compiling, tell_compiled
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.progress import Watch, watching
-from gpusched_dsl.compared import REMARK
-from gpusched_dsl.ir.answer import Status
+from gpusched_dsl.compiling.build import build, with_counts
+from gpusched_dsl.data.sources.writing import check_writable, write_text
 from gpusched_dsl.ir.deadline import Deadline, Stopped, limited
-from gpusched_dsl.methods import Method, method_named
+from gpusched_dsl.ir.solver_result import Status
+from gpusched_dsl.reporting.comparison import REMARK
 from gpusched_dsl.reporting.document import json_text
-from gpusched_dsl.reporting.files import check_writable, write_text
 from gpusched_dsl.reporting.grid import Grid, plain, rich_table
+from gpusched_dsl.solving.methods import Method, method_named
 
 if TYPE_CHECKING:
-    from gpusched_dsl.compared import Comparison
+    from gpusched_dsl.reporting.comparison import Comparison
 
 STDOUT = "-"
 SPACE = 3  # between columns
 
 
 def run(options: argparse.Namespace, output: Output) -> int:
-    from gpusched_dsl.backends.driver import deadline_of
-    from gpusched_dsl.backends.isolated import guarded
+    from gpusched_dsl.backends.isolation.backend import guarded
     from gpusched_dsl.backends.protocol import SolveOptions
-    from gpusched_dsl.comparing import compare
+    from gpusched_dsl.solving.solve import deadline_of
+    from gpusched_dsl.workflows.compare import compare
 
     _check_targets(options)
     clock, watch = Deadline(), Watch(output.note)

@@ -9,7 +9,7 @@ import tempfile
 import traceback
 from pathlib import Path
 
-from gpusched_dsl.language.diagnostics import Diagnostic
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic
 
 ISSUES = "the project's issue tracker"
 

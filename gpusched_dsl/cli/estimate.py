@@ -10,16 +10,16 @@ from gpusched_dsl.cli.instance import permissions, read_settings, read_workspace
 from gpusched_dsl.cli.kernels import announce_compiling
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.progress import watching
-from gpusched_dsl.policy_library import is_policy
+from gpusched_dsl.data.sources.writing import check_writable, write_text
+from gpusched_dsl.language.text.numbers import count_text
+from gpusched_dsl.policies.library import is_policy
 from gpusched_dsl.reporting.document import json_text
-from gpusched_dsl.reporting.files import check_writable, write_text
-from gpusched_dsl.reporting.numbers import count_text
 
 STDOUT = "-"
 
 
 def run(options: argparse.Namespace, output: Output) -> int:
-    from gpusched_dsl.estimating import estimate
+    from gpusched_dsl.workflows.estimate import estimate
 
     if options.json not in (None, STDOUT):
         check_writable(Path(options.json))

@@ -12,24 +12,24 @@ from gpusched_dsl.cli.instance import open_instance
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.progress import Watch, watching
 from gpusched_dsl.compiling.passes.names import folds
+from gpusched_dsl.data.sources.writing import check_writable, write_text
 from gpusched_dsl.ir.deadline import Stopped
 from gpusched_dsl.reporting.document import json_text
-from gpusched_dsl.reporting.files import check_writable, write_text
 from gpusched_dsl.reporting.grid import plain, rich_table
 
 if TYPE_CHECKING:
     from gpusched_dsl.explaining.explanation import Explanation
-    from gpusched_dsl.language.diagnostics import Diagnostic
+    from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic
 
 STDOUT = "-"
 EXITS = {"infeasible": exits.INFEASIBLE, "unbounded": exits.UNBOUNDED}
 
 
 def run(options: argparse.Namespace, output: Output) -> int:
-    from gpusched_dsl.backends.driver import deadline_of
     from gpusched_dsl.backends.registry import backend
     from gpusched_dsl.explaining.clock import Clock
     from gpusched_dsl.explaining.explain import described, searched
+    from gpusched_dsl.solving.solve import deadline_of
 
     if options.json not in (None, STDOUT):
         check_writable(Path(options.json))
@@ -107,7 +107,7 @@ def _tell(found: list[Diagnostic], output: Output) -> None:
     elif found:
         import sys
 
-        from gpusched_dsl.language.render import render_text
+        from gpusched_dsl.language.diagnostics.render import render_text
 
         text = render_text(found, color=output.colored(sys.stdout)).rpartition("\n\n")[0]
         output.say()

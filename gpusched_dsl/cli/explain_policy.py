@@ -5,16 +5,16 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from gpusched_dsl.building import checked, choose_scenario
 from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.instance import read_settings, read_workspace
 from gpusched_dsl.cli.output import Output
+from gpusched_dsl.compiling.build import checked, choose_scenario
+from gpusched_dsl.data.sources.writing import write_text
+from gpusched_dsl.language.blocks.policies.describe import policy_in_words, settings_of
 from gpusched_dsl.language.checked_policy import CheckedPolicy
-from gpusched_dsl.language.diagnostics import DiagnosticError
-from gpusched_dsl.language.outlines.policy_words import policy_in_words, settings_of
-from gpusched_dsl.policy_library import any_policy_named, policy_named
+from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.policies.library import any_policy_named, policy_named
 from gpusched_dsl.reporting.document import json_text
-from gpusched_dsl.reporting.files import write_text
 
 STDOUT = "-"
 NO_SCENARIO = {"GSM4016", "GSM6005", "GSM6006"}  # none, several, or one of another model

@@ -13,8 +13,8 @@ from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.arguments import UsageError
 from gpusched_dsl.cli.instance import open_problem, read_settings, read_workspace
 from gpusched_dsl.cli.output import Output
-from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, Severity, did_you_mean
-from gpusched_dsl.reporting.files import cannot_write, check_writable, replacing
+from gpusched_dsl.data.sources.writing import cannot_write, check_writable, replacing
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError, Severity, did_you_mean
 from gpusched_dsl.reporting.summary import size_text
 
 if TYPE_CHECKING:
@@ -101,14 +101,14 @@ def write_problem(problem: Problem, form: str, file: BinaryIO) -> Problem:
     LP and MPS hold linear rows only: other terms are reformulated. Raises DiagnosticError where that cannot be done.
     """
     if form == "json":
-        from gpusched_dsl.ir.serial import to_json
+        from gpusched_dsl.ir.json.codec import to_json
 
         text = memoryview(to_json(problem))
         while text:  # one write of an unbuffered file may take less than all
             text = text[file.write(text) :]
         return problem
-    from gpusched_dsl.backends.linear_files import comments, linear
-    from gpusched_dsl.backends.writers import write_lp, write_mps
+    from gpusched_dsl.backends.files.linearise import comments, linear
+    from gpusched_dsl.backends.files.lp_mps import write_lp, write_mps
 
     prepared = linear(problem, form)
     (write_lp if form == "lp" else write_mps)(prepared.problem, file, comments=comments(prepared))

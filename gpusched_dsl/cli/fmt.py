@@ -9,9 +9,9 @@ from pathlib import Path
 from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.paths import gsm_files
-from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, Diagnostics
-from gpusched_dsl.reporting.files import write_text
-from gpusched_dsl.reporting.numbers import count_text
+from gpusched_dsl.data.sources.writing import write_text
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError, Diagnostics
+from gpusched_dsl.language.text.numbers import count_text
 
 STDIN = "-"
 
@@ -74,7 +74,7 @@ def _change(path: Path, text: str, formatted: str, options: argparse.Namespace, 
 
 
 def _read(path: Path, output: Output) -> str | None:
-    from gpusched_dsl.language.reading import Place, read_source
+    from gpusched_dsl.language.source_files import Place, read_source
 
     diagnostics = Diagnostics()
     read = read_source(Place(path, str(path), None), diagnostics)

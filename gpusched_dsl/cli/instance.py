@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpusched_dsl.building import (
+from gpusched_dsl.compiling.build import (
     DEFAULT_MEMORY,
     Built,
     Permissions,
@@ -16,12 +16,12 @@ from gpusched_dsl.building import (
     checked,
     choose_scenario,
 )
-from gpusched_dsl.compiling.limits import GIB
+from gpusched_dsl.compiling.evaluation.limits import GIB
+from gpusched_dsl.data.sources.writing import LARGEST_INPUT
 from gpusched_dsl.language.checked_policy import CheckedPolicy
-from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, Diagnostics
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError, Diagnostics
 from gpusched_dsl.language.scenarios.scenario import CheckedScenario
 from gpusched_dsl.language.workspace import Workspace, load_workspace
-from gpusched_dsl.reporting.files import LARGEST_INPUT
 
 if TYPE_CHECKING:
     from gpusched_dsl.cli.output import Output
@@ -99,7 +99,7 @@ def choose_instance(options: argparse.Namespace, output: Output) -> Chosen | Ope
     workspace, scenario, settings, warnings = open_scenario(options, output)
     policy = None
     if hasattr(options, "backend"):
-        from gpusched_dsl.methods import method_named
+        from gpusched_dsl.solving.methods import method_named
 
         method = method_named(workspace, options.backend, scenario.model)
         policy = None if isinstance(method, str) else method
@@ -159,7 +159,7 @@ def read_settings(texts: list[str]) -> dict[str, str]:
 def _read_problem(path: Path, options: argparse.Namespace, began: float) -> tuple[Problem, Origins]:
     from hashlib import sha256
 
-    from gpusched_dsl.ir.serial import from_json
+    from gpusched_dsl.ir.json.codec import from_json
     from gpusched_dsl.reporting.result import Origins
 
     _refuse_policy(getattr(options, "backend", "highs"), path)
@@ -182,7 +182,7 @@ def _read_problem(path: Path, options: argparse.Namespace, began: float) -> tupl
 def _refuse_policy(name: str, path: Path) -> None:
     """Raise DiagnosticError (GSM6016) for a policy, which reads a model."""
     from gpusched_dsl.backends.registry import backend_names
-    from gpusched_dsl.policy_library import is_policy
+    from gpusched_dsl.policies.library import is_policy
 
     if name not in backend_names() and is_policy(Workspace(None), name):
         message = f"`{name}` is a policy, which needs a `.gsm` file: `{path}` is a compiled problem"

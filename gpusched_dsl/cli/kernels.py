@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from gpusched_dsl.cli.output import Output
-from gpusched_dsl.reporting.numbers import seconds_text
+from gpusched_dsl.language.text.numbers import seconds_text
 
 LEAST_SECONDS = 1.0  # less is not worth a word
 

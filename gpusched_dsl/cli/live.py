@@ -11,7 +11,7 @@ from gpusched_dsl.cli.arguments import UsageError
 from gpusched_dsl.cli.crash import crash_diagnostic
 from gpusched_dsl.cli.instance import permissions, read_settings
 from gpusched_dsl.cli.output import Output
-from gpusched_dsl.language.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
 from gpusched_dsl.language.workspace import load_workspace
 
 
@@ -21,8 +21,8 @@ def run(options: argparse.Namespace, output: Output) -> int:
         if getattr(options, name, None):
             message = f"`--{name}` is for simulated runs, and `--live` was given"
             raise UsageError("GSM6002", message, "leave one of them out")
-    from gpusched_dsl.driving_live import drive_live
-    from gpusched_dsl.online.driver import Options
+    from gpusched_dsl.online.loops.base import Options
+    from gpusched_dsl.workflows.live import drive_live
 
     output.only_findings()
     found = Diagnostics()

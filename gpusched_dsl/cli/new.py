@@ -9,8 +9,8 @@ from pathlib import Path
 from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.starter import starter_files
-from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
-from gpusched_dsl.reporting.files import cannot_write, make_folder, write_text
+from gpusched_dsl.data.sources.writing import cannot_write, make_folder, write_text
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
 
 
 def run(options: argparse.Namespace, output: Output) -> int:

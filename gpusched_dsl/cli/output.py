@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TextIO
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from gpusched_dsl.language.diagnostics import Diagnostic
+    from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic
 
 
 class Output:
@@ -75,7 +75,7 @@ class Output:
 
     def report(self, diagnostics: Iterable[Diagnostic], *, counted: bool = True) -> None:
         """Tell findings, each once; warnings are left out when quiet. `counted` ends them with their number."""
-        from gpusched_dsl.language.diagnostics import Severity
+        from gpusched_dsl.language.diagnostics.diagnostics import Severity
 
         new = list({_key(d): d for d in diagnostics if _key(d) not in self._told}.values())
         self._told.update(map(_key, new))
@@ -86,7 +86,7 @@ class Output:
         if self.as_json:
             self._collected.extend(new)
         elif new:
-            from gpusched_dsl.language.render import render_text
+            from gpusched_dsl.language.diagnostics.render import render_text
 
             sys.stdout.flush()  # so that both streams come in order where they go to the same place
             text = render_text(new, color=self.colored(sys.stderr)).rstrip("\n")
@@ -101,7 +101,7 @@ class Output:
     def finish(self) -> None:
         """Write what was collected for JSON, and flush."""
         if self.as_json:
-            from gpusched_dsl.language.render import render_json
+            from gpusched_dsl.language.diagnostics.render import render_json
 
             stream = sys.stdout if self.findings_are_output else sys.stderr
             print(render_json(self._collected).rstrip("\n"), file=stream)

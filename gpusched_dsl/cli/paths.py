@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
 
 SUFFIX = ".gsm"
 

@@ -9,9 +9,9 @@ from typing import Any
 from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.instance import read_workspace
 from gpusched_dsl.cli.output import Output
-from gpusched_dsl.policy_listing import ListedPolicy, listed_policies, listed_rules
+from gpusched_dsl.data.sources.writing import check_writable, write_text
+from gpusched_dsl.policies.catalogue import ListedPolicy, listed_policies, listed_rules
 from gpusched_dsl.reporting.document import json_text
-from gpusched_dsl.reporting.files import check_writable, write_text
 from gpusched_dsl.reporting.grid import Column, Grid, plain, rich_table
 
 STDOUT = "-"

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.output import Output
-from gpusched_dsl.language.counting import count_text
-from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, Diagnostics
-from gpusched_dsl.reporting.files import cannot_write, check_writable, replacing, write_text
+from gpusched_dsl.data.sources.writing import cannot_write, check_writable, replacing, write_text
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError, Diagnostics
+from gpusched_dsl.language.text.counting import count_text
 
 if TYPE_CHECKING:
     import polars as pl
@@ -46,7 +46,7 @@ def _fit(options: argparse.Namespace, output: Output, found: Diagnostics) -> pl.
     from gpusched_dsl.profiles.fitting import Settings, fit_profile
     from gpusched_dsl.profiles.learners import require
     from gpusched_dsl.profiles.profile import read_profile
-    from gpusched_dsl.profiles.telling import document_of, lines_of
+    from gpusched_dsl.profiles.report import document_of, lines_of
 
     require()
     profile = read_profile(Path(options.table), found, jobs=_path(options.jobs), gpus=_path(options.gpus))

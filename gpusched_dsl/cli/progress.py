@@ -13,10 +13,10 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from gpusched_dsl.cli.exits import INTERRUPTED
-from gpusched_dsl.ir.answer import relative_gap
 from gpusched_dsl.ir.deadline import SOLVING
-from gpusched_dsl.language.counting import count_text
-from gpusched_dsl.reporting.numbers import number_text, percent_text, seconds_text
+from gpusched_dsl.ir.solver_result import relative_gap
+from gpusched_dsl.language.text.counting import count_text
+from gpusched_dsl.language.text.numbers import number_text, percent_text, seconds_text
 
 if TYPE_CHECKING:
     from gpusched_dsl.backends.protocol import Progress

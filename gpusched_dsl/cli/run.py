@@ -15,30 +15,30 @@ from gpusched_dsl.cli.kernels import announce_compiling
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.progress import Watch, leave, watching
 from gpusched_dsl.cli.solver_options import own_options
-from gpusched_dsl.language.diagnostics import Diagnostics
+from gpusched_dsl.data.sources.writing import check_writable, write_text
+from gpusched_dsl.ir.contradiction import CODE
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
+from gpusched_dsl.language.text.numbers import count_text, number_text, seconds_text, with_unit
 from gpusched_dsl.language.workspace import Workspace, load_workspace
-from gpusched_dsl.methods import method_named
-from gpusched_dsl.reporting.contradiction import CODE
 from gpusched_dsl.reporting.document import json_text
-from gpusched_dsl.reporting.files import check_writable, write_text
 from gpusched_dsl.reporting.grid import plain, rich_table
-from gpusched_dsl.reporting.numbers import count_text, number_text, seconds_text, with_unit
+from gpusched_dsl.solving.methods import method_named
 
 DISAGREES = "GSM9003"  # a replay that is not the run event by event
 
 if TYPE_CHECKING:
-    from gpusched_dsl.driving import Asked
-    from gpusched_dsl.online.driver import Driver
+    from gpusched_dsl.online.loops.base import Driver
+    from gpusched_dsl.online.progress import ProgressReader
     from gpusched_dsl.reporting.runs.comparison import RunComparison
     from gpusched_dsl.reporting.runs.result import RunResult
-    from gpusched_dsl.reporting.runs.samples import ProgressReader
+    from gpusched_dsl.workflows.run import Asked
 
 STDOUT = "-"
 FINISHED = ("finished", "horizon")
 
 
 def run(options: argparse.Namespace, output: Output) -> int:
-    from gpusched_dsl.driving import Asked, run_method, run_methods
+    from gpusched_dsl.workflows.run import Asked, run_method, run_methods
 
     if options.live is not None:
         from gpusched_dsl.cli.live import run as live
@@ -106,7 +106,7 @@ def _check(options: argparse.Namespace, methods: tuple[str, ...]) -> None:
 
 def _announce(workspace: Workspace, asked: Asked, methods: tuple[str, ...], output: Output) -> None:
     """Say that kernels will be compiled, where a policy is among the methods; unknown names end the command."""
-    from gpusched_dsl.building import checked, choose_scenario
+    from gpusched_dsl.compiling.build import checked, choose_scenario
 
     scenario, _ = checked(workspace, choose_scenario(workspace, asked.scenario), dict(asked.settings))
     named = [method_named(workspace, name, scenario.model) for name in methods]
@@ -211,7 +211,7 @@ class RunWatch(Watch):
 
     def hear(self, driver: Driver) -> None:
         """The run begins, or has made a plan."""
-        from gpusched_dsl.reporting.runs.samples import ProgressReader
+        from gpusched_dsl.online.progress import ProgressReader
 
         if self.reader is None or self.reader.driver is not driver:
             self.reader = ProgressReader(driver)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gpusched_dsl.cli.output import Output
+from gpusched_dsl.language.text.numbers import count_text, number_text, with_unit
 from gpusched_dsl.reporting.grid import plain, rich_table
-from gpusched_dsl.reporting.numbers import count_text, number_text, with_unit
 from gpusched_dsl.reporting.placement import Placement
 from gpusched_dsl.reporting.result import Result
 from gpusched_dsl.reporting.schedule import schedule, totals

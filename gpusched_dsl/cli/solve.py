@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpusched_dsl.building import with_counts, with_problem
 from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.arguments import UsageError
 from gpusched_dsl.cli.instance import Chosen, Opened, choose_instance, read_instance
@@ -17,31 +16,32 @@ from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.progress import Watch, watching
 from gpusched_dsl.cli.show import show_result
 from gpusched_dsl.cli.solver_options import own_options
+from gpusched_dsl.compiling.build import with_counts, with_problem
 from gpusched_dsl.compiling.passes.names import folds
-from gpusched_dsl.ir.answer import Status
+from gpusched_dsl.data.sources.writing import check_writable, write_text
 from gpusched_dsl.ir.deadline import READING, Deadline, Stopped, limited
+from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.language.checked_policy import CheckedPolicy
-from gpusched_dsl.language.counting import count_text
-from gpusched_dsl.language.diagnostics import Diagnostic
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic
+from gpusched_dsl.language.text.counting import count_text
+from gpusched_dsl.language.text.numbers import seconds_text
 from gpusched_dsl.reporting.document import json_text
-from gpusched_dsl.reporting.files import check_writable, write_text
-from gpusched_dsl.reporting.numbers import seconds_text
 from gpusched_dsl.reporting.result import Origins, Result
 from gpusched_dsl.reporting.summary import size_text
 
 if TYPE_CHECKING:
     from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
-    from gpusched_dsl.backends.solved import Solved
-    from gpusched_dsl.folding import Entries
+    from gpusched_dsl.solving.aggregated import Entries
+    from gpusched_dsl.solving.solution import Solved
 
 STDOUT = "-"
 SOLVER_LOG: dict[str, dict[str, bool | int]] = {"highs": {"output_flag": True}, "scip": {"display/verblevel": 4}}
 
 
 def run(options: argparse.Namespace, output: Output) -> int:
-    from gpusched_dsl.backends.driver import deadline_of
-    from gpusched_dsl.backends.isolated import guarded
+    from gpusched_dsl.backends.isolation.backend import guarded
     from gpusched_dsl.backends.registry import backend
+    from gpusched_dsl.solving.solve import deadline_of
 
     _check_targets(options)
     asked = _solver_options(options)
@@ -123,15 +123,15 @@ class _Attempt:
             if opened.policy is not None:
                 bound = self.options.bound
                 return _planned(opened, opened.policy, self.solver, self.asked, self.start, bound, output, watch)
-            from gpusched_dsl.stopping import with_plan
+            from gpusched_dsl.workflows.early_stop import with_plan
 
             solved, told = _solved(opened, self.solver, self.asked, self.start, watch)
             return with_plan(solved, self.plan), told
 
     def stopped(self, stopped: Stopped) -> Solved:
         """What there is where the problem was not built in time."""
-        from gpusched_dsl.backends.unfinished import unfinished
-        from gpusched_dsl.stopping import stopped_solve
+        from gpusched_dsl.solving.unfinished import unfinished
+        from gpusched_dsl.workflows.early_stop import stopped_solve
 
         if isinstance(self.wanted, Opened):
             return unfinished(self.wanted.problem, self.solver, self.asked, None, stopped)
@@ -194,9 +194,9 @@ def _solver_options(options: argparse.Namespace) -> SolveOptions:
 
 def _start(opened: Opened, options: argparse.Namespace) -> Entries | CheckedPolicy | None:
     """Where to start: the values of a file, or the policy that shall make them."""
-    from gpusched_dsl.methods import means_policy
-    from gpusched_dsl.policy_library import policy_named
-    from gpusched_dsl.reporting.points import entries_of_file
+    from gpusched_dsl.policies.library import policy_named
+    from gpusched_dsl.solving.methods import means_policy
+    from gpusched_dsl.solving.starts import entries_of_file
 
     given = options.warm_start
     if given is None:
@@ -210,7 +210,7 @@ def _planned_start(
     opened: Opened, policy: CheckedPolicy, options: SolveOptions, judge: str, output: Output, watch: Watch
 ) -> tuple[Entries | None, Solved]:
     """The plan of the policy that `--warm-start` names."""
-    from gpusched_dsl.planning import start_by_policy
+    from gpusched_dsl.workflows.solve_by_policy import start_by_policy
 
     assert opened.built is not None
     watch.begin(f"{policy.name} for a start")
@@ -233,7 +233,7 @@ def _planned(
     watch: Watch,
 ) -> tuple[Solved, tuple[Diagnostic, ...]]:
     """The plan of a policy, with the bound of a solver if that is asked for."""
-    from gpusched_dsl.planning import solve_by_policy, with_bound
+    from gpusched_dsl.workflows.solve_by_policy import solve_by_policy, with_bound
 
     assert opened.built is not None
     announce_compiling(output)
@@ -250,9 +250,9 @@ def _planned(
 def _solved(
     opened: Opened, backend: Backend, options: SolveOptions, start: Entries | None, monitor: Monitor
 ) -> tuple[Solved, tuple[Diagnostic, ...]]:
-    from gpusched_dsl.backends.driver import solve_problem
-    from gpusched_dsl.folding import solve_built
-    from gpusched_dsl.reporting.points import point_from
+    from gpusched_dsl.solving.aggregated import solve_built
+    from gpusched_dsl.solving.solve import solve_problem
+    from gpusched_dsl.solving.starts import point_from
 
     if opened.built is not None:
         return solve_built(opened.built, backend, options, start, monitor)

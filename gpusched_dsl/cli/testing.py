@@ -7,15 +7,15 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from gpusched_dsl.building import Permissions
 from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.instance import permissions
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.paths import gsm_files
-from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, Diagnostics
+from gpusched_dsl.compiling.build import Permissions
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError, Diagnostics
+from gpusched_dsl.language.text.numbers import seconds_text
 from gpusched_dsl.language.workspace import load_workspace
-from gpusched_dsl.modeltests import Outcome, Run, run_tests
-from gpusched_dsl.reporting.numbers import seconds_text
+from gpusched_dsl.workflows.model_tests import Outcome, Run, run_tests
 
 WORDS = {Outcome.PASSED: "PASS", Outcome.FAILED: "FAIL", Outcome.BROKEN: "ERROR", Outcome.SKIPPED: "SKIP"}
 STYLES = {Outcome.PASSED: "32", Outcome.FAILED: "31", Outcome.BROKEN: "31", Outcome.SKIPPED: "33"}

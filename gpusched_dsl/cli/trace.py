@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.arguments import UsageError
 from gpusched_dsl.cli.output import Output
-from gpusched_dsl.data.files import Fault, Limits, Located, Unreadable
-from gpusched_dsl.language.counting import count_text
-from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, Diagnostics
+from gpusched_dsl.data.sources.files import Fault, Limits, Located, Unreadable
+from gpusched_dsl.data.sources.writing import cannot_write, check_writable, replacing
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError, Diagnostics
 from gpusched_dsl.language.scenarios.formats import Use, described, names
-from gpusched_dsl.reporting.files import cannot_write, check_writable, replacing
+from gpusched_dsl.language.text.counting import count_text
 
 if TYPE_CHECKING:
     import polars as pl
@@ -40,7 +40,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
         output.only_findings()
     use = _use(options)
     found, table = _read(options.file, use)
-    from gpusched_dsl.data.formats.telling import lines_of_table
+    from gpusched_dsl.data.formats.reports import lines_of_table
 
     for line in lines_of_table(found, table):
         output.say(line)
@@ -56,7 +56,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
 def _list(name: str, output: Output) -> int:
     """All formats and generators in a line each, or one of them wholly."""
     from gpusched_dsl.data.formats.registry import generator, reader
-    from gpusched_dsl.data.formats.telling import lines_of_format, lines_of_list
+    from gpusched_dsl.data.formats.reports import lines_of_format, lines_of_list
 
     if name:
         generated = name not in names(False) and name in names(True)
@@ -79,7 +79,7 @@ def _refuse_unknown(name: str, generated: bool) -> None:
     try:
         described(name, generated)
     except KeyError:
-        from gpusched_dsl.language.diagnostics import did_you_mean
+        from gpusched_dsl.language.diagnostics.diagnostics import did_you_mean
 
         known = (*names(False), *names(True))
         help = did_you_mean(name, known) or f"they are {', '.join(known)}"
@@ -90,7 +90,7 @@ def _use(options: argparse.Namespace) -> Use:
     """The format and its options, checked as those of a data statement are."""
     from gpusched_dsl.language import tree
     from gpusched_dsl.language.parsing.parser import parse
-    from gpusched_dsl.language.scenarios.given_formats import FormatChecker
+    from gpusched_dsl.language.scenarios.data_formats import FormatChecker
     from gpusched_dsl.language.source import Source
 
     _refuse_unknown(options.format, False)
@@ -121,7 +121,7 @@ def _pair(text: str) -> tuple[str, str]:
 
 def _read(file: str, use: Use) -> tuple[Format, Table]:
     from gpusched_dsl.data.formats.registry import reader
-    from gpusched_dsl.data.formatted import read_formatted
+    from gpusched_dsl.data.sources.formatted import read_formatted
 
     path = Path(file)
     try:

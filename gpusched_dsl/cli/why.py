@@ -10,9 +10,9 @@ from gpusched_dsl.cli.instance import permissions, read_settings, read_workspace
 from gpusched_dsl.cli.kernels import announce_compiling
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.progress import watching
-from gpusched_dsl.policy_library import is_policy
+from gpusched_dsl.data.sources.writing import check_writable, write_text
+from gpusched_dsl.policies.library import is_policy
 from gpusched_dsl.reporting.document import json_text
-from gpusched_dsl.reporting.files import check_writable, write_text
 
 STDOUT = "-"
 
@@ -20,7 +20,7 @@ STDOUT = "-"
 def run(options: argparse.Namespace, output: Output) -> int:
     from gpusched_dsl.backends.registry import backend
     from gpusched_dsl.explaining.clock import Clock
-    from gpusched_dsl.why import why
+    from gpusched_dsl.workflows.why import why
 
     if options.json not in (None, STDOUT):
         check_writable(Path(options.json))

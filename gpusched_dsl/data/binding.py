@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from gpusched_dsl.data.chunks import ColumnPiece, Piece, ValuePiece, label_piece, literal_piece
 from gpusched_dsl.data.params import BoundParam, ParamOrigin, bind_param
-from gpusched_dsl.data.pieces import ColumnPiece, Piece, ValuePiece, label_piece, literal_piece
 from gpusched_dsl.data.ranges import report_failed_check, report_out_of_range
-from gpusched_dsl.data.reading import FileReader, read_given
 from gpusched_dsl.data.sets import bind_root_set, bind_set
+from gpusched_dsl.data.sources.reader import FileReader, read_given
 
 __all__ = [
     "BoundParam",

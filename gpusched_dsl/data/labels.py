@@ -15,7 +15,7 @@ from gpusched_dsl.ir.domains import Codes, Component, Universe
 if TYPE_CHECKING:
     import polars as pl
 
-    from gpusched_dsl.data.pieces import ColumnPiece
+    from gpusched_dsl.data.chunks import ColumnPiece
 
 Mask = NDArray[np.bool_]
 _INTEGER = r"^(0|-?[1-9][0-9]{0,17})$"

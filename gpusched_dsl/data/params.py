@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusched_dsl.data.aggregates import aggregate
-from gpusched_dsl.data.cells import check_kind, read_values
+from gpusched_dsl.data.chunks import ColumnPiece, Piece, Place, TextOrigin, ValuePiece, label_piece
 from gpusched_dsl.data.labels import Mask, encode, given_in, numbers, scale
-from gpusched_dsl.data.pieces import ColumnPiece, Piece, Place, TextOrigin, ValuePiece, label_piece
 from gpusched_dsl.data.reports import (
     SHOWN,
     declared,
@@ -24,10 +23,11 @@ from gpusched_dsl.data.reports import (
     report_nothing,
     report_unknown_keys,
 )
-from gpusched_dsl.data.untyped import column_of
+from gpusched_dsl.data.sources.cells import check_kind, read_values
+from gpusched_dsl.data.sources.untyped import column_of
 from gpusched_dsl.ir.domains import Codes, Domain, decode
 from gpusched_dsl.language.checked import CheckedParam, Element, TextType
-from gpusched_dsl.language.diagnostics import Diagnostics, Label
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics, Label
 from gpusched_dsl.language.source import Span
 
 Values = NDArray[Any]

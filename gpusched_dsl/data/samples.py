@@ -7,18 +7,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpusched_dsl.data.cells import read_values
+from gpusched_dsl.data.chunks import ColumnPiece, FileOrigin
 from gpusched_dsl.data.params import positions_of
-from gpusched_dsl.data.pieces import ColumnPiece, FileOrigin
-from gpusched_dsl.data.reading import FileReader
 from gpusched_dsl.data.reports import SHOWN, examples, keys_at, place_text
-from gpusched_dsl.data.tables import is_text
+from gpusched_dsl.data.sources.cells import read_values
+from gpusched_dsl.data.sources.reader import FileReader
+from gpusched_dsl.data.sources.tables import is_text
 from gpusched_dsl.ir.domains import Codes, Domain
 from gpusched_dsl.ir.matrix import Floats
 from gpusched_dsl.language.checked import CheckedParam, CheckedRandom, LawCore, SampleFile
 from gpusched_dsl.language.checking.walk import walk
-from gpusched_dsl.language.diagnostics import Diagnostics, Label
-from gpusched_dsl.language.scenarios.given import FileGiven
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics, Label
+from gpusched_dsl.language.scenarios.assignments import FileGiven
 
 
 @dataclass(frozen=True, eq=False, slots=True)

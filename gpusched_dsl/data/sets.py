@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gpusched_dsl.data.chunks import ColumnPiece, Place
 from gpusched_dsl.data.labels import Mask, encode, given_in, natural_labels
-from gpusched_dsl.data.pieces import ColumnPiece, Place
 from gpusched_dsl.data.reports import (
     SHOWN,
     declared,
@@ -22,7 +22,7 @@ from gpusched_dsl.data.reports import (
 )
 from gpusched_dsl.ir.domains import Codes, Component, Domain, Packing, Tuples, Universe
 from gpusched_dsl.language.checked import CheckedSet
-from gpusched_dsl.language.diagnostics import Diagnostics, Label
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics, Label
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -11,7 +11,7 @@ from gpusched_dsl.explaining.row_text import made_for, short
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.names import entry_name
 from gpusched_dsl.ir.problem import Family, Problem
-from gpusched_dsl.reporting.numbers import with_unit
+from gpusched_dsl.language.text.numbers import with_unit
 
 MOST = 4  # of one variable
 

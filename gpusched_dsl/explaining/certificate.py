@@ -12,15 +12,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpusched_dsl.backends.driver import solve_problem
 from gpusched_dsl.backends.protocol import Backend, SolveOptions
 from gpusched_dsl.explaining.clock import Clock
 from gpusched_dsl.explaining.elements import Elements, Mask
-from gpusched_dsl.ir.answer import Status
 from gpusched_dsl.ir.domains import Codes, Interval, Scalars
 from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.problem import Family, Floats, Objective, Problem, Term
-from gpusched_dsl.language.diagnostics import DiagnosticError
+from gpusched_dsl.ir.solver_result import Status
+from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.solving.solve import solve_problem
 
 NOTHING = 1e-9  # of the largest multiplier
 BOUND_PRICE = 1e-3  # a multiplier of a bound costs this share of a row's: few rows and many bounds are easier to read

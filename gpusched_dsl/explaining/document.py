@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from gpusched_dsl.backends.by_blocks import Choice
 from gpusched_dsl.explaining.bound_text import bound_groups
 from gpusched_dsl.explaining.conflict import Conflict
 from gpusched_dsl.explaining.explanation import Explanation
@@ -19,9 +18,10 @@ from gpusched_dsl.explaining.symmetry import aggregation_document
 from gpusched_dsl.ir.blocks import SHARED
 from gpusched_dsl.ir.names import entry_name
 from gpusched_dsl.ir.problem import Family, Problem
-from gpusched_dsl.language.diagnostics import Diagnostic
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.reporting.result import Origins
+from gpusched_dsl.solving.decomposition.selection import Choice
 
 FORMAT = "gsdsl-explanation/1"
 

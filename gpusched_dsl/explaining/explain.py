@@ -9,7 +9,6 @@ import numpy as np
 
 from gpusched_dsl.backends.protocol import Backend, Monitor, Silent, target_of
 from gpusched_dsl.backends.registry import backend as backend_named
-from gpusched_dsl.backends.requests import unknown_passes
 from gpusched_dsl.compiling.aggregation.aggregate import Aggregation
 from gpusched_dsl.compiling.aggregation.notes import aggregation_notes
 from gpusched_dsl.compiling.passes.pipeline import prepare
@@ -24,8 +23,9 @@ from gpusched_dsl.explaining.ray import find_ray
 from gpusched_dsl.explaining.relaxation import Relaxation, relaxations
 from gpusched_dsl.explaining.sizes import constraint_sizes, variable_sizes
 from gpusched_dsl.ir.problem import Problem
-from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
 from gpusched_dsl.reporting.result import Origins
+from gpusched_dsl.solving.options import unknown_passes
 
 DEFAULT_SECONDS = 60.0
 LINEAR = "highs"  # sub-problems are linear: whatever the backend is, this one solves them

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from gpusched_dsl.backends.by_blocks import Choice, choice_for
 from gpusched_dsl.compiling.aggregation.aggregate import Aggregation
 from gpusched_dsl.compiling.passes.steps import Note, Prepared
 from gpusched_dsl.explaining.conflict import Conflict
@@ -17,8 +16,9 @@ from gpusched_dsl.explaining.relaxation import Relaxation
 from gpusched_dsl.explaining.sizes import ConstraintSize, VariableSize
 from gpusched_dsl.explaining.stated import stated_rows
 from gpusched_dsl.ir.problem import Problem
-from gpusched_dsl.language.diagnostics import Diagnostic
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic
 from gpusched_dsl.reporting.result import Origins
+from gpusched_dsl.solving.decomposition.selection import Choice, choice_for
 
 
 @dataclass(frozen=True, eq=False)

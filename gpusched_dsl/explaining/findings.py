@@ -14,9 +14,9 @@ from gpusched_dsl.explaining.row_text import RowText, made_for, short
 from gpusched_dsl.explaining.steps import steps_of
 from gpusched_dsl.ir.names import entry_name
 from gpusched_dsl.ir.problem import Family, Problem
-from gpusched_dsl.language.diagnostics import Diagnostic, Label
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, Label
 from gpusched_dsl.language.source import Span
-from gpusched_dsl.reporting.numbers import count_text, with_unit
+from gpusched_dsl.language.text.numbers import count_text, with_unit
 from gpusched_dsl.reporting.result import Origins
 
 MOST_ROWS = 12  # told one by one

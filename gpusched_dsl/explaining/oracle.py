@@ -6,13 +6,13 @@ from enum import StrEnum
 
 import numpy as np
 
-from gpusched_dsl.backends.driver import solve_problem
 from gpusched_dsl.backends.protocol import Backend, SolveOptions
 from gpusched_dsl.explaining.clock import Clock
 from gpusched_dsl.explaining.elements import Elements, Mask
-from gpusched_dsl.ir.answer import Status
 from gpusched_dsl.ir.problem import Floats, Problem
-from gpusched_dsl.language.diagnostics import DiagnosticError
+from gpusched_dsl.ir.solver_result import Status
+from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.solving.solve import solve_problem
 
 POINTS_KEPT, BYTES_KEPT = 64, 1 << 26
 # Most sub-problems are easy. The first try is short, so that solving again what was found infeasible is short as well.

@@ -11,17 +11,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gpusched_dsl.backends.driver import solve_problem
 from gpusched_dsl.backends.protocol import Backend, SolveOptions
 from gpusched_dsl.explaining.blocks import columns_by_family
 from gpusched_dsl.explaining.clock import Clock, Stopped
 from gpusched_dsl.explaining.elements import Mask
 from gpusched_dsl.explaining.quickxplain import Groups, quickxplain
-from gpusched_dsl.ir.answer import Status
 from gpusched_dsl.ir.domains import Codes, Scalars
 from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.problem import Family, Floats, Objective, Problem
-from gpusched_dsl.language.diagnostics import DiagnosticError
+from gpusched_dsl.ir.solver_result import Status
+from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.solving.solve import solve_problem
 
 GAIN = 1e-6  # what counts as an improvement, relative to the largest cost
 NOTHING = 1e-7

@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gpusched_dsl.backends.driver import solve_problem
 from gpusched_dsl.backends.protocol import Backend, SolveOptions
 from gpusched_dsl.explaining.clock import Clock
 from gpusched_dsl.explaining.elements import Elements, Mask
-from gpusched_dsl.ir.answer import Status
 from gpusched_dsl.ir.problem import Floats, Objective, Problem, Term
-from gpusched_dsl.language.diagnostics import DiagnosticError
+from gpusched_dsl.ir.solver_result import Status
+from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.solving.solve import solve_problem
 
 MOST_ROWS = 12
 CERTAIN = 1e-6

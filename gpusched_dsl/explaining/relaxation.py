@@ -6,17 +6,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gpusched_dsl.backends.driver import solve_problem
 from gpusched_dsl.backends.protocol import Backend, SolveOptions
 from gpusched_dsl.explaining.clock import Clock
 from gpusched_dsl.explaining.elastic import Elastic, elastic, row_scales, with_binaries
 from gpusched_dsl.explaining.elements import Mask
 from gpusched_dsl.explaining.oracle import Verdict, decide
 from gpusched_dsl.explaining.propagation import Activity
-from gpusched_dsl.ir.answer import Status
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.problem import Floats, Problem
-from gpusched_dsl.language.diagnostics import DiagnosticError
+from gpusched_dsl.ir.solver_result import Status
+from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.solving.solve import solve_problem
 
 NOTHING = 1e-6  # of the scale of a row: less is what a solver leaves behind
 TOLERANCE = 2e-6  # by how much a solver may break a row, of 1 or of its numbers

@@ -10,11 +10,11 @@ import numpy as np
 from gpusched_dsl.explaining.row_text import short
 from gpusched_dsl.ir.domains import Tuples, decode_column
 from gpusched_dsl.ir.problem import Family
-from gpusched_dsl.reporting.numbers import with_unit
+from gpusched_dsl.language.text.numbers import with_unit
 
 if TYPE_CHECKING:
-    from gpusched_dsl.compiling.evaluate import Evaluator
-    from gpusched_dsl.compiling.frames import Frame
+    from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
+    from gpusched_dsl.compiling.evaluation.frames import Frame
     from gpusched_dsl.language.checked import ParamRef
     from gpusched_dsl.reporting.result import Origins
 
@@ -23,9 +23,9 @@ MOST = 6  # parameters of one row
 
 def row_data(origins: Origins, family: Family, row: int) -> list[str]:
     """The values of the parameters of a constraint that depend on the row's own indices only; none without a model."""
-    from gpusched_dsl.compiling.evaluate import Evaluator
-    from gpusched_dsl.compiling.free_variables import free_variables
-    from gpusched_dsl.compiling.limits import Limits
+    from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
+    from gpusched_dsl.compiling.evaluation.free_variables import free_variables
+    from gpusched_dsl.compiling.evaluation.limits import Limits
     from gpusched_dsl.language.checked import ParamRef
     from gpusched_dsl.language.checking.walk import walk
 
@@ -47,7 +47,7 @@ def row_data(origins: Origins, family: Family, row: int) -> list[str]:
 
 def _text(evaluator: Evaluator, reference: ParamRef, frame: Frame) -> Iterator[str]:
     from gpusched_dsl.language.checked import Element, Numeric
-    from gpusched_dsl.language.diagnostics import DiagnosticError
+    from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
 
     try:
         value = np.asarray(evaluator.values(reference, frame)).reshape(-1)[0]

@@ -10,7 +10,7 @@ from gpusched_dsl.explaining.propagation import Activity, Round, Trace, contradi
 from gpusched_dsl.explaining.row_text import short
 from gpusched_dsl.ir.names import entry_name
 from gpusched_dsl.ir.problem import Problem
-from gpusched_dsl.reporting.numbers import with_unit
+from gpusched_dsl.language.text.numbers import with_unit
 
 MOST_STEPS = 12
 OF_EACH = 3  # bounds that one row gives at once

@@ -9,7 +9,7 @@ from gpusched_dsl.compiling.aggregation.aggregate import Aggregation, Attempt
 from gpusched_dsl.compiling.aggregation.assembling import Aggregated
 from gpusched_dsl.compiling.symmetry.full_size import full_size
 from gpusched_dsl.language.source import Span
-from gpusched_dsl.reporting.numbers import count_text
+from gpusched_dsl.language.text.numbers import count_text
 from gpusched_dsl.reporting.summary import size_text
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from gpusched_dsl.backends.by_blocks import Choice
 from gpusched_dsl.compiling.passes import pipeline
 from gpusched_dsl.compiling.passes.steps import Note
 from gpusched_dsl.explaining.classes import CLASSES
@@ -16,10 +15,11 @@ from gpusched_dsl.explaining.sizes import ConstraintSize, VariableSize
 from gpusched_dsl.explaining.symmetry import aggregation_lines
 from gpusched_dsl.ir.blocks import Blocks
 from gpusched_dsl.ir.problem import Family
-from gpusched_dsl.language.render import render_text
+from gpusched_dsl.language.diagnostics.render import render_text
+from gpusched_dsl.language.text.numbers import count_text, seconds_text
 from gpusched_dsl.reporting.grid import Column, Grid, plain
-from gpusched_dsl.reporting.numbers import count_text, seconds_text
 from gpusched_dsl.reporting.summary import size_text
+from gpusched_dsl.solving.decomposition.selection import Choice
 
 
 def header_lines(told: Explanation) -> list[str]:

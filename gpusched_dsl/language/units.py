@@ -14,7 +14,7 @@ from fractions import Fraction
 from math import isqrt
 
 from gpusched_dsl.language import tree
-from gpusched_dsl.language.diagnostics import Diagnostics, did_you_mean
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics, did_you_mean
 
 Exponents = tuple[tuple[str, int], ...]
 

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gpusched_dsl.policies.added import added, run_passes, uses_added
 from gpusched_dsl.policies.controllers import Group, merged, split
 from gpusched_dsl.policies.kernels.construct import look_up, make_scratch
 from gpusched_dsl.policies.kernels.drawing import make_pool, pooled, randomised
 from gpusched_dsl.policies.kernels.pricing import PRICES, price_by_term
+from gpusched_dsl.policies.plug_ins import added, run_passes, uses_added
 from gpusched_dsl.policies.verifying import verify
 from gpusched_dsl.policies.workload import NONE, Floats, Instructions, Schedule, Workload, empty_schedule
 
@@ -166,7 +166,7 @@ def _improved(
 
     Moves leave alone the jobs that do not queue and those that ran before: they have no way to go anywhere else.
     """
-    from gpusched_dsl.policies.improving import improve
+    from gpusched_dsl.policies.local_search import improve
 
     movable = np.zeros(len(work.due), dtype=np.bool_)
     movable[instructions.order] = True

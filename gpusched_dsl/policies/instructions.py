@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from gpusched_dsl.compiling.evaluate import Evaluator
-from gpusched_dsl.compiling.frames import Frame, ranges
-from gpusched_dsl.compiling.limits import Limits
-from gpusched_dsl.compiling.store import Store
+from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
+from gpusched_dsl.compiling.evaluation.frames import Frame, ranges
+from gpusched_dsl.compiling.evaluation.limits import Limits
+from gpusched_dsl.compiling.evaluation.store import Store
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.language.checked import Core, IndexVar
 from gpusched_dsl.language.checked_policy import CheckedPolicy, CheckedRanking
-from gpusched_dsl.policies.added import added
 from gpusched_dsl.policies.cluster import Cluster
 from gpusched_dsl.policies.kernels.ranking import list_ways, order_rows, rank_ways
+from gpusched_dsl.policies.plug_ins import added
 from gpusched_dsl.policies.rules import NODE_ODDS
 from gpusched_dsl.policies.workload import Floats, Instructions, Ints
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from gpusched_dsl.compiling.evaluate import Evaluator
-from gpusched_dsl.compiling.fixing import Given
-from gpusched_dsl.compiling.frames import Frame
-from gpusched_dsl.compiling.limits import Limits
-from gpusched_dsl.compiling.store import Store
+from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
+from gpusched_dsl.compiling.evaluation.frames import Frame
+from gpusched_dsl.compiling.evaluation.limits import Limits
+from gpusched_dsl.compiling.evaluation.store import Store
+from gpusched_dsl.compiling.lowering.fixing import Given
 from gpusched_dsl.language.checked import IndexVar
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.policies.cluster import Cluster

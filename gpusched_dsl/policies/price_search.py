@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Floats
-from gpusched_dsl.policies.conditioned import Conditioned
-from gpusched_dsl.policies.ladders import Ladders
+from gpusched_dsl.policies.remaining_work import Conditioned
+from gpusched_dsl.policies.speed_levels import Ladders
 
 Flags = NDArray[np.bool_]
 

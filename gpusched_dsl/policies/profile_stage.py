@@ -12,9 +12,9 @@ import numpy as np
 
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Floats
-from gpusched_dsl.policies.ladders import filtered
-from gpusched_dsl.policies.laws import Laws
+from gpusched_dsl.policies.distributions import Laws
 from gpusched_dsl.policies.reconfiguration import next_switch
+from gpusched_dsl.policies.speed_levels import filtered
 from gpusched_dsl.policies.speed_profile import Status, speed_profiles
 
 # `status` of a problem.

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gpusched_dsl.compiling.evaluate import Evaluator
-from gpusched_dsl.compiling.frames import Frame
-from gpusched_dsl.compiling.limits import Limits
-from gpusched_dsl.compiling.store import Store
+from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
+from gpusched_dsl.compiling.evaluation.frames import Frame
+from gpusched_dsl.compiling.evaluation.limits import Limits
+from gpusched_dsl.compiling.evaluation.store import Store
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.language.checked import CheckedModel, CheckedPlacementItem, Core, Numeric
 from gpusched_dsl.language.units import DIMENSIONLESS, Unit, convertible, factor

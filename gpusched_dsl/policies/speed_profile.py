@@ -17,10 +17,10 @@ from numpy.typing import ArrayLike, NDArray
 from gpusched_dsl.ir.distributions import Distribution
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Floats
-from gpusched_dsl.policies.conditioned import Conditioned
-from gpusched_dsl.policies.ladders import Ladders, filtered
-from gpusched_dsl.policies.laws import Laws
+from gpusched_dsl.policies.distributions import Laws
 from gpusched_dsl.policies.price_search import PriceSearch
+from gpusched_dsl.policies.remaining_work import Conditioned
+from gpusched_dsl.policies.speed_levels import Ladders, filtered
 
 # Lateness below this share of the time that is needed is none.
 IN_TIME = 1e-10

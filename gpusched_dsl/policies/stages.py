@@ -10,18 +10,18 @@ from dataclasses import replace
 
 import numpy as np
 
-from gpusched_dsl.compiling.evaluate import Evaluator
-from gpusched_dsl.compiling.frames import Frame, Mask
-from gpusched_dsl.compiling.limits import Limits
-from gpusched_dsl.compiling.store import Param, Store
+from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
+from gpusched_dsl.compiling.evaluation.frames import Frame, Mask
+from gpusched_dsl.compiling.evaluation.limits import Limits
+from gpusched_dsl.compiling.evaluation.store import Param, Store
 from gpusched_dsl.ir.domains import Codes, Domain
 from gpusched_dsl.ir.matrix import Floats
 from gpusched_dsl.language.checked import Core, IndexVar, RandomRef
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.checked_stage import CheckedStage
+from gpusched_dsl.policies.distributions import Laws
 from gpusched_dsl.policies.dynamic_program import admitted
 from gpusched_dsl.policies.kernels.ranking import order_rows
-from gpusched_dsl.policies.laws import Laws
 from gpusched_dsl.policies.profile_stage import NO_RUNG, profile_stage
 
 # What a result reads where its problem or its choice is left out by a condition.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpusched_dsl.language.diagnostics import Diagnostics, Severity
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics, Severity
 from gpusched_dsl.profiles.columns import (
     FITS,
     GPU,

@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusched_dsl.data.files import FileColumns
 from gpusched_dsl.data.labels import given_in, numbers, texts
 from gpusched_dsl.data.reports import SHOWN, examples
-from gpusched_dsl.language.diagnostics import Diagnostics, Label, Severity
+from gpusched_dsl.data.sources.files import FileColumns
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics, Label, Severity
 from gpusched_dsl.profiles.columns import (
     FITS,
     GPU,

@@ -10,7 +10,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusched_dsl.data.files import (
+from gpusched_dsl.data.labels import given_in, numbers, texts
+from gpusched_dsl.data.reports import SHOWN, examples
+from gpusched_dsl.data.sources.files import (
     Fault,
     FileColumns,
     Limits,
@@ -21,12 +23,10 @@ from gpusched_dsl.data.files import (
     missing_columns,
     read_bytes,
 )
-from gpusched_dsl.data.labels import given_in, numbers, texts
-from gpusched_dsl.data.parquet import damaged
-from gpusched_dsl.data.parquet_trial import Damaged, column_names
-from gpusched_dsl.data.reports import SHOWN, examples
-from gpusched_dsl.data.tables import read_located
-from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Label
+from gpusched_dsl.data.sources.parquet import damaged
+from gpusched_dsl.data.sources.parquet_trial import Damaged, column_names
+from gpusched_dsl.data.sources.tables import read_located
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Label
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
-from gpusched_dsl.reporting.files import make_folder, write_text
+from gpusched_dsl.data.sources.writing import make_folder, write_text
 
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 _RISKY = r"^[=+\-@\t\r]"

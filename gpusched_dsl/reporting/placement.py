@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from gpusched_dsl.compiling.evaluate import Evaluator
-from gpusched_dsl.compiling.frames import Frame
-from gpusched_dsl.compiling.limits import Limits
-from gpusched_dsl.compiling.store import Store
+from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
+from gpusched_dsl.compiling.evaluation.frames import Frame
+from gpusched_dsl.compiling.evaluation.limits import Limits
+from gpusched_dsl.compiling.evaluation.store import Store
 from gpusched_dsl.ir.problem import Floats
 from gpusched_dsl.language.checked import (
     CheckedModel,

@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from gpusched_dsl.compiling.limits import Limits
-from gpusched_dsl.ir.answer import Status
+from gpusched_dsl.compiling.evaluation.limits import Limits
+from gpusched_dsl.ir.contradiction import beats, contradiction
 from gpusched_dsl.ir.domains import Domain
 from gpusched_dsl.ir.problem import Family, Floats, Problem
-from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, did_you_mean
-from gpusched_dsl.reporting.contradiction import beats, contradiction
+from gpusched_dsl.ir.solver_result import Status
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError, did_you_mean
 from gpusched_dsl.reporting.index_names import index_names, names_of_domain
 from gpusched_dsl.reporting.placement import Placement, placement_of
 from gpusched_dsl.reporting.tables import nonzero_positions, table
 
 if TYPE_CHECKING:
-    from gpusched_dsl.backends.solved import ObjectiveResult, Solved
-    from gpusched_dsl.compiling.store import Store
+    from gpusched_dsl.compiling.evaluation.store import Store
     from gpusched_dsl.language.checked import CheckedModel, IndexingCore
+    from gpusched_dsl.solving.solution import ObjectiveResult, Solved
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,8 +231,8 @@ class Result:
 
     def to_json(self, path: str | Path) -> None:
         """Write the result as JSON, whole or not at all; raises DiagnosticError (GSM6008)."""
+        from gpusched_dsl.data.sources.writing import write_text
         from gpusched_dsl.reporting.document import json_text
-        from gpusched_dsl.reporting.files import write_text
 
         write_text(Path(path), json_text(self.to_dict()))
 
@@ -252,7 +252,7 @@ class Result:
         return write_csv_folder(Path(folder), tables)
 
     def __repr__(self) -> str:
-        from gpusched_dsl.reporting.numbers import number_text
+        from gpusched_dsl.language.text.numbers import number_text
 
         value = f", objective {number_text(self.objective)}" if self.objective is not None else ""
         return f"<Result {self.problem.name}: {self.status}{value}, {self.backend}>"
@@ -287,7 +287,7 @@ class Result:
     def _let(self, name: str) -> tuple[Domain, np.ndarray[Any, Any], tuple[str, ...]]:
         from dataclasses import replace
 
-        from gpusched_dsl.compiling.evaluate import Evaluator
+        from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 
         model, store = self.origins.model, self.origins.store
         assert model is not None

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from gpusched_dsl.language.text.numbers import column_texts
 from gpusched_dsl.reporting.grid import Column, Grid
-from gpusched_dsl.reporting.numbers import column_texts
 from gpusched_dsl.reporting.placement import Placement
 
 FIRST = ("node", "node_type")  # group by these, in this order

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpusched_dsl.ir.answer import Status
 from gpusched_dsl.ir.problem import Problem, Size
-from gpusched_dsl.reporting.numbers import aligned, count_text, number_text, percent_text, seconds_text, with_unit
+from gpusched_dsl.ir.solver_result import Status
+from gpusched_dsl.language.text.numbers import aligned, count_text, number_text, percent_text, seconds_text, with_unit
 
 if TYPE_CHECKING:
-    from gpusched_dsl.backends.solved import ObjectiveResult
     from gpusched_dsl.reporting.result import Result
+    from gpusched_dsl.solving.solution import ObjectiveResult
 
 GAP = 2  # between the words on the left and what they say
 

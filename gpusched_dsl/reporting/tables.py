@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 
 from gpusched_dsl.ir.domains import Codes, Component, Domain, Scalar, decode_column
+from gpusched_dsl.language.text.numbers import NOISE
 from gpusched_dsl.reporting.index_names import VALUE
-from gpusched_dsl.reporting.numbers import NOISE
 
 
 def labelled(component: Component, codes: Codes, name: str) -> pl.Series:

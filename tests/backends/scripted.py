@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from gpusched_dsl.backends.protocol import Capabilities, Monitor, SolveOptions
-from gpusched_dsl.ir.answer import Answer, Status
 from gpusched_dsl.ir.problem import Floats, Problem
-from gpusched_dsl.language.diagnostics import DiagnosticError
+from gpusched_dsl.ir.solver_result import Answer, Status
+from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
 
 
 class Scripted:

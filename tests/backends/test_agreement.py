@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from building import INF, Draws, Row, dense_rows, objective, problem
 
-from gpusched_dsl.backends.driver import solve_problem
 from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.backends.registry import backend_names
-from gpusched_dsl.backends.solved import Solved
 from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.solving.solution import Solved
+from gpusched_dsl.solving.solve import solve_problem
 
 EXACT = SolveOptions(gap=0.0, time_limit=30.0)
 

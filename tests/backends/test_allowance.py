@@ -10,18 +10,19 @@ import numpy as np
 import pytest
 
 import gpusched_dsl as gs
-from gpusched_dsl import folding
-from gpusched_dsl.backends import accepting, polishing, repair
-from gpusched_dsl.backends.accepting import Acceptance
-from gpusched_dsl.backends.allowance import FIXED_SECONDS, SECONDS_PER_NONZERO, Allowance
 from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.backends.registry import backend
 from gpusched_dsl.compiling.passes.steps import Prepared
-from gpusched_dsl.ir.answer import Answer, Status
 from gpusched_dsl.ir.deadline import limited
 from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.ir.solver_result import Answer, Status
 from gpusched_dsl.ir.verify import Tolerances
+from gpusched_dsl.solving import acceptance as accepting
+from gpusched_dsl.solving import aggregated as folding
+from gpusched_dsl.solving import polishing, repair
+from gpusched_dsl.solving.acceptance import Acceptance
+from gpusched_dsl.solving.repair_time import FIXED_SECONDS, SECONDS_PER_NONZERO, Allowance
 
 PROBLEM = gs.compile(
     """

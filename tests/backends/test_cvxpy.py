@@ -14,13 +14,13 @@ from defining import Made, function, nonlinear, of, power
 from problems import CONSTANT, INFEASIBLE, LINEAR, UNBOUNDED, Case
 from test_conformance import check_duals
 
-from gpusched_dsl.backends.cvxpy_backend import CvxpyBackend, CvxpySession
-from gpusched_dsl.backends.driver import resolve, solve_problem
+from gpusched_dsl.backends.cvxpy.backend import CvxpyBackend, CvxpySession
 from gpusched_dsl.backends.protocol import Progress, SolveOptions
-from gpusched_dsl.backends.requests import check_integers
-from gpusched_dsl.backends.solved import Loading, Solved
 from gpusched_dsl.ir.problem import Problem
-from gpusched_dsl.language.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.solving.options import check_integers
+from gpusched_dsl.solving.solution import Loading, Solved
+from gpusched_dsl.solving.solve import resolve, solve_problem
 
 CLARABEL = SolveOptions(extra={"solver": "clarabel"})
 CLOSE = 1e-6
@@ -142,7 +142,7 @@ def test_a_new_bound_is_compiled() -> None:
 
 
 def test_numbers_of_large_problems_are_compiled_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gpusched_dsl.backends.cvxpy_model.MOST", 0)
+    monkeypatch.setattr("gpusched_dsl.backends.cvxpy.formulation.MOST", 0)
     solved = solve_problem(BARRIER, "cvxpy")
     assert solved.objective == pytest.approx(2.0, abs=CLOSE)
     again = resolve(solved, changed(BARRIER, lower=np.array([2.0, -INF])))
@@ -230,8 +230,8 @@ import sys
 sys.path.insert(0, {folder!r})
 from building import at_least, maximize, minimize, problem
 from defining import nonlinear, of, power
-from gpusched_dsl.backends.driver import solve_problem
-from gpusched_dsl.language.diagnostics import DiagnosticError
+from gpusched_dsl.solving.solve import solve_problem
+from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
 solve_problem(problem(minimize(1, 2), columns=2, rows=[at_least(1, 1, 1)]), "cvxpy")
 try:
     solve_problem(nonlinear(maximize(0, 1), columns=1, terms=[power(of(1), 2)], upper=3), "cvxpy")

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import gpusched_dsl as gs
-from gpusched_dsl.backends import by_blocks
-from gpusched_dsl.backends.driver import resolve, solve_problem
 from gpusched_dsl.backends.protocol import SolveOptions
-from gpusched_dsl.backends.solved import Loading
-from gpusched_dsl.ir.answer import Status
 from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.ir.solver_result import Status
+from gpusched_dsl.solving.decomposition import selection as by_blocks
+from gpusched_dsl.solving.solution import Loading
+from gpusched_dsl.solving.solve import resolve, solve_problem
 
 MODEL = """
 model Assign {

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from building import Row, at_least, equal, minimize, problem
 
-from gpusched_dsl.backends.divisibility import indivisible_rows
-from gpusched_dsl.backends.driver import solve_problem
 from gpusched_dsl.backends.registry import backend_names
 from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.solving.divisibility import indivisible_rows
+from gpusched_dsl.solving.solve import solve_problem
 
 FREE = (-np.inf, np.inf)
 

@@ -10,18 +10,18 @@ import pytest
 from building import at_least, at_most, equal, maximize, minimize, problem
 from labelled import change, random_labelled
 
-from gpusched_dsl.backends.bases import basis_at
-from gpusched_dsl.backends.driver import resolve, solve_problem
-from gpusched_dsl.backends.highs import HighsSession
-from gpusched_dsl.backends.highs_again import Relaxations
+from gpusched_dsl.backends.highs.backend import HighsSession
+from gpusched_dsl.backends.highs.basis import basis_at
+from gpusched_dsl.backends.highs.relaxation import dual_bound, feasible, rest_of, undecided
+from gpusched_dsl.backends.highs.warm_resolve import Relaxations
 from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.backends.registry import backend_names
-from gpusched_dsl.backends.relaxation import dual_bound, feasible, rest_of, undecided
-from gpusched_dsl.backends.solved import Loading, Solved
-from gpusched_dsl.ir.answer import Status
 from gpusched_dsl.ir.changes import changes
 from gpusched_dsl.ir.domains import Interval, Universe
 from gpusched_dsl.ir.problem import Family, Problem
+from gpusched_dsl.ir.solver_result import Status
+from gpusched_dsl.solving.solution import Loading, Solved
+from gpusched_dsl.solving.solve import resolve, solve_problem
 
 EXACT = SolveOptions(gap=0.0)
 

@@ -15,17 +15,17 @@ from typing import Any
 import pytest
 from building import at_least, many_knapsacks, minimize, problem
 
-from gpusched_dsl.backends.driver import solve_problem
+from gpusched_dsl.backends.interrupt import Control, run_stoppable
 from gpusched_dsl.backends.protocol import Progress, SolveOptions
 from gpusched_dsl.backends.registry import backend_names
-from gpusched_dsl.backends.running import Control, run_stoppable
+from gpusched_dsl.solving.solve import solve_problem
 
 PROGRAM = """
 import json, sys
 sys.path.insert(0, sys.argv[2])
 from building import many_knapsacks
-from gpusched_dsl.backends.driver import solve_problem
-from gpusched_dsl.backends.isolated import isolated
+from gpusched_dsl.solving.solve import solve_problem
+from gpusched_dsl.backends.isolation.backend import isolated
 from gpusched_dsl.backends.protocol import SolveOptions
 
 class Telling:

@@ -19,12 +19,12 @@ from crashing_package import package
 from defining import function, nonlinear, of
 from problems import INFEASIBLE, LINEAR
 
-from gpusched_dsl.backends import isolated as module
-from gpusched_dsl.backends.driver import resolve, solve_problem
-from gpusched_dsl.backends.isolated import Isolated, guarded
+from gpusched_dsl.backends.isolation import backend as module
+from gpusched_dsl.backends.isolation.backend import Isolated, guarded
 from gpusched_dsl.backends.protocol import Progress, SolveOptions
-from gpusched_dsl.backends.solved import Loading
-from gpusched_dsl.language.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.solving.solution import Loading
+from gpusched_dsl.solving.solve import resolve, solve_problem
 
 pytestmark = pytest.mark.skipif(not module.supported(), reason="pipes are handed over as POSIX does")
 
@@ -141,7 +141,7 @@ def test_several_threads_get_a_process_each() -> None:
 
 def test_the_process_ends_with_its_parent() -> None:
     program = (
-        "from gpusched_dsl.backends.isolated import Isolated\nimport os\n"
+        "from gpusched_dsl.backends.isolation.backend import Isolated\nimport os\n"
         "one = Isolated('highs')\none.capabilities\nprint(one._processes[0]._child.pid, flush=True)\nos._exit(0)"
     )
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
@@ -173,8 +173,8 @@ ENDLESS = """
 import sys
 sys.path.insert(0, sys.argv[2])
 from building import many_knapsacks
-from gpusched_dsl.backends.driver import solve_problem
-from gpusched_dsl.backends.isolated import Isolated
+from gpusched_dsl.solving.solve import solve_problem
+from gpusched_dsl.backends.isolation.backend import Isolated
 from gpusched_dsl.backends.protocol import SolveOptions
 
 class Telling:

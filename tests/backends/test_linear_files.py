@@ -12,13 +12,13 @@ from drafts import Draft
 from random_problems import random_problem
 from small import small_problem
 
-from gpusched_dsl.backends.linear_files import comments, linear
-from gpusched_dsl.backends.writers import write_lp, write_mps
+from gpusched_dsl.backends.files.linearise import comments, linear
+from gpusched_dsl.backends.files.lp_mps import write_lp, write_mps
 from gpusched_dsl.compiling.passes.pipeline import prepare
 from gpusched_dsl.compiling.passes.steps import Note, Prepared, Target
 from gpusched_dsl.ir.distributions import Exponential
 from gpusched_dsl.ir.problem import Problem
-from gpusched_dsl.language.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
 
 
 def written(problem: Problem, path: Path) -> tuple[str, float]:

@@ -11,15 +11,15 @@ from defining import function, holds, largest, nonlinear, of, power, product
 from scripted import Scripted, codes, optimal
 
 import gpusched_dsl as gs
-from gpusched_dsl.backends.driver import solve_problem
-from gpusched_dsl.backends.polishing import polished
 from gpusched_dsl.backends.protocol import Capabilities, SolveOptions
-from gpusched_dsl.ir.answer import Answer, Status
 from gpusched_dsl.ir.definitions import completed
-from gpusched_dsl.ir.linearised import linearised
+from gpusched_dsl.ir.linearisation import linearised
 from gpusched_dsl.ir.problem import Floats, Problem
+from gpusched_dsl.ir.solver_result import Answer, Status
 from gpusched_dsl.ir.verify import Tolerances, verify
-from gpusched_dsl.language.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.solving.polishing import polished
+from gpusched_dsl.solving.solve import solve_problem
 
 TIGHT = Tolerances(1e-10, 1e-10)
 ANY = Capabilities(accepts=frozenset({"product", "power", "exp", "log", "abs", "extreme", "holds", "indicator"}))

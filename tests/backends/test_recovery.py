@@ -11,19 +11,19 @@ from building import INF, at_least, at_most, maximize, minimize, problem
 from defining import function, largest, nonlinear, of, power, product
 from scripted import Scripted, codes, optimal
 
-from gpusched_dsl.backends.driver import resolve, solve_problem
-from gpusched_dsl.backends.lifting import lifted
 from gpusched_dsl.backends.protocol import Capabilities, SolveOptions
-from gpusched_dsl.backends.recovery import recovered
-from gpusched_dsl.backends.solved import Loading, Solved
-from gpusched_dsl.backends.solving import Solving
 from gpusched_dsl.compiling.passes.pipeline import prepare
 from gpusched_dsl.compiling.passes.steps import Prepared, Target
-from gpusched_dsl.ir.answer import Answer, Status
 from gpusched_dsl.ir.deadline import Deadline
 from gpusched_dsl.ir.problem import Floats, Problem
+from gpusched_dsl.ir.solver_result import Answer, Status
 from gpusched_dsl.ir.verify import Tolerances
-from gpusched_dsl.language.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.solving.map_start import lifted
+from gpusched_dsl.solving.postsolve import recovered
+from gpusched_dsl.solving.run import Solving
+from gpusched_dsl.solving.solution import Loading, Solved
+from gpusched_dsl.solving.solve import resolve, solve_problem
 
 EXACT = SolveOptions(gap=0.0)
 ANY = Capabilities(accepts=frozenset({"product", "power", "exp", "log", "abs", "extreme", "indicator"}))

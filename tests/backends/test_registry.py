@@ -9,7 +9,7 @@ from importlib.metadata import EntryPoint
 import pytest
 
 from gpusched_dsl.backends import registry
-from gpusched_dsl.language.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
 
 
 def test_names() -> None:
@@ -38,7 +38,7 @@ def test_unknown_name_without_a_near_one_lists_all() -> None:
     assert "scip" in finding.help
 
 
-@pytest.mark.parametrize("value", ["no_such_module_anywhere:Backend", "gpusched_dsl.backends.highs:NoSuchClass"])
+@pytest.mark.parametrize("value", ["no_such_module_anywhere:Backend", "gpusched_dsl.backends.highs.backend:NoSuchClass"])
 def test_backend_that_cannot_be_loaded(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
     broken = EntryPoint("broken", value, registry.GROUP)
     monkeypatch.setattr(registry, "_known", lambda: {"broken": broken})
@@ -50,7 +50,7 @@ def test_backend_that_cannot_be_loaded(value: str, monkeypatch: pytest.MonkeyPat
 
 
 def test_other_packages_can_add_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    added = EntryPoint("other", "gpusched_dsl.backends.highs:HighsBackend", registry.GROUP)
+    added = EntryPoint("other", "gpusched_dsl.backends.highs.backend:HighsBackend", registry.GROUP)
     monkeypatch.setattr(registry, "entry_points", lambda group: [added])
     registry._known.cache_clear()
     try:

@@ -8,11 +8,11 @@ import pytest
 from building import at_least, at_most, equal, maximize, minimize, problem
 from defining import function, largest, nonlinear, of, power
 
-from gpusched_dsl.backends.driver import solve_problem
 from gpusched_dsl.backends.registry import backend_names
-from gpusched_dsl.ir.answer import relative_gap
 from gpusched_dsl.ir.problem import Problem
-from gpusched_dsl.language.diagnostics import DiagnosticError
+from gpusched_dsl.ir.solver_result import relative_gap
+from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.solving.solve import solve_problem
 
 INF = np.inf
 SQUARE = [power(of(1.0), 2.0)]

@@ -9,9 +9,9 @@ import pytest
 from brute import optimum
 from random_terms import LINEARISABLE, NATIVE_OF_SCIP, random_problem
 
-from gpusched_dsl.backends.driver import solve_problem
 from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.backends.registry import backend_names
+from gpusched_dsl.solving.solve import solve_problem
 
 EXACT = SolveOptions(gap=0.0, time_limit=60.0)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gpusched_dsl.backends.running import Control, run_stoppable
+from gpusched_dsl.backends.interrupt import Control, run_stoppable
 from gpusched_dsl.backends.threads import IDLE, SolverThread, SolverThreads
 
 # `exp(x) - a * x` is least at `x = log(a)`, where it is `a - a * log(a)`.
@@ -19,7 +19,7 @@ import math, sys, threading
 sys.path.insert(0, sys.argv[1])
 from building import minimize, problem
 from defining import function, nonlinear, of
-from gpusched_dsl.backends.driver import resolve, solve_problem
+from gpusched_dsl.solving.solve import resolve, solve_problem
 
 def cost(a):
     return nonlinear(minimize(-a, 1.0), columns=1, terms=[function("exp", of(1.0))], lower=-5.0, upper=5.0)
@@ -36,7 +36,7 @@ for number in range(70):
 threads = [threading.Thread(target=solve, args=(number,)) for number in range(0, 80, 2)]
 [thread.start() for thread in threads]
 [thread.join() for thread in threads]
-from gpusched_dsl.backends.scip import THREADS
+from gpusched_dsl.backends.scip.backend import THREADS
 assert len(THREADS._threads) <= 32
 print("done")
 """

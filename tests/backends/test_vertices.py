@@ -9,12 +9,12 @@ import pytest
 from building import INF, at_least, at_most, equal, maximize, minimize, problem
 from scripted import Scripted, codes, optimal
 
-from gpusched_dsl.backends.driver import resolve, solve_problem
 from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.backends.registry import backend, backend_names
-from gpusched_dsl.ir.answer import Answer, Status
 from gpusched_dsl.ir.problem import Problem
-from gpusched_dsl.language.diagnostics import DiagnosticError
+from gpusched_dsl.ir.solver_result import Answer, Status
+from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.solving.solve import resolve, solve_problem
 
 # Two machines, two jobs, and it does not matter which goes where.
 TIED = problem(

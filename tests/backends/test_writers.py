@@ -27,14 +27,14 @@ from building import (
 )
 from problems import CASES, Case
 
-from gpusched_dsl.backends.driver import solve_problem
+from gpusched_dsl.backends.files.lp_mps import write_lp, write_mps
+from gpusched_dsl.backends.files.names import LP, MPS, entry_names
 from gpusched_dsl.backends.protocol import SolveOptions
-from gpusched_dsl.backends.text_names import LP, MPS, entry_names
-from gpusched_dsl.backends.writers import write_lp, write_mps
 from gpusched_dsl.ir.definitions import Conditions
 from gpusched_dsl.ir.domains import Interval, Product, Scalars, Universe
 from gpusched_dsl.ir.problem import Family, Problem
-from gpusched_dsl.language.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.solving.solve import solve_problem
 
 Writer = Callable[[Problem, Path | str | BinaryIO, bool], None]
 WRITERS: dict[str, Writer] = {"mps": write_mps, "lp": write_lp}

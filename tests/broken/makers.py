@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from gpusched_dsl.language.parsing.lexing import MAX_CHARACTERS, MAX_NESTING, MAX_TOKENS
-from gpusched_dsl.language.reading import MAX_BYTES
+from gpusched_dsl.language.source_files import MAX_BYTES
 from gpusched_dsl.language.workspace import MAX_FILES
 
 Maker = Callable[[Path], None]

@@ -16,7 +16,7 @@ from corpus import Found, found
 from makers import MAIN, NOISE, ROWS, Maker, bomb, data, database, parquet, raw, sparse, text
 
 from gpusched_dsl.cli import main
-from gpusched_dsl.data.files import Limits
+from gpusched_dsl.data.sources.files import Limits
 
 LIMITS = Limits()
 CSV = ROWS.encode()

@@ -6,7 +6,7 @@ import highspy
 import pytest
 
 from gpusched_dsl.cli.starter import starter_files
-from gpusched_dsl.ir.serial import from_json
+from gpusched_dsl.ir.json.codec import from_json
 
 Run = Callable[..., object]
 

@@ -80,7 +80,7 @@ def test_a_bound_stands_beside_the_cost(gsdsl: Run, rented: Callable[..., Path])
 def test_no_bound_no_gap(gsdsl: Run, rented: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
     from dataclasses import replace
 
-    from gpusched_dsl import planning
+    from gpusched_dsl.workflows import solve_by_policy as planning
 
     real = planning.solve_built
 
@@ -153,7 +153,7 @@ def test_the_library_needs_no_import(gsdsl: Run, tmp_path: Path) -> None:
 
 
 def test_a_policy_gives_a_start(gsdsl: Run, rented: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    from gpusched_dsl import folding
+    from gpusched_dsl.solving import aggregated as folding
 
     path, starts = rented(), []
     real = folding.solve_problem

@@ -17,11 +17,12 @@ from typing import Any
 
 import pytest
 
-from gpusched_dsl import driving, journalled
 from gpusched_dsl.cli.run import RunWatch
-from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
 from gpusched_dsl.language.workspace import Workspace
-from gpusched_dsl.online.journal import Journal
+from gpusched_dsl.online.journal.journal import Journal
+from gpusched_dsl.online.journal.journal import recorder as journalled
+from gpusched_dsl.workflows import run as driving
 
 Run = Callable[..., Any]
 ROOT = Path(__file__).parents[2]

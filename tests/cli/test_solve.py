@@ -12,7 +12,8 @@ import pytest
 
 from gpusched_dsl.backends.protocol import Progress
 from gpusched_dsl.cli.progress import Watch
-from gpusched_dsl.compiling import grounding, instance
+from gpusched_dsl.compiling.data import instance
+from gpusched_dsl.compiling.lowering import ground as grounding
 from gpusched_dsl.ir.deadline import checkpoint
 
 Run = Callable[..., object]

@@ -215,7 +215,7 @@ def test_the_second_ctrl_c_leaves_at_once(monkeypatch: pytest.MonkeyPatch, capsy
 def test_exit_codes_without_a_solution(status: str, reason: str, code: int) -> None:
     from gpusched_dsl import loads
     from gpusched_dsl.cli.solve import exit_code
-    from gpusched_dsl.ir.answer import Status
+    from gpusched_dsl.ir.solver_result import Status
 
     solved = loads("model M { var x >= 1 <= 2; minimize f: x; } scenario S for M { }").solve()
     assert exit_code(solved) == exits.OK

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusched_dsl.compiling.affine import Affine, Block, assemble
+from gpusched_dsl.compiling.lowering.affine import Affine, Block, assemble
 from gpusched_dsl.ir.problem import Matrix
 
 SIZE, COLUMNS = 5, 6

@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parent / "passes"))
 
 from drafts import Draft
 
-from gpusched_dsl.compiling.curvature import classify
+from gpusched_dsl.compiling.analysis.curvature import classify
 
 INF = np.inf
 
@@ -127,6 +127,6 @@ def test_why_a_term_is_not_convex() -> None:
 
 def test_no_solver_is_loaded() -> None:
     heavy = {"highspy", "pyscipopt", "cvxpy", "scipy"}
-    code = f"import sys, gpusched_dsl.compiling.curvature; print({heavy} & set(sys.modules))"
+    code = f"import sys, gpusched_dsl.compiling.analysis.curvature; print({heavy} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"

@@ -17,9 +17,9 @@ from brute import Unsupported, dense, filled, grid, is_feasible, optimum
 from drafts import Draft
 from small import small_problem
 
-from gpusched_dsl.compiling.bounds import Bounds
-from gpusched_dsl.compiling.directions import Directions, directions_of
-from gpusched_dsl.compiling.monotone import slopes_of
+from gpusched_dsl.compiling.analysis.bounds import Bounds
+from gpusched_dsl.compiling.analysis.directions import Directions, directions_of
+from gpusched_dsl.compiling.analysis.monotonicity import slopes_of
 from gpusched_dsl.ir.definitions import Curves, Definition
 from gpusched_dsl.ir.problem import Floats, Problem
 

@@ -12,12 +12,12 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 from random_models import instance_of
 
-from gpusched_dsl.compiling.grounding import ground
-from gpusched_dsl.compiling.limits import Limits
+from gpusched_dsl.compiling.evaluation.limits import Limits
+from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.ir.definitions import PartialExpectation, completed
 from gpusched_dsl.ir.distributions import Exponential
 from gpusched_dsl.ir.problem import Problem
-from gpusched_dsl.language.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
 
 MODEL = """set J = 1..3; param a[j in J] = 5 * j; param sign[j in J] = 2 - j;
   var x[J] >= 0 <= 30; var z[J] binary;

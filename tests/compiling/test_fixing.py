@@ -7,15 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gpusched_dsl.backends.driver import solve_problem
 from gpusched_dsl.backends.protocol import SolveOptions
-from gpusched_dsl.building import Built, build, checked
-from gpusched_dsl.compiling.fixing import Given
-from gpusched_dsl.compiling.grounding import ground
-from gpusched_dsl.ir.answer import Status
-from gpusched_dsl.language.diagnostics import DiagnosticError, Diagnostics
+from gpusched_dsl.compiling.build import Built, build, checked
+from gpusched_dsl.compiling.lowering.fixing import Given
+from gpusched_dsl.compiling.lowering.ground import ground
+from gpusched_dsl.ir.solver_result import Status
+from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError, Diagnostics
 from gpusched_dsl.language.workspace import workspace_from_text
-from gpusched_dsl.planning import apart
+from gpusched_dsl.solving.solve import solve_problem
+from gpusched_dsl.workflows.solve_by_policy import apart
 
 TEXT = 'import "gsdsl:figure1.gsm";\nscenario Small extends Figure1Synthetic { Nodes = { n1, n2 }; }'
 LEVELS = """

@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 
 import gpusched_dsl as gs
-from gpusched_dsl.compiling.evaluate import Evaluator
-from gpusched_dsl.compiling.frames import EMPTY_FRAME, Frame
-from gpusched_dsl.compiling.grounding import ground
-from gpusched_dsl.compiling.instance import Instance, build_instance
-from gpusched_dsl.compiling.limits import Limits
+from gpusched_dsl.compiling.data.instance import Instance, build_instance
+from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
+from gpusched_dsl.compiling.evaluation.frames import EMPTY_FRAME, Frame
+from gpusched_dsl.compiling.evaluation.limits import Limits
+from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.compiling.passes.pipeline import prepare
 from gpusched_dsl.compiling.passes.steps import Target
 from gpusched_dsl.ir.blocks import blocks_of
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.checked import CheckedModel, Comparison, Logic
-from gpusched_dsl.language.diagnostics import DiagnosticError, Diagnostics
+from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError, Diagnostics
 from gpusched_dsl.language.scenarios.scenario import CheckedScenario, check_scenario
 from gpusched_dsl.language.workspace import load_workspace, workspace_from_text
 

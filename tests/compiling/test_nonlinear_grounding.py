@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpusched_dsl.compiling.evaluate import Evaluator
-from gpusched_dsl.compiling.frames import EMPTY_FRAME
-from gpusched_dsl.compiling.grounding import ground
-from gpusched_dsl.compiling.instance import build_instance
-from gpusched_dsl.compiling.limits import Limits
+from gpusched_dsl.compiling.data.instance import build_instance
+from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
+from gpusched_dsl.compiling.evaluation.frames import EMPTY_FRAME
+from gpusched_dsl.compiling.evaluation.limits import Limits
+from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.ir.definitions import completed
 from gpusched_dsl.ir.problem import Floats, Problem
-from gpusched_dsl.language.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
 from gpusched_dsl.language.scenarios.scenario import CheckedScenario, check_scenario
 from gpusched_dsl.language.workspace import workspace_from_text
 

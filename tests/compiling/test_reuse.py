@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import gpusched_dsl as gs
-from gpusched_dsl.building import Built
-from gpusched_dsl.compiling.instance import Instance
+from gpusched_dsl.compiling.build import Built
+from gpusched_dsl.compiling.data.instance import Instance
 
 TEXT = """
 model M {

@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent / "passes"))
 
 from drafts import Draft
 
-from gpusched_dsl.compiling.shapes import shapes_of
+from gpusched_dsl.compiling.analysis.convexity import shapes_of
 from gpusched_dsl.ir.definitions import Curves, Definition
 
 CURVES = Curves(

@@ -10,11 +10,11 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 from random_models import instance_of
 
-from gpusched_dsl.backends.driver import solve_problem
-from gpusched_dsl.backends.solved import Solved
-from gpusched_dsl.compiling.grounding import ground
-from gpusched_dsl.compiling.limits import Limits
+from gpusched_dsl.compiling.evaluation.limits import Limits
+from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.compiling.passes.partial_expectations import PartialExpectations
+from gpusched_dsl.solving.solution import Solved
+from gpusched_dsl.solving.solve import solve_problem
 
 MODEL = """
   param K integer >= 1;  set Levels = 1..K;

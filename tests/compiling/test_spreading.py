@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gpusched_dsl.compiling.spreading import reached_rows
+from gpusched_dsl.compiling.lowering.spreading import reached_rows
 
 
 def row_by_row(bad: set[int], entries: set[tuple[int, int]]) -> set[int]:

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from gpusched_dsl.backends import isolated, registry
+from gpusched_dsl.backends import registry
+from gpusched_dsl.backends.isolation import backend as isolated
 
 # HiGHS that crashes as the environment says, in the solve, and once only where a file is to remember it.
 PACKAGE = """
 import ctypes, os
-from gpusched_dsl.backends.highs import HighsBackend, HighsSession
+from gpusched_dsl.backends.highs.backend import HighsBackend, HighsSession
 
 class Session(HighsSession):
     def solve(self, *args, **more):

@@ -20,8 +20,8 @@ from building import (
 )
 
 from gpusched_dsl.backends.protocol import SolveOptions
+from gpusched_dsl.ir.json.codec import from_json
 from gpusched_dsl.ir.problem import Problem
-from gpusched_dsl.ir.serial import from_json
 
 DATA = Path(__file__).parent / "data"
 EXACT = SolveOptions(gap=0.0)

@@ -8,10 +8,10 @@ from building import dense_rows
 from nonlinear_problems import NONLINEAR, NOT_CONVEX, NonlinearCase
 from problems import CASES, Case
 
-from gpusched_dsl.backends.driver import solve_problem
 from gpusched_dsl.backends.protocol import Backend, Capabilities
 from gpusched_dsl.backends.registry import backend, backend_names
-from gpusched_dsl.backends.solved import Solved
+from gpusched_dsl.solving.solution import Solved
+from gpusched_dsl.solving.solve import solve_problem
 
 CLOSE = 1e-6
 

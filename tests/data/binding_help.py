@@ -9,8 +9,8 @@ import numpy as np
 from gpusched_dsl.data.binding import (
     ColumnPiece,
 )
-from gpusched_dsl.data.pieces import FileOrigin
-from gpusched_dsl.data.tables import read_columns
+from gpusched_dsl.data.chunks import FileOrigin
+from gpusched_dsl.data.sources.tables import read_columns
 from gpusched_dsl.ir.domains import Interval, Product, Tuples, Universe
 from gpusched_dsl.language.checked import (
     CheckedParam,
@@ -23,7 +23,7 @@ from gpusched_dsl.language.checked import (
     Numeric,
     ValueType,
 )
-from gpusched_dsl.language.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
 from gpusched_dsl.language.source import Source, Span
 
 MODEL = Source("model.gsm", "param time[Jobs, Types] in h >= 0 <= 24; set Jobs; check: time >= 0;\n")

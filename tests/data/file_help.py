@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gpusched_dsl.data.files import FileColumns, Limits, Unreadable
-from gpusched_dsl.data.tables import read_columns
+from gpusched_dsl.data.sources.files import FileColumns, Limits, Unreadable
+from gpusched_dsl.data.sources.tables import read_columns
 
 ROWS = [("j1", 3.5, 1), ("j2", 7.0, 2), ("j3", 4.0, 4)]
 CSV = "job,hours,gpus\n" + "".join(f"{j},{h},{g}\n" for j, h, g in ROWS)

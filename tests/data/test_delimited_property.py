@@ -8,8 +8,8 @@ import io
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusched_dsl.data.delimited import read_delimited
-from gpusched_dsl.data.files import FileColumns, Unreadable
+from gpusched_dsl.data.sources.delimited import read_delimited
+from gpusched_dsl.data.sources.files import FileColumns, Unreadable
 
 
 def attempt(data: bytes, columns: list[str]) -> FileColumns | set[str]:

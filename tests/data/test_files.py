@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 from file_help import CSV, code, database, write
 
-from gpusched_dsl.data.files import Limits, Unreadable, locate
-from gpusched_dsl.data.tables import read_columns
+from gpusched_dsl.data.sources.files import Limits, Unreadable, locate
+from gpusched_dsl.data.sources.tables import read_columns
 
 # --- paths -----------------------------------------------------------------------------------------------------------
 

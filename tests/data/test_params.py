@@ -28,15 +28,15 @@ from gpusched_dsl.data.binding import (
     bind_param,
     label_piece,
 )
-from gpusched_dsl.data.pieces import FileOrigin
-from gpusched_dsl.data.tables import read_columns
+from gpusched_dsl.data.chunks import FileOrigin
+from gpusched_dsl.data.sources.tables import read_columns
 from gpusched_dsl.ir.domains import Interval, Product, Scalars, Tuples, Universe
 from gpusched_dsl.language.checked import (
     Element,
     Numeric,
     TextType,
 )
-from gpusched_dsl.language.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
 
 
 def test_values_stand_at_their_keys_in_the_declared_unit(tmp_path: Path) -> None:

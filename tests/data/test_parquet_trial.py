@@ -13,9 +13,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from gpusched_dsl.data.files import Limits, Unreadable
-from gpusched_dsl.data.parquet import read_parquet
-from gpusched_dsl.data.parquet_trial import Damaged, Reader, Trial, reader
+from gpusched_dsl.data.sources.files import Limits, Unreadable
+from gpusched_dsl.data.sources.parquet import read_parquet
+from gpusched_dsl.data.sources.parquet_trial import Damaged, Reader, Trial, reader
 
 posix = pytest.mark.skipif(os.name != "posix", reason="signals and limits of POSIX")
 CODES = {"GSM2007", "GSM2008", "GSM2011", "GSM2014"}

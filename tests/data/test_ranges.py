@@ -33,7 +33,7 @@ from gpusched_dsl.language.checked import (
     NamedSet,
     Numeric,
 )
-from gpusched_dsl.language.diagnostics import Cell, Diagnostics
+from gpusched_dsl.language.diagnostics.diagnostics import Cell, Diagnostics
 
 
 def bound(op: str, value: float) -> CheckedBound:

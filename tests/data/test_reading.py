@@ -16,8 +16,8 @@ from gpusched_dsl.data.binding import (
     read_given,
 )
 from gpusched_dsl.language import tree
-from gpusched_dsl.language.diagnostics import Diagnostics
-from gpusched_dsl.language.scenarios.given import FileGiven, TableGiven
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
+from gpusched_dsl.language.scenarios.assignments import FileGiven, TableGiven
 from gpusched_dsl.language.source import Source, Span
 
 TEXT = """table Types: gpus price[$/h] = v1 4 0.2 1 8 . ;
@@ -80,7 +80,7 @@ def test_a_file_is_read_once_for_all_its_items(tmp_path: Path, monkeypatch: pyte
     reader = FileReader(Path("/nowhere"))
     reader.expect(givens)
     calls = []
-    import gpusched_dsl.data.reading as reading
+    import gpusched_dsl.data.sources.reader as reading
 
     original = reading.read_located
     monkeypatch.setattr(reading, "read_located", lambda *a: calls.append(a) or original(*a))

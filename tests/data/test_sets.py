@@ -34,7 +34,7 @@ from gpusched_dsl.language.checked import (
     LiteralSet,
     Numeric,
 )
-from gpusched_dsl.language.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 from file_help import CSV, code, database, faults, listed, write
 
-from gpusched_dsl.data.files import Unreadable
-from gpusched_dsl.data.tables import read_columns
+from gpusched_dsl.data.sources.files import Unreadable
+from gpusched_dsl.data.sources.tables import read_columns
 
 # --- what comes out --------------------------------------------------------------------------------------------------
 

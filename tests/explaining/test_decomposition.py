@@ -9,7 +9,7 @@ from test_corpus import SCHEMA
 from test_schema import complaints
 
 import gpusched_dsl as gs
-from gpusched_dsl.backends import by_blocks
+from gpusched_dsl.solving.decomposition import selection as by_blocks
 
 MODEL = """
 model Assign {

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from building import INF, Draws, at_least, at_most, equal, maximize, minimize, problem
 
-from gpusched_dsl.backends.driver import solve_problem
 from gpusched_dsl.explaining.ray import find_ray
 from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.solving.solve import solve_problem
 
 
 def test_one_column() -> None:

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from building import at_most, equal, problem
 
-from gpusched_dsl.backends.driver import solve_problem
 from gpusched_dsl.backends.protocol import Progress
 from gpusched_dsl.explaining.clock import Clock
 from gpusched_dsl.explaining.conflict import find_conflict
 from gpusched_dsl.explaining.elements import Elements
 from gpusched_dsl.explaining.explain import explain
 from gpusched_dsl.ir.problem import Problem
-from gpusched_dsl.language.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.solving.solve import solve_problem
 
 
 class StopsAfter:

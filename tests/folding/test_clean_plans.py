@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gpusched_dsl as gs
-from gpusched_dsl.folding import _clean
+from gpusched_dsl.solving.aggregated import _clean
 
 TEXT = """model m {
   var a >= 0 <= 9; var b >= 0 <= 9; var n integer >= 0 <= 3;

@@ -12,8 +12,8 @@ import sharing_cases
 import small_cluster
 
 import gpusched_dsl as gs
-from gpusched_dsl import folding
-from gpusched_dsl.building import Built
+from gpusched_dsl.compiling.build import Built
+from gpusched_dsl.solving import aggregated as folding
 
 Run = Callable[..., tuple[int, str, str]]
 

@@ -8,16 +8,16 @@ import pytest
 import small_cluster
 
 import gpusched_dsl as gs
-from gpusched_dsl.backends import highs
+from gpusched_dsl.backends.highs.backend import backend as highs
 from gpusched_dsl.backends.protocol import SolveOptions
-from gpusched_dsl.building import build, checked
+from gpusched_dsl.compiling.build import build, checked
 from gpusched_dsl.compiling.passes.names import AGGREGATION
-from gpusched_dsl.folding import _folded_start
 from gpusched_dsl.ir.problem import Floats
 from gpusched_dsl.ir.verify import verify
-from gpusched_dsl.language.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
 from gpusched_dsl.language.workspace import workspace_from_text
-from gpusched_dsl.reporting.points import Entry
+from gpusched_dsl.solving.aggregated import _folded_start
+from gpusched_dsl.solving.starts import Entry
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gpusched_dsl.ir.definitions import Affines, Definition, Holds, Power, Unary, completed, unary_starts
-from gpusched_dsl.ir.lattice import steps_of, with_steps
+from gpusched_dsl.ir.granularity import steps_of, with_steps
 from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.tolerances import FEASIBILITY, ROUNDING
 

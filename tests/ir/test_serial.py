@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpusched_dsl.backends.driver import solve_problem
 from gpusched_dsl.ir.domains import Domain, Interval, Product, Scalars, Tuples, Universe
+from gpusched_dsl.ir.json.codec import from_json, schema, to_json
 from gpusched_dsl.ir.problem import Family, Matrix, Objective, Problem, Term
-from gpusched_dsl.ir.serial import from_json, schema, to_json
-from gpusched_dsl.language.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
 from gpusched_dsl.language.source import Source
+from gpusched_dsl.solving.solve import solve_problem
 
 ROOT = Path(__file__).parent.parent.parent
 PUBLISHED = ROOT / "docs" / "schema" / "problem.schema.json"

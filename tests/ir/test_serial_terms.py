@@ -13,14 +13,14 @@ from drafts import Draft
 from laws import random_law
 from random_problems import random_curves, random_problem
 
-from gpusched_dsl.backends.driver import solve_problem
 from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.ir.definitions import Curves, completed
 from gpusched_dsl.ir.distributions import Distribution, Exponential, Mixture, Normal, Truncated, uniform
+from gpusched_dsl.ir.json.codec import from_json, schema, to_json
 from gpusched_dsl.ir.problem import Problem
-from gpusched_dsl.ir.serial import from_json, schema, to_json
-from gpusched_dsl.language.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
 from gpusched_dsl.language.source import Source
+from gpusched_dsl.solving.solve import solve_problem
 
 LAWS = (
     Truncated(Mixture((Exponential(3.0), Normal(4.0, 1.0)), np.array([0.25, 0.75])), -np.inf, 9.0),

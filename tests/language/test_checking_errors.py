@@ -3,8 +3,8 @@
 import pytest
 
 from gpusched_dsl.language.checking import check_workspace
-from gpusched_dsl.language.codes import CODES
-from gpusched_dsl.language.diagnostics import Diagnostic, Diagnostics
+from gpusched_dsl.language.diagnostics.codes import CODES
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, Diagnostics
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.workspace import workspace_from_text
 

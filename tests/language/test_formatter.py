@@ -7,12 +7,12 @@ from textwrap import dedent
 
 import pytest
 
-from gpusched_dsl.language.diagnostics import DiagnosticError, Diagnostics
+from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError, Diagnostics
 from gpusched_dsl.language.formatting import layout
 from gpusched_dsl.language.formatting.formatter import format_text
 from gpusched_dsl.language.parsing.parser import parse
 from gpusched_dsl.language.source import Source
-from gpusched_dsl.language.walking import same_file
+from gpusched_dsl.language.tree_walk import same_file
 
 ROOT = Path(__file__).parent.parent
 TEXTS = sorted([*(ROOT / "tour").glob("*.gsm"), *(ROOT.parent / "models").glob("*.gsm")])

@@ -10,15 +10,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gpusched_dsl.language import tree
-from gpusched_dsl.language.codes import CODES
-from gpusched_dsl.language.diagnostics import DiagnosticError, Diagnostics
+from gpusched_dsl.language.diagnostics.codes import CODES
+from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError, Diagnostics
+from gpusched_dsl.language.diagnostics.render import render_json, render_text
 from gpusched_dsl.language.formatting.formatter import format_text
 from gpusched_dsl.language.parsing.grammar import vocabulary
 from gpusched_dsl.language.parsing.lexing import lex
 from gpusched_dsl.language.parsing.parser import parse
-from gpusched_dsl.language.render import render_json, render_text
 from gpusched_dsl.language.source import Source, Span
-from gpusched_dsl.language.walking import nodes_in, same_file
+from gpusched_dsl.language.tree_walk import nodes_in, same_file
 from gpusched_dsl.language.workspace import workspace_from_text
 
 ROOT = Path(__file__).parent.parent

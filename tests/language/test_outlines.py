@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from gpusched_dsl.language.blocks.blocks import CheckedExpect, CheckedTest, check_outlines, check_test
 from gpusched_dsl.language.checked import Comparison, Constant, Core, KnownValue, Label, Numeric
-from gpusched_dsl.language.diagnostics import Diagnostic, Diagnostics
-from gpusched_dsl.language.outlines.blocks import CheckedExpect, CheckedTest, check_outlines, check_test
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, Diagnostics
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.workspace import Workspace, workspace_from_text
 

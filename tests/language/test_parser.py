@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from gpusched_dsl.language import tree
-from gpusched_dsl.language.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
 from gpusched_dsl.language.parsing.parser import parse
 from gpusched_dsl.language.source import Source
-from gpusched_dsl.language.walking import nodes_in, same_tree
+from gpusched_dsl.language.tree_walk import nodes_in, same_tree
 
 TOUR = sorted((Path(__file__).parent.parent / "tour").glob("*.gsm"))
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gpusched_dsl.language import tree
-from gpusched_dsl.language.codes import CODES
-from gpusched_dsl.language.diagnostics import Diagnostic, Diagnostics
+from gpusched_dsl.language.diagnostics.codes import CODES
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, Diagnostics
 from gpusched_dsl.language.parsing.parser import parse
 from gpusched_dsl.language.parsing.recovery import MAX_ERRORS
 from gpusched_dsl.language.source import Source, Span

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from gpusched_dsl.language.blocks.blocks import check_outlines
+from gpusched_dsl.language.blocks.policies import rule_table as rules
+from gpusched_dsl.language.blocks.policies.policy import check_policy
 from gpusched_dsl.language.checked import Constant, IndexRef, LetRef, Numeric
 from gpusched_dsl.language.checked_policy import CheckedPolicy, at
 from gpusched_dsl.language.checking import check_model
 from gpusched_dsl.language.checking.walk import walk
-from gpusched_dsl.language.diagnostics import Diagnostic, Diagnostics
-from gpusched_dsl.language.outlines import rules
-from gpusched_dsl.language.outlines.blocks import check_outlines
-from gpusched_dsl.language.outlines.policies import check_policy
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, Diagnostics
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.workspace import Workspace, workspace_from_text
 

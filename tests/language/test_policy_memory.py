@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from gpusched_dsl.language.blocks.blocks import check_outlines
+from gpusched_dsl.language.blocks.policies.describe import policy_in_words
+from gpusched_dsl.language.blocks.policies.policy import check_policy
 from gpusched_dsl.language.checked_policy import CheckedPolicy
-from gpusched_dsl.language.diagnostics import Diagnostic, Diagnostics
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, Diagnostics
 from gpusched_dsl.language.formatting.formatter import format_text
-from gpusched_dsl.language.outlines.blocks import check_outlines
-from gpusched_dsl.language.outlines.policies import check_policy
-from gpusched_dsl.language.outlines.policy_words import policy_in_words
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.workspace import Workspace, workspace_from_text
 

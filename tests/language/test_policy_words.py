@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from gpusched_dsl.language.diagnostics import Diagnostics
-from gpusched_dsl.language.outlines import rules
-from gpusched_dsl.language.outlines.policies import check_policy
-from gpusched_dsl.language.outlines.policy_steps import text_of
-from gpusched_dsl.language.outlines.policy_words import (
+from gpusched_dsl.language.blocks.policies import rule_table as rules
+from gpusched_dsl.language.blocks.policies.describe import (
     Setting,
     policies_of,
     policy_in_words,
     settings_of,
 )
+from gpusched_dsl.language.blocks.policies.policy import check_policy
+from gpusched_dsl.language.blocks.policies.steps import text_of
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
 from gpusched_dsl.language.workspace import Workspace, load_workspace, workspace_from_text
 
 LIBRARY = Path(__file__).resolve().parents[2] / "models" / "policies"

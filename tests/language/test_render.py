@@ -6,8 +6,8 @@ import json
 import subprocess
 import sys
 
-from gpusched_dsl.language.diagnostics import Cell, Diagnostic, DiagnosticError, Label, Severity
-from gpusched_dsl.language.render import render_json, render_text, summary
+from gpusched_dsl.language.diagnostics.diagnostics import Cell, Diagnostic, DiagnosticError, Label, Severity
+from gpusched_dsl.language.diagnostics.render import render_json, render_text, summary
 from gpusched_dsl.language.source import Source, Span
 
 
@@ -206,7 +206,7 @@ def test_the_exception_shows_what_it_carries() -> None:
 
 def test_rendering_needs_only_the_standard_library() -> None:
     code = (
-        "import sys, gpusched_dsl.language.render as r;"
+        "import sys, gpusched_dsl.language.diagnostics.render as r;"
         "bad = [m for m in ('lark', 'numpy', 'polars', 'rich', 'networkx') if m in sys.modules]; assert not bad, bad"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

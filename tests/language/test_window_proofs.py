@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gpusched_dsl.language.diagnostics import Diagnostic, Diagnostics
-from gpusched_dsl.language.outlines.rolling import check_online
+from gpusched_dsl.language.blocks.online.online_block import check_online
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, Diagnostics
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.workspace import load_workspace, workspace_from_text
 

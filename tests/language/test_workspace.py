@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from gpusched_dsl.language.diagnostics import Diagnostic, Diagnostics
-from gpusched_dsl.language.reading import MAX_BYTES
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, Diagnostics
 from gpusched_dsl.language.source import Span
+from gpusched_dsl.language.source_files import MAX_BYTES
 from gpusched_dsl.language.workspace import MAX_FILES, Workspace, load_workspace, workspace_from_text
 
 TOUR = Path(__file__).parent.parent / "tour"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from gpusched_dsl.language.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
 from gpusched_dsl.language.workspace import workspace_from_text
-from gpusched_dsl.online.driver import Driver, Options
-from gpusched_dsl.online.record import Outcome
-from gpusched_dsl.running import open_run
+from gpusched_dsl.online.loops.base import Driver, Options
+from gpusched_dsl.online.open import open_run
+from gpusched_dsl.online.run_record import Outcome
 
 CP_ON = """
 import "gsdsl:online/capacity_planning.gsm";

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from online_texts import CP_ON, MACHINES, ROLLING, driver, machines, run
 
-from gpusched_dsl.language.diagnostics import DiagnosticError
-from gpusched_dsl.online.planner import Plan, Question
-from gpusched_dsl.online.world import DONE, WAITING
+from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.online.planners.protocol import Plan, Question
+from gpusched_dsl.online.simulation.world import DONE, WAITING
 
 # --- capacity planning over time: a case worked out by hand ---------------------------------------------------------
 

@@ -9,8 +9,8 @@ import pytest
 from online_texts import driver, machines
 
 import gpusched_dsl as gs
-from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
-from gpusched_dsl.online.planner import Plan, Planner, Question
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.online.planners.protocol import Plan, Planner, Question
 
 JOBS = machines(1, [(0.0, 2.0), (0.5, 1.0), (2.5, 0.5)])
 # Two jobs at once on one node; HiGHS has no answer to the first one's numbers, each of which is in range.

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from online_texts import CP_ON, ROLLING, driver, machines
 
-from gpusched_dsl.journalled import Recorder
-from gpusched_dsl.online.journal import Journal
-from gpusched_dsl.online.world import World
+from gpusched_dsl.online.journal.journal import Journal
+from gpusched_dsl.online.journal.recorder import Recorder
+from gpusched_dsl.online.simulation.world import World
 from gpusched_dsl.reporting.runs.result import About
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="processes cannot be forked")

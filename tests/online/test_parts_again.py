@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from online_texts import CP_ON, driver
 
-from gpusched_dsl.compiling.instance import Instance
+from gpusched_dsl.compiling.data.instance import Instance
 from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.online.base import Base
+from gpusched_dsl.online.data.base import Base
 
 MORE_NODES = CP_ON.replace("period =", "Nodes = { n1, n2, n3 }; period =")
 

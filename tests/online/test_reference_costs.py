@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from gpusched_dsl.language.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
 from gpusched_dsl.language.workspace import workspace_from_text
-from gpusched_dsl.online.loop import EventLoop
-from gpusched_dsl.online.record import Outcome
-from gpusched_dsl.running import open_run
+from gpusched_dsl.online.loops.events import EventLoop
+from gpusched_dsl.online.open import open_run
+from gpusched_dsl.online.run_record import Outcome
 
 GIVEN = os.environ.get("GPUSPB_INSTANCES")
 FOLDER = Path(GIVEN) if GIVEN else Path(__file__).resolve().parents[3] / "shared" / "data" / "gpuspb_reference"

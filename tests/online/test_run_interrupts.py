@@ -14,10 +14,10 @@ import pytest
 from online_texts import driver, machines
 
 import gpusched_dsl as gs
-from gpusched_dsl import solver_planner
 from gpusched_dsl.ir.deadline import checkpoint
-from gpusched_dsl.online import base
-from gpusched_dsl.policies import deciding
+from gpusched_dsl.online.data import base
+from gpusched_dsl.online.planners import solver as solver_planner
+from gpusched_dsl.policies import decide as deciding
 from gpusched_dsl.reporting.runs.result import RunResult
 
 JOBS = machines(1, [(0.0, 1.0), (0.5, 1.0), (1.5, 1.0)])

@@ -12,12 +12,12 @@ import pytest
 from crashing_package import package
 from online_texts import driver, machines
 
-from gpusched_dsl.backends import isolated
-from gpusched_dsl.building import Permissions
-from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
-from gpusched_dsl.online.driver import Driver
-from gpusched_dsl.online.planner import Question
-from gpusched_dsl.solver_planner import ATTEMPTS, GIVEN_UP, SolverPlanner
+from gpusched_dsl.backends.isolation import backend as isolated
+from gpusched_dsl.compiling.build import Permissions
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.online.loops.base import Driver
+from gpusched_dsl.online.planners.protocol import Question
+from gpusched_dsl.online.planners.solver import ATTEMPTS, GIVEN_UP, SolverPlanner
 
 pytestmark = pytest.mark.skipif(not isolated.supported(), reason="pipes are handed over as POSIX does")
 __all__ = ["package"]

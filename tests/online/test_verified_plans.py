@@ -9,9 +9,9 @@ import pytest
 from online_texts import driver, machines
 
 import gpusched_dsl as gs
-from gpusched_dsl.compiling.fixing import Given
-from gpusched_dsl.language.diagnostics import DiagnosticError
-from gpusched_dsl.online.planner import Plan, Question
+from gpusched_dsl.compiling.lowering.fixing import Given
+from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.online.planners.protocol import Plan, Question
 
 # One job at a time may run in the model, which is no matter of the placement: the policy does not know.
 ONE = ("constraint alone", "constraint single: sum[j in Jobs, n in Nodes] run[j, n] <= 1;  constraint alone")

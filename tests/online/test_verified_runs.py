@@ -10,11 +10,11 @@ import pytest
 from online_texts import driver, machines
 
 import gpusched_dsl as gs
-from gpusched_dsl.online.loop import EventLoop
-from gpusched_dsl.online.replay import whole_run
-from gpusched_dsl.online.replay.whole_run import replayed
-from gpusched_dsl.planners import PolicyPlanner
-from gpusched_dsl.verified_runs import disagreement
+from gpusched_dsl.online.loops.events import EventLoop
+from gpusched_dsl.online.planners.policy import PolicyPlanner
+from gpusched_dsl.online.replay import fast_replay as whole_run
+from gpusched_dsl.online.replay.fast_replay import replayed
+from gpusched_dsl.workflows.replay_verification import disagreement
 
 TEXT = machines(2, [(0.0, 2.0), (0.5, 3.0), (0.5, 1.0), (4.0, 0.5)], "weight = 1[$/h];", due=[1.5, 2.0, 3.0, 9.0])
 MOVING = TEXT.replace("costs rent in $/h", "costs rent * (1 + clock / 1[h]) in $/h").replace(

@@ -10,7 +10,7 @@ import pytest
 from online_texts import driver, machines
 
 import gpusched_dsl as gs
-from gpusched_dsl.online.record import Outcome
+from gpusched_dsl.online.run_record import Outcome
 
 QUEUE = """
 import "gsdsl:policies/trace_replay.gsm";

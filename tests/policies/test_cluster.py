@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import gpusched_dsl as gs
-from gpusched_dsl.compiling.limits import Limits
+from gpusched_dsl.compiling.evaluation.limits import Limits
 from gpusched_dsl.policies.cluster import Cluster
-from gpusched_dsl.policies.reading import cluster_of
+from gpusched_dsl.policies.placement_reader import cluster_of
 from gpusched_dsl.policies.workload import NONE
 
 RENTED = """

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from instances import padded, random_ladder
 
-from gpusched_dsl.policies.ladders import filtered
+from gpusched_dsl.policies.speed_levels import filtered
 
 
 def test_the_cheapest_mix_is_kept_at_every_price_of_time() -> None:

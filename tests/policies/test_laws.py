@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from instances import KINDS, LIMIT, random_law
 
-from gpusched_dsl.policies.conditioned import Conditioned
-from gpusched_dsl.policies.laws import Laws
+from gpusched_dsl.policies.distributions import Laws
+from gpusched_dsl.policies.remaining_work import Conditioned
 
 
 @pytest.mark.parametrize("kind", KINDS)

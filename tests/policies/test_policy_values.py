@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpusched_dsl.compiling.evaluate import Evaluator
-from gpusched_dsl.compiling.frames import Frame
-from gpusched_dsl.compiling.instance import build_instance
-from gpusched_dsl.compiling.limits import Limits
+from gpusched_dsl.compiling.data.instance import build_instance
+from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
+from gpusched_dsl.compiling.evaluation.frames import Frame
+from gpusched_dsl.compiling.evaluation.limits import Limits
+from gpusched_dsl.language.blocks.policies.policy import check_policy
 from gpusched_dsl.language.checked_policy import CheckedPolicy, at
-from gpusched_dsl.language.diagnostics import Diagnostics
-from gpusched_dsl.language.outlines.policies import check_policy
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
 from gpusched_dsl.language.scenarios.scenario import check_scenario
 from gpusched_dsl.language.workspace import workspace_from_text
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from oracles import ORACLES, P, S
 
-from gpusched_dsl.policies.ladders import filtered
 from gpusched_dsl.policies.reconfiguration import at_least, next_switch
+from gpusched_dsl.policies.speed_levels import filtered
 from gpusched_dsl.policies.speed_profile import Profiles, speed_profiles
 
 

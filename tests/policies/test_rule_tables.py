@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from gpusched_dsl.language.outlines import rules as told
+from gpusched_dsl.language.blocks.policies import rule_table as told
 from gpusched_dsl.policies import rules as run
-from gpusched_dsl.policies.deciding import LISTED
+from gpusched_dsl.policies.decide import LISTED
 from gpusched_dsl.policies.kernels.pricing import PRICES
 
 # Of policies for models with queues, which have an engine of their own.

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from oracles import ORACLES, Oracle
 
-from gpusched_dsl.policies.ladders import filtered
+from gpusched_dsl.policies.speed_levels import filtered
 from gpusched_dsl.policies.speed_profile import Status, speed_profile, speed_profiles
 
 

@@ -8,7 +8,7 @@ from conic import ConicProfile
 from instances import LIMIT, Instance, random_ladder
 
 from gpusched_dsl.ir.distributions import Distribution, Exponential, survival_points, uniform
-from gpusched_dsl.policies.ladders import filtered
+from gpusched_dsl.policies.speed_levels import filtered
 from gpusched_dsl.policies.speed_profile import speed_profiles
 
 

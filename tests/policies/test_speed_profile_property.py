@@ -7,7 +7,7 @@ import pytest
 from instances import KINDS, LIMIT, Instance, padded, random_instance, segment_energy, upgraded_energy
 
 from gpusched_dsl.ir.distributions import uniform
-from gpusched_dsl.policies.ladders import filtered
+from gpusched_dsl.policies.speed_levels import filtered
 from gpusched_dsl.policies.speed_profile import Profiles, Status, speed_profiles
 
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from gpusched_dsl.language.diagnostics import DiagnosticError
-from gpusched_dsl.reporting import files
-from gpusched_dsl.reporting.files import check_writable, make_folder, replacing, write_text
+from gpusched_dsl.data.sources import writing as files
+from gpusched_dsl.data.sources.writing import check_writable, make_folder, replacing, write_text
+from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
 
 
 def codes(error: pytest.ExceptionInfo[DiagnosticError]) -> list[str]:

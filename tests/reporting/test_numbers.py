@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from gpusched_dsl.reporting.numbers import aligned, column_texts, number_text, percent_text, seconds_text
+from gpusched_dsl.language.text.numbers import aligned, column_texts, number_text, percent_text, seconds_text
 
 
 @pytest.mark.parametrize(

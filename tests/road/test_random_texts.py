@@ -14,14 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gpusched_dsl as gs
-from gpusched_dsl.compiling.evaluate import Evaluator
-from gpusched_dsl.compiling.grounding import ground
-from gpusched_dsl.compiling.instance import build_instance
-from gpusched_dsl.compiling.limits import Limits
-from gpusched_dsl.compiling.store import Store
+from gpusched_dsl.compiling.data.instance import build_instance
+from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
+from gpusched_dsl.compiling.evaluation.limits import Limits
+from gpusched_dsl.compiling.evaluation.store import Store
+from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.checked import CheckedModel
-from gpusched_dsl.language.diagnostics import DiagnosticError, Diagnostics
+from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError, Diagnostics
 from gpusched_dsl.language.scenarios.scenario import check_scenario
 from gpusched_dsl.language.workspace import workspace_from_text
 

@@ -11,9 +11,9 @@ from gpusched_dsl.compiling.aggregation.counts import by_counts
 from gpusched_dsl.compiling.aggregation.means import by_means
 from gpusched_dsl.compiling.aggregation.parts import Component, Part, Treatment
 from gpusched_dsl.compiling.aggregation.patterns import by_patterns
-from gpusched_dsl.compiling.limits import Limits
-from gpusched_dsl.compiling.store import Store
-from gpusched_dsl.compiling.symmetry.classes import Classes
+from gpusched_dsl.compiling.evaluation.limits import Limits
+from gpusched_dsl.compiling.evaluation.store import Store
+from gpusched_dsl.compiling.symmetry.equivalence_classes import Classes
 from gpusched_dsl.compiling.symmetry.generic import Obstacle, OutOfBudget
 from gpusched_dsl.compiling.symmetry.quotient import Quotient, candidates, classes_of, quotient
 from gpusched_dsl.ir.deadline import AGGREGATION, Stopped, checkpoint, stage, within_share

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusched_dsl.compiling.aggregation.work import STEP, Work
-from gpusched_dsl.compiling.symmetry.classes import distinct_rows
+from gpusched_dsl.compiling.symmetry.equivalence_classes import distinct_rows
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Floats

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusched_dsl.compiling.aggregation.implied import implied_links
+from gpusched_dsl.compiling.aggregation.integrality_by_rows import whole_by_rows
 from gpusched_dsl.compiling.aggregation.parts import Component
-from gpusched_dsl.compiling.aggregation.whole_by_rows import whole_by_rows
 from gpusched_dsl.compiling.aggregation.work import Work
 from gpusched_dsl.compiling.symmetry.generic import Obstacle, preferred
 from gpusched_dsl.compiling.symmetry.quotient import Quotient, place_of

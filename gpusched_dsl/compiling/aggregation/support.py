@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusched_dsl.compiling.aggregation.parts import Spread
-from gpusched_dsl.compiling.frames import ranges
+from gpusched_dsl.compiling.evaluation.frames import ranges
 from gpusched_dsl.compiling.symmetry.quotient import Quotient, place_of
 from gpusched_dsl.ir.domains import Codes, Domain, Scalars, Tuples
 from gpusched_dsl.ir.matrix import Floats, Matrix

@@ -11,8 +11,8 @@ from gpusched_dsl.compiling.aggregation.enumeration import ROUNDING, Wholes, cou
 from gpusched_dsl.compiling.aggregation.members import Template
 from gpusched_dsl.compiling.aggregation.parts import Component
 from gpusched_dsl.compiling.aggregation.work import BLAS, STEP, Work
-from gpusched_dsl.compiling.frames import ranges
-from gpusched_dsl.compiling.symmetry.classes import distinct_rows
+from gpusched_dsl.compiling.evaluation.frames import ranges
+from gpusched_dsl.compiling.symmetry.equivalence_classes import distinct_rows
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
 from gpusched_dsl.compiling.symmetry.quotient import Quotient
 from gpusched_dsl.ir.domains import Codes

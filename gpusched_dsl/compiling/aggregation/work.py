@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpusched_dsl.compiling import work
+from gpusched_dsl.compiling import work_budget as work
 from gpusched_dsl.compiling.symmetry.generic import OutOfBudget
-from gpusched_dsl.compiling.work import STEP, TooMuchWork
+from gpusched_dsl.compiling.work_budget import STEP, TooMuchWork
 from gpusched_dsl.language.source import Span
 
 __all__ = ["BLAS", "STEP", "Work"]

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpusched_dsl.compiling.frames import ranges
+from gpusched_dsl.compiling.evaluation.frames import ranges
 from gpusched_dsl.ir.definitions import Affines
 from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.lattice import Flags, steps_of
+from gpusched_dsl.ir.granularity import Flags, steps_of
 from gpusched_dsl.ir.matrix import Floats
 
 MOST = 1024  # values of an expression that are listed

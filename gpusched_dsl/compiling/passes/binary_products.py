@@ -18,7 +18,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from gpusched_dsl.compiling.passes.growth import Growth
+from gpusched_dsl.compiling.passes.problem_builder import Growth
 from gpusched_dsl.compiling.passes.product_factors import literals_of, times_of
 from gpusched_dsl.compiling.passes.product_rows import add_products
 from gpusched_dsl.compiling.passes.steps import Analysis, Note, Step, Target

@@ -20,14 +20,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from gpusched_dsl.compiling.passes.growth import Growth, index_of_columns
 from gpusched_dsl.compiling.passes.linear_terms import sum_of
-from gpusched_dsl.compiling.passes.missing import missing_bounds
+from gpusched_dsl.compiling.passes.missing_bounds import missing_bounds
+from gpusched_dsl.compiling.passes.problem_builder import Growth, index_of_columns
 from gpusched_dsl.compiling.passes.product_factors import Flags, Times, literals_of, times_of
 from gpusched_dsl.compiling.passes.product_rows import add_products
 from gpusched_dsl.compiling.passes.steps import INDICATOR, Analysis, Note, Step, Target
 from gpusched_dsl.ir.definitions import Affines, Product
-from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
 
 # The solver's tolerance times this is no longer small.
 LARGE = 1e4

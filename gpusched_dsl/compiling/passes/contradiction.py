@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from gpusched_dsl.compiling.passes.growth import Growth
+from gpusched_dsl.compiling.passes.problem_builder import Growth
 from gpusched_dsl.compiling.passes.steps import Analysis, Note, Step
 from gpusched_dsl.ir.definitions import Conditions
 from gpusched_dsl.ir.domains import Scalars

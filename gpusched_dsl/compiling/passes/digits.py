@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gpusched_dsl.compiling.passes.growth import Growth
+from gpusched_dsl.compiling.passes.problem_builder import Growth
 from gpusched_dsl.compiling.passes.rows import Rows, numbered_index
 from gpusched_dsl.ir.definitions import Affines
 from gpusched_dsl.ir.domains import Codes, Interval

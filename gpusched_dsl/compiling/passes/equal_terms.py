@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gpusched_dsl.compiling.passes.growth import Growth
+from gpusched_dsl.compiling.passes.problem_builder import Growth
 from gpusched_dsl.compiling.passes.steps import Analysis, Note, Step, Target
 from gpusched_dsl.ir.definitions import Definition, PartialExpectation
 from gpusched_dsl.ir.distributions import Distribution

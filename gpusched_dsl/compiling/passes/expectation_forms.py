@@ -10,8 +10,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusched_dsl.compiling.passes.growth import Growth
 from gpusched_dsl.compiling.passes.linear_terms import Flags, Part, hold_to, sum_of
+from gpusched_dsl.compiling.passes.problem_builder import Growth
 from gpusched_dsl.compiling.passes.steps import Target
 from gpusched_dsl.ir.definitions import Affines, Definition, PartialExpectation, Power, Unary, unary_starts
 from gpusched_dsl.ir.distributions import Distribution, LinearSurvival

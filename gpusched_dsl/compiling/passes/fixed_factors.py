@@ -20,10 +20,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from gpusched_dsl.compiling.bounds import Bounds
-from gpusched_dsl.compiling.bounds_images import image_of
-from gpusched_dsl.compiling.passes.growth import Growth
+from gpusched_dsl.compiling.analysis.bounds import Bounds
+from gpusched_dsl.compiling.analysis.forward import image_of
 from gpusched_dsl.compiling.passes.linear_terms import Flags, hold_to, sum_of
+from gpusched_dsl.compiling.passes.problem_builder import Growth
 from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Note, Step, Target
 from gpusched_dsl.ir.definitions import Definition, Extreme, Holds, Power, Product, unary_starts
 from gpusched_dsl.ir.domains import Codes

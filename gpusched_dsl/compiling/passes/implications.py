@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusched_dsl.compiling.bounds_rows import Upper
-from gpusched_dsl.compiling.work import Work
+from gpusched_dsl.compiling.analysis.rows import Upper
+from gpusched_dsl.compiling.work_budget import Work
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.problem import Floats, Problem
 

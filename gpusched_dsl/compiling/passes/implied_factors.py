@@ -17,11 +17,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from gpusched_dsl.compiling.passes.growth import Growth, renamed
 from gpusched_dsl.compiling.passes.implications import Flags, Implications
 from gpusched_dsl.compiling.passes.linear_terms import hold_to, sum_of
+from gpusched_dsl.compiling.passes.problem_builder import Growth, renamed
 from gpusched_dsl.compiling.passes.steps import Analysis, Note, Step, Target
-from gpusched_dsl.compiling.work import TooMuchWork
+from gpusched_dsl.compiling.work_budget import TooMuchWork
 from gpusched_dsl.ir.definitions import Product
 from gpusched_dsl.ir.problem import Floats, Int32s, Problem
 

@@ -23,19 +23,19 @@ from typing import ClassVar
 
 import numpy as np
 
-from gpusched_dsl.compiling.monotone import Flags
-from gpusched_dsl.compiling.passes.growth import Growth
-from gpusched_dsl.compiling.passes.missing import missing_bounds
+from gpusched_dsl.compiling.analysis.monotonicity import Flags
+from gpusched_dsl.compiling.passes.missing_bounds import missing_bounds
+from gpusched_dsl.compiling.passes.problem_builder import Growth
 from gpusched_dsl.compiling.passes.rewriting import index_of_rows, with_conditions, with_rows, without_rows
 from gpusched_dsl.compiling.passes.rows import Rows, within
 from gpusched_dsl.compiling.passes.steps import INDICATOR, Analysis, Note, Step, Target
 from gpusched_dsl.ir.definitions import Affines, within_steps
 from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.lattice import steps_of
+from gpusched_dsl.ir.granularity import steps_of
 from gpusched_dsl.ir.matrix import Floats, Int32s, Matrix
 from gpusched_dsl.ir.problem import Family, Problem
 from gpusched_dsl.ir.tolerances import ROUNDING
-from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
 
 # A target that takes conditions gets them where M is larger: 1e-6 times M is then no longer a small violation.
 LARGE = 1e4

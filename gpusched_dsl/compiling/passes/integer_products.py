@@ -19,21 +19,21 @@ from typing import ClassVar
 
 import numpy as np
 
-from gpusched_dsl.compiling.bounds_whole import whole_affines
+from gpusched_dsl.compiling.analysis.integrality import whole_affines
 from gpusched_dsl.compiling.passes.argument_values import BEYOND
 from gpusched_dsl.compiling.passes.digits import Digits
 from gpusched_dsl.compiling.passes.expectation_forms import scaled
-from gpusched_dsl.compiling.passes.growth import Growth, index_of_columns
-from gpusched_dsl.compiling.passes.missing import missing_bounds
+from gpusched_dsl.compiling.passes.missing_bounds import missing_bounds
+from gpusched_dsl.compiling.passes.problem_builder import Growth, index_of_columns
 from gpusched_dsl.compiling.passes.product_factors import Times
 from gpusched_dsl.compiling.passes.product_rows import add_products
 from gpusched_dsl.compiling.passes.rows import Rows, numbered_index
 from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Note, Step, Target
 from gpusched_dsl.ir.definitions import Affines, Product
 from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.lattice import Flags, steps_of
+from gpusched_dsl.ir.granularity import Flags, steps_of
 from gpusched_dsl.ir.problem import Floats
-from gpusched_dsl.language.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 LARGEST_RANGE = 4095
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusched_dsl.compiling.passes.growth import Growth
+from gpusched_dsl.compiling.passes.problem_builder import Growth
 from gpusched_dsl.compiling.passes.rows import Rows
 from gpusched_dsl.ir.definitions import Affines
 from gpusched_dsl.ir.domains import Domain

@@ -35,8 +35,8 @@ from gpusched_dsl.compiling.passes.expectation_forms import (
     form_of,
     holds_within,
 )
-from gpusched_dsl.compiling.passes.growth import Growth
 from gpusched_dsl.compiling.passes.linear_terms import Flags
+from gpusched_dsl.compiling.passes.problem_builder import Growth
 from gpusched_dsl.compiling.passes.steps import Analysis, Note, Step, Target
 from gpusched_dsl.ir.deadline import checkpoint
 from gpusched_dsl.ir.definitions import Curves, Definition, PartialExpectation, Piecewise

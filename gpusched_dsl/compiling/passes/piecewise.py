@@ -19,14 +19,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from gpusched_dsl.compiling.passes.growth import Growth
-from gpusched_dsl.compiling.passes.missing import missing_bounds
+from gpusched_dsl.compiling.passes.missing_bounds import missing_bounds
 from gpusched_dsl.compiling.passes.piecewise_forms import Terms, add_incremental, add_logarithmic, add_piece_rows
 from gpusched_dsl.compiling.passes.piecewise_pieces import Flags, Pieces, pieces_of
+from gpusched_dsl.compiling.passes.problem_builder import Growth
 from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Note, Step, Target
 from gpusched_dsl.ir.definitions import Piecewise
 from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.language.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
 
 # From this many runs on the logarithmic form is taken: two rows per bit instead of two per kink, but weaker branching.
 # On transport problems with piecewise costs HiGHS was faster with the incremental form up to 8 pieces, with the other

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusched_dsl.compiling.passes.growth import Growth
 from gpusched_dsl.compiling.passes.piecewise_pieces import Flags, Pieces
+from gpusched_dsl.compiling.passes.problem_builder import Growth
 from gpusched_dsl.ir.definitions import Affines, Piecewise
 from gpusched_dsl.ir.domains import Codes, Domain, Tuples
 from gpusched_dsl.ir.problem import Floats, Matrix

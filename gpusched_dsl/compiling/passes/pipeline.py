@@ -9,13 +9,13 @@ from gpusched_dsl.compiling.passes.binary_products import BinaryProducts
 from gpusched_dsl.compiling.passes.binary_times import BinaryTimes
 from gpusched_dsl.compiling.passes.contradiction import stated_contradiction
 from gpusched_dsl.compiling.passes.equal_terms import EqualTerms
-from gpusched_dsl.compiling.passes.extremes import Extremes
 from gpusched_dsl.compiling.passes.fixed_columns import FixedColumns
 from gpusched_dsl.compiling.passes.fixed_factors import FixedFactors
 from gpusched_dsl.compiling.passes.implied_factors import ImpliedFactors
 from gpusched_dsl.compiling.passes.indicators import Indicators
+from gpusched_dsl.compiling.passes.integer_arguments import WholeArguments
 from gpusched_dsl.compiling.passes.integer_products import IntegerProducts
-from gpusched_dsl.compiling.passes.leftovers import refuse_leftovers, refuse_valueless
+from gpusched_dsl.compiling.passes.min_max import Extremes
 from gpusched_dsl.compiling.passes.names import EVERY
 from gpusched_dsl.compiling.passes.partial_expectations import PartialExpectations
 from gpusched_dsl.compiling.passes.piecewise import PiecewiseForms
@@ -26,7 +26,7 @@ from gpusched_dsl.compiling.passes.reified import Reified, StepsOfTerms
 from gpusched_dsl.compiling.passes.scaling import Scaled
 from gpusched_dsl.compiling.passes.steps import WORK, Analysis, Note, Pass, Prepared, Step, Target
 from gpusched_dsl.compiling.passes.term_scaling import TermScaling
-from gpusched_dsl.compiling.passes.whole_arguments import WholeArguments
+from gpusched_dsl.compiling.passes.unsupported import refuse_leftovers, refuse_valueless
 from gpusched_dsl.compiling.tightening.clique_links import CliqueLinks
 from gpusched_dsl.compiling.tightening.defined_sums import DefinedSums
 from gpusched_dsl.compiling.tightening.implied_rows import ImpliedRows
@@ -34,7 +34,7 @@ from gpusched_dsl.compiling.tightening.lifted_capacities import LiftedCapacities
 from gpusched_dsl.compiling.tightening.network_integrality import NetworkIntegrality
 from gpusched_dsl.compiling.tightening.positive_parts import PositiveParts
 from gpusched_dsl.compiling.tightening.unused_columns import UnusedColumns
-from gpusched_dsl.compiling.work import TooMuchWork, Work
+from gpusched_dsl.compiling.work_budget import TooMuchWork, Work
 from gpusched_dsl.ir.deadline import TIGHTENING, checkpoint, stage, within_share
 from gpusched_dsl.ir.problem import Problem
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusched_dsl.compiling.bounds_whole import whole_affines
+from gpusched_dsl.compiling.analysis.integrality import whole_affines
 from gpusched_dsl.compiling.passes.steps import Analysis
 from gpusched_dsl.ir.definitions import Affines, Definition, Product
 from gpusched_dsl.ir.domains import Codes

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from gpusched_dsl.compiling.bounds import Bounds
-from gpusched_dsl.compiling.passes.growth import Growth
+from gpusched_dsl.compiling.analysis.bounds import Bounds
+from gpusched_dsl.compiling.passes.problem_builder import Growth
 from gpusched_dsl.compiling.passes.product_factors import Flags, Times
 from gpusched_dsl.compiling.passes.rows import Rows, with_numbers, within
 from gpusched_dsl.ir.definitions import Affines

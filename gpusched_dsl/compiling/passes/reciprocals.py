@@ -23,19 +23,19 @@ from typing import ClassVar
 
 import numpy as np
 
-from gpusched_dsl.compiling.monotone import Flags
-from gpusched_dsl.compiling.passes.growth import Growth
+from gpusched_dsl.compiling.analysis.monotonicity import Flags
 from gpusched_dsl.compiling.passes.indicators import term_of
+from gpusched_dsl.compiling.passes.problem_builder import Growth
 from gpusched_dsl.compiling.passes.rewriting import add_beside, with_rows
 from gpusched_dsl.compiling.passes.rows import Rows
 from gpusched_dsl.compiling.passes.steps import Analysis, Note, Step, Target
 from gpusched_dsl.ir.definitions import Affines, Definition, Power, Product
 from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.lattice import steps_of
+from gpusched_dsl.ir.granularity import steps_of
 from gpusched_dsl.ir.matrix import Floats, Matrix, stacked
 from gpusched_dsl.ir.names import entry_name
 from gpusched_dsl.ir.problem import Problem
-from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
 
 # Values closer than this to a multiple of a step, relative to their number, are one.
 CLOSE = 1e-9

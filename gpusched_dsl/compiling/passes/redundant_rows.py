@@ -16,7 +16,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusched_dsl.compiling.bounds import Bounds
+from gpusched_dsl.compiling.analysis.bounds import Bounds
 from gpusched_dsl.compiling.passes.rewriting import without_rows
 from gpusched_dsl.compiling.passes.steps import Analysis, Note, Step, Target
 from gpusched_dsl.ir.definitions import Affines

@@ -28,18 +28,19 @@ from typing import ClassVar
 
 import numpy as np
 
-from gpusched_dsl.compiling.bounds_images import image_of
-from gpusched_dsl.compiling.monotone import Flags
-from gpusched_dsl.compiling.passes.growth import Growth, index_of_columns
+from gpusched_dsl.compiling.analysis.forward import image_of
+from gpusched_dsl.compiling.analysis.monotonicity import Flags
+from gpusched_dsl.compiling.passes.problem_builder import Growth, index_of_columns
 from gpusched_dsl.compiling.passes.rows import Rows
 from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Note, Step, Target
 from gpusched_dsl.ir.definitions import Affines, Holds, within_steps
 from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.lattice import steps_of
+from gpusched_dsl.ir.granularity import steps_of
 from gpusched_dsl.ir.matrix import Floats, Int32s
 from gpusched_dsl.ir.names import entry_name
 from gpusched_dsl.ir.tolerances import ROUNDING
-from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.source import Span
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from gpusched_dsl.compiling.monotone import Flags
+from gpusched_dsl.compiling.analysis.monotonicity import Flags
 from gpusched_dsl.ir.definitions import Affines, Conditions
 from gpusched_dsl.ir.families import kept_families
 from gpusched_dsl.ir.matrix import Floats, Int32s, Matrix

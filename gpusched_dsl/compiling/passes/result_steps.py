@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from gpusched_dsl.compiling.bounds import Bounds
+from gpusched_dsl.compiling.analysis.bounds import Bounds
 from gpusched_dsl.compiling.passes.argument_values import argument_values
 from gpusched_dsl.compiling.passes.expectation_curves import EXACT_ATOMS
 from gpusched_dsl.ir.definitions import (
@@ -28,7 +28,7 @@ from gpusched_dsl.ir.definitions import (
     Unary,
 )
 from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.lattice import TELLABLE, Flags, common_divisors, multiples_of
+from gpusched_dsl.ir.granularity import TELLABLE, Flags, common_divisors, multiples_of
 from gpusched_dsl.ir.matrix import Floats, Matrix
 from gpusched_dsl.ir.problem import Problem
 

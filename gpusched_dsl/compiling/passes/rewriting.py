@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from gpusched_dsl.compiling.monotone import Flags
-from gpusched_dsl.compiling.passes.growth import Growth
+from gpusched_dsl.compiling.analysis.monotonicity import Flags
+from gpusched_dsl.compiling.passes.problem_builder import Growth
 from gpusched_dsl.ir.definitions import Conditions
 from gpusched_dsl.ir.domains import Codes, Domain, Scalars, Tuples
 from gpusched_dsl.ir.families import kept_families

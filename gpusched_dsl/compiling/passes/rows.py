@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from gpusched_dsl.compiling.affine import merge_repeats
-from gpusched_dsl.compiling.passes.growth import index_of_columns
+from gpusched_dsl.compiling.lowering.affine import merge_repeats
+from gpusched_dsl.compiling.passes.problem_builder import index_of_columns
 from gpusched_dsl.ir.definitions import Affines
 from gpusched_dsl.ir.domains import Codes, Domain, Interval, Tuples
 from gpusched_dsl.ir.matrix import Floats, Int32s, Matrix

@@ -9,10 +9,10 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from gpusched_dsl.compiling.bounds import Bounds, bounds_within, propagated, tightened
-from gpusched_dsl.compiling.directions import Directions, directions_of
+from gpusched_dsl.compiling.analysis.bounds import Bounds, bounds_within, propagated, tightened
+from gpusched_dsl.compiling.analysis.directions import Directions, directions_of
 from gpusched_dsl.compiling.passes.result_steps import column_steps
-from gpusched_dsl.compiling.work import Work
+from gpusched_dsl.compiling.work_budget import Work
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.problem import Floats, Problem
 from gpusched_dsl.language.source import Span

@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gpusched_dsl.compiling.grounding import ground
-from gpusched_dsl.compiling.limits import Limits
-from gpusched_dsl.compiling.store import Param, Store
-from gpusched_dsl.compiling.symmetry.classes import Classes, classes_by_data
+from gpusched_dsl.compiling.evaluation.limits import Limits
+from gpusched_dsl.compiling.evaluation.store import Param, Store
+from gpusched_dsl.compiling.lowering.ground import ground
+from gpusched_dsl.compiling.symmetry.equivalence_classes import Classes, classes_by_data
 from gpusched_dsl.compiling.symmetry.generic import Obstacle, read_by_decisions
-from gpusched_dsl.compiling.symmetry.representatives import MEMBERS, REPRESENTATIVES, Representing
+from gpusched_dsl.compiling.symmetry.orbit_representatives import MEMBERS, REPRESENTATIVES, Representing
 from gpusched_dsl.ir.domains import Codes, Domain, Interval, Tuples, Universe
 from gpusched_dsl.ir.problem import Family, Problem
 from gpusched_dsl.language.checked import CheckedModel, CheckedSet, Element
-from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
 
 
 @dataclass(frozen=True, eq=False)

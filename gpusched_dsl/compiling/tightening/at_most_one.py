@@ -29,7 +29,7 @@ from functools import cached_property
 
 import numpy as np
 
-from gpusched_dsl.compiling.bounds_rows import Flags
+from gpusched_dsl.compiling.analysis.rows import Flags
 from gpusched_dsl.compiling.tightening.column_sets import ColumnSets
 from gpusched_dsl.compiling.tightening.row_sides import (
     MARGIN,

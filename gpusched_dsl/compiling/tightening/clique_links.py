@@ -20,7 +20,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from gpusched_dsl.compiling.passes.growth import Growth
+from gpusched_dsl.compiling.passes.problem_builder import Growth
 from gpusched_dsl.compiling.passes.rewriting import without_rows
 from gpusched_dsl.compiling.passes.steps import Analysis, Note, Step, Target
 from gpusched_dsl.compiling.tightening.at_most_one import at_most_one

@@ -7,8 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
-from gpusched_dsl.compiling.frames import ranges
-from gpusched_dsl.compiling.work import Work
+from gpusched_dsl.compiling.evaluation.frames import ranges
+from gpusched_dsl.compiling.work_budget import Work
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Int32s
 

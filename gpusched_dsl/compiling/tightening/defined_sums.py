@@ -20,9 +20,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from gpusched_dsl.compiling.affine import merge_repeats
-from gpusched_dsl.compiling.bounds_rows import Flags
-from gpusched_dsl.compiling.frames import ranges
+from gpusched_dsl.compiling.analysis.rows import Flags
+from gpusched_dsl.compiling.evaluation.frames import ranges
+from gpusched_dsl.compiling.lowering.affine import merge_repeats
 from gpusched_dsl.compiling.passes.removing import without_columns
 from gpusched_dsl.compiling.passes.rewriting import with_rows, without_rows
 from gpusched_dsl.compiling.passes.steps import Analysis, Note, Step, Target

@@ -26,13 +26,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from gpusched_dsl.compiling.bounds_rows import Flags
+from gpusched_dsl.compiling.analysis.rows import Flags
 from gpusched_dsl.compiling.passes.rewriting import without_rows
 from gpusched_dsl.compiling.passes.steps import Analysis, Note, Step, Target
 from gpusched_dsl.compiling.tightening.column_sets import LOOKUP, ColumnSets
 from gpusched_dsl.compiling.tightening.column_sets import MOST as MOST_HOLDERS
 from gpusched_dsl.compiling.tightening.row_sides import ROUNDING, counts, plain_columns, plain_rows, totals
-from gpusched_dsl.compiling.work import Work
+from gpusched_dsl.compiling.work_budget import Work
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Floats, Int32s, Matrix
 from gpusched_dsl.ir.problem import Problem

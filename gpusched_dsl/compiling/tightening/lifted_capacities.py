@@ -22,7 +22,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from gpusched_dsl.compiling.bounds_rows import Flags
+from gpusched_dsl.compiling.analysis.rows import Flags
 from gpusched_dsl.compiling.passes.steps import Analysis, Note, Step, Target
 from gpusched_dsl.compiling.tightening.column_sets import ColumnSets, containments, key_of
 from gpusched_dsl.compiling.tightening.row_sides import (
@@ -36,7 +36,7 @@ from gpusched_dsl.compiling.tightening.row_sides import (
     upper_sides,
     zero_one,
 )
-from gpusched_dsl.compiling.work import Work
+from gpusched_dsl.compiling.work_budget import Work
 from gpusched_dsl.ir.blocks import NoBlocksError, blocks_of
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Int32s, Matrix

@@ -18,7 +18,7 @@ whole inverse, and y is one more column with two entries, -1 in P and s in R. Ea
 the rows put into one R share no column. So two laminar families of rows are a network.
 
 A solver may still return a point of an edge between two vertices, such as an interior point method does: then the
-kept integers are fixed and a vertex is asked for (`backends/repair.py`).
+kept integers are fixed and a vertex is asked for (`gpusched_dsl/solving/repair.py`).
 
 Takes linear problems with at most one objective: a row that keeps an earlier objective would be no row of a network.
 Columns without a finite bound stay as they are. Where some whole columns have to be searched anyway, counts stay whole
@@ -35,8 +35,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from gpusched_dsl.compiling.lowering.spreading import reached_rows
 from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Note, Step, Target
-from gpusched_dsl.compiling.spreading import reached_rows
 from gpusched_dsl.compiling.tightening.nested_rows import Entries, Nesting, nested
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Floats

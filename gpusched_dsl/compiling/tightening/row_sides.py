@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from gpusched_dsl.compiling.bounds_rows import Flags
+from gpusched_dsl.compiling.analysis.rows import Flags
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Floats, Int32s, Matrix
 from gpusched_dsl.ir.problem import Problem

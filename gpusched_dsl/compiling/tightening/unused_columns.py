@@ -22,7 +22,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from gpusched_dsl.compiling.bounds_rows import Flags, whole_below
+from gpusched_dsl.compiling.analysis.rows import Flags, whole_below
 from gpusched_dsl.compiling.passes.removing import without_columns
 from gpusched_dsl.compiling.passes.steps import Analysis, Note, Step, Target
 from gpusched_dsl.compiling.tightening.row_sides import plain_columns

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusched_dsl.data.files import Fault, Unreadable
 from gpusched_dsl.data.formats.prices_files import NO_SERIES, Lines, read_lines
 from gpusched_dsl.data.formats.shape import Dropped, Raw, Setting, Table
-from gpusched_dsl.language.diagnostics import did_you_mean
+from gpusched_dsl.data.sources.files import Fault, Unreadable
+from gpusched_dsl.language.diagnostics.diagnostics import did_you_mean
 
 if TYPE_CHECKING:
     import polars as pl

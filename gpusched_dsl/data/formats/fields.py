@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from gpusched_dsl.data.files import Fault, Unreadable, check_text
 from gpusched_dsl.data.formats.shape import Dropped, Raw, Table
-from gpusched_dsl.language.diagnostics import did_you_mean
+from gpusched_dsl.data.sources.files import Fault, Unreadable, check_text
+from gpusched_dsl.language.diagnostics.diagnostics import did_you_mean
 
 if TYPE_CHECKING:
     import numpy as np
@@ -109,7 +109,7 @@ def read_rows(raw: Raw, fields: Sequence[Field], separator: str = ",") -> Rows:
     """The columns of a CSV file; raises Unreadable (GSM20xx): GSM2011 for each column that is needed and not there."""
     import numpy as np
 
-    from gpusched_dsl.data.delimited import read_delimited
+    from gpusched_dsl.data.sources.delimited import read_delimited
 
     header = header_of(raw, separator)
     found = {f.name: next((s for s in f.sources if s in header), None) for f in fields}

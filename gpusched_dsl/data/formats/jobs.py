@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from gpusched_dsl.data.files import Fault, Unreadable
 from gpusched_dsl.data.formats.fields import ROW, Field, Rows, read_rows
 from gpusched_dsl.data.formats.shape import Column, Format, Option, Raw, Setting, Table
-from gpusched_dsl.language.counting import count_text
-from gpusched_dsl.language.diagnostics import did_you_mean
+from gpusched_dsl.data.sources.files import Fault, Unreadable
+from gpusched_dsl.language.diagnostics.diagnostics import did_you_mean
+from gpusched_dsl.language.text.counting import count_text
 
 if TYPE_CHECKING:
     import polars as pl

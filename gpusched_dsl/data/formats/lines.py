@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from gpusched_dsl.data.files import Fault, Unreadable, check_text
 from gpusched_dsl.data.formats.fields import Field, Rows, rows_of
 from gpusched_dsl.data.formats.shape import Dropped, Raw
-from gpusched_dsl.language.diagnostics import Cell
+from gpusched_dsl.data.sources.files import Fault, Unreadable, check_text
+from gpusched_dsl.language.diagnostics.diagnostics import Cell
 
 if TYPE_CHECKING:
     import polars as pl

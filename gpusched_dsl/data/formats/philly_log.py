@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from gpusched_dsl.data.files import Fault, Unreadable, check_text
 from gpusched_dsl.data.formats.fields import Field, Rows, rows_of
 from gpusched_dsl.data.formats.shape import Raw
+from gpusched_dsl.data.sources.files import Fault, Unreadable, check_text
 
 if TYPE_CHECKING:
     import polars as pl
@@ -35,7 +35,7 @@ def read_log(raw: Raw, fields: Sequence[Field]) -> Rows:
 def _jobs(raw: Raw) -> pl.DataFrame:
     import polars as pl
 
-    from gpusched_dsl.data.panics import Panic, guarded
+    from gpusched_dsl.data.sources.panics import Panic, guarded
 
     machine = pl.Struct({"ip": pl.String, "gpus": pl.List(pl.String)})
     attempt = pl.Struct({"start_time": pl.String, "end_time": pl.String, "detail": pl.List(machine)})

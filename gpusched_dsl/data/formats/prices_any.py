@@ -7,10 +7,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from gpusched_dsl.data.files import Fault, Unreadable, missing_columns
 from gpusched_dsl.data.formats.prices_files import header_of, only_series, prices_of, read_lines, stamps_of
 from gpusched_dsl.data.formats.prices_slots import Prices, table_of
 from gpusched_dsl.data.formats.shape import Raw, Setting, Table
+from gpusched_dsl.data.sources.files import Fault, Unreadable, missing_columns
 
 
 def read_any(raw: Raw, settings: Mapping[str, Setting]) -> Table:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusched_dsl.data.files import Fault, Unreadable
 from gpusched_dsl.data.formats.slots import DAY, Micros
+from gpusched_dsl.data.sources.files import Fault, Unreadable
 
 Mask = NDArray[np.bool_]
 Passes = NDArray[np.int8]

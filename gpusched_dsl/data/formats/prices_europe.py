@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from gpusched_dsl.data.files import Fault, Unreadable
 from gpusched_dsl.data.formats.prices_clock import FIRST, SECOND, UNKNOWN, Passes
 from gpusched_dsl.data.formats.prices_files import (
     NO_SERIES,
@@ -19,7 +18,8 @@ from gpusched_dsl.data.formats.prices_files import (
 )
 from gpusched_dsl.data.formats.prices_slots import Prices, table_of
 from gpusched_dsl.data.formats.shape import Raw, Setting, Table
-from gpusched_dsl.language.diagnostics import did_you_mean
+from gpusched_dsl.data.sources.files import Fault, Unreadable
+from gpusched_dsl.language.diagnostics.diagnostics import did_you_mean
 
 _CENTRAL = "Europe/Brussels"
 _MARK = r" *\((C?ES?T|[A-Z]{3,4})\)"

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusched_dsl.data.files import Fault, Unreadable
 from gpusched_dsl.data.formats.prices_clock import Passes, to_utc
 from gpusched_dsl.data.formats.prices_files import NOT_COVERED, UNREADABLE_TIME, Lines, shown_utc
 from gpusched_dsl.data.formats.prices_series import (
@@ -24,7 +23,8 @@ from gpusched_dsl.data.formats.prices_series import (
 from gpusched_dsl.data.formats.shape import Dropped, Setting, Table
 from gpusched_dsl.data.formats.slots import MINUTE, Micros, cut, weighted_means
 from gpusched_dsl.data.formats.slots_times import Times, TwoReadings, times_in
-from gpusched_dsl.language.diagnostics import Cell
+from gpusched_dsl.data.sources.files import Fault, Unreadable
+from gpusched_dsl.language.diagnostics.diagnostics import Cell
 
 if TYPE_CHECKING:
     import polars as pl

@@ -6,11 +6,11 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from gpusched_dsl.data.files import check_text
 from gpusched_dsl.data.formats.fields import POSITIVE, Field, Rows
 from gpusched_dsl.data.formats.jobs import trace
 from gpusched_dsl.data.formats.lines import read_lines
 from gpusched_dsl.data.formats.shape import Column, Raw, Setting
+from gpusched_dsl.data.sources.files import check_text
 
 _CELLS = (
     "job", "submitted", "wait", "duration", "allocated", "cpu_time", "used_memory", "gpus", "requested", "memory",

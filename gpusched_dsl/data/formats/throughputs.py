@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from gpusched_dsl.data.files import Fault, Unreadable, check_text
 from gpusched_dsl.data.formats.fields import POSITIVE, Field, Rows, read_rows, rows_of
 from gpusched_dsl.data.formats.shape import Column, Format, Option, Raw, Setting, Table
 from gpusched_dsl.data.formats.training import JOB_TYPE, join_job_type, split_job_type
+from gpusched_dsl.data.sources.files import Fault, Unreadable, check_text
 
 if TYPE_CHECKING:
     import polars as pl

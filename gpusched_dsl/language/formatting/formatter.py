@@ -8,14 +8,14 @@ changes nothing more.
 from __future__ import annotations
 
 from gpusched_dsl.language import tree
-from gpusched_dsl.language.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
 from gpusched_dsl.language.formatting.layout import INDENT, Line, break_lines, indent_lines, join_lines
 from gpusched_dsl.language.formatting.spacing import Spacing
 from gpusched_dsl.language.parsing.builder import build_file
 from gpusched_dsl.language.parsing.lexing import Lexed, lex
 from gpusched_dsl.language.parsing.recovery import read_blocks
 from gpusched_dsl.language.source import Source
-from gpusched_dsl.language.walking import nodes_in
+from gpusched_dsl.language.tree_walk import nodes_in
 
 _CELL_GAP = "  "
 

@@ -8,7 +8,7 @@ from functools import cache
 
 from lark import Token
 
-from gpusched_dsl.language.diagnostics import Diagnostics, Edit
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics, Edit
 from gpusched_dsl.language.parsing import foreign
 from gpusched_dsl.language.parsing.grammar import vocabulary
 from gpusched_dsl.language.source import Source, Span

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from lark import Token, Tree
 
-from gpusched_dsl.language.diagnostics import Diagnostics, Fix, Label, Severity
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics, Fix, Label, Severity
 from gpusched_dsl.language.parsing.advice import advice
-from gpusched_dsl.language.parsing.driving import Driver
-from gpusched_dsl.language.parsing.mending import mend
+from gpusched_dsl.language.parsing.fix_its import mend
+from gpusched_dsl.language.parsing.parse_loop import Driver
 from gpusched_dsl.language.parsing.wording import expected_words, found_words
 from gpusched_dsl.language.source import Source, Span
 

@@ -9,13 +9,13 @@ from typing import Protocol
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.checking import check_model
-from gpusched_dsl.language.checking.circles import report_circle
+from gpusched_dsl.language.checking.cycles import report_circle
 from gpusched_dsl.language.checking.flatten import HasModels, flatten
-from gpusched_dsl.language.diagnostics import Diagnostics, Label, did_you_mean
-from gpusched_dsl.language.scenarios.given import Given
-from gpusched_dsl.language.scenarios.given_order import order_of_data
-from gpusched_dsl.language.scenarios.giving import GivenTable, report_twice
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics, Label, did_you_mean
+from gpusched_dsl.language.scenarios.assignments import Given
+from gpusched_dsl.language.scenarios.dependency_order import order_of_data
 from gpusched_dsl.language.scenarios.settings import read_setting
+from gpusched_dsl.language.scenarios.statements import GivenTable, report_twice
 from gpusched_dsl.language.source import Span
 
 

@@ -10,10 +10,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from gpusched_dsl.online.entries import Entries, Reader
-from gpusched_dsl.online.loop import EventLoop
-from gpusched_dsl.online.truth import stream
-from gpusched_dsl.online.world import TOLERANCE
+from gpusched_dsl.online.loops.events import EventLoop
+from gpusched_dsl.online.simulation.assignments import Entries, Reader
+from gpusched_dsl.online.simulation.realisation import stream
+from gpusched_dsl.online.simulation.world import TOLERANCE
 from gpusched_dsl.policies.workload import Floats, Ints
 
 SAMPLES = 3  # times that are looked at, the first start among them

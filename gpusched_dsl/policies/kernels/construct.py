@@ -10,10 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpusched_dsl.policies.kernels.compiled import compiled
-from gpusched_dsl.policies.kernels.ranking import order_rows
-from gpusched_dsl.policies.kernels.rooms import put
-from gpusched_dsl.policies.kernels.seeking import (
+from gpusched_dsl.policies.kernels.candidate_search import (
     FOUND,
     NEXT_RENTED,
     OPEN,
@@ -26,6 +23,9 @@ from gpusched_dsl.policies.kernels.seeking import (
     suboptimal,
     way_to_rent,
 )
+from gpusched_dsl.policies.kernels.compiled import compiled
+from gpusched_dsl.policies.kernels.free_capacity import put
+from gpusched_dsl.policies.kernels.ranking import order_rows
 from gpusched_dsl.policies.workload import NONE, Floats, Instructions, Ints, Schedule, Workload
 
 # The codes of `rules.PLACE_CODES`; compiled code takes no dictionaries.

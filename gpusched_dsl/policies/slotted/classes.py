@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from gpusched_dsl.compiling.store import Store
+from gpusched_dsl.compiling.evaluation.store import Store
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.language.checked import CheckedModel, Core, IndexRef, IndexVar, LetRef, ParamRef
 from gpusched_dsl.language.checking.walk import Part, children

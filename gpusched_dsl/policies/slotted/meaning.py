@@ -6,10 +6,10 @@ variable is one occupied slot. Where it reads the job or the node, it is the tim
 
 from __future__ import annotations
 
-from gpusched_dsl.compiling.free_variables import free_variables
+from gpusched_dsl.compiling.evaluation.free_variables import free_variables
 from gpusched_dsl.language.checked import CheckedPlacement, IndexRef
 from gpusched_dsl.language.checked_policy import CheckedPolicy
-from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
 
 
 def slot_is_start(policy: CheckedPolicy) -> bool:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from gpusched_dsl.compiling.evaluate import Evaluator
-from gpusched_dsl.compiling.frames import Frame
-from gpusched_dsl.compiling.free_variables import free_variables
-from gpusched_dsl.compiling.store import Values
+from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
+from gpusched_dsl.compiling.evaluation.frames import Frame
+from gpusched_dsl.compiling.evaluation.free_variables import free_variables
+from gpusched_dsl.compiling.evaluation.store import Values
 from gpusched_dsl.ir.domains import Tuples
 from gpusched_dsl.language.checked import IndexRef, Reduction, VariableRef
 

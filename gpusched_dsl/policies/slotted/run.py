@@ -7,20 +7,20 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gpusched_dsl.compiling.fixing import Given
-from gpusched_dsl.compiling.frames import Frame, Mask
-from gpusched_dsl.compiling.limits import Limits
-from gpusched_dsl.compiling.store import Columns, Store
+from gpusched_dsl.compiling.evaluation.frames import Frame, Mask
+from gpusched_dsl.compiling.evaluation.limits import Limits
+from gpusched_dsl.compiling.evaluation.store import Columns, Store
+from gpusched_dsl.compiling.lowering.fixing import Given
 from gpusched_dsl.ir.domains import Codes, Tuples
 from gpusched_dsl.language.checked import CheckedVariable, IndexRef
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.checked_slots import CheckedFix, CheckedLoads
-from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
 from gpusched_dsl.policies.kernels.slotted_cluster import Plan
+from gpusched_dsl.policies.slotted.instance_reader import Instance, read_instance
 from gpusched_dsl.policies.slotted.meaning import slot_is_start
 from gpusched_dsl.policies.slotted.plan_values import PlanEvaluator
 from gpusched_dsl.policies.slotted.planning import Planned, make_plan
-from gpusched_dsl.policies.slotted.reading import Instance, read_instance
 from gpusched_dsl.policies.slotted.rules import placing_of
 
 

@@ -7,12 +7,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gpusched_dsl.language.diagnostics import Diagnostic
-from gpusched_dsl.reporting.contradiction import REMARK, contradiction
+from gpusched_dsl.ir.contradiction import REMARK, contradiction
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic
+from gpusched_dsl.language.text.numbers import column_texts, number_text, percent_text, seconds_text, with_unit
+from gpusched_dsl.online.bounds.single_job import Bound
 from gpusched_dsl.reporting.document import finite
 from gpusched_dsl.reporting.grid import Column, Grid, plain
-from gpusched_dsl.reporting.numbers import column_texts, number_text, percent_text, seconds_text, with_unit
-from gpusched_dsl.reporting.runs.bound import Bound
 from gpusched_dsl.reporting.runs.metrics import METRICS
 from gpusched_dsl.reporting.runs.result import RunResult
 
@@ -243,8 +243,8 @@ class RunComparison:
 
     def save(self, path: str | Path) -> None:
         """Write the comparison as JSON, whole or not at all; raises DiagnosticError (GSM6008)."""
+        from gpusched_dsl.data.sources.writing import write_text
         from gpusched_dsl.reporting.document import json_text
-        from gpusched_dsl.reporting.files import write_text
 
         write_text(Path(path), json_text(self.to_dict()))
 
@@ -254,7 +254,7 @@ class RunComparison:
 
     def to_html(self, path: str | Path) -> None:
         """Write a page with the table and charts of every run; raises DiagnosticError (GSM6008)."""
-        from gpusched_dsl.reporting.files import write_text
+        from gpusched_dsl.data.sources.writing import write_text
         from gpusched_dsl.reporting.runs.page import page
 
         write_text(Path(path), page(self.results, self))

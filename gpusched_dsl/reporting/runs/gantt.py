@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpusched_dsl.language.counting import count_text
+from gpusched_dsl.language.text.counting import count_text
+from gpusched_dsl.online.history import Reading
 from gpusched_dsl.policies.workload import Floats, Ints
 from gpusched_dsl.reporting.runs.charts import LEFT, WIDTH, Axis, Tick, time_axis
-from gpusched_dsl.reporting.runs.reading import Reading
 
 if TYPE_CHECKING:
     from gpusched_dsl.reporting.runs.result import RunResult

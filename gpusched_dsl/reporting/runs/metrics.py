@@ -9,9 +9,9 @@ from typing import Final, TypeAlias
 import numpy as np
 
 from gpusched_dsl.language.units import UNITS, convertible, factor
-from gpusched_dsl.online.world import DONE, GONE, TARDINESS
+from gpusched_dsl.online.history import Reading
+from gpusched_dsl.online.simulation.world import DONE, GONE, TARDINESS
 from gpusched_dsl.policies.workload import Floats
-from gpusched_dsl.reporting.runs.reading import Reading
 
 Number: TypeAlias = float | int | None
 LATE: Final = 1e-9  # of the due date: what counts as late

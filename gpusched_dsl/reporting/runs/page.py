@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from gpusched_dsl.reporting.numbers import number_text, percent_text
+from gpusched_dsl.language.text.numbers import number_text, percent_text
 from gpusched_dsl.reporting.runs.charts import Chart, cost_chart, queue_chart, use_chart
 from gpusched_dsl.reporting.runs.gantt import Gantt, gantt
 from gpusched_dsl.reporting.runs.metrics import METRICS, SHARE

@@ -8,13 +8,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gpusched_dsl.language.diagnostics import Diagnostic
-from gpusched_dsl.online.record import Outcome
-from gpusched_dsl.reporting.contradiction import contradiction
-from gpusched_dsl.reporting.runs.bound import Bound
+from gpusched_dsl.ir.contradiction import contradiction
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic
+from gpusched_dsl.online.bounds.single_job import Bound
+from gpusched_dsl.online.history import Reading
+from gpusched_dsl.online.progress import Samples
+from gpusched_dsl.online.run_record import Outcome
 from gpusched_dsl.reporting.runs.metrics import Number, costs_of, metrics_of, quantities_of, unit_of
-from gpusched_dsl.reporting.runs.reading import Reading
-from gpusched_dsl.reporting.runs.samples import Samples
 
 if TYPE_CHECKING:
     import polars as pl
@@ -115,7 +115,7 @@ class RunResult:
     @cached_property
     def bound(self) -> Bound:
         """A lower bound of `total` over all methods, or why there is none."""
-        from gpusched_dsl.reporting.runs.bounding import job_by_job_bound
+        from gpusched_dsl.online.bounds.run_bound import job_by_job_bound
 
         return self.given_bound or job_by_job_bound(self.reading)
 
@@ -185,8 +185,8 @@ class RunResult:
 
     def save(self, path: str | Path) -> None:
         """Write the result as JSON, whole or not at all; raises DiagnosticError (GSM6008)."""
+        from gpusched_dsl.data.sources.writing import write_text
         from gpusched_dsl.reporting.document import json_text
-        from gpusched_dsl.reporting.files import write_text
 
         write_text(Path(path), json_text(self.to_dict()))
 
@@ -213,7 +213,7 @@ class RunResult:
 
     def to_html(self, path: str | Path) -> None:
         """Write a page with charts and tables that needs no other file; raises DiagnosticError (GSM6008)."""
-        from gpusched_dsl.reporting.files import write_text
+        from gpusched_dsl.data.sources.writing import write_text
         from gpusched_dsl.reporting.runs.page import page
 
         write_text(Path(path), page([self]))
@@ -224,7 +224,7 @@ class RunResult:
         return "\n".join(summary_lines(self))
 
     def __repr__(self) -> str:
-        from gpusched_dsl.reporting.numbers import number_text, with_unit
+        from gpusched_dsl.language.text.numbers import number_text, with_unit
 
         total = with_unit(number_text(self.total), self.money)
         return f"<RunResult {self.outcome.online.name}, {self.method}: {self.ended}, {total}>"

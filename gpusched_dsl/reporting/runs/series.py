@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpusched_dsl.online.world import EXECUTION
+from gpusched_dsl.online.history import Reading
+from gpusched_dsl.online.simulation.world import EXECUTION
 from gpusched_dsl.policies.workload import Floats, Ints
-from gpusched_dsl.reporting.runs.reading import Reading
 from gpusched_dsl.reporting.runs.tables import cost_of_jobs
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpusched_dsl.online.record import EXPECTED
-from gpusched_dsl.reporting.numbers import aligned, count_text, number_text, percent_text, seconds_text, with_unit
+from gpusched_dsl.language.text.numbers import aligned, count_text, number_text, percent_text, seconds_text, with_unit
+from gpusched_dsl.online.run_record import EXPECTED
 from gpusched_dsl.reporting.runs.metrics import in_one_go
 from gpusched_dsl.reporting.runs.result import ENDED
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from gpusched_dsl.online.record import Step
-from gpusched_dsl.online.world import STATES
+from gpusched_dsl.online.history import Reading
+from gpusched_dsl.online.run_record import Step
+from gpusched_dsl.online.simulation.world import STATES
 from gpusched_dsl.policies.workload import Floats, Ints
 from gpusched_dsl.reporting.runs.metrics import busy_of, costs_of, tardiness_of, waiting_of
-from gpusched_dsl.reporting.runs.reading import Reading
 
 COUNTED = {"resumes": "resume", "migrations": "migration", "resizes": "resize", "halts": "halt"}
 STEP_COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {

@@ -11,12 +11,12 @@ import pytest
 import scipy.sparse as sp
 from block_problems import any_blocks, by_type
 
-from gpusched_dsl.backends.decomposition.cuts import with_rounding_cuts
-from gpusched_dsl.backends.decomposition.parts import Parts, take_apart
-from gpusched_dsl.backends.decomposition.shapes import recognised
 from gpusched_dsl.ir.blocks import blocks_of
 from gpusched_dsl.ir.domains import Scalars
 from gpusched_dsl.ir.problem import Family, Matrix, Problem
+from gpusched_dsl.solving.decomposition.blocks import Parts, take_apart
+from gpusched_dsl.solving.decomposition.cuts import with_rounding_cuts
+from gpusched_dsl.solving.decomposition.recognition import recognised
 
 
 def parts_of(problem: Problem) -> Parts:

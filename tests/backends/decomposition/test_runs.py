@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from gpusched_dsl.backends.decomposition.runs import Lanes, Planner
+from gpusched_dsl.solving.decomposition.lanes import Lanes, Planner
 
 
 def cost(active: tuple[bool, ...], slot: np.ndarray, start: np.ndarray, running: bool) -> float:

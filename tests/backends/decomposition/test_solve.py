@@ -9,23 +9,23 @@ import numpy as np
 import pytest
 from block_problems import any_blocks, by_type
 
-from gpusched_dsl.backends.decomposition.bounds import cleaned, lagrangian_bound, shared_bound
-from gpusched_dsl.backends.decomposition.cuts import with_rounding_cuts
-from gpusched_dsl.backends.decomposition.generation import Generation
-from gpusched_dsl.backends.decomposition.parts import take_apart
-from gpusched_dsl.backends.decomposition.pricing import Pricer
-from gpusched_dsl.backends.decomposition.shapes import recognised
-from gpusched_dsl.backends.decomposition.solve import Ways, solve_by_blocks
-from gpusched_dsl.backends.decomposition.watch import Watch
-from gpusched_dsl.backends.highs import HighsBackend
+from gpusched_dsl.backends.highs.backend import HighsBackend
+from gpusched_dsl.backends.interrupt import Control
 from gpusched_dsl.backends.protocol import SolveOptions, target_of
-from gpusched_dsl.backends.running import Control
-from gpusched_dsl.backends.stages import with_visible_costs
 from gpusched_dsl.compiling.passes.pipeline import prepare
-from gpusched_dsl.ir.answer import Answer, Status
 from gpusched_dsl.ir.blocks import NoBlocksError, blocks_of
 from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.ir.solver_result import Answer, Status
 from gpusched_dsl.ir.verify import verify
+from gpusched_dsl.solving.decomposition.blocks import take_apart
+from gpusched_dsl.solving.decomposition.bounds import cleaned, lagrangian_bound, shared_bound
+from gpusched_dsl.solving.decomposition.column_generation import Generation
+from gpusched_dsl.solving.decomposition.cuts import with_rounding_cuts
+from gpusched_dsl.solving.decomposition.monitor import Watch
+from gpusched_dsl.solving.decomposition.pricing import Pricer
+from gpusched_dsl.solving.decomposition.recognition import recognised
+from gpusched_dsl.solving.decomposition.solve import Ways, solve_by_blocks
+from gpusched_dsl.solving.lexicographic import with_visible_costs
 
 HIGHS = HighsBackend()
 EXACT = SolveOptions(gap=0.0)

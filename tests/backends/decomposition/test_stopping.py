@@ -14,21 +14,21 @@ from typing import Any
 import pytest
 
 import gpusched_dsl as gs
-from gpusched_dsl.backends.decomposition.solve import solve_by_blocks
-from gpusched_dsl.backends.highs import HighsBackend
+from gpusched_dsl.backends.highs.backend import HighsBackend
 from gpusched_dsl.backends.protocol import Progress, SolveOptions
-from gpusched_dsl.ir.answer import Answer, Status, relative_gap
 from gpusched_dsl.ir.blocks import blocks_of
 from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.ir.solver_result import Answer, Status, relative_gap
 from gpusched_dsl.ir.verify import verify
+from gpusched_dsl.solving.decomposition.solve import solve_by_blocks
 
 DAY = Path(__file__).resolve().parents[3] / "models" / "price_aware_day.gsm"
 
 PROGRAM = """
 import json, sys
 import gpusched_dsl as gs
-from gpusched_dsl.backends.decomposition.solve import solve_by_blocks
-from gpusched_dsl.backends.highs import HighsBackend
+from gpusched_dsl.solving.decomposition.solve import solve_by_blocks
+from gpusched_dsl.backends.highs.backend import HighsBackend
 from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.ir.blocks import blocks_of
 from gpusched_dsl.ir.verify import verify

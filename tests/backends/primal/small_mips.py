@@ -7,10 +7,10 @@ import itertools
 import numpy as np
 from building import INF, Row, maximize, minimize, problem
 
-from gpusched_dsl.backends.highs import HighsBackend
+from gpusched_dsl.backends.highs.backend import HighsBackend
 from gpusched_dsl.backends.protocol import SolveOptions
-from gpusched_dsl.ir.answer import Status
 from gpusched_dsl.ir.problem import Floats, Problem
+from gpusched_dsl.ir.solver_result import Status
 
 
 def random_mip(seed: int, columns: int = 8, rows: int = 6, continuous: int = 2) -> Problem:

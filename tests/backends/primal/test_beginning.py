@@ -11,16 +11,16 @@ from building import at_least, at_most, equal, maximize, minimize, problem
 from scripted import Scripted, optimal
 from small_mips import assignment, optimum
 
-from gpusched_dsl.backends.driver import solve_problem
-from gpusched_dsl.backends.highs import HighsBackend, HighsSession
-from gpusched_dsl.backends.lifting import lifted
-from gpusched_dsl.backends.primal import beginning
-from gpusched_dsl.backends.primal.beginning import Beginning, begin
+from gpusched_dsl.backends.highs.backend import HighsBackend, HighsSession
 from gpusched_dsl.backends.protocol import Capabilities, Monitor, SolveOptions
 from gpusched_dsl.compiling.passes.steps import Prepared
-from gpusched_dsl.ir.answer import Answer, Status
 from gpusched_dsl.ir.problem import Floats, Problem
-from gpusched_dsl.language.diagnostics import DiagnosticError, Severity
+from gpusched_dsl.ir.solver_result import Answer, Status
+from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError, Severity
+from gpusched_dsl.solving.map_start import lifted
+from gpusched_dsl.solving.primal import start as beginning
+from gpusched_dsl.solving.primal.start import Beginning, begin
+from gpusched_dsl.solving.solve import solve_problem
 
 KNAPSACK = problem(maximize(6, 10, 12), columns=3, rows=[at_most(5, 1, 2, 3)], upper=1, integer=True)
 HIGHS = HighsBackend()

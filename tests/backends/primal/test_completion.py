@@ -7,13 +7,13 @@ import pytest
 from building import at_least, at_most, equal, minimize, problem
 from small_mips import assignment, optimum, random_mip
 
-from gpusched_dsl.backends.highs import HighsBackend
-from gpusched_dsl.backends.primal import completion
-from gpusched_dsl.backends.primal.budget import Budget
-from gpusched_dsl.backends.primal.completion import Completion, complete
+from gpusched_dsl.backends.highs.backend import HighsBackend
 from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.ir.problem import Floats, Problem
 from gpusched_dsl.ir.verify import verify
+from gpusched_dsl.solving.primal import mip_start as completion
+from gpusched_dsl.solving.primal.budget import Budget
+from gpusched_dsl.solving.primal.mip_start import Completion, complete
 
 HIGHS = HighsBackend()
 NAN = float("nan")

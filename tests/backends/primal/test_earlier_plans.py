@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import gpusched_dsl as gs
-from gpusched_dsl.backends import solving
-from gpusched_dsl.backends.primal.beginning import Beginning, begin
+from gpusched_dsl.solving import run as solving
+from gpusched_dsl.solving.primal.start import Beginning, begin
 
 TEXT = """
 model Packing {

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 from building import minimize, problem
 
-from gpusched_dsl.backends.primal.elements import Direction, choose, directions_of
 from gpusched_dsl.ir.domains import Interval, Product, Universe
 from gpusched_dsl.ir.problem import Family, Problem
+from gpusched_dsl.solving.primal.neighbourhoods import Direction, choose, directions_of
 
 JOBS = Universe("Jobs", ("a", "b", "c"))
 NODES = Universe("Nodes", ("n", "m"))

@@ -7,11 +7,11 @@ import pytest
 from building import INF, at_least, at_most, between, equal, minimize, problem
 from small_mips import random_mip, whole_points
 
-from gpusched_dsl.backends.primal.budget import Budget
-from gpusched_dsl.backends.primal.fixing import fix, fix_what_fits
-from gpusched_dsl.backends.primal.propagation import Box
-from gpusched_dsl.backends.primal.rows import distinct, entries, rows_of
 from gpusched_dsl.ir.verify import verify
+from gpusched_dsl.solving.primal.budget import Budget
+from gpusched_dsl.solving.primal.fix_and_propagate import fix, fix_what_fits
+from gpusched_dsl.solving.primal.propagation import Box
+from gpusched_dsl.solving.primal.rows import distinct, entries, rows_of
 
 
 def test_rows_say_what_follows() -> None:

@@ -11,18 +11,18 @@ import pytest
 from building import at_least, at_most, equal, minimize, problem
 from small_mips import assignment, optimum, random_mip
 
-from gpusched_dsl.backends.highs import HighsBackend, HighsSession
-from gpusched_dsl.backends.primal.budget import Budget
-from gpusched_dsl.backends.primal.heuristic import Search, find_start
-from gpusched_dsl.backends.primal.incumbent import Incumbent
-from gpusched_dsl.backends.primal.neighbourhood import Neighbourhoods
-from gpusched_dsl.backends.primal.restriction import restricted
-from gpusched_dsl.backends.primal.rounding import guided, locks, simply_rounded
-from gpusched_dsl.backends.primal.rows import rows_of
+from gpusched_dsl.backends.highs.backend import HighsBackend, HighsSession
 from gpusched_dsl.backends.protocol import Progress, SolveOptions
-from gpusched_dsl.ir.answer import Answer, Status
 from gpusched_dsl.ir.problem import Floats, Problem
+from gpusched_dsl.ir.solver_result import Answer, Status
 from gpusched_dsl.ir.verify import verify
+from gpusched_dsl.solving.primal.budget import Budget
+from gpusched_dsl.solving.primal.incumbent import Incumbent
+from gpusched_dsl.solving.primal.large_neighbourhood import Neighbourhoods
+from gpusched_dsl.solving.primal.restriction import restricted
+from gpusched_dsl.solving.primal.rounding import guided, locks, simply_rounded
+from gpusched_dsl.solving.primal.rows import rows_of
+from gpusched_dsl.solving.primal.search import Search, find_start
 
 HIGHS = HighsBackend()
 

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from gpusched_dsl.backends.driver import solve_problem
 from gpusched_dsl.backends.protocol import SolveOptions
-from gpusched_dsl.building import Built, Permissions, build, checked
-from gpusched_dsl.compiling.grounding import ground
-from gpusched_dsl.folding import solve_built
+from gpusched_dsl.compiling.build import Built, Permissions, build, checked
+from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.ir.verify import verify
-from gpusched_dsl.language.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
 from gpusched_dsl.language.workspace import Workspace, load_workspace
+from gpusched_dsl.solving.aggregated import solve_built
+from gpusched_dsl.solving.solve import solve_problem
 
 EXACT = SolveOptions(gap=0.0, heuristic="off", decompose="off")
 WHOLE = SolveOptions(gap=0.0, heuristic="off", decompose="off", tighten=False)

@@ -9,17 +9,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpusched_dsl.backends.driver import solve_problem
 from gpusched_dsl.backends.protocol import SolveOptions
-from gpusched_dsl.building import Permissions, checked, choose_scenario, read_data
 from gpusched_dsl.compiling.aggregation.assembling import Aggregated, assembled
 from gpusched_dsl.compiling.aggregation.components import components_of
 from gpusched_dsl.compiling.aggregation.counts import by_counts
 from gpusched_dsl.compiling.aggregation.means import by_means
 from gpusched_dsl.compiling.aggregation.parts import Component, Part, Spread, Treatment
-from gpusched_dsl.compiling.grounding import ground
-from gpusched_dsl.compiling.limits import Limits
-from gpusched_dsl.compiling.store import Store
+from gpusched_dsl.compiling.build import Permissions, checked, choose_scenario, read_data
+from gpusched_dsl.compiling.evaluation.limits import Limits
+from gpusched_dsl.compiling.evaluation.store import Store
+from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
 from gpusched_dsl.compiling.symmetry.quotient import Quotient, classes_of, place_of, quotient
 from gpusched_dsl.ir.domains import Codes
@@ -27,8 +26,9 @@ from gpusched_dsl.ir.matrix import Floats
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.verify import verify
 from gpusched_dsl.language.checked import CheckedModel
-from gpusched_dsl.language.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
 from gpusched_dsl.language.workspace import Workspace, load_workspace
+from gpusched_dsl.solving.solve import solve_problem
 
 LIMITS = Limits(1 << 30)
 EXACT = SolveOptions(gap=0.0, heuristic="off", decompose="off")

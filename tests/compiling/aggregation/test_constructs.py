@@ -8,10 +8,10 @@ import pytest
 from constructs import CONSTRUCTS, DATA, Data, best, text_of
 from exactness import EXACT
 
-from gpusched_dsl.building import Built, Permissions, build, checked, choose_scenario
-from gpusched_dsl.folding import solve_built
-from gpusched_dsl.language.diagnostics import Diagnostics
+from gpusched_dsl.compiling.build import Built, Permissions, build, checked, choose_scenario
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
 from gpusched_dsl.language.workspace import workspace_from_text
+from gpusched_dsl.solving.aggregated import solve_built
 
 # Those whose nodes are aggregated when they have equal data; all others are obstacles with a line.
 AGGREGATED = {

@@ -14,10 +14,10 @@ from price_aware_reference import Instance, Job
 from summing import EXACT, Case, case, case_of, check_exact, folded, summed, unfolded, workspace
 from workshop import random_workshop
 
-from gpusched_dsl.backends.driver import solve_problem
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
 from gpusched_dsl.ir.problem import Objective, Term
 from gpusched_dsl.ir.verify import verify
+from gpusched_dsl.solving.solve import solve_problem
 
 COARSE = replace(EXACT, gap=0.05, time_limit=10)
 MODELS = Path(__file__).resolve().parents[3] / "models"

@@ -10,14 +10,14 @@ import pytest
 import sharing_cases
 from exactness import EXACT, Tally, built, check_same, check_solved, loaded
 
-from gpusched_dsl.backends.driver import solve_problem
-from gpusched_dsl.backends.growing import is_pooled, solve_pooled
 from gpusched_dsl.backends.protocol import Progress, SolveOptions
-from gpusched_dsl.building import Built
 from gpusched_dsl.compiling.aggregation import patterns
 from gpusched_dsl.compiling.aggregation.assembling import Aggregated
-from gpusched_dsl.folding import solve_built
+from gpusched_dsl.compiling.build import Built
 from gpusched_dsl.ir.verify import verify
+from gpusched_dsl.solving.aggregated import solve_built
+from gpusched_dsl.solving.pattern_generation import is_pooled, solve_pooled
+from gpusched_dsl.solving.solve import solve_problem
 
 MODELS = ("printed", "capacity", "zoned", "sharing")
 

@@ -12,7 +12,6 @@ import pytest
 from hostel import random_hostel
 from summing import Case, case_of, check_exact, folded, summed, unfolded
 
-from gpusched_dsl.backends.driver import solve_problem
 from gpusched_dsl.compiling.aggregation.components import components_of
 from gpusched_dsl.compiling.aggregation.members import Template, templates_of
 from gpusched_dsl.compiling.aggregation.parts import Component
@@ -21,6 +20,7 @@ from gpusched_dsl.compiling.aggregation.uses import Uses
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
 from gpusched_dsl.ir.problem import Objective, Term
 from gpusched_dsl.ir.verify import verify
+from gpusched_dsl.solving.solve import solve_problem
 
 KNOWN = ("treats members unlike", "no row keeps", "with all members only", "does not hold for every", "is not 0 or 1")
 

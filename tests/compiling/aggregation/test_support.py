@@ -12,13 +12,13 @@ import sharing_cases
 from exactness import EXACT, built, loaded
 from summing import Case, unfolded
 
-from gpusched_dsl.backends.driver import solve_problem
-from gpusched_dsl.building import Built
 from gpusched_dsl.compiling.aggregation import support as supporting
 from gpusched_dsl.compiling.aggregation.parts import Spread
 from gpusched_dsl.compiling.aggregation.support import support
+from gpusched_dsl.compiling.build import Built
 from gpusched_dsl.compiling.symmetry.quotient import Quotient
 from gpusched_dsl.ir.verify import verify
+from gpusched_dsl.solving.solve import solve_problem
 
 
 def plans(folder: Path, model: str, seeds: range) -> Iterator[tuple[Built, Spread]]:

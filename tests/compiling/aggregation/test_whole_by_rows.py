@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from summing import Case, case_of, check_exact
 
-from gpusched_dsl.backends.driver import solve_problem
 from gpusched_dsl.compiling.aggregation.components import components_of
 from gpusched_dsl.compiling.aggregation.patterns import by_patterns
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
+from gpusched_dsl.solving.solve import solve_problem
 
 # Of the jobs on a node the one that ends first, in each of two cases.
 TEXT = """model Firsts {

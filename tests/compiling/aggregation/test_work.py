@@ -8,7 +8,6 @@ from random import Random
 import pytest
 from summing import case_of
 
-from gpusched_dsl.building import Permissions, build, checked, choose_scenario
 from gpusched_dsl.cli.starter import starter_files
 from gpusched_dsl.compiling.aggregation import patterns, work
 from gpusched_dsl.compiling.aggregation.aggregate import Aggregation, aggregate
@@ -16,9 +15,10 @@ from gpusched_dsl.compiling.aggregation.components import components_of
 from gpusched_dsl.compiling.aggregation.counts import by_counts
 from gpusched_dsl.compiling.aggregation.exclusion import ON_PAIRS
 from gpusched_dsl.compiling.aggregation.work import A_COLUMN, BLAS, STEP, Work
-from gpusched_dsl.compiling.limits import Limits
+from gpusched_dsl.compiling.build import Permissions, build, checked, choose_scenario
+from gpusched_dsl.compiling.evaluation.limits import Limits
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
-from gpusched_dsl.language.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
 from gpusched_dsl.language.workspace import workspace_from_text
 
 

@@ -14,8 +14,7 @@ import highspy
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusched_dsl.backends.driver import solve_problem
-from gpusched_dsl.compiling.bounds import propagated
+from gpusched_dsl.compiling.analysis.bounds import propagated
 from gpusched_dsl.compiling.passes.pipeline import prepare
 from gpusched_dsl.compiling.passes.steps import Analysis, Pass, Prepared, Target
 from gpusched_dsl.ir.definitions import (
@@ -30,6 +29,7 @@ from gpusched_dsl.ir.definitions import (
     completed,
 )
 from gpusched_dsl.ir.problem import Floats, Problem
+from gpusched_dsl.solving.solve import solve_problem
 
 # Rows and bounds may be broken by this much, times the size of what they are compared with.
 TOLERANCE = 1e-6

@@ -21,7 +21,7 @@ from gpusched_dsl.ir.definitions import (
     Unary,
 )
 from gpusched_dsl.ir.domains import Domain, Interval
-from gpusched_dsl.ir.lattice import with_steps
+from gpusched_dsl.ir.granularity import with_steps
 from gpusched_dsl.ir.problem import Family, Matrix, Objective, Problem, Term
 
 # A sum of coefficients times columns; the key None is the constant. An `int` is one column.

@@ -10,7 +10,7 @@ from brute import Unsupported, assert_bounds_hold, feasible_points, optimum
 from drafts import Draft
 from random_problems import KINDS, random_problem
 
-from gpusched_dsl.compiling.bounds import Bounds, bounds_within, propagated, tightened
+from gpusched_dsl.compiling.analysis.bounds import Bounds, bounds_within, propagated, tightened
 from gpusched_dsl.ir.definitions import Curves
 from gpusched_dsl.ir.problem import Problem
 

@@ -7,12 +7,13 @@ import re
 import pytest
 from drafts import Draft
 
-from gpusched_dsl.compiling.limits import ENTRY, Limits
-from gpusched_dsl.compiling.passes import growth, steps
+from gpusched_dsl.compiling.evaluation.limits import ENTRY, Limits
+from gpusched_dsl.compiling.passes import problem_builder as growth
+from gpusched_dsl.compiling.passes import steps
 from gpusched_dsl.compiling.passes.pipeline import prepare
 from gpusched_dsl.compiling.passes.steps import Target
 from gpusched_dsl.ir.problem import Problem
-from gpusched_dsl.language.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
 
 TARGET = Target("test")
 

@@ -13,7 +13,7 @@ from random_problems import random_problem
 
 from gpusched_dsl.compiling.passes.implications import Implications
 from gpusched_dsl.compiling.passes.implied_factors import ImpliedFactors
-from gpusched_dsl.compiling.work import Work
+from gpusched_dsl.compiling.work_budget import Work
 from gpusched_dsl.ir.problem import Problem
 
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from drafts import Draft
 
-from gpusched_dsl.compiling.passes.leftovers import KNOWN
 from gpusched_dsl.compiling.passes.pipeline import prepare
 from gpusched_dsl.compiling.passes.steps import INTEGERS, Target
+from gpusched_dsl.compiling.passes.unsupported import KNOWN
 from gpusched_dsl.ir.problem import Problem
-from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
 
 MILP = Target("highs")
 SCIP, CONVEX = KNOWN

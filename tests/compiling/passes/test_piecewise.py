@@ -10,7 +10,7 @@ from as_text import as_text
 from brute import assert_same_optimum, optimum, solved
 from drafts import Draft
 
-from gpusched_dsl.compiling.directions import Directions
+from gpusched_dsl.compiling.analysis.directions import Directions
 from gpusched_dsl.compiling.passes import piecewise
 from gpusched_dsl.compiling.passes.piecewise import PiecewiseForms
 from gpusched_dsl.compiling.passes.piecewise_forms import gray
@@ -18,7 +18,7 @@ from gpusched_dsl.compiling.passes.pipeline import prepare
 from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Target
 from gpusched_dsl.ir.definitions import Curves, Piecewise
 from gpusched_dsl.ir.problem import Problem
-from gpusched_dsl.language.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
 
 
 def curves(*of: tuple[list[float], list[float], float, float]) -> Curves:

@@ -7,9 +7,9 @@ import pytest
 from brute import apply, assert_same_optimum
 from drafts import Draft
 
+from gpusched_dsl.compiling.passes.integer_arguments import WholeArguments
 from gpusched_dsl.compiling.passes.piecewise import PiecewiseForms
 from gpusched_dsl.compiling.passes.steps import Target
-from gpusched_dsl.compiling.passes.whole_arguments import WholeArguments
 from gpusched_dsl.ir.definitions import Piecewise
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gpusched_dsl.building import Permissions, checked, choose_scenario, read_data
-from gpusched_dsl.compiling.limits import Limits
-from gpusched_dsl.compiling.store import Store
+from gpusched_dsl.compiling.build import Permissions, checked, choose_scenario, read_data
+from gpusched_dsl.compiling.evaluation.limits import Limits
+from gpusched_dsl.compiling.evaluation.store import Store
 from gpusched_dsl.language.checked import CheckedModel
-from gpusched_dsl.language.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
 from gpusched_dsl.language.workspace import workspace_from_text
 
 LIMITS = Limits(1 << 30)

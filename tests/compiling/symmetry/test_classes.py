@@ -8,7 +8,7 @@ from random import Random
 import pytest
 from rented import line_of, read, rented
 
-from gpusched_dsl.compiling.symmetry.classes import Classes, classes_by_data
+from gpusched_dsl.compiling.symmetry.equivalence_classes import Classes, classes_by_data
 from gpusched_dsl.compiling.symmetry.generic import Obstacle, read_by_decisions
 
 DECLARED = """set Hours ordered;

@@ -12,7 +12,7 @@ from gpusched_dsl.compiling.passes import pipeline
 from gpusched_dsl.compiling.passes.pipeline import TIGHTENINGS, prepare
 from gpusched_dsl.compiling.passes.steps import Analysis, Pass, Target
 from gpusched_dsl.compiling.tightening.column_sets import ColumnSets, containments
-from gpusched_dsl.compiling.work import TooMuchWork, Work
+from gpusched_dsl.compiling.work_budget import TooMuchWork, Work
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.problem import Problem
 

@@ -13,10 +13,10 @@ import pytest
 from trace_help import SAMPLES
 
 import gpusched_dsl as gs
-from gpusched_dsl.compiling.instance import Instance, build_instance
+from gpusched_dsl.compiling.data.instance import Instance, build_instance
 from gpusched_dsl.data.formats import registry
 from gpusched_dsl.data.formats.shape import Column, Dropped, Format, Option, Raw, Setting, Table
-from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Severity
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Severity
 from gpusched_dsl.language.formatting.formatter import format_text
 from gpusched_dsl.language.scenarios.scenario import CheckedScenario, check_scenario
 from gpusched_dsl.language.workspace import workspace_from_text
@@ -163,7 +163,7 @@ def test_files_may_not_lie_outside(folder: Path) -> None:
 
 
 def test_a_file_is_read_once_for_each_use(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import gpusched_dsl.data.reading as reading
+    import gpusched_dsl.data.sources.reader as reading
 
     calls: list[object] = []
     original = reading.read_formatted

@@ -7,9 +7,9 @@ import random
 import pytest
 from trace_help import SAMPLES, check, fault, first, read_text, reasons
 
-from gpusched_dsl.data.files import Unreadable
 from gpusched_dsl.data.formats.registry import READERS, reader
 from gpusched_dsl.data.formats.shape import Raw
+from gpusched_dsl.data.sources.files import Unreadable
 
 HEAD = "job_id,submit_time_s,num_gpus,duration_s,final_status,vc,num_nodes\n"
 

@@ -10,7 +10,7 @@ import pytest
 from drawing import draw, within_standard_errors
 
 import gpusched_dsl as gs
-from gpusched_dsl.data.files import Unreadable
+from gpusched_dsl.data.sources.files import Unreadable
 
 # minutes an epoch; service rate and the rate within 0.2 s, both 1/min
 DERIVED = {

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from gpusched_dsl.data.files import Fault, Unreadable
 from gpusched_dsl.data.formats.registry import reader
 from gpusched_dsl.data.formats.shape import Raw, Setting, Table
+from gpusched_dsl.data.sources.files import Fault, Unreadable
 
 SAMPLES = Path(__file__).parent / "samples"
 SHARED = Path(__file__).resolve().parents[4] / "shared" / "data"

@@ -7,9 +7,9 @@ import random
 import pytest
 from price_files import SAMPLES
 
-from gpusched_dsl.data.files import Unreadable
 from gpusched_dsl.data.formats.registry import reader
 from gpusched_dsl.data.formats.shape import Raw, Setting
+from gpusched_dsl.data.sources.files import Unreadable
 
 CASES: list[tuple[str, str, dict[str, Setting]]] = [
     ("nyiso", "nyiso_june_2018.csv", {"zone": "CENTRL"}),

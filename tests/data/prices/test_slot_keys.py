@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from price_files import SAMPLES, SHARED
 
-from gpusched_dsl.compiling.instance import build_instance
-from gpusched_dsl.language.diagnostics import DiagnosticError, Diagnostics
+from gpusched_dsl.compiling.data.instance import build_instance
+from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError, Diagnostics
 from gpusched_dsl.language.scenarios.scenario import check_scenario
 from gpusched_dsl.language.workspace import load_workspace
 

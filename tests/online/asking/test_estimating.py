@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from asking_texts import DRAWN, THREE_JOBS, read
 
-from gpusched_dsl.estimating import estimate
-from gpusched_dsl.language.diagnostics import DiagnosticError
-from gpusched_dsl.online.branching import branched, run_until
-from gpusched_dsl.online.driver import Options
-from gpusched_dsl.online.loop import EventLoop
-from gpusched_dsl.online.truth import drawn_anew
-from gpusched_dsl.running import open_run
+from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.online.loops.base import Options
+from gpusched_dsl.online.loops.branching import branched, run_until
+from gpusched_dsl.online.loops.events import EventLoop
+from gpusched_dsl.online.open import open_run
+from gpusched_dsl.online.simulation.realisation import drawn_anew
+from gpusched_dsl.workflows.estimate import estimate
 
 NOISY = THREE_JOBS + """
 online Broken for CapacityPlanning extends EveryEvent {

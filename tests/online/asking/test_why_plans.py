@@ -9,18 +9,18 @@ import numpy as np
 import pytest
 from asking_texts import DRAWN, THREE_JOBS, read
 
-from gpusched_dsl.backends.driver import solve_problem
-from gpusched_dsl.compiling.fixing import Given
-from gpusched_dsl.compiling.grounding import ground
-from gpusched_dsl.compiling.limits import Limits
-from gpusched_dsl.driving import Asked, run_method
+from gpusched_dsl.compiling.evaluation.limits import Limits
+from gpusched_dsl.compiling.lowering.fixing import Given
+from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.explaining.clock import Clock
-from gpusched_dsl.language.diagnostics import DiagnosticError
-from gpusched_dsl.online.loop import EventLoop
-from gpusched_dsl.online.moments import job_in, moment_at
-from gpusched_dsl.running import open_run
-from gpusched_dsl.why import Answer, why
-from gpusched_dsl.why_model import Question
+from gpusched_dsl.explaining.decisions.counterfactuals import Question
+from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.online.loops.events import EventLoop
+from gpusched_dsl.online.loops.inspection import job_in, moment_at
+from gpusched_dsl.online.open import open_run
+from gpusched_dsl.solving.solve import solve_problem
+from gpusched_dsl.workflows.run import Asked, run_method
+from gpusched_dsl.workflows.why import Answer, why
 
 SHARED = """
 import "gsdsl:online/gpu_sharing.gsm";

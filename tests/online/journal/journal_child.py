@@ -11,9 +11,9 @@ import os
 import random
 import sys
 
-from gpusched_dsl.language.diagnostics import DiagnosticError
-from gpusched_dsl.online.journal import Journal
-from gpusched_dsl.online.journal_records import External, Step
+from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.online.journal.journal import Journal
+from gpusched_dsl.online.journal.records import External, Step
 
 HEADER = {"inputs_sha256": {"model.gsm": "ab" * 32}, "options": {"gap": 0.01}, "seed": 7, "method": "highs"}
 

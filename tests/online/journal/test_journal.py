@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 from journal_child import HEADER, event_number, record, step_number
 
-from gpusched_dsl.language.diagnostics import DiagnosticError
-from gpusched_dsl.online.journal import Journal
-from gpusched_dsl.online.journal_header import header_of
-from gpusched_dsl.online.journal_records import External, Step
-from gpusched_dsl.online.journal_steps import JournalSteps
+from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.online.journal.header import header_of
+from gpusched_dsl.online.journal.journal import Journal
+from gpusched_dsl.online.journal.records import External, Step
+from gpusched_dsl.online.journal.steps import JournalSteps
 
 
 @pytest.fixture

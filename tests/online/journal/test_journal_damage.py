@@ -20,10 +20,10 @@ from pathlib import Path
 import pytest
 from journal_child import HEADER, child, event_number, record, step_number
 
-from gpusched_dsl.language.diagnostics import DiagnosticError
-from gpusched_dsl.online.journal import Journal
-from gpusched_dsl.online.journal_log import lost_frames
-from gpusched_dsl.online.journal_records import Step
+from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.online.journal.journal import Journal
+from gpusched_dsl.online.journal.records import Step
+from gpusched_dsl.online.journal.wal import lost_frames
 
 STEPS = 40
 CHILD = [sys.executable, str(Path(__file__).with_name("journal_child.py"))]

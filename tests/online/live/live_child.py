@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 from typing import BinaryIO
 
-from gpusched_dsl.driving_live import drive_live
-from gpusched_dsl.language.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
 from gpusched_dsl.language.workspace import workspace_from_text
+from gpusched_dsl.workflows.live import drive_live
 
 TEXT = """
 import "gsdsl:online/capacity_planning.gsm";

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
-from gpusched_dsl.online.journal import Journal
-from gpusched_dsl.online.live import LiveRun
-from gpusched_dsl.online.live_clock import LiveClock
-from gpusched_dsl.online.live_lines import Lines
-from gpusched_dsl.online.messages import Arrival, Completion, Decided, Entry, Event
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.online.journal.journal import Journal
+from gpusched_dsl.online.live.clock import LiveClock
+from gpusched_dsl.online.live.lines import Lines
+from gpusched_dsl.online.live.messages import Arrival, Completion, Decided, Entry, Event
+from gpusched_dsl.online.live.session import LiveRun
 
 HEADER = {"seed": 1}
 GPUS, PERIOD = 4, 10.0

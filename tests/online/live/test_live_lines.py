@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from gpusched_dsl.language.diagnostics import DiagnosticError
-from gpusched_dsl.online.live_clock import LiveClock, start_of
-from gpusched_dsl.online.live_lines import Lines, opened
-from gpusched_dsl.online.messages import LONGEST_LINE
+from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.online.live.clock import LiveClock, start_of
+from gpusched_dsl.online.live.lines import Lines, opened
+from gpusched_dsl.online.live.messages import LONGEST_LINE
 
 # --- lines ------------------------------------------------------------------------------------------------------------
 

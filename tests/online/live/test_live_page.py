@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from gpusched_dsl.driving_live import drive_live
-from gpusched_dsl.language.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
 from gpusched_dsl.language.workspace import load_workspace
-from gpusched_dsl.online.messages import KINDS
+from gpusched_dsl.online.live.messages import KINDS
+from gpusched_dsl.workflows.live import drive_live
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "live.md").read_text(encoding="utf-8")
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from live_toy import HEADER, Pipe, Toy, feed, line, some_lines
 
-from gpusched_dsl.online.journal import Journal
-from gpusched_dsl.online.journal_records import External
-from gpusched_dsl.online.live_clock import LiveClock
+from gpusched_dsl.online.journal.journal import Journal
+from gpusched_dsl.online.journal.records import External
+from gpusched_dsl.online.live.clock import LiveClock
 
 LINES = some_lines(8)
 

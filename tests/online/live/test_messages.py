@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusched_dsl.online.messages import (
+from gpusched_dsl.online.live.messages import (
     KINDS,
     LONGEST_LINE,
     Arrival,

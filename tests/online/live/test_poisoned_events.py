@@ -14,11 +14,11 @@ from poisoned import POISON, arrival, value
 from test_live_cluster import decisions, live
 
 import gpusched_dsl as gs
-from gpusched_dsl.language.diagnostics import Diagnostic, DiagnosticError
-from gpusched_dsl.online.journal import Journal
-from gpusched_dsl.online.journal_records import External
-from gpusched_dsl.online.live_trial import MOST_REFUSED
-from gpusched_dsl.online.messages import Arrival, Event
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.online.journal.journal import Journal
+from gpusched_dsl.online.journal.records import External
+from gpusched_dsl.online.live.messages import Arrival, Event
+from gpusched_dsl.online.live.trial import MOST_REFUSED
 
 BEFORE = [arrival("g", 0.5, "g")]
 AFTER = [line("tick", "t", 2), arrival("h", 2.5, "h"), line("completion", "c", 4, job="g"), line("end", "e", 9)]

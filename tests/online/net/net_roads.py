@@ -12,16 +12,16 @@ import numpy as np
 from net_cases import Case, smaller
 from net_simulator import Simulation
 
-from gpusched_dsl.driving_live import drive_live
-from gpusched_dsl.estimating import estimate
-from gpusched_dsl.journalled import Recorder
-from gpusched_dsl.language.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
 from gpusched_dsl.language.workspace import Workspace, workspace_from_text
-from gpusched_dsl.online.driver import Options
-from gpusched_dsl.online.loop import EventLoop
-from gpusched_dsl.online.record import Outcome
+from gpusched_dsl.online.journal.recorder import Recorder
+from gpusched_dsl.online.loops.base import Options
+from gpusched_dsl.online.loops.events import EventLoop
+from gpusched_dsl.online.open import open_run
+from gpusched_dsl.online.run_record import Outcome
 from gpusched_dsl.reporting.runs.result import About, RunResult
-from gpusched_dsl.running import open_run
+from gpusched_dsl.workflows.estimate import estimate
+from gpusched_dsl.workflows.live import drive_live
 
 MOST = 2000  # events, after which a case is no use
 SAME = 1e-8  # relative, between ways to reckon that round otherwise

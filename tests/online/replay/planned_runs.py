@@ -7,22 +7,22 @@ from pathlib import Path
 
 import numpy as np
 
-from gpusched_dsl.compiling.fixing import Given
-from gpusched_dsl.compiling.instance import build_instance
-from gpusched_dsl.compiling.limits import Limits
-from gpusched_dsl.compiling.store import Store
+from gpusched_dsl.compiling.data.instance import build_instance
+from gpusched_dsl.compiling.evaluation.limits import Limits
+from gpusched_dsl.compiling.evaluation.store import Store
+from gpusched_dsl.compiling.lowering.fixing import Given
 from gpusched_dsl.ir.domains import Tuples
+from gpusched_dsl.language.blocks.blocks import check_online
+from gpusched_dsl.language.blocks.policies.policy import check_policy
 from gpusched_dsl.language.checked_online import CheckedOnline
 from gpusched_dsl.language.checked_policy import CheckedPolicy
-from gpusched_dsl.language.diagnostics import Diagnostics
-from gpusched_dsl.language.outlines.blocks import check_online
-from gpusched_dsl.language.outlines.policies import check_policy
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
 from gpusched_dsl.language.scenarios.scenario import check_scenario
 from gpusched_dsl.language.workspace import Workspace, workspace_from_text
-from gpusched_dsl.online.replay.eligible import Driven, driven_by, why_not
-from gpusched_dsl.online.replay.reading import Readied, read_trace
-from gpusched_dsl.online.replay.running import replay
-from gpusched_dsl.policies.deciding import decide
+from gpusched_dsl.online.replay.eligibility import Driven, driven_by, why_not
+from gpusched_dsl.online.replay.run import replay
+from gpusched_dsl.online.replay.trace_reader import Readied, read_trace
+from gpusched_dsl.policies.decide import decide
 
 NEAR = 1e-9
 

@@ -9,13 +9,13 @@ import pytest
 from planned_runs import Ready, block, driven, ready, reasons
 from replay_texts import LIBRARY, MIXED
 
-from gpusched_dsl.compiling.limits import Limits
-from gpusched_dsl.language.diagnostics import Diagnostics
-from gpusched_dsl.language.outlines.policies import check_policy
+from gpusched_dsl.compiling.evaluation.limits import Limits
+from gpusched_dsl.language.blocks.policies.policy import check_policy
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
 from gpusched_dsl.language.workspace import load_workspace
-from gpusched_dsl.online.replay.eligible import Driven, driven_by, rules_of, why_not
-from gpusched_dsl.online.replay.reading import NoReplay, read_trace
+from gpusched_dsl.online.replay.eligibility import Driven, driven_by, rules_of, why_not
 from gpusched_dsl.online.replay.trace import BEST_FIT, FITS_NOWHERE, Rules
+from gpusched_dsl.online.replay.trace_reader import NoReplay, read_trace
 
 POOL = """
 scenario Run for TraceReplay {

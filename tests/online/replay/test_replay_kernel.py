@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from slow_replay import Job, Setting, Way, none_for, random_setting, simulate, trace_of
 
-from gpusched_dsl.online.replay.running import replay
+from gpusched_dsl.online.replay.run import replay
 from gpusched_dsl.online.replay.trace import (
     BEHIND,
     BEST_FIT,

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 from planned_runs import Ready, driven, planned, ready, replayed
 
-from gpusched_dsl.compiling.limits import Limits
-from gpusched_dsl.online.replay.reading import read_trace
-from gpusched_dsl.online.replay.running import replay
+from gpusched_dsl.compiling.evaluation.limits import Limits
+from gpusched_dsl.online.replay.run import replay
+from gpusched_dsl.online.replay.trace_reader import read_trace
 
 ROOT = Path(__file__).parents[3]
 SAMPLE = ROOT / "models" / "data" / "trace_replay" / "philly_sample.csv"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from online_texts import driver, run
 
-from gpusched_dsl.online.planner import Plan, Question
-from gpusched_dsl.online.record import Outcome
-from gpusched_dsl.online.world import DONE
+from gpusched_dsl.online.planners.protocol import Plan, Question
+from gpusched_dsl.online.run_record import Outcome
+from gpusched_dsl.online.simulation.world import DONE
 
 TEXT = """
 import "gsdsl:oracles_price_aware_rolling.gsm";

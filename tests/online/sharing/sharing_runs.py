@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from gpusched_dsl.language.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
 from gpusched_dsl.language.workspace import Workspace, workspace_from_text
-from gpusched_dsl.online.driver import Options
-from gpusched_dsl.online.loop import EventLoop
-from gpusched_dsl.online.record import Outcome
-from gpusched_dsl.running import open_run
+from gpusched_dsl.online.loops.base import Options
+from gpusched_dsl.online.loops.events import EventLoop
+from gpusched_dsl.online.open import open_run
+from gpusched_dsl.online.run_record import Outcome
 
 # 1, 1.8, 2.4, 2.8 epochs in an hour for 1, 2, 3, 4 money in an hour; every job has a node for itself.
 SPEEDS = (1.0, 1.8, 2.4, 2.8)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from sharing_runs import run, workspace
 
-from gpusched_dsl.online.charging import gpus_in_use
-from gpusched_dsl.online.loop import EventLoop
-from gpusched_dsl.running import open_run
+from gpusched_dsl.online.loops.events import EventLoop
+from gpusched_dsl.online.open import open_run
+from gpusched_dsl.online.simulation.charging import gpus_in_use
 
 # RS-1 of the joint problem: both jobs at once on halves of one GPU, which slow down by 5 %.
 HALVES = """

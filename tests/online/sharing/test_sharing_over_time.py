@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from sharing_runs import ladder, run, workspace
 
-from gpusched_dsl.online.loop import EventLoop
-from gpusched_dsl.running import open_run
+from gpusched_dsl.online.loops.events import EventLoop
+from gpusched_dsl.online.open import open_run
 
 SWITCHES = (17.377049180327869, 51.803278688524593, 57.540983606557376)
 EXPECTED = 3302 / 61

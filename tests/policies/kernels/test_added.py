@@ -11,12 +11,12 @@ import pytest
 from clusters import instructions, told, workload
 from random_clusters import some_policy, some_workload
 
-from gpusched_dsl.policies import added as added_module
-from gpusched_dsl.policies.added import FinishRule, Move, PlaceRule, added, run_passes
+from gpusched_dsl.policies import plug_ins as added_module
 from gpusched_dsl.policies.engine import Settings, run
 from gpusched_dsl.policies.kernels.construct import look_up, make_scratch
 from gpusched_dsl.policies.kernels.drawing import make_pool, randomised
-from gpusched_dsl.policies.kernels.rooms import has_room
+from gpusched_dsl.policies.kernels.free_capacity import has_room
+from gpusched_dsl.policies.plug_ins import FinishRule, Move, PlaceRule, added, run_passes
 from gpusched_dsl.policies.workload import NONE, Instructions, Schedule, Workload, empty_schedule
 
 Install = Callable[..., None]

@@ -7,10 +7,10 @@ import pytest
 from move_clusters import random_schedule, random_workload, read, written
 from neighbours import candidates
 
-from gpusched_dsl.policies.improving import BUILT_IN, UNLIMITED, copied, improve, shortest_minus_due
-from gpusched_dsl.policies.kernels.moves.books import empty_books, keep_books
 from gpusched_dsl.policies.kernels.moves.change import apply, clear, empty_change, name_job
+from gpusched_dsl.policies.kernels.moves.delta_evaluation import empty_books, keep_books
 from gpusched_dsl.policies.kernels.pricing import PRICES, price
+from gpusched_dsl.policies.local_search import BUILT_IN, UNLIMITED, copied, improve, shortest_minus_due
 from gpusched_dsl.policies.rules import MOVE_NAMES
 from gpusched_dsl.policies.workload import NONE
 

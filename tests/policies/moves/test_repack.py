@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from move_clusters import Places, random_schedule, random_workload, read, written
 
-from gpusched_dsl.policies.improving import UNLIMITED, copied, improve, shortest_minus_due
-from gpusched_dsl.policies.kernels.moves.books import empty_books, keep_books
 from gpusched_dsl.policies.kernels.moves.change import apply, empty_change
-from gpusched_dsl.policies.kernels.moves.repack import repack_node, repack_two, separable
+from gpusched_dsl.policies.kernels.moves.delta_evaluation import empty_books, keep_books
+from gpusched_dsl.policies.kernels.moves.ruin_and_recreate import repack_node, repack_two, separable
 from gpusched_dsl.policies.kernels.pricing import FIRST_END, TOTAL, price
+from gpusched_dsl.policies.local_search import UNLIMITED, copied, improve, shortest_minus_due
 from gpusched_dsl.policies.workload import NONE, Schedule, Workload
 
 MOST_CONTENTS = 4000

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from move_clusters import Places, workload, written
 
-from gpusched_dsl.policies.improving import BUILT_IN, UNLIMITED, improve, shortest_minus_due
-from gpusched_dsl.policies.kernels.moves.books import empty_books, keep_books
 from gpusched_dsl.policies.kernels.moves.change import empty_change
+from gpusched_dsl.policies.kernels.moves.delta_evaluation import empty_books, keep_books
 from gpusched_dsl.policies.kernels.pricing import PRICES, price
+from gpusched_dsl.policies.local_search import BUILT_IN, UNLIMITED, improve, shortest_minus_due
 from gpusched_dsl.policies.rules import MOVE_NAMES
 from gpusched_dsl.policies.workload import NONE, Schedule, Workload
 

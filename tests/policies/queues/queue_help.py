@@ -7,15 +7,15 @@ from pathlib import Path
 
 import numpy as np
 
-from gpusched_dsl.building import Built, build
-from gpusched_dsl.compiling.limits import Limits
+from gpusched_dsl.compiling.build import Built, build
+from gpusched_dsl.compiling.evaluation.limits import Limits
+from gpusched_dsl.language.blocks.policies.policy import check_policy
 from gpusched_dsl.language.checked_policy import CheckedPolicy
-from gpusched_dsl.language.diagnostics import Diagnostics
-from gpusched_dsl.language.outlines.policies import check_policy
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
 from gpusched_dsl.language.scenarios.scenario import check_scenario
 from gpusched_dsl.language.workspace import Workspace, workspace_from_text
-from gpusched_dsl.planning import solve_by_policy
-from gpusched_dsl.policies.deciding import decide
+from gpusched_dsl.policies.decide import decide
+from gpusched_dsl.workflows.solve_by_policy import solve_by_policy
 
 MODELS = Path(__file__).resolve().parents[3] / "models"
 IMPORTS = 'import "gsdsl:oracles_allocation.gsm";\nimport "gsdsl:policies/allocation.gsm";\n'

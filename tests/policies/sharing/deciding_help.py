@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from gpusched_dsl.compiling.fixing import Given
-from gpusched_dsl.compiling.instance import build_instance
-from gpusched_dsl.compiling.limits import Limits
-from gpusched_dsl.compiling.store import Store
+from gpusched_dsl.compiling.data.instance import build_instance
+from gpusched_dsl.compiling.evaluation.limits import Limits
+from gpusched_dsl.compiling.evaluation.store import Store
+from gpusched_dsl.compiling.lowering.fixing import Given
+from gpusched_dsl.language.blocks.policies.policy import check_policy
 from gpusched_dsl.language.checked_policy import CheckedPolicy
-from gpusched_dsl.language.diagnostics import Diagnostics
-from gpusched_dsl.language.outlines.policies import check_policy
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
 from gpusched_dsl.language.scenarios.scenario import CheckedScenario, check_scenario
 from gpusched_dsl.language.workspace import Workspace, load_workspace, workspace_from_text
-from gpusched_dsl.policies.deciding import decide
+from gpusched_dsl.policies.decide import decide
 from gpusched_dsl.policies.stages import with_stages
 
 MODELS = Path(__file__).resolve().parents[3] / "models"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gpusched_dsl.policies.kernels.rooms import fits_empty, has_room, put
+from gpusched_dsl.policies.kernels.free_capacity import fits_empty, has_room, put
 from gpusched_dsl.policies.workload import NONE, Schedule, Workload, empty_schedule
 
 PARTS = 20

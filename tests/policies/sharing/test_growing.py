@@ -8,8 +8,8 @@ from sharing_clusters import PARTS, cluster, filled
 
 from gpusched_dsl.policies.kernels.construct import look_up
 from gpusched_dsl.policies.kernels.finishing import GROW_BY_TIME, GROW_IF_CHEAPER, finish
+from gpusched_dsl.policies.kernels.free_capacity import copy_schedule
 from gpusched_dsl.policies.kernels.pricing import TOTAL, price
-from gpusched_dsl.policies.kernels.rooms import copy_schedule
 from gpusched_dsl.policies.verifying import violations
 from gpusched_dsl.policies.workload import NONE, Schedule, Workload, empty_schedule
 

@@ -6,9 +6,9 @@ import pytest
 from deciding_help import MODELS
 
 from gpusched_dsl.cli import main
-from gpusched_dsl.language.diagnostics import Diagnostics
-from gpusched_dsl.language.outlines.policies import check_policy
-from gpusched_dsl.language.outlines.policy_words import policy_in_words
+from gpusched_dsl.language.blocks.policies.describe import policy_in_words
+from gpusched_dsl.language.blocks.policies.policy import check_policy
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
 from gpusched_dsl.language.workspace import load_workspace
 
 FILE = MODELS / "policies" / "gpu_sharing.gsm"

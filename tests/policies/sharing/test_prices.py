@@ -10,9 +10,9 @@ from deciding_help import LIMITS, case_of
 from random_cluster_texts import drawn
 
 import gpusched_dsl as gs
-from gpusched_dsl.language.diagnostics import DiagnosticError
-from gpusched_dsl.policies.deciding import decide
-from gpusched_dsl.policies.reading import cluster_of
+from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.policies.decide import decide
+from gpusched_dsl.policies.placement_reader import cluster_of
 
 SEEDS = [0, 1, 2, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(3, 12))]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from oracles import ORACLES, U
 
-from gpusched_dsl.policies.laws import Laws
+from gpusched_dsl.policies.distributions import Laws
 from gpusched_dsl.policies.profile_stage import MEETS, MISSES, NO_RUNG, ProfileResults, profile_stage
 
 K80 = ((1.0, 1.8, 2.4, 2.8), (0.9, 1.8, 2.7, 3.6))

@@ -9,8 +9,8 @@ import pytest
 from deciding_help import LIMITS, Case, case_of, labelled
 from random_cluster_texts import KINDS, Text, drawn
 
-from gpusched_dsl.compiling.fixing import Given
-from gpusched_dsl.policies.deciding import decide
+from gpusched_dsl.compiling.lowering.fixing import Given
+from gpusched_dsl.policies.decide import decide
 
 FALLING_BACK = (
     "STS",

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sharing_clusters import cluster, filled
 
-from gpusched_dsl.policies.staying import stay
+from gpusched_dsl.policies.relabelling import stay
 from gpusched_dsl.policies.workload import NONE, Schedule, Workload
 
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from deciding_help import LIMITS, case_of
 
-from gpusched_dsl.compiling.evaluate import Evaluator
-from gpusched_dsl.compiling.frames import Frame
+from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
+from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.ir.distributions import uniform
 from gpusched_dsl.policies.instructions import instructions_of
-from gpusched_dsl.policies.reading import cluster_of
+from gpusched_dsl.policies.placement_reader import cluster_of
 from gpusched_dsl.policies.speed_profile import speed_profile
 from gpusched_dsl.policies.workload import NEVER
 

@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from gpusched_dsl.building import Built, build
-from gpusched_dsl.compiling.limits import Limits
+from gpusched_dsl.compiling.build import Built, build
+from gpusched_dsl.compiling.evaluation.limits import Limits
+from gpusched_dsl.language.blocks.policies.policy import check_policy
 from gpusched_dsl.language.checked_policy import CheckedPolicy
-from gpusched_dsl.language.diagnostics import Diagnostics
-from gpusched_dsl.language.outlines.policies import check_policy
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
 from gpusched_dsl.language.scenarios.scenario import check_scenario
 from gpusched_dsl.language.workspace import Workspace, workspace_from_text
-from gpusched_dsl.planning import solve_by_policy
-from gpusched_dsl.policies.slotted.reading import Instance, read_instance
+from gpusched_dsl.policies.slotted.instance_reader import Instance, read_instance
 from gpusched_dsl.policies.slotted.run import SlottedPlan, run_slotted
+from gpusched_dsl.workflows.solve_by_policy import solve_by_policy
 
 MODELS = Path(__file__).resolve().parents[3] / "models"
 IMPORTS = 'import "oracles_price_aware_policies.gsm";\nimport "oracles_price_aware.gsm";\n'

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from gpusched_dsl.driving import Asked, run_method
-from gpusched_dsl.language.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
 from gpusched_dsl.language.workspace import Workspace, workspace_from_text
-from gpusched_dsl.online.driver import Driver
+from gpusched_dsl.online.loops.base import Driver
 from gpusched_dsl.reporting.runs.result import RunResult
+from gpusched_dsl.workflows.run import Asked, run_method
 
 THREE_JOBS = """
 import "gsdsl:scenarios/three_jobs.gsm";

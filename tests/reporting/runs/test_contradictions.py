@@ -12,11 +12,12 @@ from run_texts import THREE_JOBS, opened, ran
 import gpusched_dsl as gs
 from gpusched_dsl.cli import exits, main
 from gpusched_dsl.cli.run import exit_code
-from gpusched_dsl.driving import Asked, run_methods
-from gpusched_dsl.reporting.contradiction import CODE, REMARK, beats
-from gpusched_dsl.reporting.runs import bounding, result
-from gpusched_dsl.reporting.runs.bound import Bound
+from gpusched_dsl.ir.contradiction import CODE, REMARK, beats
+from gpusched_dsl.online.bounds import run_bound as bounding
+from gpusched_dsl.online.bounds.single_job import Bound
+from gpusched_dsl.reporting.runs import result
 from gpusched_dsl.reporting.runs.summary import summary_lines
+from gpusched_dsl.workflows.run import Asked, run_methods
 
 WRONG = Bound(100.0, "a bound that is too high")
 

@@ -10,11 +10,11 @@ import pytest
 from run_texts import THREE_JOBS, opened, ran, random_text
 from scipy.optimize import linprog
 
-from gpusched_dsl.driving import Asked, run_method
+from gpusched_dsl.online.bounds import run_bound as bounding
+from gpusched_dsl.online.bounds.single_job import MOST_PAIRS, Bound, least_costs
 from gpusched_dsl.policies.cluster import Cluster
-from gpusched_dsl.reporting.runs import bounding
-from gpusched_dsl.reporting.runs.bound import MOST_PAIRS, Bound, least_costs
 from gpusched_dsl.reporting.runs.tables import cost_of_jobs
+from gpusched_dsl.workflows.run import Asked, run_method
 
 
 def drawn(rng: np.random.Generator, jobs: int, most_ways: int) -> tuple[np.ndarray, ...]:
@@ -66,7 +66,7 @@ def test_jobs_are_taken_in_parts_where_pairs_are_many(monkeypatch: pytest.Monkey
     given = drawn(np.random.default_rng(1), 200, 9)
     whole = least_costs(*given)
     for most in (1, 30, 500):
-        monkeypatch.setattr("gpusched_dsl.reporting.runs.bound.MOST_PAIRS", most)
+        monkeypatch.setattr("gpusched_dsl.online.bounds.single_job.MOST_PAIRS", most)
         assert np.array_equal(least_costs(*given), whole)
     assert MOST_PAIRS > 500
 

@@ -14,9 +14,9 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusched_dsl.data.files import Fault, Unreadable
 from gpusched_dsl.data.formats.generators.streams import numbered, stream
 from gpusched_dsl.data.formats.shape import Setting, Table
+from gpusched_dsl.data.sources.files import Fault, Unreadable
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

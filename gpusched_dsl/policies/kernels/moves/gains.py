@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from gpusched_dsl.policies.kernels.compiled import compiled
-from gpusched_dsl.policies.kernels.moves.books import EPSILON, Books
+from gpusched_dsl.policies.kernels.moves.delta_evaluation import EPSILON, Books
 from gpusched_dsl.policies.kernels.pricing import FIRST_END, NODE_FIRST_END, TOTAL
 from gpusched_dsl.policies.workload import NONE, Floats, Ints, Schedule, Workload
 

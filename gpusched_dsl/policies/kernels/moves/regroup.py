@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from gpusched_dsl.policies.kernels.compiled import compiled
-from gpusched_dsl.policies.kernels.moves.books import Books, tolerance
 from gpusched_dsl.policies.kernels.moves.change import Change, clear
+from gpusched_dsl.policies.kernels.moves.delta_evaluation import Books, tolerance
 from gpusched_dsl.policies.kernels.moves.shapes import is_first, shares_gpus, sizes_of, try_ways, ways_of
 from gpusched_dsl.policies.kernels.moves.swaps import first_of
 from gpusched_dsl.policies.workload import Ints, Schedule, Workload

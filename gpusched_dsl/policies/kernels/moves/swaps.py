@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from gpusched_dsl.policies.kernels.compiled import compiled
-from gpusched_dsl.policies.kernels.moves.books import Books, tolerance
 from gpusched_dsl.policies.kernels.moves.change import Change, clear, name_job
+from gpusched_dsl.policies.kernels.moves.delta_evaluation import Books, tolerance
 from gpusched_dsl.policies.kernels.moves.gains import exchange_gain
 from gpusched_dsl.policies.workload import NONE, Schedule, Workload
 

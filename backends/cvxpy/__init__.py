@@ -1,0 +1,1 @@
+"""CVXPY, for convex problems."""

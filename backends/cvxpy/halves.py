@@ -1,0 +1,50 @@
+"""Which halves of nonlinear definitions a convex backend has to hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpusched_dsl.compiling.analysis.convexity import shapes_of
+from gpusched_dsl.compiling.passes.steps import Analysis
+from gpusched_dsl.ir.definitions import Definition
+from gpusched_dsl.ir.problem import Problem
+
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Halves:
+    """How the entries of a definition are to be held: `result >= f`, `result <= f`, or both.
+
+    `negative` says that the argument is at most 0, so that a power can be read as that of its opposite.
+    """
+
+    definition: Definition
+    above: Flags
+    below: Flags
+    negative: Flags
+
+    def same(self, other: Halves) -> bool:
+        return all(np.array_equal(getattr(self, n), getattr(other, n)) for n in ("above", "below", "negative"))
+
+
+def needed_halves(problem: Problem) -> list[Halves]:
+    """The halves that somebody needs, and one where nobody does: it keeps the argument where the function has a value.
+
+    A result that only a smaller value helps needs `result >= f` with f convex, one that only a larger value helps
+    `result <= f` with f concave; that they are is looked at when the problem is prepared.
+    """
+    if not problem.definitions:
+        return []
+    analysis = Analysis(problem)
+    found = []
+    for definition in problem.definitions:
+        low, high = analysis.bounds.of(definition.arguments)
+        convex, concave = shapes_of(definition, low, high)
+        down, up = analysis.directions.down[definition.results], analysis.directions.up[definition.results]
+        nobody = ~down & ~up
+        found.append(Halves(definition, down | (nobody & convex), up | (nobody & ~convex & concave), high <= 0))
+    return found

@@ -1,0 +1,1 @@
+"""LP and MPS files."""

@@ -1,0 +1,62 @@
+"""What an LP or MPS file states of a problem: linear rows with whole columns, and comments on what stands for terms."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from dataclasses import replace
+
+from gpusched_dsl.compiling.passes.pipeline import prepare
+from gpusched_dsl.compiling.passes.steps import Note, Prepared, Target
+from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
+
+# The terms that only another solver takes: the remedy is another file, not another backend.
+NOT_TAKEN = ("GSM3201", "GSM3203")
+WIDTH = 100
+
+
+def linear(problem: Problem, form: str) -> Prepared:
+    """The problem as rows that any solver of integer programmes reads; `form` (`lp`, `mps`) is named in errors.
+
+    Raises DiagnosticError (GSM32..) for terms that cannot be made linear.
+    """
+    try:
+        return prepare(problem, Target(form))
+    except DiagnosticError as refusal:
+        raise DiagnosticError([_for_files(d) for d in refusal.diagnostics]) from refusal
+
+
+def comments(prepared: Prepared) -> tuple[str, ...]:
+    """Lines on what was reformulated, to stand at the head of the file; none for a problem that was linear."""
+    if not prepared.notes:
+        return ()
+    lines = ["terms that are not linear, and what stands for them:"]
+    for note in prepared.notes:
+        lines += textwrap.wrap(_told(note), WIDTH, initial_indent="- ", subsequent_indent="  ")
+    if prepared.bound_error:
+        lines.append(f"the optimum is worse than that of the model by at most {prepared.bound_error:.6g}")
+    return tuple(lines)
+
+
+def _told(note: Note) -> str:
+    return f"{note.term}: {note.did} ({', '.join(_amounts(note))})"
+
+
+def _amounts(note: Note) -> Iterator[str]:
+    yield f"entries {note.entries:,}"
+    if note.rows:
+        yield f"rows {note.rows:+,}"
+    if note.columns:
+        yield f"columns {note.columns:+,}"
+    if note.big_m is not None:
+        low, high = note.big_m
+        yield f"big-M {high:.6g}" if low == high else f"big-M {low:.6g} to {high:.6g}"
+    if note.error:
+        yield f"error at most {note.error:.3g}"
+
+
+def _for_files(diagnostic: Diagnostic) -> Diagnostic:
+    if diagnostic.code not in NOT_TAKEN:
+        return diagnostic
+    return replace(diagnostic, help="export as JSON, which keeps every term as it is, or make the term linear")

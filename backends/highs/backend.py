@@ -1,0 +1,399 @@
+"""HiGHS behind the backend protocol: bulk hand-over of arrays, changes in place, interruptible solves."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import time
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import highspy
+import numpy as np
+from highspy import HighsModelStatus as Raw
+
+from gpusched_dsl.backends.highs.options import apply_options
+from gpusched_dsl.backends.highs.warm_resolve import Attempt, Relaxations, basis_in, set_basis
+from gpusched_dsl.backends.interrupt import Control, run_stoppable
+from gpusched_dsl.backends.protocol import Capabilities, Monitor, SolveOptions
+from gpusched_dsl.ir.changes import Changes
+from gpusched_dsl.ir.problem import Floats, Int32s, Problem
+from gpusched_dsl.ir.solver_result import Answer, Status
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.solving.screening import largest_coefficient, largest_cost_of, largest_number
+
+# How long, at least and as a multiple of the first run, a problem found infeasible is solved again without presolve.
+SECOND_OPINION_SECONDS = 5.0
+SECOND_OPINION = 2.0
+
+# Beyond this count one bulk hand-over is faster than changes one by one.
+MOST_SINGLE_COEFFICIENTS = 2_000
+
+Highs: Any = highspy.Highs  # its constructor has no type annotations
+
+LIMITS = {
+    Raw.kTimeLimit: "time",
+    Raw.kInterrupt: "interrupt",
+    Raw.kIterationLimit: "iterations",
+    Raw.kSolutionLimit: "nodes",
+    Raw.kMemoryLimit: "memory",
+    Raw.kObjectiveBound: "objective",
+    Raw.kObjectiveTarget: "objective",
+}
+
+
+@cache
+def _versions() -> dict[str, str]:
+    return {"HiGHS": Highs().version(), "highspy": importlib.metadata.version("highspy")}
+
+
+class HighsBackend:
+    """Linear and mixed-integer problems by HiGHS."""
+
+    name = "highs"
+    capabilities = Capabilities(in_place_update=True, carries=True, tightens=True)
+
+    def versions(self) -> dict[str, str]:
+        return dict(_versions())
+
+    def open(self, problem: Problem) -> HighsSession:
+        return HighsSession(problem)
+
+
+class HighsSession:
+    """One problem inside one HiGHS instance."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        self._abandoned = False  # a second Ctrl-C left the solver running: it must not be touched any more
+        self._changed = False  # whether the problem is a changed one, and its relaxation is tried first
+        self._relaxations = Relaxations()
+        self._highs = Highs()
+        self._highs.silent()
+        self._load(problem)
+
+    # --- handing over -------------------------------------------------------------------------------------------
+
+    def _load(self, problem: Problem) -> None:
+        costs, offset, sense = _objective(problem)
+        matrix = problem.matrix
+        status = self._highs.passModel(
+            problem.columns,
+            problem.rows,
+            matrix.nonzeros,
+            int(highspy.MatrixFormat.kRowwise),
+            int(sense),
+            offset,
+            costs,
+            problem.lower,
+            problem.upper,
+            problem.row_lower,
+            problem.row_upper,
+            matrix.starts.astype(np.int32),
+            matrix.columns,
+            matrix.values,
+            problem.integer.astype(np.int32),
+        )
+        if status == highspy.HighsStatus.kError:
+            raise DiagnosticError([_refused(self._highs, problem)])
+
+    def update(self, problem: Problem) -> None:
+        """Take over what differs; the basis stays, so that a linear problem starts from its last optimum."""
+        old, self._problem = self._problem, problem
+        self._changed = True
+        highs = self._highs
+        changed_values = np.flatnonzero(old.matrix.values != problem.matrix.values)
+        if len(changed_values) > MOST_SINGLE_COEFFICIENTS:
+            self._reload(problem)
+            return
+        rows, columns = problem.matrix.row_of, problem.matrix.columns
+        for k in changed_values.tolist():
+            highs.changeCoeff(int(rows[k]), int(columns[k]), float(problem.matrix.values[k]))
+        costs, offset, sense = _objective(problem)
+        old_costs, _, _ = _objective(old)
+        changed = np.flatnonzero(costs != old_costs).astype(np.int32)
+        highs.changeColsCost(len(changed), changed, costs[changed])
+        highs.changeObjectiveOffset(offset)
+        highs.changeObjectiveSense(sense)
+        changed = _differing(old.lower, problem.lower, old.upper, problem.upper)
+        highs.changeColsBounds(len(changed), changed, problem.lower[changed], problem.upper[changed])
+        changed = _differing(old.row_lower, problem.row_lower, old.row_upper, problem.row_upper)
+        self._change_rows(changed, problem.row_lower[changed], problem.row_upper[changed])
+
+    def _change_rows(self, rows: Int32s, lower: Floats, upper: Floats) -> None:
+        if hasattr(self._highs, "changeRowsBounds"):
+            self._highs.changeRowsBounds(len(rows), rows, lower, upper)
+        elif len(rows) > MOST_SINGLE_COEFFICIENTS:
+            self._reload(self._problem)
+        else:
+            for row, low, high in zip(rows.tolist(), lower.tolist(), upper.tolist(), strict=True):
+                self._highs.changeRowBounds(row, low, high)
+
+    def _reload(self, problem: Problem) -> None:
+        basis = self._highs.getBasis()
+        self._load(problem)
+        if basis.valid:
+            self._highs.setBasis(basis)
+
+    def carry(self, problem: Problem, changes: Changes) -> None:
+        """Take over a problem with other columns and rows; kept ones keep their places in the basis.
+
+        All of it is loaded anew, which is faster than it sounds (docs/solving.md) and leaves columns in their order.
+        """
+        basis = None if self._problem.is_mip else basis_in(self._highs, self._problem)
+        self._relaxations.carried(changes)
+        self._problem = problem
+        self._changed = True
+        self._load(problem)
+        if basis is not None and not problem.is_mip:
+            set_basis(self._highs, problem, basis.carried(changes))
+
+    def close(self) -> None:
+        if not self._abandoned:
+            self._highs.clear()
+
+    # --- solving ------------------------------------------------------------------------------------------------
+
+    def solve(self, options: SolveOptions, start: Floats | None = None, monitor: Monitor | None = None) -> Answer:
+        """Solve; raises DiagnosticError for an unknown option and when HiGHS ends with an error."""
+        began = time.perf_counter()
+        apply_options(self._highs, options)
+        control = Control()
+        self._limit_to_rest(control, options)
+        if self._changed and self._problem.is_mip and self._problem.objectives and self._relaxations.worth_trying():
+            answer, start = self._by_relaxation(control, monitor, options, start)
+            if answer is not None:
+                return replace(answer, solve_seconds=time.perf_counter() - began)
+        without = time.perf_counter()
+        if start is not None and self._problem.is_mip:
+            self._highs.setSolution(len(start), np.arange(len(start), dtype=np.int32), start)
+        self._run(control, monitor)
+        status = self._highs.getModelStatus()
+        if status in (Raw.kUnknown, Raw.kSolveError, Raw.kPresolveError, Raw.kPostsolveError):
+            status = self._run_again(control, monitor, options, "presolve", "off")
+        if status == Raw.kInfeasible:
+            status = self._second_opinion(control, monitor, options)
+        answer = self._answer(status)
+        if start is not None and answer.status is Status.OPTIMAL and _without_work(answer):
+            answer = self._without_start(answer, control, monitor, options)
+        if status == Raw.kUnboundedOrInfeasible or (self._problem.is_mip and status == Raw.kUnbounded):
+            answer = Answer(self._unbounded_or_infeasible(control, monitor, options))
+        self._relaxations.last_seconds = time.perf_counter() - without
+        return replace(answer, solve_seconds=time.perf_counter() - began)
+
+    def _by_relaxation(
+        self, control: Control, monitor: Monitor | None, options: SolveOptions, start: Floats | None
+    ) -> tuple[Answer | None, Floats | None]:
+        """The answer where the relaxation proves one, else None; and a start that may be better (`highs_again`)."""
+        highs, rest = self._highs, self._relaxations
+
+        allowed = np.inf if options.time_limit is None else max(0.0, options.time_limit - control.seconds)
+        until = control.seconds + rest.limit(allowed)
+
+        def left() -> float:
+            return max(0.0, until - control.seconds)
+
+        def relax() -> None:
+            highs.setOptionValue("solve_relaxation", True)
+            self._limit_to(left(), branches=False)
+            self._run(control, monitor, relaxed=True)
+            highs.setOptionValue("solve_relaxation", False)
+            highs.setOptionValue("time_limit", np.inf)
+            self._limit_to_rest(control, options)
+
+        def solve_other(problem: Problem, options: SolveOptions) -> Answer:
+            session = HighsSession(problem)
+            try:
+                answer = session.solve(replace(options, time_limit=left()), None, monitor)
+                control.stopping = control.stopping or answer.reason == "interrupt"
+                return answer
+            finally:
+                session.close()
+
+        answer, start = Attempt(highs, self._problem, rest, options, relax, solve_other).answer(start)
+        rest.told(answer is not None)
+        return answer, start
+
+    def _run(self, control: Control, monitor: Monitor | None, relaxed: bool = False) -> None:
+        highs = self._highs
+        is_mip = self._problem.is_mip and not relaxed
+
+        def look(event: Any) -> None:
+            event.interrupt(control.stopping)  # said every time: HiGHS remembers it from one run to the next
+            if control.wants_progress and not control.stopping:
+                seen = event.data_out
+                if is_mip:
+                    control.report(_known(seen.mip_primal_bound), _known(seen.mip_dual_bound), seen.mip_node_count)
+                else:
+                    control.report(None, None)
+
+        def work() -> None:
+            try:
+                highs.run()
+            finally:
+                # The scheduler belongs to this thread and fixes the number of threads when it starts.
+                Highs.resetGlobalScheduler(False)
+
+        callbacks = (highs.cbSimplexInterrupt, highs.cbIpmInterrupt, highs.cbMipInterrupt)
+        for callback in callbacks:
+            callback.subscribe(look)
+        try:
+            run_stoppable(work, control, monitor)
+        except KeyboardInterrupt:
+            self._abandoned = True
+            raise
+        finally:
+            for callback in () if self._abandoned else callbacks:
+                callback.unsubscribe(look)
+
+    def _second_opinion(self, control: Control, monitor: Monitor | None, options: SolveOptions) -> Any:
+        """Ask again without presolve before a problem is called infeasible.
+
+        Presolve of HiGHS 1.7 to 1.15 has called feasible problems infeasible (tests/conformance has two). The second
+        run gets `SECOND_OPINION` times the time of the first; where that does not suffice the first word stands.
+        """
+        given = max(SECOND_OPINION_SECONDS, SECOND_OPINION * control.seconds)
+        if options.time_limit is not None:
+            given = min(given, options.time_limit - control.seconds)
+        if given <= 0 or control.stopping:
+            return Raw.kInfeasible
+        options = replace(options, time_limit=control.seconds + given)
+        second = self._run_again(control, monitor, options, "presolve", "off")
+        unbounded = second in (Raw.kUnbounded, Raw.kUnboundedOrInfeasible)
+        return second if unbounded or self._has_point() else Raw.kInfeasible
+
+    def _without_start(self, first: Answer, control: Control, monitor: Monitor | None, options: SolveOptions) -> Answer:
+        """Solve once more without the start, which HiGHS called optimal without a linear program or a node.
+
+        Where presolve leaves no costs, HiGHS 1.15.1 takes the costs of the start for the bound, although presolve may
+        have fixed columns at other values than the start (tests/conformance has one). Without its start such a problem
+        takes no time. Where the second run proves nothing, the start is a point without a bound.
+        """
+        self._highs.clearSolver()
+        self._limit_to_rest(control, options)
+        self._run(control, monitor)
+        second = self._highs.getModelStatus()
+        if second == Raw.kInfeasible:  # although the start is feasible
+            second = self._second_opinion(control, monitor, options)
+        if second == Raw.kOptimal:
+            return self._answer(second)
+        return replace(first, status=Status.LIMIT, bound=None, reason=LIMITS.get(second, "accuracy"))
+
+    def _run_again(
+        self, control: Control, monitor: Monitor | None, options: SolveOptions, option: str, value: str
+    ) -> Any:
+        """Solve once more with another option, within what is left of the time limit."""
+        self._limit_to_rest(control, options)
+        previous = self._highs.getOptionValue(option)[1]
+        self._highs.setOptionValue(option, value)
+        self._run(control, monitor)
+        self._highs.setOptionValue(option, previous)
+        return self._highs.getModelStatus()
+
+    def _limit_to_rest(self, control: Control, options: SolveOptions) -> None:
+        if options.time_limit is not None:
+            self._limit_to(max(0.0, options.time_limit - control.seconds), self._problem.is_mip)
+
+    def _limit_to(self, seconds: float, branches: bool) -> None:
+        """Limit the next run. The clock of linear runs goes on from one run to the next, that of others begins anew."""
+        before = 0.0 if branches else self._highs.getRunTime()
+        self._highs.setOptionValue("time_limit", before + seconds)
+
+    def _unbounded_or_infeasible(self, control: Control, monitor: Monitor | None, options: SolveOptions) -> Status:
+        """Tell the two apart: without costs the problem is feasible or not.
+
+        HiGHS has shown that the relaxation is unbounded (or that nothing is feasible); a feasible point then makes the
+        problem unbounded, as its data are rational.
+        """
+        costs, _, _ = _objective(self._problem)
+        columns = np.arange(len(costs), dtype=np.int32)
+        self._limit_to_rest(control, options)
+        self._highs.changeColsCost(len(costs), columns, np.zeros(len(costs)))
+        self._run(control, monitor)
+        status = self._highs.getModelStatus()
+        if status == Raw.kInfeasible:
+            status = self._second_opinion(control, monitor, options)
+        self._highs.changeColsCost(len(costs), columns, costs)
+        if status == Raw.kOptimal:
+            return Status.UNBOUNDED
+        return Status.INFEASIBLE if status == Raw.kInfeasible else Status.INFEASIBLE_OR_UNBOUNDED
+
+    def _has_point(self) -> bool:
+        feasible = highspy.SolutionStatus.kSolutionStatusFeasible
+        return bool(self._highs.getInfo().primal_solution_status == feasible)
+
+    def _answer(self, status: Any) -> Answer:
+        highs, problem = self._highs, self._problem
+        info = highs.getInfo()
+        statistics = {
+            "nodes": float(max(info.mip_node_count, 0)),
+            "iterations": float(max(info.simplex_iteration_count, 0) + max(info.ipm_iteration_count, 0)),
+        }
+        if status == Raw.kInfeasible:
+            return Answer(Status.INFEASIBLE, statistics=statistics)
+        if status == Raw.kUnbounded:
+            return Answer(Status.UNBOUNDED, statistics=statistics)
+        if status == Raw.kUnboundedOrInfeasible:
+            return Answer(Status.INFEASIBLE_OR_UNBOUNDED, statistics=statistics)
+        optimal = status == Raw.kOptimal
+        if not optimal and status not in LIMITS:
+            raise DiagnosticError([_failed(highs.modelStatusToString(status), self._problem)])
+        bound = _known(info.mip_dual_bound) if problem.is_mip else None
+        if not self._has_point():
+            if optimal:
+                raise DiagnosticError([_failed("optimal, but without a feasible point", self._problem)])
+            return Answer(Status.LIMIT, bound=bound, reason=LIMITS[status], statistics=statistics)
+        solution = highs.getSolution()
+        objective = float(info.objective_function_value)
+        linear = optimal and not problem.is_mip
+        return Answer(
+            Status.OPTIMAL if optimal else Status.LIMIT,
+            values=np.array(solution.col_value),
+            objective=objective,
+            bound=objective if linear else bound,
+            row_duals=np.array(solution.row_dual) if linear and solution.dual_valid else None,
+            reduced_costs=np.array(solution.col_dual) if linear and solution.dual_valid else None,
+            reason="" if optimal else LIMITS[status],
+            statistics=statistics,
+        )
+
+
+def _without_work(answer: Answer) -> bool:
+    return not answer.statistics["nodes"] and not answer.statistics["iterations"]
+
+
+def _objective(problem: Problem) -> tuple[Floats, float, highspy.ObjSense]:
+    if not problem.objectives:
+        return np.zeros(problem.columns), 0.0, highspy.ObjSense.kMinimize
+    objective = problem.objectives[0]
+    sense = highspy.ObjSense.kMaximize if objective.sense == "maximize" else highspy.ObjSense.kMinimize
+    return objective.costs(problem.columns), objective.offset, sense
+
+
+def _differing(old_lower: Floats, lower: Floats, old_upper: Floats, upper: Floats) -> Int32s:
+    return np.flatnonzero((old_lower != lower) | (old_upper != upper)).astype(np.int32)
+
+
+def _known(value: float) -> float | None:
+    """A bound or objective, None while it is still infinite."""
+    return float(value) if np.isfinite(value) else None
+
+
+def _refused(highs: highspy.Highs, problem: Problem) -> Diagnostic:
+    largest, where, span = largest_coefficient(problem)
+    limit = float(highs.getOptionValue("large_matrix_value")[1])
+    note = f"the largest coefficient is {largest:g}, of {where}; HiGHS accepts less than {limit:g}"
+    help = "state the data in larger units, so that numbers stay within a few powers of ten of 1"
+    notes: tuple[str, ...] = (note,)
+    place = span if largest >= limit else None
+    cost, column, objective = largest_cost_of(problem)
+    if cost >= limit:
+        notes, place = (*notes, f"the largest cost is {cost:g}, of {column}"), place or objective
+    return Diagnostic("GSM4006", "HiGHS refused the problem", place, notes=notes, help=help)
+
+
+def _failed(what: str, problem: Problem) -> Diagnostic:
+    help = "numbers of very different size are the usual cause; try other units, or another backend"
+    largest, where, span = largest_number(problem)
+    note = f"the largest number is {largest:g}, of {where}"
+    return Diagnostic("GSM4007", f"HiGHS ended without an answer: {what}", span, notes=(note,), help=help)

@@ -1,0 +1,71 @@
+"""Options of a solve in the words of HiGHS."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import highspy
+
+from gpusched_dsl.backends.protocol import SolveOptions
+from gpusched_dsl.ir.tolerances import SOLVER, TIGHT
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError, did_you_mean
+
+# The aggregator of presolve. With it HiGHS 1.12 to 1.15.1 report suboptimal points as optimal on some small integer
+# problems; two of them are in tests/conformance (capacity_pattern_presolve, CP-S).
+PRESOLVE_AGGREGATOR = 1 << 12
+
+# Enumeration in presolve. With it HiGHS 1.15.1 calls small feasible problems infeasible, its own subproblems too;
+# two of them are in tests/conformance (called_infeasible_by_presolve, suboptimal_by_enumeration).
+PRESOLVE_ENUMERATION = 1 << 16
+
+# Presolve of HiGHS 1.14 reports suboptimal points of small mixed problems as optimal (ERGO-Code/HiGHS#3043, #3094).
+BROKEN_PRESOLVE = ((1, 14),)
+
+
+def apply_options(highs: highspy.Highs, options: SolveOptions) -> None:
+    """Set every option afresh, so that nothing of an earlier solve remains; raises DiagnosticError."""
+    highs.resetOptions()
+    highs.setOptionValue("output_flag", False)
+    highs.setOptionValue("presolve_rule_off", PRESOLVE_AGGREGATOR | PRESOLVE_ENUMERATION)
+    if (highs.versionMajor(), highs.versionMinor()) in BROKEN_PRESOLVE:
+        highs.setOptionValue("presolve", "off")
+    highs.setOptionValue("random_seed", options.seed)
+    highs.setOptionValue("mip_rel_gap", options.gap)
+    # HiGHS uses its tolerance up. The smaller one costs no time (gavel_40_jobs, gpu_sharing_10x20).
+    highs.setOptionValue("mip_feasibility_tolerance", TIGHT if options.tight else SOLVER)
+    if options.tight:
+        highs.setOptionValue("primal_feasibility_tolerance", TIGHT)
+        highs.setOptionValue("mip_abs_gap", TIGHT)  # 1e-6 by default, which is no proof for an objective of 0.01
+    if options.time_limit is not None:
+        highs.setOptionValue("time_limit", options.time_limit)
+    if options.threads is not None:
+        highs.setOptionValue("threads", options.threads)
+        highs.setOptionValue("parallel", "on" if options.threads > 1 else "off")
+    findings = [finding for name, value in options.extra.items() if (finding := _set_extra(highs, name, value))]
+    if findings:
+        raise DiagnosticError(findings)
+
+
+def _set_extra(highs: highspy.Highs, name: str, value: bool | int | float | str) -> Diagnostic | None:
+    found, current = highs.getOptionValue(name)
+    if found != highspy.HighsStatus.kOk:
+        known = [n for n in dir(highs.getOptions()) if not n.startswith("_")]
+        help = did_you_mean(name, known) or "the options are listed in the documentation of HiGHS"
+        return Diagnostic("GSM4004", f"HiGHS has no option `{name}`", help=help)
+    if highs.setOptionValue(name, _in_type_of(current, value)) != highspy.HighsStatus.kOk:
+        kind = {bool: "true or false", int: "an integer", float: "a number"}.get(type(current), "one of a few words")
+        help = f"it takes {kind}; now it is `{current}`"
+        written = f"{value:g}" if isinstance(value, float) else value
+        return Diagnostic("GSM4005", f"HiGHS does not accept `{written}` for its option `{name}`", help=help)
+    return None
+
+
+def _in_type_of(current: Any, value: bool | int | float | str) -> bool | int | float | str:
+    """0 and 1 for an option that is true or false, a whole float for one that is an integer, words as they are."""
+    if isinstance(current, bool):
+        return bool(value) if value in (0, 1) else value
+    if isinstance(current, str):
+        return {True: "on", False: "off"}[value] if isinstance(value, bool) else str(value)
+    if isinstance(value, float) and isinstance(current, int) and value.is_integer():
+        return int(value)
+    return value

@@ -1,0 +1,247 @@
+"""Solving a changed problem with integers by HiGHS: its linear relaxation first, which often is proof enough.
+
+The relaxation is solved from the basis of the earlier one, or from one read off the start. Its duals give a bound. If
+the start, the relaxation's own optimum, or a solution of the small problem in the columns that reduced costs do not
+decide comes within the gap of the bound, there is nothing to branch on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import highspy
+import numpy as np
+from highspy import HighsBasisStatus as Place
+
+from gpusched_dsl.backends.highs.basis import Basis, basis_at, basis_of
+from gpusched_dsl.backends.highs.relaxation import WHOLE, distance, dual_bound, feasible, rest_of, undecided
+from gpusched_dsl.backends.protocol import SolveOptions
+from gpusched_dsl.ir.changes import Changes
+from gpusched_dsl.ir.problem import Floats, Problem
+from gpusched_dsl.ir.solver_result import Answer, Status, relative_gap
+from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+
+# An attempt may take this part of the time of the last solve without one, and at least so many seconds.
+SHARE, LEAST_SECONDS = 0.5, 1.0
+
+# The small problem must have fewer columns than this part of all; else it is as hard as the whole.
+SMALL = 0.5
+
+# How much worse than the bound, in gaps, solutions of the small problem may be: the first is all that a proof needs,
+# the second gives a start where that has no solution. Gaps below the third count as that.
+WIDER = (1.0, 30.0)
+LEAST_GAP = 1e-7
+
+# A value this near to the bound, relatively, is at it: what is left is rounding.
+AT_THE_BOUND = 1e-9
+
+# The most columns that are rounded one after the other.
+DEPTH = 10
+
+# How far a point of the small problem may be outside, as points of HiGHS are.
+WITHIN = 1e-6
+
+# After k attempts in a row that proved nothing, 2^k - 1 solves go by without one, k at most this.
+MOST_PATIENCE = 6
+
+_PLACES = (Place.kLower, Place.kBasic, Place.kUpper, Place.kZero)
+
+
+@dataclass(eq=False)
+class Relaxations:
+    """The basis of the last relaxation, and whether relaxations have been proof enough so far."""
+
+    basis: Basis | None = None
+    failures: int = 0
+    waiting: int = 0
+    last_seconds: float = 0.0  # that the last solve without this took
+
+    def carried(self, changes: Changes) -> None:
+        """Follow a change of columns and rows."""
+        if self.basis is not None:
+            self.basis = self.basis.carried(changes)
+
+    def worth_trying(self) -> bool:
+        """Whether it is this solve's turn."""
+        if self.waiting:
+            self.waiting -= 1
+            return False
+        return True
+
+    def told(self, proved: bool) -> None:
+        """Remember whether an attempt was enough."""
+        self.failures = 0 if proved else min(self.failures + 1, MOST_PATIENCE)
+        self.waiting = 2**self.failures - 1
+
+    def limit(self, rest: float) -> float:
+        """Seconds for one attempt of which `rest` are left."""
+        return min(rest, max(LEAST_SECONDS, SHARE * self.last_seconds))
+
+
+def set_basis(highs: Any, problem: Problem, basis: Basis) -> None:
+    """Hand a basis over; HiGHS makes it square and regular."""
+    columns, rows = basis.codes(problem)
+    given = highspy.HighsBasis()
+    given.col_status = [_PLACES[c] for c in columns.tolist()]
+    given.row_status = [_PLACES[c] for c in rows.tolist()]
+    given.valid = True
+    given.alien = True
+    highs.setBasis(given)
+
+
+def basis_in(highs: Any, problem: Problem) -> Basis | None:
+    """The basis of the linear problem that HiGHS has just solved to optimality, None if it has none.
+
+    A basis that was handed over and not used yet (`alien`) must not be asked for: HiGHS 1.15.1 crashes then.
+    """
+    basis = highs.getBasis()
+    if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal or not basis.valid or basis.alien:
+        return None
+    status, basic = highs.getBasicVariables()
+    point = np.array(highs.getSolution().col_value)
+    if status != highspy.HighsStatus.kOk or len(point) != problem.columns:
+        return None
+    return basis_of(problem, basic.astype(np.int64), point)
+
+
+@dataclass(eq=False)
+class Attempt:
+    """One attempt on a problem that is loaded in `highs`.
+
+    `run` lets HiGHS solve what is loaded as a linear problem, within the attempt's limits; `solve_other` solves another
+    problem in a session of its own. What HiGHS says of the relaxation is used only as it is optimal, and the bound is
+    computed here from its duals.
+    """
+
+    highs: Any
+    problem: Problem
+    relaxations: Relaxations
+    options: SolveOptions
+    run: Callable[[], None]
+    solve_other: Callable[[Problem, SolveOptions], Answer]
+
+    def answer(self, start: Floats | None) -> tuple[Answer | None, Floats | None]:
+        """The answer if the relaxation is proof enough, else None; and the best start known."""
+        problem, highs = self.problem, self.highs
+        self.objective = problem.objectives[0]
+        self.best = start if start is not None and feasible(problem, start) else None
+        if self.relaxations.basis is not None:
+            set_basis(highs, problem, self.relaxations.basis)
+        elif start is not None:
+            set_basis(highs, problem, basis_at(problem, start))
+        point = self._optimum()
+        self.relaxations.basis = None if point is None else basis_in(highs, problem)
+        solution = highs.getSolution()
+        bound = dual_bound(problem, np.array(solution.row_dual)) if point is not None and solution.dual_valid else None
+        if point is None or bound is None:
+            return None, start
+        self.bound, self.iterations = bound, float(max(highs.getInfo().simplex_iteration_count, 0))
+        answer = self._proved(self.best) or self._judged(self._rounded(point))
+        if answer is None and start is not None:
+            answer = self._judged(self._with_integers_of(start))
+        if answer is None:
+            answer = self._judged(self._dive(point))
+        if answer is None:
+            answer = self._among_undecided(point)
+        return answer, start if self.best is None else self.best
+
+    def _optimum(self) -> Floats | None:
+        """The optimum of what is loaded as a linear problem; None where HiGHS finds none in time."""
+        self.run()
+        if self.highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+            return None
+        point = np.array(self.highs.getSolution().col_value)
+        return point if len(point) == self.problem.columns and np.isfinite(point).all() else None
+
+    def _rounded(self, point: Floats) -> Floats:
+        whole = np.where(self.problem.integer, np.rint(point), point)
+        return np.clip(whole, self.problem.lower, self.problem.upper)
+
+    def _with_integers_of(self, start: Floats) -> Floats | None:
+        """The best point whose integer columns are those of the start, a few pivots from the relaxation's optimum."""
+        problem, highs = self.problem, self.highs
+        columns = np.flatnonzero(problem.integer).astype(np.int32)
+        lower, upper = problem.lower[columns], problem.upper[columns]
+        at = np.clip(np.rint(start[columns]), lower, upper)
+        highs.changeColsBounds(len(columns), columns, at, at)
+        point = self._optimum()
+        highs.changeColsBounds(len(columns), columns, lower, upper)
+        return None if point is None else self._rounded(point)
+
+    def _dive(self, point: Floats) -> Floats | None:
+        """A point with whole integers near the bound, by rounding one column after the other, the surest first.
+
+        After each the relaxation is solved again, which takes a few pivots. A column that cannot go to the nearer side
+        without leaving the gap goes to the other; where neither will do there is no such point on this way.
+        """
+        problem, highs, found = self.problem, self.highs, None
+        integers = np.flatnonzero(problem.integer).astype(np.int32)
+        lower, upper = problem.lower.copy(), problem.upper.copy()
+        for _ in range(DEPTH):
+            fraction = np.abs(point[integers] - np.rint(point[integers]))
+            open_ = fraction > WHOLE
+            if not open_.any():
+                found = self._rounded(point)
+                break
+            column = integers[open_][np.argmin(fraction[open_])]
+            value = float(point[column])
+            nearer = round(value)
+            further = 2 * np.floor(value) + 1 - nearer
+            deeper = None
+            for side in (nearer, further):
+                low, high = (side, upper[column]) if side > value else (lower[column], side)
+                highs.changeColBounds(int(column), low, high)
+                deeper = self._optimum()
+                if deeper is not None and self._near(self.objective.value(deeper)):
+                    lower[column], upper[column] = low, high
+                    break
+                deeper = None
+            if deeper is None:
+                break
+            point = deeper
+        highs.changeColsBounds(len(integers), integers, problem.lower[integers], problem.upper[integers])
+        return found
+
+    def _near(self, value: float) -> bool:
+        """Whether a value is within the gap of the bound."""
+        away = distance(self.objective, value, self.bound.value)
+        return away <= 0 or relative_gap(value, self.bound.value) <= max(self.options.gap, AT_THE_BOUND)
+
+    def _among_undecided(self, point: Floats) -> Answer | None:
+        """Solve the problem that is left when reduced costs have fixed what they can."""
+        problem = self.problem
+        for wider in WIDER:
+            slack = wider * max(self.options.gap, LEAST_GAP) * max(abs(self.bound.value), 1.0)
+            free = undecided(problem, point, self.bound, slack)
+            if not problem.integer[free].any() or free.sum() > SMALL * problem.columns:
+                return None
+            rest = rest_of(problem, point, free)
+            try:
+                # Half of the gap: the other half is for the distance between the best of the rest and the bound.
+                found = self.solve_other(rest.problem, replace(self.options, gap=self.options.gap / 2))
+            except DiagnosticError:
+                return None
+            answer = None if found.values is None else self._judged(rest.full(found.values))
+            if answer is not None:
+                return answer
+        return None
+
+    def _judged(self, point: Floats | None) -> Answer | None:
+        """The answer that a feasible point near enough to the bound is; the best point is kept."""
+        if point is None or not feasible(self.problem, point, WITHIN):
+            return None
+        value = self.objective.value(point)
+        if self.best is None or distance(self.objective, value, self.objective.value(self.best)) < 0:
+            self.best = point
+        return self._proved(point)
+
+    def _proved(self, point: Floats | None) -> Answer | None:
+        if point is None:
+            return None
+        value = self.objective.value(point)
+        if not self._near(value):
+            return None
+        counts = {"nodes": 0.0, "iterations": self.iterations, "proved_by_relaxation": 1.0}
+        return Answer(Status.OPTIMAL, point, value, self.bound.value, statistics=counts)

@@ -1,0 +1,137 @@
+"""The other end of `isolated.py`: a process that serves one backend until its pipe closes."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import sys
+import threading
+from contextlib import AbstractContextManager, nullcontext, suppress
+from multiprocessing.connection import Connection
+from typing import Any
+
+if sys.platform != "win32":
+    import fcntl
+
+from gpusched_dsl.backends.protocol import Progress, Session
+from gpusched_dsl.backends.registry import backend
+from gpusched_dsl.backends.third_party import foreign_failures
+from gpusched_dsl.ir.changes import changes
+from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+
+
+def main(name: str, fd: int, life: int) -> None:
+    """Serve the backend `name` at the pipe `fd` until the pipe `life` closes; returns never."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    end_with(life)
+    pipe = Connection(fd)
+    with suppress(EOFError, OSError):  # the other process has ended
+        Server(name, pipe).serve()
+    os._exit(0)  # whatever a solver still does in its thread
+
+
+def end_with(life: int) -> None:
+    """End this process as soon as the other end of a pipe, on which nothing is sent, is closed.
+
+    On Linux the kernel sends a signal then, which ends the process whatever it does. Elsewhere a thread waits for the
+    end of the pipe, which native code delays while it does not release the interpreter.
+    """
+    threading.Thread(target=_end_after, args=(life,), daemon=True).start()
+    if sys.platform == "linux":
+        signal.signal(signal.SIGIO, signal.SIG_DFL)  # ends the process
+        fcntl.fcntl(life, fcntl.F_SETOWN, os.getpid())
+        fcntl.fcntl(life, fcntl.F_SETFL, fcntl.fcntl(life, fcntl.F_GETFL) | os.O_ASYNC)
+
+
+def _end_after(life: int) -> None:
+    with suppress(OSError):
+        os.read(life, 1)
+    os._exit(0)
+
+
+class Server:
+    """Sessions by number, and the answers to requests, one after the other."""
+
+    def __init__(self, name: str, pipe: Connection) -> None:
+        self.name, self.pipe = name, pipe
+        self.sessions: dict[int, tuple[Session, Problem]] = {}
+
+    def serve(self) -> None:
+        """Answer until the pipe closes: raises EOFError then."""
+        while True:
+            kind, *content = pickle.loads(self.pipe.recv_bytes())
+            if kind == "stop":
+                continue  # the solve had just ended
+            try:
+                with self._named(kind):
+                    answer = ("done", getattr(self, f"on_{kind}")(*content))
+            except DiagnosticError as refused:
+                answer = ("refused", list(refused.diagnostics))
+            except (EOFError, OSError):
+                raise
+            except Exception as failure:  # of the solver's package: it is raised in the other process
+                answer = ("raised", _sendable(failure))
+            self.send(*answer)
+
+    def _named(self, kind: str) -> AbstractContextManager[None]:
+        """Failures of another package's backend are named here, where it can be seen whose code they come from."""
+        return nullcontext() if kind == "hello" else foreign_failures(backend(self.name))
+
+    def send(self, kind: str, content: Any) -> None:
+        self.pipe.send_bytes(pickle.dumps((kind, content), pickle.HIGHEST_PROTOCOL))
+
+    def on_hello(self) -> Any:
+        chosen = backend(self.name)
+        return chosen.capabilities, chosen.versions()
+
+    def on_open(self, number: int, problem: Problem) -> None:
+        self.sessions[number] = backend(self.name).open(problem), problem
+
+    def on_update(self, number: int, problem: Problem) -> None:
+        session, _ = self.sessions[number]
+        session.update(problem)
+        self.sessions[number] = session, problem
+
+    def on_carry(self, number: int, problem: Problem) -> None:
+        session, before = self.sessions[number]
+        session.carry(problem, changes(before, problem))
+        self.sessions[number] = session, problem
+
+    def on_solve(self, number: int, options: Any, start: Any, watched: bool) -> Any:
+        session, _ = self.sessions[number]
+        return session.solve(options, start, _Watch(self, watched))
+
+    def on_close(self, number: int) -> None:
+        session, _ = self.sessions.pop(number)
+        session.close()
+
+
+class _Watch:
+    """Passes progress on, and the wish to stop in; ends the process when the other one has gone."""
+
+    def __init__(self, server: Server, watched: bool) -> None:
+        self._server, self._watched, self._stop = server, watched, False
+
+    def progress(self, progress: Progress) -> None:
+        if self._watched:
+            self._server.send("progress", progress)
+
+    @property
+    def stop_requested(self) -> bool:
+        try:
+            while not self._stop and self._server.pipe.poll():
+                pickle.loads(self._server.pipe.recv_bytes())
+                self._stop = True
+        except (EOFError, OSError):
+            os._exit(0)
+        return self._stop
+
+
+def _sendable(failure: Exception) -> Exception:
+    try:
+        pickle.loads(pickle.dumps(failure))
+    except Exception:
+        return RuntimeError(f"{type(failure).__name__}: {failure}")
+    return failure

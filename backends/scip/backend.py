@@ -1,0 +1,353 @@
+"""SCIP behind the backend protocol. SCIP works in one thread whatever the options say."""
+
+from __future__ import annotations
+
+import atexit
+import importlib.metadata
+import time
+import weakref
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pyscipopt
+from pyscipopt.scip import PY_SCIP_EVENTTYPE
+
+from gpusched_dsl.backends.interrupt import Control, run_stoppable
+from gpusched_dsl.backends.protocol import Capabilities, Monitor, SolveOptions
+from gpusched_dsl.backends.scip.loading import INFINITE, loaded, reaches_infinity, too_costly
+from gpusched_dsl.backends.scip.options import apply_options, without_reductions
+from gpusched_dsl.backends.scip.singleton_duals import duals_back_to_rows
+from gpusched_dsl.backends.scip.terms import TAKEN
+from gpusched_dsl.backends.scip.unboundedness import boxed, escapes, goes_on_along, may_be_unbounded
+from gpusched_dsl.backends.threads import SolverThread, SolverThreads
+from gpusched_dsl.compiling.passes.steps import INDICATOR
+from gpusched_dsl.ir.definitions import completed
+from gpusched_dsl.ir.problem import Floats, Problem
+from gpusched_dsl.ir.solver_result import Answer, Status
+from gpusched_dsl.ir.verify import verify
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.solving.lexicographic import largest_cost
+
+FAR = 1e9
+BOXES = (1e3, 1e4)
+BOX_SECONDS = 2.0  # for each box
+# How long, at most and as a multiple of the first run, a nonlinear problem with integers is solved a second time.
+SECOND_OPINION_SECONDS = 5.0
+SECOND_OPINION = 2.0
+WORTH_IT = 1e-6  # of the objective, beside the gap asked for
+
+# SCIP's expression interpreter serves 64 threads in the life of a process; see threads.py.
+THREADS = SolverThreads(most=32)
+
+PROVED = {
+    "optimal": Status.OPTIMAL,
+    "gaplimit": Status.OPTIMAL,
+    "infeasible": Status.INFEASIBLE,
+    "unbounded": Status.UNBOUNDED,
+    "inforunbd": Status.INFEASIBLE_OR_UNBOUNDED,
+}
+
+LIMITS = {
+    "timelimit": "time",
+    "userinterrupt": "interrupt",
+    "nodelimit": "nodes",
+    "totalnodelimit": "nodes",
+    "stallnodelimit": "nodes",
+    "restartlimit": "nodes",
+    "memlimit": "memory",
+    "sollimit": "solutions",
+    "bestsollimit": "solutions",
+    "primallimit": "objective",
+    "duallimit": "objective",
+}
+
+
+@cache
+def _versions() -> dict[str, str]:
+    model = pyscipopt.Model()
+    solver = f"{model.getMajorVersion()}.{model.getMinorVersion()}.{model.getTechVersion()}"
+    return {"SCIP": solver, "PySCIPOpt": importlib.metadata.version("pyscipopt")}
+
+
+class ScipBackend:
+    """Linear, mixed-integer and nonlinear problems by SCIP, in one thread."""
+
+    name = "scip"
+    capabilities = Capabilities(threads=False, accepts=TAKEN | {INDICATOR}, tightens=True)
+
+    def versions(self) -> dict[str, str]:
+        return dict(_versions())
+
+    def open(self, problem: Problem) -> ScipSession:
+        return ScipSession(problem)
+
+
+# Models are freed while the interpreter is whole: their plugins call back into Python.
+SESSIONS: weakref.WeakSet[ScipSession] = weakref.WeakSet()
+
+
+@atexit.register
+def _close_all() -> None:
+    for session in tuple(SESSIONS):
+        session.close()
+    THREADS.finish()
+
+
+class ScipSession:
+    """One problem inside one SCIP instance."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._abandoned = False  # a second Ctrl-C left the solver running: it must not be touched any more
+        self._load(problem)
+
+    def _load(self, problem: Problem) -> None:
+        self._problem = problem
+        self._model, self._variables = loaded(problem)
+        self._has_duals = problem.is_linear and not problem.is_mip
+        self._endless = may_be_unbounded(problem)
+        self._progress = _ProgressEvents()
+        self._model.includeEventhdlr(self._progress, "progress", "reports incumbents and bounds")
+        self._thread: SolverThread | None = None  # that of the first solve, which owns memory of the model from then on
+        self._freed: weakref.finalize[..., ScipSession] = weakref.finalize(self, self._model.freeProb)
+        self._freed.atexit = False  # `_close_all` does it
+        SESSIONS.add(self)
+
+    def update(self, problem: Problem) -> None:
+        """Load the changed problem anew: PySCIPOpt offers no changes in bulk."""
+        self.close()
+        self._load(problem)
+
+    def close(self) -> None:
+        """Free the solver in its thread, once it has ended."""
+        if self._freed.alive and not self._abandoned:
+            self._variables = []
+            self._freed()
+            del self._model
+
+    def solve(self, options: SolveOptions, start: Floats | None = None, monitor: Monitor | None = None) -> Answer:
+        """Solve; raises DiagnosticError for an unknown option and when SCIP ends with an error."""
+        began = time.perf_counter()
+        model = self._model
+        if model.getStageName() != "PROBLEM":
+            self._in_thread().run(model.freeTransform).wait()
+        apply_options(model, options, self._problem)
+        if start is not None:
+            self._begin_from(start)
+        control = Control()
+        answer = self._bounded(control, options, monitor) if self._endless else self._run(control, monitor)
+        if self._problem.definitions and self._problem.is_mip and answer.status in (Status.OPTIMAL, Status.INFEASIBLE):
+            answer = self._second_opinion(answer, control, options, monitor)
+        if answer.status is Status.INFEASIBLE_OR_UNBOUNDED or (
+            answer.status is Status.UNBOUNDED and self._problem.is_mip and self._problem.is_linear
+        ):
+            answer = Answer(self._unbounded_or_infeasible(control, options, monitor), statistics=answer.statistics)
+        if answer.status is Status.INFEASIBLE and reaches_infinity(self._problem):
+            rest = SECOND_OPINION_SECONDS if options.time_limit is None else options.time_limit - control.seconds
+            if _solved(replace(self._problem, objectives=()), options, rest, monitor).values is not None:
+                raise DiagnosticError([too_costly(self._problem)])
+        return replace(answer, solve_seconds=time.perf_counter() - began)
+
+    def _run(self, control: Control, monitor: Monitor | None) -> Answer:
+        model = self._model
+        self._progress.control = control
+        try:
+            run_stoppable(self._optimize, control, monitor, model.interruptSolve, self._in_thread())
+        except KeyboardInterrupt:
+            self._abandoned = True
+            raise
+        finally:
+            self._progress.control = None
+        return self._answer(model.getStatus())
+
+    def _in_thread(self) -> SolverThread:
+        """The thread of this model, chosen at its first solve."""
+        if self._thread is None:
+            self._thread = THREADS.thread()
+            self._freed.detach()
+            self._freed = weakref.finalize(self, self._thread.later, self._model.freeProb)
+            self._freed.atexit = False
+        return self._thread
+
+    def _optimize(self) -> None:
+        try:
+            self._model.optimizeNogil()
+        except Exception as failure:  # PySCIPOpt turns SCIP's return codes into bare exceptions of many types
+            raise DiagnosticError([_failed(str(failure))]) from failure
+
+    def _bounded(self, control: Control, options: SolveOptions, monitor: Monitor | None) -> Answer:
+        """Solve a nonlinear problem whose objective may have no bound: look at the first point that is very good.
+
+        Left alone, SCIP searches its box of 1e20 without end or reports an optimum at its border.
+        """
+        problem, limit = self._problem, "limits/primal"
+        if limit in options.extra:
+            return self._run(control, monitor)
+        far = FAR * max(1.0, largest_cost(problem.objectives[0].costs(problem.columns)))
+        usual = self._model.getParam(limit)
+        self._model.setParam(limit, -far if problem.objectives[0].sense == "minimize" else far)
+        answer = self._run(control, monitor)
+        if answer.values is not None and escapes(problem, answer.values):
+            return Answer(Status.UNBOUNDED, statistics=answer.statistics)
+        if answer.reason != "objective" or control.stopping:
+            return answer
+        self._model.setParam(limit, usual)
+        return self._run(control, monitor)
+
+    def _second_opinion(
+        self, first: Answer, control: Control, options: SolveOptions, monitor: Monitor | None
+    ) -> Answer:
+        """Solve again without reductions of domains before an optimum, or that there is none, is believed.
+
+        The propagation of SCIP 10.0.2 loses optima of small nonlinear problems with integers (one in some thousand of
+        random ones; tests/conformance has two). A run that finds a better point goes on to its own end.
+        """
+        given = min(SECOND_OPINION_SECONDS, max(1.0, SECOND_OPINION * control.seconds))
+        rest = np.inf if options.time_limit is None else options.time_limit - control.seconds
+        if control.stopping or rest <= 0:
+            return first
+        self._in_thread().run(self._model.freeTransform).wait()
+        apply_options(self._model, replace(options, time_limit=min(given, rest)), self._problem)
+        without_reductions(self._model)
+        if first.values is not None:
+            self._begin_from(first.values)
+        second = self._run(control, monitor)
+        if second.values is None or not self._is_better(second.values, first, options.gap):
+            return first
+        if second.status is Status.LIMIT and not control.stopping and given < rest:
+            self._model.setParam("limits/time", given + rest if np.isfinite(rest) else INFINITE)
+            second = self._run(control, monitor)
+        return second
+
+    def _is_better(self, values: Floats, first: Answer, gap: float) -> bool:
+        """Whether a feasible point refutes the first answer."""
+        found = verify(self._problem, values)
+        if not found.feasible or first.objective is None or not self._problem.objectives:
+            return found.feasible and first.values is None
+        sign = 1.0 if self._problem.objectives[0].sense == "minimize" else -1.0
+        gain = sign * (first.objective - found.objectives[0].value)
+        return gain > (gap + WORTH_IT) * max(1.0, abs(first.objective))
+
+    def _begin_from(self, start: Floats) -> None:
+        """Offer a feasible point as it is; of another one the integer values, which SCIP tries to complete."""
+        model, problem = self._model, self._problem
+        if verify(problem, start).feasible:
+            start = completed(problem.definitions, start)
+            solution, given = model.createOrigSol(), np.flatnonzero(start)
+        elif problem.is_mip:
+            solution, given = model.createPartialSol(), np.flatnonzero(problem.integer)
+        else:
+            return
+        values = np.where(problem.integer, np.rint(start), start)[given].tolist()
+        for column, value in zip(given.tolist(), values, strict=True):
+            model.setSolVal(solution, self._variables[column], value)
+        model.addSol(solution)
+
+    def _unbounded_or_infeasible(self, control: Control, options: SolveOptions, monitor: Monitor | None) -> Status:
+        """Tell the two apart: without costs the problem is feasible or not.
+
+        A feasible point makes a linear problem with an unbounded relaxation unbounded, as its data are rational; of
+        others it says nothing: they are seen to be unbounded, or not.
+        """
+        problem = self._problem
+        rest = np.inf if options.time_limit is None else max(0.0, options.time_limit - control.seconds)
+        found = _solved(replace(problem, objectives=()), options, rest, monitor)
+        if found.status is Status.OPTIMAL and problem.is_linear:
+            return Status.UNBOUNDED
+        if found.values is not None and not problem.is_linear and self._goes_on(control, options, monitor):
+            return Status.UNBOUNDED
+        return Status.INFEASIBLE if found.status is Status.INFEASIBLE else Status.INFEASIBLE_OR_UNBOUNDED
+
+    def _goes_on(self, control: Control, options: SolveOptions, monitor: Monitor | None) -> bool:
+        """Whether the best points within boxes lead on to better ones without end."""
+        points: list[Floats] = []
+        for size in BOXES:
+            rest = BOX_SECONDS if options.time_limit is None else options.time_limit - control.seconds
+            if control.stopping or rest <= 0:
+                return False
+            best = _solved(boxed(self._problem, size), options, min(BOX_SECONDS, rest), monitor)
+            if best.values is None:
+                continue
+            if escapes(self._problem, best.values):
+                return True
+            points.append(best.values)
+        return len(points) == len(BOXES) and goes_on_along(self._problem, *points)
+
+    def _answer(self, status: str) -> Answer:
+        model = self._model
+        statistics = {"nodes": float(model.getNTotalNodes()), "iterations": float(model.getNLPIterations())}
+        if status not in PROVED and status not in LIMITS:
+            raise DiagnosticError([_failed(status)])
+        ended = PROVED.get(status, Status.LIMIT)
+        if ended not in (Status.OPTIMAL, Status.LIMIT):
+            return Answer(ended, statistics=statistics)
+        reason = LIMITS.get(status, "")
+        bound = _known(model.getDualbound())
+        if model.getNSols() == 0:
+            if ended is Status.OPTIMAL:
+                raise DiagnosticError([_failed("optimal, but without a point")])
+            return Answer(ended, bound=bound, reason=reason, statistics=statistics)
+        best: Any = model.getBestSol()
+        values = np.array([best[variable] for variable in self._variables], dtype=np.float64)
+        proved = ended is Status.OPTIMAL and self._has_duals
+        row_duals, reduced_costs = self._duals(values) if proved else (None, None)
+        return Answer(
+            ended,
+            values=values,
+            objective=float(model.getSolObjVal(best)),
+            bound=bound,
+            row_duals=row_duals,
+            reduced_costs=reduced_costs,
+            reason=reason,
+            statistics=statistics,
+        )
+
+    def _duals(self, point: Floats) -> tuple[Floats, Floats]:
+        """SCIP minimises inside; rows without sides do not exist in it; rows with one entry are bounds in it."""
+        model, problem = self._model, self._problem
+        duals = np.zeros(problem.rows)
+        for constraint in model.getConss(transformed=False):
+            duals[int(constraint.name[1:])] = model.getDualsolLinear(constraint)
+        if problem.objectives and problem.objectives[0].sense == "maximize":
+            duals = -duals
+        reduced = np.array([model.getVarRedcost(variable) for variable in self._variables], dtype=np.float64)
+        duals_back_to_rows(problem, point, duals, reduced)
+        return duals + 0.0, reduced + 0.0
+
+
+class _ProgressEvents(pyscipopt.Eventhdlr):
+    """Passes incumbents and bounds on while SCIP works."""
+
+    EVENTS = PY_SCIP_EVENTTYPE.NODESOLVED | PY_SCIP_EVENTTYPE.BESTSOLFOUND
+
+    def __init__(self) -> None:
+        self.control: Control | None = None
+
+    def eventinit(self) -> None:
+        self.model.catchEvent(self.EVENTS, self)
+
+    def eventexec(self, event: object) -> None:
+        control = self.control
+        if control is not None and control.wants_progress:
+            model = self.model
+            control.report(_known(model.getPrimalbound()), _known(model.getDualbound()), model.getNTotalNodes())
+
+
+def _solved(problem: Problem, options: SolveOptions, seconds: float, monitor: Monitor | None) -> Answer:
+    """The answer to a problem of its own, within `seconds`."""
+    session = ScipSession(problem)
+    try:
+        limit = seconds if np.isfinite(seconds) else None
+        return session.solve(replace(options, time_limit=limit), None, monitor)
+    finally:
+        session.close()
+
+
+def _known(value: float) -> float | None:
+    return float(value) if abs(value) < INFINITE else None
+
+
+def _failed(what: str) -> Diagnostic:
+    help = "numbers of very different size are the usual cause; try other units, or another backend"
+    return Diagnostic("GSM4007", f"SCIP ended without an answer: {what}", help=help)

@@ -1,0 +1,76 @@
+"""A problem into SCIP: the linear part as a file, nonlinear terms on top.
+
+SCIP's Python package takes variables and rows one by one; writing a free MPS file column-wise and letting SCIP read it
+is faster (measured: 0.9 s against 1.6 s for 64,200 columns and 512,500 entries), and doubles survive it exactly. Rows
+under a condition are in the file too.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyscipopt
+
+from gpusched_dsl.backends.files.lp_mps import write_mps
+from gpusched_dsl.backends.scip.messages import keep_messages, taken
+from gpusched_dsl.backends.scip.terms import add_terms
+from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.solving.screening import largest_cost_of, largest_number
+
+INFINITE = 1e20  # SCIP's own
+FARTHEST = 1e12  # a column without a bound is taken to go so far
+HELP = "state the data in larger units, so that numbers stay within a few powers of ten of 1"
+
+
+def loaded(problem: Problem) -> tuple[pyscipopt.Model, list[Any]]:
+    """SCIP's model and its variables in the order of columns; raises DiagnosticError (GSM4006) when SCIP refuses."""
+    model = pyscipopt.Model()
+    model.hideOutput()
+    keep_messages()
+    with tempfile.TemporaryDirectory(prefix="gsdsl-") as folder:
+        file = Path(folder) / "problem.mps"
+        write_mps(problem, file, names=False)
+        taken()
+        try:
+            model.readProblem(str(file))
+        except Exception as failure:  # PySCIPOpt turns SCIP's return codes into bare exceptions of many types
+            raise DiagnosticError([_refused(problem, failure)]) from failure
+    variables = _by_number(model.getVars(), problem.columns)
+    add_terms(model, variables, problem)
+    return model, variables
+
+
+def _by_number(named: list[Any], count: int) -> list[Any]:
+    """Objects named `c0, c1, ...` in the order of their numbers; SCIP has more, such as slacks of indicators."""
+    ordered: list[Any] = [None] * count
+    for one in named:
+        if one.name.startswith("c"):
+            ordered[int(one.name[1:])] = one
+    return ordered
+
+
+def too_costly(problem: Problem) -> Diagnostic:
+    """For a problem all of whose points cost so much that SCIP takes them for infeasible."""
+    largest, where, span = largest_cost_of(problem)
+    message = f"the objective of every point is beyond {INFINITE:g}, which SCIP takes for infinite"
+    return Diagnostic("GSM4006", message, span, notes=(f"the largest cost is {largest:g}, of {where}",), help=HELP)
+
+
+def reaches_infinity(problem: Problem) -> bool:
+    """Whether costs are so large that the objective could be one that SCIP takes for infinite."""
+    if not problem.objectives:
+        return False
+    costs = np.abs(problem.objectives[0].costs(problem.columns))
+    farthest = np.maximum(np.abs(problem.lower), np.abs(problem.upper))
+    return bool((costs[costs > 0] * np.minimum(farthest[costs > 0], FARTHEST) >= INFINITE).any())
+
+
+def _refused(problem: Problem, failure: Exception) -> Diagnostic:
+    largest, where, span = largest_number(problem)
+    note = f"the largest number is {largest:g}, of {where}; SCIP takes {INFINITE:g} for infinite"
+    said = tuple(f"SCIP says: {line}" for line in taken()[:1])
+    return Diagnostic("GSM4006", f"SCIP refused the problem: {failure}", span, notes=(*said, note), help=HELP)

@@ -1,0 +1,48 @@
+"""Failures of backends that other packages add: told as theirs, not as defects of gsdsl."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import TracebackType
+
+from gpusched_dsl.backends.protocol import Backend
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
+
+_OWN = "gpusched_dsl"
+
+
+@contextmanager
+def foreign_failures(backend: Backend) -> Iterator[None]:
+    """Turn an exception that comes out of the code of another package's backend into the finding GSM4007."""
+    try:
+        yield
+    except (DiagnosticError, MemoryError):
+        raise
+    except Exception as failure:
+        home = type(backend).__module__
+        if home.partition(".")[0] == _OWN or not _comes_from(failure.__traceback__, home):
+            raise
+        raise DiagnosticError([_failed(backend, home, failure)]) from failure
+
+
+def _comes_from(traceback: TracebackType | None, home: str) -> bool:
+    """Whether the exception passed through a module, or through one of its package."""
+    package = home.partition(".")[0]
+    while traceback is not None:
+        module = str(traceback.tb_frame.f_globals.get("__name__", ""))
+        if module.partition(".")[0] == package:
+            return True
+        traceback = traceback.tb_next
+    return False
+
+
+def _failed(backend: Backend, home: str, failure: Exception) -> Diagnostic:
+    words = str(failure).strip().splitlines()
+    what = type(failure).__name__ + (f": {words[0][:200]}" if words else "")
+    return Diagnostic(
+        "GSM4007",
+        f"the backend `{backend.name}` failed: {what}",
+        notes=(f"it is of the package `{home.partition('.')[0]}`, not of gsdsl",),
+        help="report it to the authors of that package, or choose another backend",
+    )

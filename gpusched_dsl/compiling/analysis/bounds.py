@@ -1,0 +1,174 @@
+"""Bounds of columns and of expressions, by interval arithmetic over rows, definitions and integrality."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gpusched_dsl.compiling.analysis.backward import arguments_within
+from gpusched_dsl.compiling.analysis.forward import Interval, image_of
+from gpusched_dsl.compiling.analysis.integrality import whole_columns
+from gpusched_dsl.compiling.analysis.rows import CROSSING, Box, Flags, Upper, sweep, whole_below
+from gpusched_dsl.ir.deadline import checkpoint
+from gpusched_dsl.ir.definitions import Affines, Definition
+from gpusched_dsl.ir.problem import Floats, Problem
+
+# Rounds over all rows and definitions; most problems settle within three.
+ROUNDS = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Bounds:
+    """Valid bounds of every column: no feasible point lies outside. `lower <= upper` everywhere.
+
+    `feasible` is false where bounds were found to cross: there is no feasible point, and what had been found until then
+    is given.
+    """
+
+    lower: Floats
+    upper: Floats
+    feasible: bool = True
+
+    def of(self, affines: Affines) -> tuple[Floats, Floats]:
+        """The smallest and the largest value each expression can have within the bounds."""
+        matrix = affines.matrix
+        if affines.count and affines.single.min() >= 0:
+            return self.lower[affines.single], self.upper[affines.single]
+        positive, count = matrix.values > 0, matrix.rows
+        low, high = self.lower[matrix.columns], self.upper[matrix.columns]
+        with np.errstate(invalid="ignore"):
+            small, large = matrix.values * np.where(positive, low, high), matrix.values * np.where(positive, high, low)
+        zero = matrix.values == 0
+        if zero.any():
+            small[zero] = large[zero] = 0.0
+        return (
+            np.bincount(matrix.row_of, weights=small, minlength=count) + affines.constants,
+            np.bincount(matrix.row_of, weights=large, minlength=count) + affines.constants,
+        )
+
+
+def propagated(problem: Problem) -> Bounds:
+    """The bounds that follow from declared ones, rows and definitions."""
+    box, images = _box(problem), [_everything(d) for d in problem.definitions]
+    rows: Upper | None = None
+    for _ in range(ROUNDS):
+        checkpoint()
+        changed, box.changed = box.changed, np.zeros(problem.columns, dtype=np.bool_)
+        for at, definition in enumerate(problem.definitions):
+            if rows is None or (changed | box.changed)[definition.arguments.matrix.columns].any():
+                images[at] = _forwards(box, definition)
+        if rows is None:
+            rows = Upper.of(problem.matrix, problem.row_lower, problem.row_upper, _required(problem, box))
+            sweep(box, rows)
+        else:
+            sweep(box, rows.touching(changed | box.changed))
+        checkpoint()
+        for definition, image in zip(reversed(problem.definitions), reversed(images), strict=True):
+            if box.feasible:
+                _backwards(box, definition, image)
+        if not box.feasible or not box.changed.any():
+            break
+    return Bounds(box.lower, box.upper, box.feasible)
+
+
+def bounds_within(problem: Problem) -> Bounds:
+    """The bounds of the columns as they stand, with results bounded by their definitions; rows are not looked at."""
+    box = _box(problem)
+    for definition in problem.definitions:
+        _forwards(box, definition)
+    return Bounds(box.lower, box.upper, box.feasible)
+
+
+def tightened(problem: Problem, bounds: Bounds) -> Problem:
+    """The problem with `bounds` written to the columns that definitions give and those that nonlinear parts read.
+
+    Passes drop or replace what holds anyway *within the bounds*. A bound may follow from the very definition that is
+    dropped because of it (`max(x, z) <= 3` bounds x, which then lies below `z == 3`), so it must be stated first.
+    Results that can only be whole are marked as such, which a later pass could not tell any more.
+    """
+    read = np.zeros(problem.columns, dtype=np.bool_)
+    for definition in problem.definitions:
+        read[definition.results] = read[definition.arguments.matrix.columns] = True
+    conditional = problem.matrix.take(problem.conditions.rows)
+    read[conditional.columns] = read[problem.conditions.columns] = True
+    # Declared bounds that cross stay: the problem has no solution then, and must not get one.
+    read &= problem.lower <= problem.upper
+    return replace(
+        problem,
+        lower=np.where(read, bounds.lower, problem.lower),
+        upper=np.where(read, bounds.upper, problem.upper),
+        integer=whole_columns(problem),
+    )
+
+
+def _box(problem: Problem) -> Box:
+    """The declared bounds, rounded where columns are whole."""
+    lower, upper, integer = problem.lower.copy(), problem.upper.copy(), problem.integer
+    lower[integer], upper[integer] = -whole_below(-lower[integer]), whole_below(upper[integer])
+    crossed = lower > upper
+    lower[crossed], upper[crossed] = (
+        np.minimum(problem.lower, problem.upper)[crossed],
+        np.maximum(problem.lower, problem.upper)[crossed],
+    )
+    return Box(lower, upper, integer, np.zeros(len(lower), dtype=np.bool_), not crossed.any())
+
+
+def _everything(definition: Definition) -> Interval:
+    return np.full(definition.size, -np.inf), np.full(definition.size, np.inf)
+
+
+def _size(values: Floats) -> Floats:
+    return np.where(np.isfinite(values), np.abs(values), 0.0)
+
+
+def _required(problem: Problem, box: Box) -> Flags:
+    """The rows that hold at every feasible point: without a condition, or with one that is fixed."""
+    conditions = problem.conditions
+    required = np.ones(problem.rows, dtype=np.bool_)
+    value = conditions.values.astype(np.float64)
+    fixed = (box.lower[conditions.columns] == value) & (box.upper[conditions.columns] == value)
+    required[conditions.rows] = fixed
+    return required
+
+
+def _arguments(box: Box, definition: Definition) -> tuple[Floats, Floats]:
+    return Bounds(box.lower, box.upper).of(definition.arguments)
+
+
+def _forwards(box: Box, definition: Definition) -> Interval:
+    """Results lie in the image of the arguments, which is returned."""
+    image = _everything(definition)
+    if not definition.size:
+        return image
+    image = image_of(definition, *_arguments(box, definition))
+    results = definition.results
+    old_low, old_high = box.lower[results], box.upper[results]
+    low, high = np.maximum(image[0], old_low), np.minimum(image[1], old_high)
+    crossed = low > high + CROSSING * np.maximum(1.0, _size(high))
+    if crossed.any():
+        box.feasible = False
+    kept = low > high
+    low, high = np.where(kept, old_low, low), np.where(kept, old_high, high)
+    box.lower[results], box.upper[results] = low, high
+    box.changed[results[(low > old_low) | (high < old_high)]] = True
+    return image
+
+
+def _backwards(box: Box, definition: Definition, image: Interval) -> None:
+    """Arguments, from the results that something else keeps within a part of the image."""
+    results = definition.results
+    bounded = (box.lower[results] > image[0]) | (box.upper[results] < image[1])
+    if not bounded.any():
+        return
+    if not bounded.all():
+        definition = definition.take(np.flatnonzero(bounded))
+        results = definition.results
+    low, high = _arguments(box, definition)
+    within = arguments_within(definition, low, high, (box.lower[results], box.upper[results]))
+    if within is None:
+        return
+    begin, end = within
+    begin, end = np.where(begin > low, begin, -np.inf), np.where(end < high, end, np.inf)
+    constants = definition.arguments.constants
+    sweep(box, Upper.of(definition.arguments.matrix, begin - constants, end - constants))

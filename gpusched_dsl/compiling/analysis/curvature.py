@@ -1,0 +1,126 @@
+"""The class of a problem, known before a solver is loaded, and what is to blame where it is not linear or not convex.
+
+First everything that passes make linear exactly is made linear: products of 0/1 columns leave a MILP. Of what remains
+each definition is judged in the halves that are needed: `result >= f` is convex where f is, `result <= f` where f is
+concave (arguments are affine in columns, so nothing else has to be looked at).
+
+    nothing remains                              LP, or MILP with whole columns
+    convex halves of squares of expressions      QP, MIQP
+    convex halves only                           convex, MICP
+    a half that is not convex                    NLP, MINLP
+
+Only forms are judged, as in disciplined convex programming: products of two continuous columns are not convex one by
+one, even where their sum is a convex quadratic; such a form counts when it is written as a sum of squares.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gpusched_dsl.compiling.analysis.convexity import shapes_of
+from gpusched_dsl.compiling.passes.pipeline import PASSES
+from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Target
+from gpusched_dsl.ir.definitions import Definition, Power
+from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.language.source import Span
+
+Key = tuple[str, Span | None]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A nonlinear term: `shape` is `linear` (passes make it so exactly), `convex` or `not convex`, `why` says why.
+
+    `entries` counts its index tuples.
+    """
+
+    name: str
+    shape: str
+    why: str
+    entries: int
+    span: Span | None = None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """`kind` is LP, QP, convex or NLP; with whole columns MILP, MIQP, MICP or MINLP. `terms` in the author's order."""
+
+    kind: str
+    terms: tuple[Judged, ...]
+
+    @property
+    def convex(self) -> bool:
+        """Whether the problem is convex but for columns that must be whole."""
+        return self.kind not in ("NLP", "MINLP")
+
+
+def classify(problem: Problem) -> Verdict:
+    """The class of a problem and a judgement of each of its nonlinear terms."""
+    remaining = linearised(problem)
+    analysis = Analysis(remaining)
+    entries: dict[Key, int] = {}
+    for definition in problem.definitions:
+        key = definition.name, definition.span
+        entries[key] = entries.get(key, 0) + definition.size
+    judged: dict[Key, list[tuple[str, str]]] = {key: [("linear", "passes make it linear")] for key in entries}
+    for definition in analysis.problem.definitions:
+        if definition.size:
+            key = definition.name, definition.span
+            judged[key] = [*(j for j in judged.get(key, ()) if j[0] != "linear"), judge(definition, analysis)]
+    terms = tuple(Judged(key[0], *max(found), entries.get(key, 0), key[1]) for key, found in judged.items())
+    return Verdict(_kind(remaining, terms), terms)
+
+
+def linearised(problem: Problem) -> Problem:
+    """The problem after every pass that applies and changes nothing but the form."""
+    if problem.is_linear:
+        return problem
+    target = Target("any", frozenset({INTEGERS}))
+    analysis = Analysis(problem)
+    for reformulate in PASSES:
+        if not reformulate.accepts(analysis, target):
+            continue
+        try:
+            step = reformulate.apply(analysis, target)
+        except DiagnosticError:  # a bound is missing: the term stays what it is
+            continue
+        if step.bound_error == 0 and all(note.error == 0 for note in step.notes):
+            analysis = Analysis(step.problem, swept=True)
+    return analysis.problem
+
+
+def judge(definition: Definition, analysis: Analysis) -> tuple[str, str]:
+    """`convex` or `not convex` for the halves of a definition that are needed, and why not."""
+    convex, concave = shapes_of(definition, *analysis.bounds.of(definition.arguments))
+    down, up = analysis.directions.down[definition.results], analysis.directions.up[definition.results]
+    above, below = down & ~convex, up & ~concave
+    if not (above | below).any():
+        return "convex", "what is wanted of it bends the right way"
+    entry = int(np.flatnonzero(above | below)[0])
+    return "not convex", _why(definition, bool(convex[entry]), bool(concave[entry]), bool(down[entry] and up[entry]))
+
+
+def _why(definition: Definition, convex: bool, concave: bool, both: bool) -> str:
+    if not convex and not concave:
+        return "the function is neither convex nor concave"
+    if both:
+        return "its value must be met exactly, which only affine functions allow"
+    if convex:
+        return "the function is convex, and larger values are wanted"
+    return "the function is concave, and smaller values are wanted"
+
+
+def _kind(remaining: Problem, terms: tuple[Judged, ...]) -> str:
+    shapes = {t.shape for t in terms}
+    whole = remaining.is_mip
+    if "not convex" in shapes:
+        return "MINLP" if whole else "NLP"
+    if "convex" not in shapes:
+        return "MILP" if whole else "LP"
+    squares = all(isinstance(d, Power) and (d.exponents == 2).all() for d in remaining.definitions if d.size)
+    if squares:
+        return "MIQP" if whole else "QP"
+    return "MICP" if whole else "convex"

@@ -1,0 +1,267 @@
+"""From a workspace to a problem: choose a scenario, check it, read its data, ground it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gpusched_dsl.compiling.evaluation.limits import Limits, default_memory
+from gpusched_dsl.ir.deadline import GROUNDING, INTERRUPT, READING, Stopped, stage
+from gpusched_dsl.language import tree
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError, Diagnostics, did_you_mean
+from gpusched_dsl.language.scenarios.scenario import CheckedScenario, check_scenario
+from gpusched_dsl.language.source import Span
+from gpusched_dsl.language.workspace import Workspace
+
+if TYPE_CHECKING:
+    from gpusched_dsl.compiling.aggregation.aggregate import Aggregation
+    from gpusched_dsl.compiling.aggregation.assembling import Aggregated
+    from gpusched_dsl.compiling.data.instance import Instance
+    from gpusched_dsl.data.chunks import Piece
+    from gpusched_dsl.data.sources.reader import FileReader
+    from gpusched_dsl.ir.problem import Problem
+    from gpusched_dsl.reporting.result import Origins
+
+DEFAULT_MEMORY = default_memory()
+
+
+@dataclass(frozen=True, slots=True)
+class Permissions:
+    """What may be read and taken: `memory` in bytes for one grounding, data from `outside` the folder of its text."""
+
+    memory: int = DEFAULT_MEMORY
+    outside: bool = False
+
+    def limits(self) -> Limits:
+        return Limits(self.memory)
+
+
+@dataclass(frozen=True, eq=False)
+class Built:
+    """A scenario as a problem, with all that led there. `seconds` is the time from the workspace to the problem.
+
+    Where interchangeable elements were aggregated (`folded`), the problem of all elements is grounded when it is asked
+    for.
+    """
+
+    scenario: CheckedScenario
+    instance: Instance
+    aggregation: Aggregation
+    grounded: list[Problem]  # of one problem, or empty
+    seconds: float
+    warnings: tuple[Diagnostic, ...]
+    permissions: Permissions
+    sha256: Mapping[str, str]
+    settings: Mapping[str, str] = field(default_factory=dict)
+    workspace: Workspace | None = None
+    replaced: Mapping[str, Sequence[Piece]] | None = None
+
+    def checked_with(self, settings: Mapping[str, str]) -> CheckedScenario:
+        """The same scenario with other settings beside its own; raises DiagnosticError as `checked` does."""
+        assert self.workspace is not None
+        return checked(self.workspace, self.scenario.name, {**self.settings, **settings})[0]
+
+    def remade(self, settings: Mapping[str, str]) -> Built:
+        """The same with other settings beside its own, without a problem; raises what `build` raises."""
+        assert self.workspace is not None
+        return build(
+            self.workspace,
+            self.checked_with(settings),
+            permissions=self.permissions,
+            replaced=self.replaced,
+            settings={**self.settings, **settings},
+            reader=self.instance.reader,
+            earlier=self.instance,
+            whole=False,
+        )
+
+    @property
+    def folded(self) -> Aggregated | None:
+        """The aggregated problem; None where the problem is to be solved whole."""
+        return self.aggregation.found
+
+    @property
+    def problem(self) -> Problem:
+        """The problem as stated, grounded now if it was not before; raises DiagnosticError as `ground` does."""
+        from gpusched_dsl.compiling.lowering.ground import ground
+
+        if not self.grounded:
+            with stage(GROUNDING):
+                self.grounded.append(ground(self.scenario.model, self.instance.store, self.permissions.limits()))
+        return self.grounded[0]
+
+    def origins(self, seconds_before: float = 0.0) -> Origins:
+        """What a result tells of where it came from; `seconds_before` were spent on reading the text."""
+        from gpusched_dsl.reporting.result import Origins
+
+        return Origins(
+            model=self.scenario.model,
+            store=self.instance.store,
+            scenario=self.scenario.name,
+            build_seconds=seconds_before + self.seconds,
+            inputs_sha256={**self.sha256, **self.instance.inputs},
+            warnings=self.warnings,
+            settings=dict(self.settings),
+            limits=self.permissions.limits(),
+        )
+
+
+def choose_scenario(workspace: Workspace, wanted: str | None = None) -> str:
+    """The scenario of that name, or the only one: of the main file if it has any, else of all that it imports.
+
+    Raises DiagnosticError: GSM6005 there is none, GSM6006 there are several, GSM6007 none of that name.
+    """
+    if wanted is not None:
+        if wanted in workspace.scenarios:
+            return wanted
+        listed = _listed("scenario", list(workspace.scenarios))
+        help = did_you_mean(wanted, workspace.scenarios) or listed
+        raise DiagnosticError([Diagnostic("GSM6007", f"there is no scenario `{wanted}`", help=help)])
+    own = [b.name.text for b in workspace.main_blocks() if isinstance(b, tree.Scenario)]
+    names = own or list(workspace.scenarios)
+    if len(names) == 1:
+        return names[0]
+    if names:
+        message = f"there are {len(names)} scenarios: {', '.join(f'`{n}`' for n in names)}"
+        raise DiagnosticError([Diagnostic("GSM6006", message, help=f"choose one, such as `--scenario {names[0]}`")])
+    message = "there is no scenario: nothing says which data the model is for"
+    raise DiagnosticError([Diagnostic("GSM6005", message, help=_how_to_give_data(workspace))])
+
+
+def checked(
+    workspace: Workspace,
+    name: str,
+    settings: Mapping[str, str] | None = None,
+    *,
+    arguments: Sequence[tree.NamedArgument] = (),
+    at: Span | None = None,
+) -> tuple[CheckedScenario, tuple[Diagnostic, ...]]:
+    """A scenario that can be solved, and warnings; raises DiagnosticError with all findings when it cannot.
+
+    `settings` are texts (`{"period": "30[min]"}`), `arguments` the same from a test; `at` is where it is asked for.
+    """
+    found = Diagnostics()
+    scenario = check_scenario(workspace, name, settings or {}, found, settings=arguments, at=at)
+    found.raise_if_errors()
+    assert scenario is not None
+    return scenario, tuple(found)
+
+
+def build(
+    workspace: Workspace,
+    scenario: CheckedScenario,
+    *,
+    warnings: Sequence[Diagnostic] = (),
+    permissions: Permissions | None = None,
+    replaced: Mapping[str, Sequence[Piece]] | None = None,
+    settings: Mapping[str, str] | None = None,
+    reader: FileReader | None = None,
+    fold: bool = False,
+    earlier: Instance | None = None,
+    whole: bool = True,
+) -> Built:
+    """Read the data of a checked scenario and ground it; `replaced` stands for what the scenario gives.
+
+    `reader` is that of an earlier build of the scenario: files that it has read are not read again; `earlier` is its
+    instance: values whose inputs are the same are taken over. With `fold`,
+    interchangeable elements are aggregated where that is exact, and the whole problem is not grounded then; nor without
+    `whole`, before it is asked for.
+
+    Raises DiagnosticError with everything found wrong with the data, its checks and the grounding, and Stopped where
+    the active deadline is over.
+    """
+    from gpusched_dsl.compiling.aggregation.aggregate import Aggregation
+    from gpusched_dsl.compiling.symmetry.quotient import refuse_contradictions
+
+    began = time.perf_counter()
+    allowed = permissions or Permissions()
+    with stage(READING):
+        instance = read_data(
+            workspace, scenario, permissions=allowed, replaced=replaced, reader=reader, earlier=earlier
+        )
+        refuse_contradictions(scenario.model, instance.store)
+    built = Built(
+        scenario=scenario,
+        instance=instance,
+        aggregation=Aggregation(None, ()),
+        grounded=[],
+        seconds=0.0,
+        warnings=(*warnings, *instance.notes),
+        permissions=allowed,
+        sha256=workspace.sha256,
+        settings=dict(settings or {}),
+        workspace=workspace,
+        replaced=replaced,
+    )
+    return with_problem(replace(built, seconds=time.perf_counter() - began), fold=fold, whole=whole)
+
+
+def with_problem(built: Built, *, fold: bool, whole: bool = True) -> Built:
+    """What was read with its aggregated problem (`fold`), else, with `whole`, with that of all elements.
+
+    Raises DiagnosticError and Stopped as `build` does.
+    """
+    from gpusched_dsl.compiling.aggregation.aggregate import aggregate
+
+    began = time.perf_counter()
+    if fold:
+        found = aggregate(built.scenario.model, built.instance.store, built.permissions.limits())
+        built = replace(built, aggregation=found)
+    if whole and built.folded is None:
+        _ = built.problem  # errors are found here, not later
+    return replace(built, seconds=built.seconds + time.perf_counter() - began)
+
+
+def with_counts(built: Built, *, fold: bool) -> Built:
+    """What was read for a policy, which needs no problem: with the aggregated one where there is time for it."""
+    try:
+        return with_problem(built, fold=fold, whole=False)
+    except Stopped as stopped:
+        if stopped.reason == INTERRUPT:
+            raise
+        return built
+
+
+def read_data(
+    workspace: Workspace,
+    scenario: CheckedScenario,
+    *,
+    permissions: Permissions,
+    replaced: Mapping[str, Sequence[Piece]] | None = None,
+    reader: FileReader | None = None,
+    earlier: Instance | None = None,
+) -> Instance:
+    """The data of a scenario as arrays; raises DiagnosticError as `build_instance` does."""
+    from gpusched_dsl.compiling.data.instance import build_instance
+    from gpusched_dsl.data.sources.files import Limits as FileLimits
+
+    return build_instance(
+        _without(scenario, replaced or {}),
+        folder=workspace.base or Path.cwd(),
+        limits=permissions.limits(),
+        files=FileLimits(allow_outside=permissions.outside),
+        roots=workspace.roots,
+        replaced=replaced,
+        reader=reader,
+        earlier=earlier,
+    )
+
+
+def _without(scenario: CheckedScenario, replaced: Mapping[str, object]) -> CheckedScenario:
+    """The scenario without what it gives for some names, so that nothing of it is read or computed for them."""
+    given = {name: givens for name, givens in scenario.given.items() if name not in replaced}
+    return replace(scenario, given=given) if len(given) < len(scenario.given) else scenario
+
+
+def _listed(kind: str, names: Sequence[str]) -> str:
+    if not names:
+        return f"the file has no {kind}"
+    return f"the {kind}s are {', '.join(f'`{n}`' for n in names)}"
+
+
+def _how_to_give_data(workspace: Workspace) -> str:
+    model = next(iter(workspace.models), "Model")
+    return f"write `scenario Name for {model} {{ ... }}` in this file, or in one that imports it"

@@ -1,0 +1,1 @@
+"""The data of a scenario, bound to the declarations of its model."""

@@ -1,0 +1,242 @@
+"""The laws of a random quantity over its index domain, from their checked form and the data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
+from gpusched_dsl.compiling.evaluation.frames import Frame
+from gpusched_dsl.compiling.evaluation.free_variables import free_variables
+from gpusched_dsl.compiling.evaluation.store import RandomLaws
+from gpusched_dsl.data.samples import Samples, read_samples
+from gpusched_dsl.data.sources.reader import FileReader
+from gpusched_dsl.ir.distributions import (
+    Distribution,
+    Exponential,
+    LogNormal,
+    Normal,
+    Weibull,
+    deterministic,
+    discrete,
+    mixture,
+    survival_points,
+    uniform,
+)
+from gpusched_dsl.ir.distributions.linear_survival import SUM_SLACK
+from gpusched_dsl.ir.domains import Codes, Domain
+from gpusched_dsl.ir.matrix import Floats
+from gpusched_dsl.language.checked import CheckedRandom, Core, IndexVar, LawCore, ListCore
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
+from gpusched_dsl.language.source import Span
+
+Laws = tuple[list[Distribution], Codes]  # distinct laws, and for each row of a frame which of them it has
+Named = dict[str, float]
+
+_MAKE: dict[str, Callable[[Named], Distribution]] = {
+    "exponential": lambda a: Exponential(a["mean"] if "mean" in a else 1 / a["rate"]),
+    "uniform": lambda a: uniform(a["low"], a["high"]),
+    "normal": lambda a: Normal(a["mean"], a["deviation"]),
+    "lognormal": lambda a: _lognormal(a),
+    "weibull": lambda a: Weibull(a["scale"], a["shape"]) if "scale" in a else Weibull.of_mean(a["mean"], a["shape"]),
+    "deterministic": lambda a: deterministic(a["value"]),
+}
+_ANY_SIGN = {("normal", "mean"), ("uniform", "low"), ("uniform", "high"), ("deterministic", "value")}
+
+
+def _lognormal(given: Named) -> Distribution:
+    if "mean" not in given:
+        return LogNormal(given["median"], given["sigma"])
+    if "sigma" in given:
+        return LogNormal.of_mean(given["mean"], given["sigma"])
+    return LogNormal.of_mean(given["mean"], float(np.sqrt(np.log1p((given["deviation"] / given["mean"]) ** 2))))
+
+
+def laws_of(
+    random: CheckedRandom, law: LawCore, ev: Evaluator, reader: FileReader, diagnostics: Diagnostics
+) -> RandomLaws | None:
+    """The laws of a random over its domain; None after findings in a file.
+
+    Raises DiagnosticError: GSM3101 an argument that no such law has, GSM3102 no sample, GSM3103 weights that are no
+    probabilities, GSM3104 a condition without probability.
+    """
+    domain = ev.index_domain(random.indexing, random.span)
+    ev.budget.frame(domain.size, 1 + domain.arity, random.span, f"random `{random.name}`")
+    frame = ev.domain_frame(random.indexing, domain)
+    made = _LawMaker(random, domain, ev, reader, diagnostics).laws(law, frame)
+    return None if made is None else RandomLaws(domain, tuple(made[0]), made[1])
+
+
+class _LawMaker:
+    def __init__(
+        self, random: CheckedRandom, domain: Domain, ev: Evaluator, reader: FileReader, diagnostics: Diagnostics
+    ) -> None:
+        self.random = random
+        self.domain = domain
+        self.ev = ev
+        self.reader = reader
+        self.diagnostics = diagnostics
+
+    def laws(self, law: LawCore, frame: Frame) -> Laws | None:
+        if law.file is not None:
+            return self._from_file(law, frame)
+        if law.points is not None:
+            return self._from_list(law, law.points, frame)
+        if not law.parts:
+            return self._combined(law, frame, [], lambda numbers, _: _MAKE[law.name](numbers))
+        parts = [self.laws(part, frame) for part in law.parts]
+        inner = [part for part in parts if part is not None]
+        if len(inner) < len(parts):
+            return None
+        if law.name == "mixture":
+            return self._mixture(law, frame, inner)
+        make = _truncated if law.name == "truncate" else _censored
+        return self._combined(law, frame, inner, make)
+
+    # --- one law per distinct combination of arguments ----------------------------------------------------------------
+
+    def _combined(
+        self,
+        law: LawCore,
+        frame: Frame,
+        inner: Sequence[Laws],
+        make: Callable[[Named, list[Distribution]], Distribution],
+        numbers: Sequence[Floats] | None = None,
+    ) -> Laws:
+        """`make` of the numbers by name and the laws it is made of, once for each distinct row."""
+        columns = [self._number(law, name, core, frame) for name, core in law.numbers] if numbers is None else numbers
+        names = [name for name, _ in law.numbers] if numbers is None else [str(i) for i in range(len(numbers))]
+        table = np.column_stack([np.zeros(frame.size), *columns, *(which for _, which in inner)])
+        distinct, which = np.unique(table, axis=0, return_inverse=True)
+        which = which.reshape(-1).astype(np.int64)
+        made: list[Distribution] = []
+        for number, row in enumerate(distinct.tolist()):
+            values = dict(zip(names, row[1 : 1 + len(names)], strict=True))
+            laws = [laws[int(at)] for (laws, _), at in zip(inner, row[1 + len(names) :], strict=True)]
+            try:
+                made.append(make(values, laws))
+            except ValueError as error:
+                self._refuse(law, which == number, str(error), frame)
+        return made, which
+
+    def _number(self, law: LawCore, name: str, core: Core, frame: Frame) -> Floats:
+        values = np.broadcast_to(self.ev.numbers(core, frame), (frame.size,))
+        what = f"`{name}` of `{law.name}`"
+        self.ev.refuse_where(~np.isfinite(values), "GSM3101", f"{what} is not finite", core, frame, "not finite")
+        if not law.parts and (law.name, name) not in _ANY_SIGN:
+            self.ev.refuse_where(values <= 0, "GSM3101", f"{what} must be positive", core, frame, "zero or less")
+        return values
+
+    def _refuse(self, law: LawCore, rows: NDArray[np.bool_], message: str, frame: Frame) -> None:
+        where = self.ev.row_text(frame, int(np.flatnonzero(rows)[0]))
+        code = "GSM3104" if law.name == "truncate" else "GSM3103" if law.name == "mixture" else "GSM3101"
+        message = f"`{law.name}` of `{self.random.name}`: {message}" + (f" for {where}" if where else "")
+        raise self.ev.failure(code, message, law.span)
+
+    def _mixture(self, law: LawCore, frame: Frame, inner: list[Laws]) -> Laws:
+        weights = [np.broadcast_to(self.ev.numbers(core, frame), (frame.size,)) for core in law.weights]
+        for core, values in zip(law.weights, weights, strict=True):
+            self._probability(core, values, frame)
+        wrong = np.abs(np.sum(weights, axis=0) - 1.0) > SUM_SLACK
+        self._sum_to_one(law.span, wrong, frame)
+        return self._combined(law, frame, inner, lambda w, laws: mixture(laws, np.array(list(w.values()))), weights)
+
+    # --- lists --------------------------------------------------------------------------------------------------------
+
+    def _from_list(self, law: LawCore, points: ListCore, frame: Frame) -> Laws:
+        """The law of each row from its list; one for all rows when the list depends on no index."""
+        varies = bool(self._needed(points))
+        rows = frame if varies else Frame(min(frame.size, 1), {})
+        values, weights, starts = self._items(points, rows)
+        counts = np.diff(starts)
+        if not counts.all():
+            where = self.ev.row_text(rows, int(np.flatnonzero(counts == 0)[0])) if varies else ""
+            message = f"`{law.name}` of `{self.random.name}` has no value" + (f" for {where}" if where else "")
+            raise self.ev.failure("GSM3102", message, points.span, "nothing in it")
+        if law.name == "discrete":
+            assert weights is not None
+            row_of = np.repeat(np.arange(rows.size, dtype=np.int64), counts)
+            total = np.bincount(row_of, weights=weights, minlength=rows.size)
+            self._sum_to_one(points.span, np.abs(total - 1.0) > SUM_SLACK, rows)
+        made: list[Distribution] = []
+        for number, (a, b) in enumerate(pairwise(starts.tolist())):
+            own = None if weights is None else weights[a:b]
+            try:
+                made.append(
+                    _points_law(values[a:b], own) if law.name == "survival_points" else discrete(values[a:b], own)
+                )
+            except ValueError as error:
+                self._refuse(law, np.arange(rows.size) == number, str(error), rows)
+        which = np.arange(frame.size, dtype=np.int64) if varies else np.zeros(frame.size, dtype=np.int64)
+        return made, which
+
+    def _needed(self, points: ListCore) -> frozenset[IndexVar]:
+        bound = frozenset(points.indexing.variables) if points.indexing is not None else frozenset()
+        inside = free_variables(points.rows) - bound
+        return inside | (free_variables(points.indexing) if points.indexing is not None else frozenset())
+
+    def _items(self, points: ListCore, frame: Frame) -> tuple[Floats, Floats | None, Codes]:
+        """Values and weights of all items, row by row, and where each row starts."""
+        if points.indexing is None:
+            items = [[self._item(core, at, frame) for at, core in enumerate(row)] for row in points.rows]
+            starts = len(items) * np.arange(frame.size + 1, dtype=np.int64)
+            columns = [np.column_stack([item[at] for item in items]).reshape(-1) for at in range(len(items[0]))]
+        else:
+            grown = self.ev.expand(frame, points.indexing, points.span)
+            counts = np.bincount(grown.parents(), minlength=frame.size)
+            starts = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+            columns = [self._item(core, at, grown.frame) for at, core in enumerate(points.rows[0])]
+        return columns[0], columns[1] if len(columns) > 1 else None, starts
+
+    def _item(self, core: Core, at: int, frame: Frame) -> Floats:
+        values = np.broadcast_to(self.ev.numbers(core, frame), (frame.size,))
+        if at == 0:
+            self.ev.refuse_where(~np.isfinite(values), "GSM3101", "a value is not finite", core, frame, "not finite")
+        else:
+            self._probability(core, values, frame)
+        return values
+
+    def _probability(self, core: Core, values: Floats, frame: Frame) -> None:
+        self.ev.refuse_where(
+            ~((values >= 0) & (values < np.inf)), "GSM3103", "a probability or weight is negative or not finite", core,
+            frame, "no probability",
+        )  # fmt: skip
+
+    def _sum_to_one(self, span: Span, wrong: NDArray[np.bool_], frame: Frame) -> None:
+        if wrong.any():
+            where = self.ev.row_text(frame, int(np.flatnonzero(wrong)[0]))
+            message = "the probabilities do not add up to 1" + (f" for {where}" if where else "")
+            raise self.ev.failure("GSM3103", message, span, "their sum is not 1")
+
+    # --- files --------------------------------------------------------------------------------------------------------
+
+    def _from_file(self, law: LawCore, frame: Frame) -> Laws | None:
+        assert law.file is not None
+        read = read_samples(self.random, self.domain, law.file, self.reader, self.diagnostics)
+        if read is None:
+            return None
+        scale = 1.0 if law.file.unit is None else self.ev.number(law.file.unit)
+        made: list[Distribution] = [_empirical(read, scale, at) for at in range(len(read.starts) - 1)]
+        which = np.arange(frame.size, dtype=np.int64) if law.file.keys else np.zeros(frame.size, dtype=np.int64)
+        return made, which
+
+
+def _empirical(read: Samples, scale: float, group: int) -> Distribution:
+    own = slice(int(read.starts[group]), int(read.starts[group + 1]))
+    return discrete(scale * read.values[own], None if read.weights is None else read.weights[own])
+
+
+def _points_law(points: Floats, survival: Floats | None) -> Distribution:
+    assert survival is not None
+    return survival_points(points, survival)
+
+
+def _truncated(given: Named, laws: list[Distribution]) -> Distribution:
+    return laws[0].truncated(given.get("low", -np.inf), given.get("high", np.inf))
+
+
+def _censored(given: Named, laws: list[Distribution]) -> Distribution:
+    return laws[0].censored(given["high"])

@@ -1,0 +1,141 @@
+"""Which sets and parameters of an earlier instance hold for the next one: those whose inputs are the same objects."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from gpusched_dsl.compiling.evaluation.store import Store
+from gpusched_dsl.data.binding import FileReader
+from gpusched_dsl.language.checked import CheckedCheck, CheckedModel
+from gpusched_dsl.language.scenarios.assignments import ExpressionGiven, Given, LawGiven
+from gpusched_dsl.language.scenarios.scenario import CheckedScenario
+from gpusched_dsl.language.source import Source, Span
+
+T = TypeVar("T")
+
+# Texts in which a name would be no reference.
+_NO_PARTS = (Span, Source)
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """What an instance is made of: `replaced` stands for what the scenario gives, `reader` keeps files as they were."""
+
+    scenario: CheckedScenario
+    reader: FileReader
+    replaced: Mapping[str, Sequence[object]]
+    _reads: dict[str, frozenset[str]] = field(default_factory=dict)
+    _read_by: dict[int, frozenset[str]] = field(default_factory=dict)  # by identity of parts of the model
+
+    @property
+    def model(self) -> CheckedModel:
+        return self.scenario.model
+
+    def given(self, name: str) -> tuple[object, ...]:
+        """What is given for a set, parameter or random: pieces from Python, or the scenario's statements."""
+        return tuple(self.replaced[name]) if name in self.replaced else self.scenario.given.get(name, ())
+
+    def reads(self, name: str, alike: Inputs) -> frozenset[str]:
+        """All names that occur in the declaration of something and in the formulas given for it.
+
+        `alike` are earlier inputs in which the same is given for it: their answer is this one.
+        """
+        if name in alike._reads:
+            self._reads[name] = alike._reads[name]
+        if name not in self._reads:
+            model = self.model
+            declared = [m[name] for m in (model.sets, model.params, model.randoms) if name in m]
+            self._reads[name] = _names((*declared, *map(_formula, self.scenario.given.get(name, ()))), self._all)
+        return self._reads[name] - {name}
+
+    @property
+    def _all(self) -> Container[str]:
+        model = self.model
+        return model.sets.keys() | model.params.keys() | model.randoms.keys() | model.lets.keys()
+
+    def read_by(self, check: CheckedCheck) -> frozenset[str]:
+        """All names that occur in a check of the model."""
+        if id(check) not in self._read_by:
+            self._read_by[id(check)] = _names(check, self._all)
+        return self._read_by[id(check)]
+
+
+@dataclass(eq=False)
+class Kept:
+    """What is taken over from an earlier instance, found out name by name in the order of dependencies.
+
+    Something holds still when what is given for it is the same, object by object, and everything that its declaration
+    and formulas name holds still too. Names are looked for in whatever the checked model holds, so a name that only
+    looks like a reference makes something be computed again, never the reverse.
+    """
+
+    now: Inputs
+    before: Inputs | None = None
+    store: Store | None = None
+    names: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        if self.before is not None and (
+            self.before.model is not self.now.model or self.before.reader is not self.now.reader
+        ):
+            self.before = None
+        elif self.before is not None:
+            self.now._read_by.update(self.before._read_by)
+
+    def takes(self, name: str, into: Store) -> bool:
+        """Take over one set, parameter or random into a store; False where it must be made."""
+        if self.before is None or self.store is None or not self._same(name):
+            return False
+        _copy(name, self.store.universes, into.universes)
+        _copy(name, self.store.sets, into.sets)
+        _copy(name, self.store.params, into.params)
+        _copy(name, self.store.randoms, into.randoms)
+        self.names.add(name)
+        return True
+
+    def holds(self, check: CheckedCheck) -> bool:
+        """Whether a check reads only what was taken over, so that it holds as it did."""
+        return self.before is not None and self.now.read_by(check) <= self.names
+
+    def _same(self, name: str) -> bool:
+        assert self.before is not None
+        if (name in self.now.replaced) != (name in self.before.replaced):
+            return False
+        ours, earlier = self.now.given(name), self.before.given(name)
+        if len(ours) != len(earlier) or any(a is not b for a, b in zip(ours, earlier, strict=True)):
+            return False
+        return self.now.reads(name, self.before) <= self.names
+
+
+def _copy(name: str, earlier: dict[str, T], ours: dict[str, T]) -> None:
+    if name in earlier:
+        ours[name] = earlier[name]
+
+
+def _formula(given: Given) -> object:
+    """The part of a giving that may name other things; tables and files hold labels and numbers."""
+    if isinstance(given, ExpressionGiven):
+        return (given.value, given.subscripts)
+    return given.law if isinstance(given, LawGiven) else ()
+
+
+def _names(node: object, known: Container[str]) -> frozenset[str]:
+    found: set[str] = set()
+    seen: set[int] = set()
+    open_: list[object] = [node]
+    while open_:
+        part = open_.pop()
+        if isinstance(part, str):
+            if part in known:
+                found.add(str(part))
+        elif isinstance(part, tuple | list | set | frozenset):
+            open_.extend(part)
+        elif isinstance(part, Mapping):
+            open_.extend((*part.keys(), *part.values()))
+        elif dataclasses.is_dataclass(part) and not isinstance(part, _NO_PARTS) and id(part) not in seen:
+            seen.add(id(part))
+            open_.extend(getattr(part, f.name) for f in dataclasses.fields(part))
+    return frozenset(found)

@@ -1,0 +1,159 @@
+"""A part of an instance: some elements of some root sets, and all that is given for them, without reading anything.
+
+The loop plans on jobs that are there, nodes that are up and slots of a window. Their labels stay; their codes are
+places among those that are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import InitVar, dataclass, field
+
+import numpy as np
+
+from gpusched_dsl.compiling.evaluation.store import MISSING, Param, RandomLaws, Store, Values
+from gpusched_dsl.ir.domains import Codes, Component, Domain, Interval, Tuples, Universe
+from gpusched_dsl.language.checked import CheckedParam, Element
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Which elements of which universes are kept: their codes, ascending. Universes not named are kept whole.
+
+    What is left of a universe is the same object as in an `earlier` part that keeps the same of it.
+    """
+
+    universes: Mapping[str, Universe]  # those of the whole
+    kept: Mapping[str, Codes]
+    small: dict[str, Universe] = field(default_factory=dict)
+    earlier: InitVar[Part | None] = None
+    _place: dict[str, Codes] = field(default_factory=dict)
+    _rows: dict[int, tuple[Domain, Domain, Codes]] = field(default_factory=dict)  # by identity of what is left
+
+    def __post_init__(self, earlier: Part | None) -> None:
+        for root, codes in self.kept.items():
+            if earlier is not None and root in earlier.kept and np.array_equal(earlier.kept[root], codes):
+                self.small[root], self._place[root] = earlier.small[root], earlier._place[root]
+                continue
+            whole = self.universes[root]
+            labels = tuple(whole.label_array[codes].tolist()) if len(codes) else ()
+            self.small[root] = Universe(root, labels)
+            place = np.full(len(whole.labels), -1, dtype=np.int64)
+            place[codes] = np.arange(len(codes))
+            self._place[root] = place
+
+    def cuts(self, components: Sequence[Component]) -> bool:
+        """Whether some component is of a universe of which a part is kept."""
+        return any(c is not None and c.name in self.kept for c in components)
+
+    def component(self, component: Component) -> Component:
+        return component if component is None else self.small.get(component.name, component)
+
+    def cut(self, whole: Domain) -> Domain:
+        """The elements of a domain whose components are all kept, in their order."""
+        components = whole.components
+        columns = self.inner(components, whole.columns())
+        cut = [c for u, c in zip(components, columns, strict=True) if self.cuts((u,))]
+        rows = np.flatnonzero(np.logical_and.reduce([c >= 0 for c in cut]))
+        left = columns if len(rows) == whole.size else tuple(c[rows] for c in columns)
+        found = Tuples(tuple(self.component(c) for c in components), left)
+        self._rows[id(found)] = (found, whole, rows)
+        return found
+
+    def rows(self, domain: Domain, whole: Domain) -> Codes:
+        """The places in a domain of the whole of the elements of a domain of the part; -1 for those not in it."""
+        _, origin, rows = self._rows.get(id(domain), (None, None, None))
+        if origin is whole and rows is not None:
+            return rows
+        return whole.locate(self.outer(domain.components, domain.columns()))
+
+    def outer(self, components: Sequence[Component], columns: Sequence[Codes]) -> tuple[Codes, ...]:
+        """Codes of the part as codes of the whole; codes that are no element stay."""
+        found = []
+        for component, column in zip(components, columns, strict=True):
+            if component is None or component.name not in self.kept:
+                found.append(column)
+            else:
+                kept = self.kept[component.name]
+                inside = (column >= 0) & (column < len(kept))
+                found.append(np.where(inside, kept[np.where(inside, column, 0)], column) if len(kept) else column)
+        return tuple(found)
+
+    def inner(self, components: Sequence[Component], columns: Sequence[Codes]) -> tuple[Codes, ...]:
+        """Codes of the whole as codes of the part, -1 where an element is left out."""
+        found = []
+        for component, column in zip(components, columns, strict=True):
+            if component is None or component.name not in self.kept:
+                found.append(column)
+            else:
+                found.append(self._place[component.name][column])
+        return tuple(found)
+
+
+@dataclass(frozen=True, eq=False)
+class SetSlice:
+    """The elements of a given set whose components are all kept, in their order."""
+
+    whole: Domain
+    part: Part
+
+    def domain(self) -> Domain:
+        return self.part.cut(self.whole) if self.part.cuts(self.whole.components) else self.whole
+
+
+@dataclass(frozen=True, eq=False)
+class ParamSlice:
+    """The values of a given parameter on a part of its domain."""
+
+    declared: CheckedParam
+    whole: Param
+    part: Part
+
+    def values(self, domain: Domain) -> Values:
+        if not domain.arity:
+            found: Values = self.whole.values
+        else:
+            found = self.whole.values[self.part.rows(domain, self.whole.domain)]
+        kind = self.declared.type
+        if isinstance(kind, Element) and kind.root in self.part.kept:
+            inner = self.part.inner((self.part.universes[kind.root],), (found,))[0]
+            found = np.where(inner >= 0, inner, MISSING)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class LawSlice:
+    """The laws of a random on a part of its domain: the same objects."""
+
+    whole: RandomLaws
+    part: Part
+
+    def laws(self, domain: Domain) -> RandomLaws:
+        if not domain.arity:
+            return self.whole
+        return RandomLaws(domain, self.whole.laws, self.whole.which[self.part.rows(domain, self.whole.domain)])
+
+
+@dataclass(frozen=True, eq=False)
+class KnownValues:
+    """Values of a parameter from elsewhere: `make` gives them on the domain that the parameter has in the part."""
+
+    make: Callable[[Domain], Values]
+
+    def values(self, domain: Domain) -> Values:
+        return self.make(domain)
+
+
+Ready = Universe | SetSlice | ParamSlice | LawSlice | KnownValues
+
+
+def put(name: str, ready: Ready, store: Store) -> bool:
+    """Put a set that is ready into a store; False for parameters and laws, whose domains must be found first."""
+    if isinstance(ready, Universe):
+        store.universes[name] = ready
+        store.sets[name] = Interval(0, len(ready.labels) - 1, 1, ready)
+        return True
+    if isinstance(ready, SetSlice):
+        store.sets[name] = ready.domain()
+        return True
+    return False

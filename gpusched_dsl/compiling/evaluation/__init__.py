@@ -1,0 +1,1 @@
+"""Values of checked expressions over whole index domains."""

@@ -1,0 +1,136 @@
+"""Sets that depend on other indices: a set of its own for every row of a frame."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpusched_dsl.compiling.evaluation.frames import Frame, Mask, ranges
+from gpusched_dsl.compiling.evaluation.free_variables import free_variables
+from gpusched_dsl.compiling.evaluation.store import MISSING
+from gpusched_dsl.ir.domains import Codes, Packing
+from gpusched_dsl.language.checked import (
+    ComprehensionSet,
+    Core,
+    IntegerRange,
+    LiteralSet,
+    NamedSet,
+    SetCore,
+    SetOperation,
+)
+
+if TYPE_CHECKING:
+    from gpusched_dsl.compiling.evaluation.sets import Sets
+
+Grown = tuple[Codes, tuple[Codes, ...]]  # for each element the row of the frame it belongs to, and its components
+
+
+def elements(ev: Sets, core: SetCore, frame: Frame) -> Grown:
+    """The distinct elements of the set of every row, row by row, in the order of the set."""
+    if not free_variables(core):
+        domain = ev.domain(core)
+        ev.budget.frame(frame.size * domain.size, domain.arity, core.span, "this set")
+        parent = np.repeat(np.arange(frame.size, dtype=np.int64), domain.size)
+        return parent, tuple(np.tile(c, frame.size) for c in domain.columns())
+    match core:
+        case IntegerRange():
+            low, high, step = range_ends(ev, core, frame)
+            return _range(ev, core, frame, low, high, step)
+        case ComprehensionSet():
+            grown = ev.expand(frame, core.indexing, core.span)
+            return _distinct(grown.parents(), tuple(ev.element_codes(e, grown.frame) for e in core.element))
+        case LiteralSet():
+            return _literal(ev, core, frame)
+        case SetOperation(op="union"):
+            left, right = elements(ev, core.left, frame), elements(ev, core.right, frame)
+            parent = np.concatenate((left[0], right[0]))
+            order = np.argsort(parent, kind="stable")
+            both = tuple(np.concatenate(pair)[order] for pair in zip(left[1], right[1], strict=True))
+            return _distinct(parent[order], both)
+        case SetOperation(op="cross"):
+            outer, left_columns = elements(ev, core.left, frame)
+            inner, right_columns = elements(ev, core.right, frame.take(outer))
+            return outer[inner], (*(c[inner] for c in left_columns), *right_columns)
+        case SetOperation():
+            parent, columns = elements(ev, core.left, frame)
+            inside = ev.contains(core.right, columns, frame.take(parent))
+            keep = np.flatnonzero(inside if core.op == "inter" else ~inside)
+            return parent[keep], tuple(c[keep] for c in columns)
+    raise AssertionError(f"{type(core).__name__} depends on no index")
+
+
+def contains(ev: Sets, core: SetCore, codes: Sequence[Codes], frame: Frame) -> Mask:
+    """Whether the tuple of each row is in the set of that row."""
+    match core:
+        case IntegerRange():
+            low, high, step = range_ends(ev, core, frame)
+            inside: Mask = (codes[0] >= low) & (codes[0] <= high)
+            return inside if core.step is None else inside & ((codes[0] - low) % step == 0)
+        case SetOperation(op="cross"):
+            arity = len(core.left.types)
+            return ev.contains(core.left, codes[:arity], frame) & ev.contains(core.right, codes[arity:], frame)
+        case SetOperation():
+            left, right = ev.contains(core.left, codes, frame), ev.contains(core.right, codes, frame)
+            return left | right if core.op == "union" else left & (right if core.op == "inter" else ~right)
+        case LiteralSet():
+            found = np.zeros(frame.size, dtype=bool)
+            for row in core.rows:
+                found |= _agree(codes, tuple(ev.codes(e, frame) for e in row))
+            return found
+        case ComprehensionSet():
+            parent, columns = elements(ev, core, frame)
+            hit = parent[_agree(tuple(c[parent] for c in codes), columns)]
+            return np.bincount(hit, minlength=frame.size) > 0
+    assert not isinstance(core, NamedSet)
+    raise AssertionError(f"{type(core).__name__} depends on no index")
+
+
+def range_ends(ev: Sets, core: IntegerRange, frame: Frame) -> tuple[Codes, Codes, Codes | int]:
+    """First and last number of every row, and the step; raises DiagnosticError (GSM3007)."""
+    step = 1 if core.step is None else ev.whole(core.step, frame)
+    if core.step is not None:
+        message = "the step of a range must be positive"
+        ev.refuse_where(np.less_equal(step, 0), "GSM3007", message, core.step, frame, "zero or less")
+    return _end(ev, core.low, frame), _end(ev, core.high, frame), step
+
+
+def _end(ev: Sets, core: Core, frame: Frame) -> Codes:
+    codes = np.broadcast_to(ev.codes(core, frame), (frame.size,))
+    ev.refuse_where(codes == MISSING, "GSM3007", "a range needs whole numbers", core, frame, "no whole number")
+    return codes
+
+
+def _range(ev: Sets, core: SetCore, frame: Frame, low: Codes, high: Codes, step: Codes | int) -> Grown:
+    counts = np.maximum(0, (high - low) // step + 1)
+    ev.budget.frame(int(counts.sum()), 1, core.span, "this set")
+    steps = step if isinstance(step, int) else np.repeat(step, counts)
+    parent = np.repeat(np.arange(frame.size, dtype=np.int64), counts)
+    return parent, (np.repeat(low, counts) + steps * ranges(counts),)
+
+
+def _literal(ev: Sets, core: LiteralSet, frame: Frame) -> Grown:
+    parent = np.repeat(np.arange(frame.size, dtype=np.int64), len(core.rows))
+    columns = tuple(
+        np.stack([ev.element_codes(row[at], frame) for row in core.rows], axis=1).reshape(-1)
+        for at in range(len(core.types))
+    )
+    return _distinct(parent, columns)
+
+
+def _distinct(parent: Codes, columns: tuple[Codes, ...]) -> Grown:
+    """Each element once a row, where it occurs first; `parent` does not decrease."""
+    keys = Packing.of((parent, *columns)).keys((parent, *columns))
+    _, first = np.unique(keys, return_index=True)
+    if len(first) == len(parent):
+        return parent, columns
+    rows = np.sort(first)
+    return parent[rows], tuple(c[rows] for c in columns)
+
+
+def _agree(left: Sequence[Codes], right: Sequence[Codes]) -> Mask:
+    result: Mask = np.ones(len(left[0]), dtype=bool)
+    for a, b in zip(left, right, strict=True):
+        result &= a == b
+    return result

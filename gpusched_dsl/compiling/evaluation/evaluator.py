@@ -1,0 +1,329 @@
+"""The one evaluator: a checked expression over the rows of a frame, as arrays.
+
+Numbers come as float64 or int64 arrays, elements as int64 codes, texts as objects; shape () when a value is the same
+in every row. The same methods derive parameters, filter index lists, give the coefficients of rows, judge a solution
+(`store.point` set: variables read their values) and evaluate what a test expects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from gpusched_dsl.compiling.evaluation.expectations import Expectations
+from gpusched_dsl.compiling.evaluation.frames import Frame, Mask
+from gpusched_dsl.compiling.evaluation.references import References
+from gpusched_dsl.compiling.evaluation.store import MISSING, PAST, Values, as_codes, is_element
+from gpusched_dsl.ir.deadline import checkpoint
+from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.problem import Floats
+from gpusched_dsl.language.checked import (
+    Arithmetic,
+    Choice,
+    Comparison,
+    Constant,
+    Core,
+    Element,
+    Expected,
+    Fallback,
+    Function,
+    IndexRef,
+    Label,
+    LetRef,
+    Logic,
+    Membership,
+    Negate,
+    ParamRef,
+    RandomRef,
+    Reduction,
+    SetFunction,
+    Shift,
+    TextType,
+    VariableRef,
+)
+from gpusched_dsl.language.diagnostics.diagnostics import did_you_mean
+
+_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
+    "==": np.equal, "!=": np.not_equal, "<=": np.less_equal, ">=": np.greater_equal, "<": np.less, ">": np.greater,
+}  # fmt: skip
+_REDUCE = {"min": np.minimum, "max": np.maximum, "prod": np.multiply}
+_UNARY: dict[str, Callable[[Any], Any]] = {
+    "abs": np.abs, "floor": np.floor, "ceil": np.ceil, "exp": np.exp, "log": np.log, "sqrt": np.sqrt,
+}  # fmt: skip
+
+
+class Evaluator(References):
+    """Evaluates the cores of one model against a store."""
+
+    def values(self, core: Core, frame: Frame) -> Values:
+        """The value in every row: shape (frame.size,), or () when it does not depend on the row."""
+        checkpoint()
+        make = getattr(self, f"_{type(core).__name__}")
+        part = frame.part(self.needs(core)) if len(frame.axes) > 1 else None
+        result: Values
+        if part is None or not frame.size:
+            result = make(core, frame)
+            return result
+        # On a grid, evaluate once per combination of the axes that matter and spread the result over the others.
+        grid, sizes = part
+        result = np.asarray(make(core, grid))
+        if result.ndim == 0:
+            return result
+        return np.broadcast_to(result.reshape(sizes), frame.shape).reshape(-1)
+
+    def numbers(self, core: Core, frame: Frame) -> Floats:
+        """The value as float64; elements of an ordered set of integers read as their labels."""
+        values = self.values(core, frame)
+        if isinstance(core.type, Element):
+            values = self._labels_as_integers(core, values)
+        return np.asarray(values, dtype=np.float64)
+
+    def codes(self, core: Core, frame: Frame) -> Codes:
+        """The value as index codes."""
+        return as_codes(self.values(core, frame))
+
+    def mask(self, core: Core, frame: Frame) -> Mask:
+        """A condition as one truth value per row."""
+        return np.broadcast_to(np.asarray(self.values(core, frame), dtype=bool), (frame.size,))
+
+    def _Constant(self, core: Constant, frame: Frame) -> Values:
+        return np.asarray(core.value)
+
+    def _Label(self, core: Label, frame: Frame) -> Values:
+        if isinstance(core.type, TextType):
+            return np.array(core.text, dtype=object)
+        assert isinstance(core.type, Element)
+        universe = self.store.universes[core.type.root]
+        code = universe.code_of.get(core.text)
+        if code is None and core.text.lstrip("-").isdigit():
+            code = universe.code_of.get(int(core.text))
+        if code is None:
+            raise self.failure(
+                "GSM3006",
+                f'`{universe.name}` has no element "{core.text}"',
+                core.span,
+                "not in the data",
+                help=did_you_mean(core.text, map(str, universe.labels)),
+            )
+        return np.asarray(code, dtype=np.int64)
+
+    def _IndexRef(self, core: IndexRef, frame: Frame) -> Values:
+        return frame.columns[core.variable]
+
+    def _ParamRef(self, core: ParamRef, frame: Frame) -> Values:
+        param = self.store.params[core.name]
+        if not core.subscripts:
+            return param.values.reshape(())
+        if not frame.size:
+            return np.empty(0, dtype=param.values.dtype)
+        position = self.position(param.domain, core, frame)
+        self._refuse_missing(core, position, frame)
+        result: Values = param.values[position]
+        return result
+
+    @cached_property
+    def expectations(self) -> Expectations:
+        return Expectations(self)
+
+    def _RandomRef(self, core: RandomRef, frame: Frame) -> Values:
+        return self.expectations.random(core, frame)
+
+    def _Expected(self, core: Expected, frame: Frame) -> Values:
+        return self.expectations.values(core, frame)
+
+    def _VariableRef(self, core: VariableRef, frame: Frame) -> Values:
+        assert self.store.point is not None, "a variable has no value before the solve"
+        family = self.store.variables[core.name]
+        if not core.subscripts:
+            return np.asarray(self.store.point[family.first])
+        position = self.variable_position(core, frame)
+        if not family.domain.size:
+            return np.zeros(position.shape)
+        values = self.store.point[family.first + np.maximum(position, 0)]
+        return np.where(position >= 0, values, 0.0)
+
+    def _LetRef(self, core: LetRef, frame: Frame) -> Values:
+        return self.values(self.model.lets[core.name].value, self.let_frame(core, frame))
+
+    def _Fallback(self, core: Fallback, frame: Frame) -> Values:
+        found = self.found(core.reference, frame)
+        if found.all():
+            return self.values(core.reference, frame)
+        return self._where(found, core.reference, core.fallback, frame)
+
+    def _Choice(self, core: Choice, frame: Frame) -> Values:
+        return self._where(self.mask(core.condition, frame), core.then, core.otherwise, frame)
+
+    def _where(self, mask: Mask, then: Core, otherwise: Core, frame: Frame) -> Values:
+        """Each branch is evaluated on its own rows only: the other rows may not have it."""
+        yes, no = np.flatnonzero(mask), np.flatnonzero(~mask)
+        if not len(no):
+            return self.values(then, frame)
+        if not len(yes):
+            return self.values(otherwise, frame)
+        a, b = self.values(then, frame.take(yes)), self.values(otherwise, frame.take(no))
+        result = np.empty(frame.size, dtype=np.result_type(a, b) if a.dtype != object else object)
+        result[yes], result[no] = a, b
+        return result
+
+    def _Shift(self, core: Shift, frame: Frame) -> Values:
+        ordering = self.store.sets[core.ordering]
+        place = self._shifted_place(core, frame)
+        inside = (place >= 0) & (place < ordering.size)
+        outside = np.where(place < 0, MISSING, PAST)
+        if not ordering.size:
+            return outside
+        return np.where(inside, ordering.columns()[0][np.where(inside, place, 0)], outside)
+
+    def _shifted_place(self, core: Shift, frame: Frame) -> Codes:
+        """The place in the ordering, also before its first and after its last: `(h - 1) + 1` is `h` everywhere."""
+        inner = core.operand
+        if isinstance(inner, Shift) and inner.ordering == core.ordering:
+            return self._shifted_place(inner, frame) + self.codes(core.offset, frame)
+        codes = self.codes(inner, frame)
+        place = self.store.sets[core.ordering].locate((np.atleast_1d(codes),)).reshape(codes.shape)
+        shifted = place + self.codes(core.offset, frame)
+        return np.where(place >= 0, shifted, np.where(codes == PAST, PAST, MISSING))
+
+    def _Negate(self, core: Negate, frame: Frame) -> Values:
+        return -self.numbers(core.operand, frame)
+
+    def _Arithmetic(self, core: Arithmetic, frame: Frame) -> Values:
+        left, right = self.numbers(core.left, frame), self.numbers(core.right, frame)
+        match core.op:
+            case "+":
+                return left + right
+            case "-":
+                return left - right
+            case "*":
+                return left * right
+            case "/":
+                self.refuse_where(right == 0, "GSM3003", "division by zero", core.right, frame, "is zero")
+                return left / right
+        with np.errstate(all="ignore"):
+            power = np.power(left, right)
+        self.refuse_where(~np.isfinite(power), "GSM3004", "the power has no finite value", core, frame, "undefined")
+        return power
+
+    def _Comparison(self, core: Comparison, frame: Frame) -> Values:
+        result: Values = np.asarray(True)
+        for left, op, right in zip(core.operands, core.ops, core.operands[1:], strict=False):
+            a, b = self._comparable(left, right, frame)
+            result = result & np.asarray(_COMPARE[op](a, b), dtype=bool)
+        return result
+
+    def _comparable(self, left: Core, right: Core, frame: Frame) -> tuple[Values, Values]:
+        if isinstance(left.type, Element) and isinstance(right.type, Element):
+            return self.codes(left, frame), self.codes(right, frame)
+        texts = [isinstance(c.type, TextType) for c in (left, right)]
+        if any(texts):
+            return self._texts(left, frame), self._texts(right, frame)
+        return self.numbers(left, frame), self.numbers(right, frame)
+
+    def _texts(self, core: Core, frame: Frame) -> Values:
+        values = self.values(core, frame)
+        if isinstance(core.type, Element):
+            values = self.store.universes[core.type.root].label_array[values]
+        return values
+
+    def _Logic(self, core: Logic, frame: Frame) -> Values:
+        result = np.asarray(self.values(core.operands[0], frame), dtype=np.bool_)
+        if core.op == "not":
+            return np.logical_not(result)
+        if core.op == "<=>":
+            return np.equal(result, np.asarray(self.values(core.operands[1], frame), dtype=np.bool_))
+        if core.op == "=>":
+            result = np.logical_not(result)
+        for operand in core.operands[1:]:
+            result = self._and_then(result, operand, frame, undecided=core.op == "and")
+        return result
+
+    def _and_then(self, known: Mask, core: Core, frame: Frame, *, undecided: bool) -> Mask:
+        """`known`, and where that is `undecided` the next condition: the other rows may not have it."""
+        rows = np.flatnonzero(np.broadcast_to(known == undecided, (frame.size,)))
+        if len(rows) == frame.size:
+            return np.asarray(self.values(core, frame), dtype=np.bool_)
+        result = np.full(frame.size, not undecided)
+        if len(rows):
+            result[rows] = self.values(core, frame.take(rows))
+        return result
+
+    def _Membership(self, core: Membership, frame: Frame) -> Values:
+        codes = tuple(np.broadcast_to(self.codes(e, frame), (frame.size,)) for e in core.element)
+        inside = self.contains(core.domain, codes, frame)
+        return ~inside if core.negated else inside
+
+    def _Function(self, core: Function, frame: Frame) -> Values:
+        arguments = [self.numbers(a, frame) for a in core.arguments]
+        if core.name in ("min", "max"):
+            result: Values = arguments[0]
+            for argument in arguments[1:]:
+                result = _REDUCE[core.name](result, argument)
+            return result
+        if core.name == "round":
+            return np.floor(arguments[0] + 0.5)
+        with np.errstate(all="ignore"):
+            result = _UNARY[core.name](arguments[0])
+        wrong = ~np.isfinite(result)
+        if np.any(wrong):
+            first = float(np.atleast_1d(arguments[0])[np.atleast_1d(wrong)][0])
+            message, label = f"`{core.name}` has no finite value", f"`{core.name}` of {first:g}"
+            self.refuse_where(wrong, "GSM3004", message, core, frame, label)
+        return result
+
+    def _SetFunction(self, core: SetFunction, frame: Frame) -> Values:
+        domain = self.domain(core.domain)
+        if core.name == "count":
+            return np.asarray(float(domain.size))
+        if not domain.size:
+            raise self.failure("GSM3005", f"`{core.name}` of an empty set", core.span, "the set is empty")
+        code: Values = domain.columns()[0][0 if core.name == "first" else -1]
+        return np.asarray(code)
+
+    def _Reduction(self, core: Reduction, frame: Frame) -> Values:
+        grown = self.expand(frame, core.indexing, core.span)
+        parent, size = grown.parents(), frame.size
+        if core.op in ("any", "all", "count"):
+            body = self.mask(core.body, grown.frame)
+            true = np.bincount(parent[body], minlength=size)
+            if core.op == "count":
+                return true.astype(np.float64)
+            return true > 0 if core.op == "any" else true == np.bincount(parent, minlength=size)
+        body = np.broadcast_to(self.numbers(core.body, grown.frame), (grown.frame.size,))
+        if core.op == "sum":
+            return np.bincount(parent, weights=body, minlength=size)
+        counts = np.bincount(parent, minlength=size)
+        empty = counts == 0
+        if core.op == "prod":
+            result = np.ones(size)
+        else:
+            self.refuse_where(empty, "GSM3005", f"`{core.op}` over nothing", core, frame, "no element to choose from")
+            result = np.empty(size)
+        if len(body):
+            op = _REDUCE[core.op.removeprefix("arg")]
+            result[~empty] = op.reduceat(body, (np.cumsum(counts) - counts)[~empty])
+        if core.op.startswith("arg"):
+            best = np.flatnonzero(body == result[parent])
+            _, first = np.unique(parent[best], return_index=True)
+            return grown.frame.columns[core.indexing.variables[0]][best[first]]
+        return result
+
+    def _labels_as_integers(self, core: Core, codes: Values) -> Values:
+        assert isinstance(core.type, Element)
+        universe = self.store.universes[core.type.root]
+        if universe.integer_labels is None:
+            raise self.failure(
+                "GSM3009",
+                f"elements of `{universe.name}` are used as numbers, but they are not whole numbers in the data",
+                core.span,
+                f"such as `{universe.labels[0]}`" if universe.labels else "",
+                help="write the elements as whole numbers, or compare them with `==`",
+            )
+        inside = is_element(codes)
+        if not inside.all():  # before the first and after the last, as among elements
+            labels = universe.integer_labels[np.where(inside, codes, 0)] if len(universe.labels) else np.float64(0)
+            return np.where(inside, labels, np.where(codes == PAST, np.inf, -np.inf))
+        return universe.integer_labels[codes]

@@ -1,0 +1,77 @@
+"""Sizes are counted before memory is taken; what would not fit is refused with the culprit named."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.language.source import Span
+
+GIB = 1 << 30
+# Bytes, as measured on the printed capacity model (4.1 million entries): temporaries and the solver's copy included.
+ENTRY = 48
+FRAME_ROW, FRAME_CELL = 64, 16
+
+WHOLE_MODEL = (
+    "add a condition (`where`), index a sparse set instead of a product, or raise the limit with `--memory-limit`"
+)
+TERM = "state it for fewer elements, variables or values, or choose a backend that takes it as it is"
+
+
+def default_memory() -> int:
+    """Half of the machine's memory, at most 8 GiB; 8 GiB where the system does not say."""
+    try:
+        return min(8 * GIB, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2)
+    except (AttributeError, ValueError, OSError):
+        return 8 * GIB
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """`memory` is the most bytes that one grounding may take (the arrays of one step, or the whole problem)."""
+
+    memory: int = field(default_factory=default_memory)
+
+
+class Budget:
+    """What one grounding has taken of its limits so far."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._memory = limits.memory
+        self._taken = 0
+
+    def frame(self, rows: int, columns: int, span: Span, what: str) -> None:
+        """Allow a frame of so many rows or raise `DiagnosticError` (GSM3001)."""
+        needed = rows * (FRAME_CELL * columns + FRAME_ROW)
+        if needed > self._memory:
+            raise self._refusal(f"{what} is too large", f"{rows:,} combinations", needed, span)
+
+    def problem(self, entries: int, span: Span, what: str) -> None:
+        """Count entries that stay in the problem (with the solver's copy) or raise (GSM3001)."""
+        self._taken += ENTRY * entries
+        if self._taken > self._memory:
+            raise self._refusal(f"the problem is too large at {what}", f"{entries:,} entries", self._taken, span)
+
+    def total(self, entries: int, largest: Span, what: str, share: int) -> None:
+        """Allow a problem of at least so many entries in all or raise (GSM3001), naming its largest part."""
+        if ENTRY * entries > self._memory:
+            message = f"the problem is too large: at least {entries:,} entries, {share:,} of them in {what}"
+            raise self._refusal(message, f"{share:,} entries", ENTRY * entries, largest)
+
+    def term(self, entries: int, span: Span | None, term: str) -> None:
+        """Count the entries that a term gets as linear rows or raise (GSM3001)."""
+        self._taken += ENTRY * entries
+        if self._taken > self._memory:
+            message, label = f"`{term}` is too large as linear rows", f"at least {entries:,} entries"
+            raise self._refusal(message, label, self._taken, span, TERM)
+
+    def _refusal(
+        self, message: str, label: str, needed: int, span: Span | None, help: str = WHOLE_MODEL
+    ) -> DiagnosticError:
+        sizes = f"about {_sized(needed)} are needed, the limit is {_sized(self._memory)}"
+        return DiagnosticError([Diagnostic("GSM3001", message, span, label, (), (sizes,), help)])
+
+
+def _sized(size: int) -> str:
+    return f"{size / GIB:,.1f} GiB" if size >= GIB // 10 else f"{size / (1 << 20):,.1f} MiB"

@@ -1,0 +1,143 @@
+"""Finite laws: every row of a frame once for each joint outcome of the random quantities that matter to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpusched_dsl.compiling.evaluation.frames import Expansion, Frame, ranges
+from gpusched_dsl.compiling.evaluation.free_variables import OUTCOME, SITUATION
+from gpusched_dsl.compiling.evaluation.random_parts import is_random
+from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.matrix import Floats
+from gpusched_dsl.language.checked import Core, Expected, IndexingCore, RandomRef
+from gpusched_dsl.language.checking.walk import Part, children
+
+if TYPE_CHECKING:
+    from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
+
+
+@dataclass(frozen=True, eq=False)
+class Outcomes:
+    """The rows of a frame multiplied by their outcomes, each with its probability.
+
+    `grown.frame` binds `SITUATION` to the row it came from (counted from `first`, so that no two of them are confused)
+    and `OUTCOME` to the number of the joint outcome. In the row r the random element `elements[i]` (for the pairs i
+    with `rows[i] == r`, sorted) takes the value number `(outcome // strides[i]) % sizes[i]` of those from `starts[i]`.
+    """
+
+    grown: Expansion
+    weights: Floats
+    first: int
+    keys: Codes
+    elements: int
+    strides: Codes
+    sizes: Codes
+    starts: Codes
+    values: Floats
+
+    def value(self, element: Codes, frame: Frame) -> Floats:
+        """The values of random elements in the rows of a frame grown from `grown.frame`."""
+        row = frame.columns[SITUATION] - self.first
+        pair = np.searchsorted(self.keys, row * self.elements + element)
+        place = (frame.columns[OUTCOME] // self.strides[pair]) % self.sizes[pair]
+        return self.values[self.starts[pair] + place]
+
+
+def outcomes(ev: Evaluator, core: Expected, frame: Frame, first: int) -> Outcomes | None:
+    """The outcomes of the random quantities in an expectation; None when one of them has no finite support.
+
+    Raises DiagnosticError (GSM3001) when there are too many of them, GSM3002 for subscripts outside.
+    """
+    rows, elements = _involved(ev, core, frame)
+    numbers = _Numbers(ev)
+    keys = np.unique(rows * numbers.count + elements)
+    rows, elements = keys // numbers.count, keys % numbers.count
+    supports = [law.atoms for law in numbers.laws]
+    law = numbers.law_of[elements]
+    if any(supports[n] is None for n in np.unique(law).tolist()):
+        return None
+    found = [support if support is not None else (np.zeros(0), np.zeros(0)) for support in supports]
+    starts = np.concatenate(([0], np.cumsum([len(values) for values, _ in found]))).astype(np.int64)
+    sizes = np.diff(starts)[law]
+    totals = np.exp(np.bincount(rows, weights=np.log(sizes), minlength=frame.size))
+    ev.budget.frame(int(min(totals.sum() + 1, 2.0**62)), len(frame.columns) + 2, core.span, "this expectation")
+    place = ranges(np.bincount(rows, minlength=frame.size))
+    strides, counts = np.ones(len(keys), dtype=np.int64), np.ones(frame.size, dtype=np.int64)
+    ranked = [np.flatnonzero(place == rank) for rank in range(int(place.max(initial=-1)) + 1)]
+    for pairs in ranked:  # the first, second, ... element of every row
+        strides[pairs] = counts[rows[pairs]]
+        counts[rows[pairs]] *= sizes[pairs]
+    grown = Expansion(frame).repeat(counts)
+    row, outcome = grown.parents(), ranges(counts)
+    all_values = np.concatenate([np.zeros(0), *(values for values, _ in found)])
+    all_weights = np.concatenate([np.zeros(0), *(weights for _, weights in found)])
+    weights = np.ones(len(row))
+    pair_of = np.full(frame.size, -1, dtype=np.int64)
+    for pairs in ranked:
+        pair_of[:] = -1
+        pair_of[rows[pairs]] = pairs
+        pair = pair_of[row]
+        some = pair >= 0
+        at = starts[law[pair[some]]] + (outcome[some] // strides[pair[some]]) % sizes[pair[some]]
+        weights[some] *= all_weights[at]
+    bound = grown.bind({SITUATION: row + first, OUTCOME: outcome})
+    return Outcomes(bound, weights, first, keys, numbers.count, strides, sizes, starts[law], all_values)
+
+
+class _Numbers:
+    """All random elements of a model numbered through, and their laws."""
+
+    def __init__(self, ev: Evaluator) -> None:
+        self.first: dict[str, int] = {}
+        self.laws = [law for random in ev.store.randoms.values() for law in random.laws]
+        law_of, element, law = [np.zeros(0, dtype=np.int64)], 0, 0
+        for name, random in ev.store.randoms.items():
+            self.first[name] = element
+            law_of.append(random.which + law)
+            element, law = element + random.domain.size, law + len(random.laws)
+        self.law_of = np.concatenate(law_of)
+        self.count = max(element, 1)
+
+
+def element_of(ev: Evaluator, core: RandomRef, frame: Frame) -> Codes:
+    """The number of the random element in each row, among all of the model."""
+    first = 0
+    for name, random in ev.store.randoms.items():
+        if name == core.name:
+            break
+        first += random.domain.size
+    return first + ev.random_position(core, frame)
+
+
+def _involved(ev: Evaluator, core: Expected, frame: Frame) -> tuple[Codes, Codes]:
+    """Pairs of a row and a random element that occurs in it."""
+    rows, elements = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
+    parts: tuple[Core, ...] = (core.body,) if core.given is None else (core.body, core.given)
+    for part in parts:
+        for reference, around in _references(part, ()):
+            grown = Expansion(frame)
+            for indexing in around:
+                more = ev.expand(grown.frame, indexing, core.span)
+                grown = Expansion(more.frame, grown.parents()[more.parents()])
+            rows.append(grown.parents())
+            elements.append(element_of(ev, reference, grown.frame))
+    return np.concatenate(rows), np.concatenate(elements)
+
+
+def _references(part: Part, around: tuple[IndexingCore, ...]) -> Iterator[tuple[RandomRef, tuple[IndexingCore, ...]]]:
+    """Every reference to a random quantity with the index lists around it, without their random conditions."""
+    if isinstance(part, Expected):
+        return
+    if isinstance(part, RandomRef):
+        yield part, around
+    indexing = getattr(part, "indexing", None)
+    inside = around
+    if isinstance(indexing, IndexingCore):
+        certain = tuple(c for c in indexing.conditions if not is_random(c))
+        inside = (*around, replace(indexing, conditions=certain))
+    for child in children(part):
+        yield from _references(child, inside)

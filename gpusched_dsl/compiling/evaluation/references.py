@@ -1,0 +1,135 @@
+"""The evaluator's layer for subscripts: where a reference lies in its family, and what happens when it lies outside."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from gpusched_dsl.compiling.evaluation.frames import Frame, Mask
+from gpusched_dsl.compiling.evaluation.free_variables import free_variables
+from gpusched_dsl.compiling.evaluation.sets import Sets
+from gpusched_dsl.compiling.evaluation.store import is_element
+from gpusched_dsl.ir.domains import Codes, Domain, Product, Scalars
+from gpusched_dsl.language.checked import Core, IndexRef, IndexVar, LetRef, ParamRef, RandomRef, Shift, VariableRef
+from gpusched_dsl.language.text.counting import count_text
+
+
+class References(Sets):
+    """Subscripts to positions, vectorised over the rows of a frame."""
+
+    def position(self, domain: Domain, core: ParamRef | VariableRef, frame: Frame) -> Codes:
+        """The place of each row's subscripts in a domain, -1 outside; shape () when all subscripts are constant."""
+        return self.place(domain, core.subscripts, frame)
+
+    def place(self, domain: Domain, subscripts: Sequence[Core], frame: Frame) -> Codes:
+        """The place of each row's subscripts in a domain, -1 outside; shape () when all subscripts are constant."""
+        if not isinstance(domain, Product) or len(frame.axes) < 2 or not frame.size:
+            return self._locate(domain, [self.codes(s, frame) for s in subscripts])
+        # On a grid, each factor of the domain is looked up on the axes it needs, and the places are broadcast together.
+        position: Codes | None = None
+        outside: Mask | None = None
+        for factor in domain.factors:
+            own, subscripts = subscripts[: factor.arity], subscripts[factor.arity :]
+            grid, sizes = frame.part(self.needs(*own)) or (frame, frame.shape)
+            part = self._locate(factor, [self.codes(s, grid) for s in own])
+            part = part.reshape(sizes if part.ndim else (1,) * len(sizes))
+            if len(missing := np.flatnonzero(part < 0)):
+                bad = np.zeros(part.shape, dtype=np.bool_)
+                bad.reshape(-1)[missing] = True
+                outside = bad if outside is None else outside | bad
+            position = part if position is None else position * factor.size + part
+        assert position is not None
+        if outside is not None:
+            position = np.where(outside, -1, position)
+        return np.broadcast_to(position, frame.shape).reshape(-1)
+
+    def needs(self, *cores: Core) -> frozenset[IndexVar]:
+        """The index variables that some expressions depend on; worked out once for each of them."""
+        found: frozenset[IndexVar] = frozenset()
+        for core in cores:
+            known = self._needs.get(id(core))
+            if known is None:
+                known = self._needs[id(core)] = (core, free_variables(core))
+            found |= known[1]
+        return found
+
+    def _locate(self, domain: Domain, columns: list[Codes]) -> Codes:
+        if all(c.ndim == 0 for c in columns):
+            return domain.locate([c.reshape(1) for c in columns]).reshape(())
+        shape = np.broadcast_shapes(*(c.shape for c in columns))
+        return domain.locate([c if c.shape == shape else np.broadcast_to(c, shape) for c in columns])
+
+    def variable_position(self, core: VariableRef, frame: Frame) -> Codes:
+        """The place in the variable's family; -1 where its `where` condition excludes it (it reads zero there)."""
+        family = self.store.variables[core.name]
+        position = self.place(family.domain, core.subscripts, frame)
+        if family.indexed is not family.domain and (position < 0).any():
+            indexed = self.place(family.indexed, core.subscripts, frame)
+            self._refuse_missing(core, np.where(position < 0, indexed, 0), frame)
+        elif family.indexed is family.domain:
+            self._refuse_missing(core, position, frame)
+        return position
+
+    def random_position(self, core: RandomRef, frame: Frame) -> Codes:
+        """The place of each row's subscripts in the domain of a random; raises DiagnosticError (GSM3002) outside."""
+        if not core.subscripts:
+            return np.zeros(frame.size, dtype=np.int64)
+        position = np.broadcast_to(
+            self.place(self.store.randoms[core.name].domain, core.subscripts, frame), (frame.size,)
+        )
+        self._refuse_missing(core, position, frame)
+        return position
+
+    def found(self, core: Core, frame: Frame) -> Mask:
+        """Where the subscripts of a reference fall inside its declared index set."""
+        if isinstance(core, ParamRef):
+            domain = self.store.params[core.name].domain
+        elif isinstance(core, VariableRef):
+            domain = self.store.variables[core.name].indexed
+        else:
+            assert isinstance(core, LetRef)
+            let = self.model.lets[core.name]
+            domain = self.index_domain(let.indexing, let.span)
+        if isinstance(domain, Scalars):
+            return np.ones(frame.size, dtype=bool)
+        return np.broadcast_to(self.place(domain, core.subscripts, frame) >= 0, (frame.size,))
+
+    def let_frame(self, core: LetRef, frame: Frame) -> Frame:
+        """The frame in which a called `let` is evaluated: its own indices, one row per row of the caller."""
+        let = self.model.lets[core.name]
+        if not core.subscripts:
+            return Frame(frame.size, {})
+        found = self.found(core, frame)
+        self._refuse_missing(core, np.where(found, 0, -1), frame)
+        columns = (np.broadcast_to(self.codes(s, frame), (frame.size,)) for s in core.subscripts)
+        return Frame(frame.size, dict(zip(let.indexing.variables, columns, strict=True)))
+
+    def _refuse_missing(self, core: ParamRef | VariableRef | LetRef | RandomRef, position: Codes, frame: Frame) -> None:
+        if not frame.size or not position.size or position.min() >= 0:
+            return
+        missing = np.broadcast_to(position < 0, (frame.size,))
+        row = int(np.flatnonzero(missing)[0])
+        one = frame.take(np.array([row]))
+        labels = ", ".join(self._label_text(s, one) for s in core.subscripts)
+        raise self.failure(
+            "GSM3002",
+            f"`{core.name}[{labels}]` does not exist: the subscript falls outside the declared index set",
+            core.span,
+            self.row_text(frame, row),
+            notes=(f"{int(missing.sum()):,} of {count_text(frame.size, 'reference')} fall outside",),
+            help=f"restrict the indices with `where`, or give a value for the rest: `({core.span.text} else ...)`",
+        )
+
+    def _label_text(self, core: Core, frame: Frame) -> str:
+        code = int(self.codes(core, frame).reshape(-1)[0])
+        if not is_element(np.asarray(code)):
+            return f"{core.span.text} = nothing"
+        component = self.store.component(core.type)
+        return str(code if component is None else component.labels[code])
+
+
+def plain_keys(subscripts: Sequence[Core]) -> frozenset[IndexVar]:
+    """The variables that stand alone as subscripts, or shifted by one number: they tell entries apart."""
+    plain = (s.operand if isinstance(s, Shift) and not free_variables(s.offset) else s for s in subscripts)
+    return frozenset(inner.variable for inner in plain if isinstance(inner, IndexRef))

@@ -1,0 +1,206 @@
+"""The evaluator's layer for sets: set expressions and index lists as domains, membership, groups for joins."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+
+import numpy as np
+
+from gpusched_dsl.compiling.evaluation import dependent_sets as dependent
+from gpusched_dsl.compiling.evaluation import joins
+from gpusched_dsl.compiling.evaluation.errors import Trouble
+from gpusched_dsl.compiling.evaluation.frames import EMPTY_FRAME, Expansion, Frame, JoinIndex, Mask, covers_universe
+from gpusched_dsl.compiling.evaluation.free_variables import free_variables
+from gpusched_dsl.compiling.evaluation.grids import Axis
+from gpusched_dsl.compiling.evaluation.index_domains import sorted_tuples
+from gpusched_dsl.compiling.evaluation.limits import Limits
+from gpusched_dsl.compiling.evaluation.store import MISSING, Store, Values, is_element
+from gpusched_dsl.ir.domains import Codes, Domain, Interval, Product, Scalars, Tuples
+from gpusched_dsl.ir.problem import Floats
+from gpusched_dsl.language.checked import (
+    CheckedModel,
+    ComprehensionSet,
+    Core,
+    IndexingCore,
+    IndexVar,
+    IntegerRange,
+    LiteralSet,
+    NamedSet,
+    SetCore,
+    SetOperation,
+)
+from gpusched_dsl.language.source import Span
+
+
+class Sets(Trouble):
+    """Set expressions over the values of the layer above."""
+
+    def __init__(self, model: CheckedModel, store: Store, limits: Limits) -> None:
+        super().__init__(model, store, limits)
+        self._domains: dict[int, tuple[SetCore, Domain]] = {}
+        self._needs: dict[int, tuple[Core, frozenset[IndexVar]]] = {}
+        self._join_indexes: dict[tuple[int, tuple[int, ...]], tuple[Domain, JoinIndex]] = {}
+
+    @abstractmethod
+    def values(self, core: Core, frame: Frame) -> Values:
+        """The value as it is kept: numbers, element codes, or texts as objects."""
+
+    @abstractmethod
+    def codes(self, core: Core, frame: Frame) -> Codes:
+        """The value as index codes."""
+
+    @abstractmethod
+    def numbers(self, core: Core, frame: Frame) -> Floats:
+        """The value as float64."""
+
+    @abstractmethod
+    def mask(self, core: Core, frame: Frame) -> Mask:
+        """A condition as one truth value per row."""
+
+    def number(self, core: Core) -> float:
+        """The value of an expression without free indices."""
+        return float(self.numbers(core, EMPTY_FRAME).reshape(-1)[0])
+
+    def whole(self, core: Core, frame: Frame) -> Codes | int:
+        """A whole number: one for all rows, or one per row."""
+        codes = self.codes(core, frame)
+        return int(codes) if codes.ndim == 0 else codes
+
+    def expand(self, frame: Frame, indexing: IndexingCore, span: Span) -> Expansion:
+        """The frame grown by an index list."""
+        return joins.expand(self, frame, indexing, span)
+
+    def domain(self, core: SetCore) -> Domain:
+        """The elements of a set expression that depends on no index."""
+        if isinstance(core, NamedSet):
+            return self.store.sets[core.name]
+        known = self._domains.get(id(core))
+        if known is None:
+            known = (core, getattr(self, f"_set_{type(core).__name__}")(core))
+            self._domains[id(core)] = known
+        return known[1]
+
+    def forget(self) -> None:
+        """Drop what was remembered of sets, after the store has changed."""
+        self._domains.clear()
+        self._join_indexes.clear()
+
+    def element_codes(self, core: Core, frame: Frame) -> Codes:
+        """The value in every row as the code of an element; raises (GSM3002) where it fell off an ordered set."""
+        codes = np.broadcast_to(self.codes(core, frame), (frame.size,))
+        lost = ~is_element(codes)
+        self.refuse_where(lost, "GSM3002", f"`{core.span.text}` does not exist", core, frame, "is no element")
+        return codes
+
+    def _set_IntegerRange(self, core: IntegerRange) -> Domain:
+        bounds = [self._bound(b) for b in (core.low, core.high)]
+        step = 1 if core.step is None else self._bound(core.step)
+        if step <= 0:
+            assert core.step is not None
+            raise self.failure("GSM3007", "the step of a range must be positive", core.step.span, f"is {step}")
+        return Interval(bounds[0], bounds[1], step)
+
+    def _bound(self, core: Core) -> int:
+        value = int(self.codes(core, EMPTY_FRAME).reshape(-1)[0])
+        if value == MISSING:
+            raise self.failure("GSM3007", "a range needs whole numbers", core.span, f"is {self.number(core):g}")
+        return value
+
+    def _set_LiteralSet(self, core: LiteralSet) -> Domain:
+        components = tuple(map(self.store.component, core.types))
+        columns = tuple(
+            np.array([int(self.element_codes(row[at], EMPTY_FRAME)[0]) for row in core.rows], dtype=np.int64)
+            for at in range(len(core.types))
+        )
+        return sorted_tuples(components, columns, keep_order=True)
+
+    def _set_ComprehensionSet(self, core: ComprehensionSet) -> Domain:
+        grown = self.expand(EMPTY_FRAME, core.indexing, core.span).frame
+        columns = tuple(self.element_codes(e, grown) for e in core.element)
+        return sorted_tuples(tuple(map(self.store.component, core.types)), columns, keep_order=True)
+
+    def _set_SetOperation(self, core: SetOperation) -> Domain:
+        left, right = self.domain(core.left), self.domain(core.right)
+        if core.op == "cross":
+            return Product((left, right))
+        size = left.size + right.size if core.op == "union" else left.size
+        self.budget.frame(size, left.arity, core.span, "this set")
+        if core.op == "union":
+            both = tuple(np.concatenate(pair) for pair in zip(left.columns(), right.columns(), strict=True))
+            return sorted_tuples(left.components, both, keep_order=True)
+        inside = right.locate(left.columns()) >= 0
+        keep = inside if core.op == "inter" else ~inside
+        return Tuples(left.components, tuple(c[keep] for c in left.columns()))
+
+    def contains(self, core: SetCore, codes: Sequence[Codes], frame: Frame) -> Mask:
+        """Whether the tuple in each row is in the set, which may depend on the row."""
+        if not free_variables(core):
+            domain = self.domain(core)
+            if covers_universe(domain):
+                return is_element(codes[0])
+            return domain.locate(codes) >= 0
+        return dependent.contains(self, core, codes, frame)
+
+    def index_domain(self, indexing: IndexingCore, span: Span, *, conditions: bool = True) -> Domain:
+        """The index tuples of a declaration, in the order of its iterators."""
+        if not indexing.iterators:
+            return Scalars()
+        independent = not any(free_variables(i.domain) for i in indexing.iterators)
+        if independent and not (conditions and indexing.conditions):
+            factors = tuple(self.domain(i.domain) for i in indexing.iterators)
+            return factors[0] if len(factors) == 1 else Product(factors)
+        if not conditions:
+            indexing = IndexingCore(indexing.iterators)
+        frame = self.expand(EMPTY_FRAME, indexing, span).frame
+        columns = tuple(np.broadcast_to(frame.columns[v], (frame.size,)) for v in indexing.variables)
+        components = tuple(self.store.component(v.type) for v in indexing.variables)
+        return sorted_tuples(components, columns, order=self._order_keys(indexing, columns))
+
+    def _order_keys(self, indexing: IndexingCore, columns: tuple[Codes, ...]) -> tuple[Codes, ...]:
+        """Per iterator the place of its element in its own set: the order in which the author listed the indices."""
+        keys: list[Codes] = []
+        at = 0
+        for iterator in indexing.iterators:
+            part = columns[at : at + len(iterator.variables)]
+            at += len(iterator.variables)
+            keys.extend(part if free_variables(iterator.domain) else (self.domain(iterator.domain).locate(part),))
+        return tuple(keys)
+
+    def domain_frame(self, indexing: IndexingCore, domain: Domain) -> Frame:
+        """The frame with one row per tuple of a declaration's domain."""
+        variables = indexing.variables
+        if not variables:
+            return EMPTY_FRAME
+        axes: list[Axis] = []
+        for factor in domain.factors if isinstance(domain, Product) else (domain,):
+            axes.append(Axis(variables[: factor.arity], factor.columns(), factor.size))
+            variables = variables[factor.arity :]
+        return Frame.grid(axes)
+
+    def join_index(self, domain: Domain, on: tuple[int, ...]) -> JoinIndex:
+        """The tuples of a domain grouped by some components, made once per domain."""
+        known = self._join_indexes.get((id(domain), on))
+        if known is None:
+            columns = domain.columns()
+            known = (domain, JoinIndex(tuple(columns[at] for at in on)))
+            self._join_indexes[id(domain), on] = known
+        return known[1]
+
+    def is_ascending(self, domain: Domain) -> bool:
+        """Whether a one-dimensional domain lists its elements in increasing order of code and of integer label."""
+        if domain.arity != 1:
+            return False
+        if isinstance(domain, Interval) and domain.components[0] is None:
+            return True
+        codes = domain.columns()[0]
+        component = domain.components[0]
+        if component is None:
+            return bool(np.all(np.diff(codes) > 0))
+        labels = component.integer_labels
+        return labels is not None and bool(np.all(np.diff(codes) > 0)) and bool(np.all(np.diff(labels) > 0))
+
+    def integer_labels(self, domain: Domain, codes: Codes) -> Codes:
+        component = domain.components[0]
+        labels = None if component is None else component.integer_labels
+        return codes if labels is None else labels[codes]

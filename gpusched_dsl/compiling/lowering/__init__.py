@@ -1,0 +1,1 @@
+"""Checked expressions to rows, columns and definitions of a problem."""

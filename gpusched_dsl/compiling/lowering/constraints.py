@@ -1,0 +1,236 @@
+"""What a constraint asserts: rows with two sides, some of them only where a binary column has a value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpusched_dsl.compiling.evaluation.frames import Frame
+from gpusched_dsl.compiling.lowering.affine import Affine, constant
+from gpusched_dsl.compiling.lowering.linear import Linearizer
+from gpusched_dsl.ir.definitions import Affines, Extreme, unary_starts
+from gpusched_dsl.ir.domains import Codes, Interval
+from gpusched_dsl.ir.problem import Floats, Int32s
+from gpusched_dsl.language.checked import Choice, Comparison, Core, Logic, Reduction
+
+INFINITY = float("inf")
+Condition = tuple[Int32s, NDArray[np.bool_]]  # a binary column per row, and the value at which the row must hold
+
+
+@dataclass(frozen=True, eq=False)
+class Assertion:
+    """`lower <= expression - its constant <= upper`, a row for each row of `frame`.
+
+    `rows` are the places of these rows in the frame of the constraint (None: all of it), `condition` when they hold.
+    """
+
+    expression: Affine
+    lower: Floats
+    upper: Floats
+    frame: Frame
+    rows: Codes | None
+    condition: Condition | None
+
+
+class Assertions:
+    """Takes the body of a constraint apart. Conditions on data choose rows, conditions on decisions guard them."""
+
+    def __init__(self, linear: Linearizer) -> None:
+        self.linear = linear
+        self.ev = linear.ev
+        self._conjunctions: dict[tuple[int, ...], tuple[tuple[Core, ...], Core]] = {}
+
+    def of(
+        self, core: Core, frame: Frame, rows: Codes | None = None, guards: tuple[Core, ...] = ()
+    ) -> Iterator[Assertion]:
+        """All rows that say that `core` holds wherever the guards do."""
+        if not core.decision:
+            true = self.ev.mask(core, frame).astype(np.float64)
+            yield from self._guarded(core, _Read(constant(frame.size, true), 1.0, INFINITY), frame, rows, guards)
+        elif isinstance(core, Comparison) and not {*core.ops} - {"<=", ">=", "=="}:
+            yield from self._guarded(core, None, frame, rows, guards)
+        elif isinstance(core, Logic) and core.op == "and":
+            for operand in core.operands:
+                yield from self.of(operand, frame, rows, guards)
+        elif isinstance(core, Logic) and core.op == "=>":
+            yield from self._implied(core.operands[0], core.operands[1], frame, rows, guards)
+        elif isinstance(core, Choice):
+            negated = self._negation(core.condition)
+            yield from self._implied(core.condition, core.then, frame, rows, guards)
+            yield from self._implied(negated, core.otherwise, frame, rows, guards)
+        else:
+            yield from self._guarded(core, self._clause(core, frame), frame, rows, guards)
+
+    # --- implications ------------------------------------------------------------------------------------------------
+
+    def _implied(
+        self, condition: Core, body: Core, frame: Frame, rows: Codes | None, guards: tuple[Core, ...]
+    ) -> Iterator[Assertion]:
+        if condition.decision:
+            yield from self.of(body, frame, rows, (*guards, condition))
+            return
+        yield from self._on(np.flatnonzero(self.ev.mask(condition, frame)), body, frame, rows, guards)
+
+    def _on(
+        self, chosen: Codes, body: Core, frame: Frame, rows: Codes | None, guards: tuple[Core, ...]
+    ) -> Iterator[Assertion]:
+        if len(chosen) == frame.size:
+            yield from self.of(body, frame, rows, guards)
+        elif len(chosen):
+            yield from self.of(body, frame.take(chosen), chosen if rows is None else rows[chosen], guards)
+
+    def _negation(self, condition: Core) -> Core:
+        key = (-1, id(condition))
+        known = self._conjunctions.get(key)
+        if known is None:
+            made = Logic(
+                span=condition.span, type=condition.type, decision=condition.decision, op="not", operands=(condition,)
+            )
+            known = self._conjunctions[key] = ((condition,), made)
+        return known[1]
+
+    def _conjunction(self, guards: tuple[Core, ...]) -> Core:
+        if len(guards) == 1:
+            return guards[0]
+        key = tuple(map(id, guards))
+        known = self._conjunctions.get(key)
+        if known is None:
+            span = guards[0].span
+            made = Logic(span=span, type=guards[0].type, decision=True, op="and", operands=guards)
+            known = self._conjunctions[key] = (guards, made)
+        return known[1]
+
+    def _guarded(
+        self, core: Core, read: _Read | None, frame: Frame, rows: Codes | None, guards: tuple[Core, ...]
+    ) -> Iterator[Assertion]:
+        """The rows of a comparison (or of what was `read` already) under the guards."""
+        if not guards:
+            yield from self._sides(core, read, frame, rows, None)
+            return
+        truth = self.linear.truths.affine(self._conjunction(guards), frame)
+        clause = self._literal(core, frame) if read is None else read
+        if clause is not None and clause.lower == 1.0:  # a count of what is true, and 1 under the guards
+            yield _at_least(clause.value + -truth, 0.0, frame, rows)
+            return
+        if clause is not None and clause.at_most_one:
+            yield _at_least(-clause.value + -truth, -1.0, frame, rows)
+            return
+        always, some, condition = self._as_condition(truth, core)
+        for chosen, under in ((always, None), (some, condition)):
+            if len(chosen) == frame.size:
+                yield from self._sides(core, read, frame, rows, under)
+            elif len(chosen):
+                inner = frame.take(chosen)
+                again = None if read is None else self._reread(core, inner)
+                yield from self._sides(core, again, inner, chosen if rows is None else rows[chosen], under)
+
+    def _reread(self, core: Core, frame: Frame) -> _Read:
+        if not core.decision:
+            return _Read(constant(frame.size, self.ev.mask(core, frame).astype(np.float64)), 1.0, INFINITY)
+        return self._clause(core, frame)
+
+    def _as_condition(self, truth: Affine, core: Core) -> tuple[Codes, Codes, Condition]:
+        """The rows that always hold, those under a condition, and for the latter a binary column and its value."""
+        affines = self.linear.nonlinear.as_affines(truth)
+        matrix, counts = affines.matrix, np.diff(affines.matrix.starts)
+        always: Codes = np.flatnonzero((counts == 0) & (affines.constants > 0.5))
+        some: Codes = np.flatnonzero(counts > 0)
+        columns = np.zeros(len(some), dtype=np.int32)
+        values = np.ones(len(some), dtype=np.bool_)
+        first = matrix.starts[some]
+        single = counts[some] == 1
+        literal = single & (np.abs(matrix.values[first]) == 1.0) if len(some) else single
+        columns[literal] = matrix.columns[first[literal]]
+        values[literal] = matrix.values[first[literal]] > 0
+        if not literal.all():
+            columns[~literal] = self._condition_columns(affines.take(some[~literal]), core)
+        self.linear.terms.make_whole(columns)
+        return always, some, (columns, values)
+
+    def _condition_columns(self, truths: Affines, core: Core) -> Int32s:
+        """Binary columns that are 1 where some truth values are."""
+        starts = unary_starts(truths.count)
+        return self.linear.terms.add(
+            "condition",
+            Interval(1, truths.count),
+            lambda results: Extreme(results, starts, truths, core.span, "the condition", True),
+            core.span,
+            zero_one=True,
+            integer=True,
+        )
+
+    # --- clauses -----------------------------------------------------------------------------------------------------
+
+    def _literal(self, core: Core, frame: Frame) -> _Read | None:
+        """That a comparison of single binaries is true, else None."""
+        if not isinstance(core, Comparison) or len(core.ops) > 1:
+            return None
+        left, right = (self.linear.affine(o, frame) for o in core.operands)
+        truth = self.linear.truths.of_single_binaries(left + -right, core.ops[0])
+        return None if truth is None else _Read(truth, 1.0, INFINITY)
+
+    def _clause(self, core: Core, frame: Frame) -> _Read:
+        """A condition as a row over truth values."""
+        truths = self.linear.truths
+        match core:
+            case Logic(op="or"):
+                total = constant(frame.size, np.zeros(frame.size))
+                for operand in core.operands:
+                    total = total + truths.affine(operand, frame)
+                return _Read(total, 1.0, INFINITY)
+            case Logic(op="not"):
+                return _Read(truths.affine(core.operands[0], frame), -INFINITY, 0.0, at_most_one=True)
+            case Logic(op="<=>"):
+                one, other = (truths.affine(o, frame) for o in core.operands)
+                return _Read(one + -other, 0.0, 0.0)
+            case Reduction(op="any"):
+                return _Read(self.linear.total(core, frame, truths.affine), 1.0, INFINITY)
+            case Reduction(op="all"):
+                untrue = self.linear.total(core, frame, lambda c, f: truths.negated(truths.affine(c, f)))
+                return _Read(untrue, 0.0, 0.0)
+        return _Read(truths.affine(core, frame), 1.0, INFINITY)
+
+    # --- rows --------------------------------------------------------------------------------------------------------
+
+    def _sides(
+        self, core: Core, read: _Read | None, frame: Frame, rows: Codes | None, condition: Condition | None
+    ) -> Iterator[Assertion]:
+        if read is not None:
+            lower, upper = read.lower - read.value.constant, read.upper - read.value.constant
+            low, high = (np.broadcast_to(side, (frame.size,)) for side in (lower, upper))
+            yield Assertion(read.value, low, high, frame, rows, condition)
+            return
+        assert isinstance(core, Comparison)
+        operands, ops = core.operands, core.ops
+        if ops in (("<=", "<="), (">=", ">=")) and [o.decision for o in operands] == [False, True, False]:
+            ends = [np.broadcast_to(self.ev.numbers(operands[at], frame), (frame.size,)) for at in (0, 2)]
+            low, high = ends if ops[0] == "<=" else ends[::-1]
+            middle = self.linear.affine(operands[1], frame)
+            yield Assertion(middle, low - middle.constant, high - middle.constant, frame, rows, condition)
+            return
+        affine = [self.linear.affine(o, frame) for o in operands]
+        for left, op, right in zip(affine, ops, affine[1:], strict=False):
+            difference = left + -right
+            side = np.broadcast_to(-difference.constant, (frame.size,))
+            free = np.broadcast_to(INFINITY, (frame.size,))
+            yield Assertion(
+                difference, -free if op == "<=" else side, free if op == ">=" else side, frame, rows, condition
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class _Read:
+    """`lower <= value <= upper`, read off already; values are whole and not negative, `at_most_one` says 0 or 1."""
+
+    value: Affine
+    lower: float
+    upper: float
+    at_most_one: bool = False
+
+
+def _at_least(expression: Affine, side: float, frame: Frame, rows: Codes | None) -> Assertion:
+    lower = np.broadcast_to(side - expression.constant, (frame.size,))
+    return Assertion(expression, lower, np.broadcast_to(INFINITY, (frame.size,)), frame, rows, None)

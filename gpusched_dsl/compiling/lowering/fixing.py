@@ -1,0 +1,72 @@
+"""Variables whose values are given: a plan that others made, put into the problem that judges it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
+from gpusched_dsl.compiling.evaluation.frames import Frame
+from gpusched_dsl.ir.domains import Codes, Domain, Tuples
+from gpusched_dsl.ir.problem import Floats
+from gpusched_dsl.language.checked import CheckedVariable
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """The values of a family of variables: index codes, one array per index, and a value for each; others are 0."""
+
+    codes: tuple[Codes, ...]
+    values: Floats
+
+
+Fixed = Mapping[str, Given]  # by the name of the variable
+
+
+def domain_given(ev: Evaluator, variable: CheckedVariable, given: Given) -> Domain:
+    """The elements of a family that are not 0, in the order of their codes.
+
+    Raises DiagnosticError (GSM4014) for an element that the variable does not have.
+    """
+    used = np.flatnonzero(given.values)
+    codes = tuple(c[used] for c in given.codes)
+    order = np.lexsort(codes[::-1]) if codes else np.zeros(0, dtype=np.int64)
+    columns = tuple(c[order] for c in codes)
+    inside = _inside(ev, variable, columns)
+    if not inside.all():
+        frame = Frame(len(order), dict(zip(variable.indexing.variables, columns, strict=True)))
+        element = ev.row_text(frame, int(np.flatnonzero(~inside)[0]))
+        message = f"the plan sets `{variable.name}` where the model does not have it: {element}"
+        raise DiagnosticError([Diagnostic("GSM4014", message, variable.span, "declared for other indices")])
+    components = tuple(ev.store.component(v.type) for v in variable.indexing.variables)
+    return Tuples(components, columns)
+
+
+def values_at(domain: Domain, given: Given) -> Floats:
+    """The value of each element of a domain, 0 where none is given."""
+    found = np.zeros(domain.size)
+    place = domain.locate(given.codes)
+    found[place[place >= 0]] = given.values[place >= 0]
+    return found
+
+
+def _inside(
+    ev: Evaluator, variable: CheckedVariable, columns: tuple[Codes, ...]
+) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Which index tuples the declaration has."""
+    indexing = variable.indexing
+    rows = np.arange(len(columns[0]) if columns else 0)
+    frame = Frame(len(rows), dict(zip(indexing.variables, columns, strict=True)))
+    for iterator in indexing.iterators:
+        codes = [frame.columns[v] for v in iterator.variables]
+        kept = np.flatnonzero(ev.contains(iterator.domain, codes, frame))
+        rows, frame = rows[kept], frame.take(kept)
+    for condition in indexing.conditions:
+        kept = np.flatnonzero(ev.mask(condition, frame))
+        rows, frame = rows[kept], frame.take(kept)
+    found = np.zeros(len(columns[0]) if columns else 0, dtype=np.bool_)
+    found[rows] = True
+    return found

@@ -1,0 +1,309 @@
+"""Grounding: the declarations of a checked model over the arrays of a store, as one `Problem`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator as Iterates
+from collections.abc import Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
+from gpusched_dsl.compiling.evaluation.frames import EMPTY_FRAME, Frame
+from gpusched_dsl.compiling.evaluation.limits import Limits
+from gpusched_dsl.compiling.evaluation.sizes import entries_at_least
+from gpusched_dsl.compiling.evaluation.store import Columns, Store
+from gpusched_dsl.compiling.lowering.affine import assemble
+from gpusched_dsl.compiling.lowering.auxiliaries import Terms
+from gpusched_dsl.compiling.lowering.constraints import Assertion, Assertions, Condition
+from gpusched_dsl.compiling.lowering.fixing import Fixed, domain_given, values_at
+from gpusched_dsl.compiling.lowering.linear import Linearizer
+from gpusched_dsl.compiling.lowering.unused import without_unused
+from gpusched_dsl.ir.deadline import checkpoint
+from gpusched_dsl.ir.definitions import Conditions
+from gpusched_dsl.ir.domains import Codes, Domain, Tuples
+from gpusched_dsl.ir.granularity import with_steps
+from gpusched_dsl.ir.problem import Family, Floats, Int32s, Matrix, Objective, Problem, Term
+from gpusched_dsl.language.checked import (
+    CheckedConstraint,
+    CheckedModel,
+    CheckedObjective,
+    CheckedTerm,
+    CheckedVariable,
+    Comparison,
+    Core,
+    Logic,
+    Numeric,
+    ValueType,
+)
+from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError, Diagnostics
+from gpusched_dsl.language.source import Span
+
+INFINITY = float("inf")
+
+
+def ground(model: CheckedModel, store: Store, limits: Limits | None = None, fixed: Fixed | None = None) -> Problem:
+    """The problem of a model and its data. `store` holds every set and parameter and gets the variables' places.
+
+    Variables named in `fixed` have the values given there; of binaries, those that are 0 are left out, and read as 0.
+    Raises DiagnosticError with everything found: subscripts outside their sets, terms that are not linear, numbers
+    that are not finite (GSM30xx), families too large for `limits` (GSM3001).
+    """
+    with np.errstate(all="ignore"):  # what is not finite is reported with its place
+        return _Grounding(model, store, limits or Limits(), fixed or {}).run()
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """The rows of one part of a constraint."""
+
+    family: Family
+    starts: Codes
+    columns: Int32s
+    values: Floats
+    lower: Floats
+    upper: Floats
+    condition: Condition | None
+
+
+@dataclass(frozen=True, eq=False)
+class _Bounds:
+    lower: Floats
+    upper: Floats
+    integer: NDArray[np.bool_]
+
+
+class _Grounding:
+    def __init__(self, model: CheckedModel, store: Store, limits: Limits, fixed: Fixed) -> None:
+        self.model = model
+        self.store = store
+        self.fixed = fixed
+        self.ev = Evaluator(model, store, limits)
+        self.found = Diagnostics()
+        self.next_row = 0
+
+    def run(self) -> Problem:
+        # All index sets first: what is too large is refused before any row is made.
+        families = self._variable_families()
+        domains: dict[str, Domain] = {}
+        for constraint in self.model.constraints.values():
+            with self._collecting():
+                domains[constraint.name] = self._domain(constraint)
+        self.found.raise_if_errors()
+        self._refuse_too_large(domains)
+
+        bounds: list[_Bounds] = []
+        for variable in self.model.variables.values():
+            with self._collecting():
+                bounds.append(self._bounds(variable))
+        self.found.raise_if_errors()
+        lower, upper = _joined([b.lower for b in bounds], np.float64), _joined([b.upper for b in bounds], np.float64)
+        integer = _joined([b.integer for b in bounds], np.bool_)
+        self.terms = Terms(families, integer & (lower >= 0) & (upper <= 1))
+        self.linear = Linearizer(self.ev, self.terms)
+        self.assertions = Assertions(self.linear)
+        rows: list[_Rows] = []
+        for constraint in self.model.constraints.values():
+            with self._collecting():
+                self.terms.owner = constraint.name
+                rows.extend(self._constraint(constraint, domains[constraint.name]))
+        objectives: list[Objective] = []
+        for objective in self.model.objectives:
+            with self._collecting():
+                objectives.append(self._objective(objective))
+        self.found.raise_if_errors()
+        added = self.terms.bounds()
+        integer = np.concatenate((integer, added[2]))
+        problem = Problem(
+            name=self.model.name,
+            variables=families,
+            lower=np.concatenate((lower, added[0])),
+            upper=np.concatenate((upper, added[1])),
+            integer=integer,
+            constraints=tuple(r.family for r in rows),
+            matrix=_stacked(rows),
+            row_lower=_joined([r.lower for r in rows], np.float64),
+            row_upper=_joined([r.upper for r in rows], np.float64),
+            objectives=tuple(objectives),
+            auxiliary=tuple(self.terms.families),
+            definitions=with_steps(self.terms.definitions, integer),
+            conditions=_conditions(rows),
+            decompose=self.model.decompose,
+        )
+        return without_unused(problem)
+
+    def _refuse_too_large(self, domains: dict[str, Domain]) -> None:
+        """Refuse a problem that cannot fit before any row is made, naming the largest family."""
+        sizes = [
+            (entries_at_least(self.ev, c.body, domains[c.name].size), c.span, f"constraint `{c.name}`")
+            for c in self.model.constraints.values()
+        ]
+        if sizes:
+            _, span, name = max(sizes, key=lambda s: s[0])
+            self.ev.budget.total(sum(s[0] for s in sizes), span, name, max(s[0] for s in sizes))
+
+    @contextmanager
+    def _collecting(self) -> Iterates[None]:
+        """Go on with the next declaration after an error, so that one run reports many."""
+        checkpoint()
+        try:
+            yield
+        except DiagnosticError as error:
+            self.found.extend(error.diagnostics)
+
+    def _domain(self, declared: CheckedVariable | CheckedConstraint) -> Domain:
+        kind = "variable" if isinstance(declared, CheckedVariable) else "constraint"
+        domain = self.ev.index_domain(declared.indexing, declared.span)
+        self.ev.budget.problem(domain.size, declared.span, f"{kind} `{declared.name}`")
+        return domain
+
+    # --- variables ---------------------------------------------------------------------------------------------------
+
+    def _variable_families(self) -> tuple[Family, ...]:
+        families: list[Family] = []
+        first = 0
+        for variable in self.model.variables.values():
+            with self._collecting():
+                domain = indexed = self._variable_domain(variable)
+                if variable.indexing.conditions or self._is_cut(variable):
+                    indexed = self.ev.index_domain(variable.indexing, variable.span, conditions=False)
+                self.store.variables[variable.name] = Columns(domain, first, indexed)
+                families.append(
+                    Family(variable.name, first, domain, variable.span, _unit(variable.type), doc=variable.doc)
+                )
+                first += domain.size
+        return tuple(families)
+
+    def _is_cut(self, variable: CheckedVariable) -> bool:
+        """Whether only those elements of a family are made that are given and not 0."""
+        return variable.name in self.fixed and variable.kind == "binary" and bool(variable.indexing.iterators)
+
+    def _variable_domain(self, variable: CheckedVariable) -> Domain:
+        if self._is_cut(variable):
+            return domain_given(self.ev, variable, self.fixed[variable.name])
+        return self._domain(variable)
+
+    def _bounds(self, variable: CheckedVariable) -> _Bounds:
+        domain = self.store.variables[variable.name].domain
+        frame = self.ev.domain_frame(variable.indexing, domain)
+        whole = variable.kind in ("integer", "binary")
+        lower = np.full(domain.size, 0.0 if variable.kind == "binary" else -INFINITY)
+        upper = np.full(domain.size, 1.0 if variable.kind == "binary" else INFINITY)
+        for bound in variable.bounds:
+            value = self.ev.numbers(bound.value, frame)
+            self.ev.refuse_where(np.isnan(value), "GSM3004", "the bound is not a number", bound.value, frame, "NaN")
+            assert bound.op in ("<=", ">=", "=="), "strict bounds of variables are refused by the checker"
+            if bound.op in (">=", "=="):
+                lower = np.maximum(lower, value)
+            if bound.op in ("<=", "=="):
+                upper = np.minimum(upper, value)
+        if variable.name in self.fixed:
+            value = values_at(domain, self.fixed[variable.name])
+            lower, upper = np.maximum(lower, value), np.minimum(upper, value)
+        return _Bounds(lower, upper, np.full(domain.size, whole))
+
+    # --- constraints -------------------------------------------------------------------------------------------------
+
+    def _constraint(self, constraint: CheckedConstraint, domain: Domain) -> list[_Rows]:
+        frame = self.ev.domain_frame(constraint.indexing, domain)
+        made: list[_Rows] = []
+        for part in self.assertions.of(constraint.body, frame):
+            checkpoint()
+            part_domain = domain
+            if part.rows is not None and domain.arity:
+                part_domain = Tuples(domain.components, tuple(c[part.rows] for c in domain.columns()))
+            elif part.rows is not None and not len(part.rows):
+                continue
+            made.append(self._rows(constraint, len(made), part_domain, part))
+        return made
+
+    def _rows(self, constraint: CheckedConstraint, part: int, domain: Domain, sides: Assertion) -> _Rows:
+        blocks, frame = sides.expression.blocks, sides.frame
+        name = f"constraint `{constraint.name}`"
+        entries = sum(frame.size if b.rows is None else len(b.rows) for b in blocks)
+        self.ev.budget.problem(entries, constraint.span, name)
+        starts, columns, values = assemble(frame.size, blocks)
+        not_numbers = (
+            np.isnan(sides.lower) | np.isnan(sides.upper) | ((sides.lower == sides.upper) & np.isinf(sides.lower))
+        )
+        self._refuse_not_finite(constraint.span, name, frame, starts, values, not_numbers)
+        unit = _unit_of_sides(constraint.body)
+        family = Family(constraint.name, self.next_row, domain, constraint.span, unit, part, constraint.doc)
+        self.next_row += frame.size
+        return _Rows(family, starts, columns, values, sides.lower, sides.upper, sides.condition)
+
+    def _refuse_not_finite(
+        self, span: Span, name: str, frame: Frame, starts: Codes, values: Floats, bad: NDArray[np.bool_]
+    ) -> None:
+        entries = np.flatnonzero(~np.isfinite(values))
+        if len(entries):
+            bad = bad.copy()
+            bad[np.searchsorted(starts, entries, side="right") - 1] = True
+        if bad.any():
+            where = self.ev.row_text(frame, int(np.flatnonzero(bad)[0]))
+            message = f"{name} has a number that is not finite" + (f" for {where}" if where else "")
+            raise self.ev.failure("GSM3004", message, span, help="values are too large, or in the wrong unit")
+
+    # --- objectives --------------------------------------------------------------------------------------------------
+
+    def _objective(self, objective: CheckedObjective) -> Objective:
+        terms = tuple(self._term(t) for t in objective.terms)
+        return Objective(objective.sense, terms, objective.name, _unit_text(objective.unit.text), objective.span)
+
+    def _term(self, term: CheckedTerm) -> Term:
+        self.terms.owner = term.name or "objective"
+        affine = self.linear.affine(term.value, EMPTY_FRAME)
+        entries = sum(1 if b.rows is None else len(b.rows) for b in affine.blocks)
+        name = f"term `{term.name}`" if term.name else "the objective"
+        self.ev.budget.problem(entries, term.span, name)
+        starts, columns, values = assemble(1, affine.blocks)
+        total = affine.constant.reshape(-1)
+        self._refuse_not_finite(term.span, name, EMPTY_FRAME, starts, values, ~np.isfinite(total))
+        return Term(term.name, columns, values, float(total[0]), term.span)
+
+
+def _unit(type_: ValueType) -> str:
+    return _unit_text(type_.unit.text) if isinstance(type_, Numeric) else ""
+
+
+def _unit_text(text: str) -> str:
+    return "" if text == "1" else text
+
+
+def _unit_of_sides(body: Core) -> str:
+    while isinstance(body, Logic):
+        body = body.operands[-1]
+    return _unit(body.operands[0].type) if isinstance(body, Comparison) else ""
+
+
+def _joined(parts: Sequence[NDArray[Any]], dtype: type) -> NDArray[Any]:
+    return np.concatenate(parts) if parts else np.zeros(0, dtype=dtype)
+
+
+def _conditions(rows: list[_Rows]) -> Conditions:
+    guarded = [(r.family, *r.condition) for r in rows if r.condition is not None]
+    if not guarded:
+        return Conditions.none()
+    return Conditions(
+        np.concatenate([np.arange(f.first, f.stop, dtype=np.int64) for f, _, _ in guarded]),
+        np.concatenate([columns for _, columns, _ in guarded]),
+        np.concatenate([values for _, _, values in guarded]),
+    )
+
+
+def _stacked(rows: list[_Rows]) -> Matrix:
+    """The parts under one another; each part is let go as soon as it is copied, to keep the peak low."""
+    starts = np.zeros(1 + sum(len(r.starts) - 1 for r in rows), dtype=np.int64)
+    entries = sum(len(r.columns) for r in rows)
+    columns, values = np.empty(entries, dtype=np.int32), np.empty(entries)
+    row = at = 0
+    for part in rows:
+        count, nonzeros = len(part.starts) - 1, len(part.columns)
+        starts[row + 1 : row + count + 1] = part.starts[1:] + at
+        columns[at : at + nonzeros] = part.columns
+        values[at : at + nonzeros] = part.values
+        row, at = row + count, at + nonzeros
+    return Matrix(starts, columns, values)

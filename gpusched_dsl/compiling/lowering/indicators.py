@@ -1,0 +1,175 @@
+"""Conditions on decisions as affine expressions whose value is 1 where the condition holds, else 0."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from gpusched_dsl.compiling.evaluation.frames import Frame
+from gpusched_dsl.compiling.lowering.affine import Affine, Block, constant
+from gpusched_dsl.compiling.lowering.auxiliaries import Making, interleaved, shortened
+from gpusched_dsl.ir.definitions import Affines, Extreme, Holds, unary_starts
+from gpusched_dsl.ir.problem import Floats, Matrix
+from gpusched_dsl.language.checked import Choice, Comparison, Core, Fallback, LetRef, Logic, Reduction, VariableRef
+
+if TYPE_CHECKING:
+    from gpusched_dsl.compiling.lowering.linear import Linearizer
+
+INFINITY = float("inf")
+Derived = TypeVar("Derived", Comparison, Choice)
+
+
+class Truths:
+    """Truth values of conditions, in the service of a `Linearizer`."""
+
+    def __init__(self, linear: Linearizer) -> None:
+        self.linear = linear
+        self.ev = linear.ev
+        self._others: dict[int, tuple[Core, Core]] = {}
+
+    def affine(self, core: Core, frame: Frame) -> Affine:
+        """The truth value in every row; raises DiagnosticError (GSM3010) for conditions without one."""
+        if not core.decision:
+            return constant(frame.size, self.ev.mask(core, frame).astype(np.float64))
+        match core:
+            case VariableRef():
+                return self.linear.affine(core, frame)
+            case LetRef():
+                return self.linear.of_let(core, frame, self.affine)
+            case Fallback():
+                return self.linear.affine(core, frame)
+            case Comparison():
+                return self._comparison(core, frame)
+            case Logic(op="not"):
+                return self.negated(self.affine(core.operands[0], frame))
+            case Logic(op="and" | "or" | "=>"):
+                return self.linear.nonlinear.define(core, frame, lambda inner: self._joined(core, inner), zero_one=True)
+            case Logic(op="<=>"):
+                one, other = (self.affine(o, frame) for o in core.operands)
+                both = self.linear.nonlinear.product(one, other, core)
+                return constant(frame.size, np.ones(frame.size)) + -one + -other + both.scaled(np.float64(2.0))
+            case Reduction(op="any" | "all"):
+                return self.linear.nonlinear.define(core, frame, lambda inner: self._over(core, inner), zero_one=True)
+            case Choice() if not core.condition.decision:
+                return self.linear.branches(
+                    self.ev.mask(core.condition, frame), core.then, core.otherwise, frame, self.affine
+                )
+            case Choice():
+                return self.affine(self._derived(core, _as_implications), frame)
+        raise self.linear.nonlinear.refusal(core)
+
+    @staticmethod
+    def negated(truth: Affine) -> Affine:
+        return constant(truth.size, np.ones(truth.size)) + -truth
+
+    def _joined(self, core: Logic, inner: Frame) -> tuple[str, Making]:
+        """`or` as the largest of some truth values, `and` as the smallest; `a => b` is `not a or b`."""
+        parts = [self.affine(o, inner) for o in core.operands]
+        if core.op == "=>":
+            parts[0] = self.negated(parts[0])
+        starts, arguments = interleaved([self.linear.nonlinear.as_affines(p) for p in parts])
+        largest, name = core.op != "and", shortened(core.span.text)
+        kind = "or" if largest else "and"
+        return kind, lambda results: Extreme(results, starts, arguments, core.span, name, largest)
+
+    def _over(self, core: Reduction, inner: Frame) -> tuple[str, Making]:
+        """`any` and `all` over an index list; over nothing `any` is 0 and `all` is 1."""
+        largest = core.op == "any"
+        grown = self.ev.expand(inner, core.indexing, core.span)
+        body = self.linear.nonlinear.as_affines(self.affine(core.body, grown.frame))
+        nothing = np.flatnonzero(np.bincount(grown.parents(), minlength=inner.size) == 0)
+        neutral = np.full(len(nothing), 0.0 if largest else 1.0)
+        groups = np.concatenate((grown.parents(), nothing))
+        together = Affines(
+            Matrix(
+                np.concatenate((body.matrix.starts, np.full(len(nothing), body.matrix.nonzeros))),
+                body.matrix.columns,
+                body.matrix.values,
+            ),
+            np.concatenate((body.constants, neutral)),
+        )
+        arguments = together.take(np.argsort(groups, kind="stable"))
+        starts = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(np.bincount(groups, minlength=inner.size))))
+        name = shortened(core.span.text)
+        return core.op, lambda results: Extreme(results, starts, arguments, core.span, name, largest)
+
+    # --- comparisons -------------------------------------------------------------------------------------------------
+
+    def _comparison(self, core: Comparison, frame: Frame) -> Affine:
+        if len(core.ops) > 1:
+            return self.affine(self._derived(core, _as_conjunction), frame)
+        op, (left, right) = core.ops[0], core.operands
+        if op in _OPPOSITE:
+            return self.negated(self.affine(self._derived(core, _opposite), frame))
+        difference = self.linear.affine(left, frame) + -self.linear.affine(right, frame)
+        simple = self.of_single_binaries(difference, op)
+        if simple is not None:
+            return simple
+        return self.linear.nonlinear.define(
+            core, frame, lambda inner: self._holds(core, op, inner), zero_one=True, integer=True
+        )
+
+    def _derived(self, core: Derived, make: Callable[[Derived], Core]) -> Core:
+        """Another core that says the same or the opposite; always the same one, so that it is defined once."""
+        known = self._others.get(id(core))
+        if known is None:
+            known = self._others[id(core)] = (core, make(core))
+        return known[1]
+
+    def of_single_binaries(self, difference: Affine, op: str) -> Affine | None:
+        """The truth of `difference op 0` where every row has one 0/1 column at most; None elsewhere."""
+        affines = self.linear.nonlinear.as_affines(difference)
+        matrix, counts = affines.matrix, np.diff(affines.matrix.starts)
+        if counts.max(initial=0) > 1 or not self.linear.terms.zero_one[matrix.columns].all():
+            return None
+        at_zero = _compared(affines.constants, op)
+        rows = np.flatnonzero(counts)
+        at_one = _compared(affines.constants[rows] + matrix.values, op)
+        block = Block(
+            rows, matrix.columns.astype(np.int64), at_one - at_zero[rows], f"truth@{id(difference)}", frozenset()
+        )
+        return Affine(difference.size, at_zero, (replace(block, distinct=False),))
+
+    def _holds(self, core: Comparison, op: str, inner: Frame) -> tuple[str, Making]:
+        left, right = core.operands
+        difference = self.linear.affine(left, inner) + -self.linear.affine(right, inner)
+        affines = self.linear.nonlinear.as_affines(difference)
+        sides = -affines.constants
+        arguments = Affines(affines.matrix, np.zeros(inner.size))
+        lower = np.full(inner.size, -INFINITY) if op == "<=" else sides
+        upper = np.full(inner.size, INFINITY) if op == ">=" else sides
+        name, starts = shortened(core.span.text), unary_starts(inner.size)
+        return "holds", lambda results: Holds(results, starts, arguments, core.span, name, lower, upper)
+
+
+def _compared(values: Floats, op: str) -> Floats:
+    slack = 1e-9 * np.maximum(1.0, np.abs(values))
+    truth = {"<=": values <= slack, ">=": values >= -slack, "==": np.abs(values) <= slack}[op]
+    return truth.astype(np.float64)
+
+
+_OPPOSITE = {"!=": "==", "<": ">=", ">": "<="}
+
+
+def _opposite(core: Comparison) -> Core:
+    return replace(core, ops=(_OPPOSITE[core.ops[0]],))
+
+
+def _as_implications(core: Choice) -> Core:
+    """`if c then a else b` as `(c => a) and (not c => b)`."""
+
+    def logic(op: str, *operands: Core) -> Logic:
+        return Logic(span=core.span, type=core.type, decision=True, op=op, operands=operands)
+
+    negated = logic("not", core.condition)
+    return logic("and", logic("=>", core.condition, core.then), logic("=>", negated, core.otherwise))
+
+
+def _as_conjunction(core: Comparison) -> Core:
+    """`a <= x <= b` as `a <= x and x <= b`."""
+    pairs = zip(core.operands, core.ops, core.operands[1:], strict=False)
+    parts = tuple(replace(core, operands=(a, b), ops=(op,), decision=a.decision or b.decision) for a, op, b in pairs)
+    return Logic(span=core.span, type=core.type, decision=True, op="and", operands=parts)

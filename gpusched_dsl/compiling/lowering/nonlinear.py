@@ -1,0 +1,263 @@
+"""Nonlinear decision expressions: each becomes auxiliary columns with a definition, once per distinct index tuple."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpusched_dsl.compiling.evaluation.frames import Frame
+from gpusched_dsl.compiling.lowering.affine import Affine, Block, assemble, constant
+from gpusched_dsl.compiling.lowering.auxiliaries import Making, interleaved, shortened
+from gpusched_dsl.ir.definitions import Affines, Extreme, Power, Unary, unary_starts
+from gpusched_dsl.ir.domains import Codes, Domain, Packing, Scalars, Tuples
+from gpusched_dsl.ir.problem import Floats, Int32s, Matrix
+from gpusched_dsl.language.checked import (
+    Arithmetic,
+    Core,
+    Function,
+    IndexVar,
+    Numeric,
+    Reduction,
+)
+from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+
+if TYPE_CHECKING:
+    from gpusched_dsl.compiling.lowering.linear import Linearizer
+
+# The columns of one core over some index tuples: (variables, their codes, size) and the results.
+Remembered = tuple[tuple[IndexVar, ...], tuple[Codes, ...], int, Int32s]
+
+
+class Nonlinear:
+    """Defines what is not affine, in the service of a `Linearizer`."""
+
+    def __init__(self, linear: Linearizer) -> None:
+        self.linear = linear
+        self.ev = linear.ev
+        self.terms = linear.terms
+        self._known: dict[int, tuple[Core, list[Remembered]]] = {}
+
+    def affine(self, core: Core, frame: Frame) -> Affine:
+        """A nonlinear core as the columns that stand for it; raises DiagnosticError (GSM3010) if it has no form."""
+        match core:
+            case Arithmetic(op="*"):
+                return self.product(self.linear.affine(core.left, frame), self.linear.affine(core.right, frame), core)
+            case Arithmetic(op="/"):
+                return self._quotient(core, frame)
+            case Arithmetic(op="^"):
+                return self._power(core, frame)
+            case Function(name="min" | "max"):
+                return self._extreme(core, frame)
+            case Function(name="exp" | "log" | "abs"):
+                return self.define(core, frame, lambda inner: self._unary(core, inner))
+            case Function(name="sqrt"):
+                return self.define(core, frame, lambda inner: self._to_the(core, core.arguments[0], 0.5, inner))
+            case Reduction(op="min" | "max"):
+                return self.define(core, frame, lambda inner: self._extreme_over(core, inner))
+        raise self.refusal(core)
+
+    # --- one definition for each distinct index tuple -----------------------------------------------------------------
+
+    def define(
+        self,
+        core: Core,
+        frame: Frame,
+        build: Callable[[Frame], tuple[str, Making]],
+        *,
+        zero_one: bool = False,
+        integer: bool = False,
+    ) -> Affine:
+        """The columns of a definition, one per distinct tuple of the indices that `core` needs.
+
+        `build` gets the frame of these tuples and gives a short name for the family and the function that makes the
+        definition for its result columns. The same core over the same tuples is defined once.
+        """
+        inner, back = self._distinct(core, frame)
+        results = self._remembered(core, inner)
+        if results is None:
+            kind, make = build(inner)
+            unit = core.type.unit.text if isinstance(core.type, Numeric) else ""
+            results = self.terms.add(
+                kind, self._domain(inner), make, core.span, "" if unit == "1" else unit, zero_one, integer
+            )
+            key = (tuple(inner.columns), tuple(inner.columns.values()), inner.size, results)
+            self._known.setdefault(id(core), (core, []))[1].append(key)
+        columns = results if back is None else results[back]
+        return self.of_columns(columns, frame.size, core, frozenset(inner.columns))
+
+    def of_columns(self, columns: Int32s, size: int, core: Core, keys: frozenset[IndexVar]) -> Affine:
+        """One column per row as an affine expression."""
+        block = Block(None, columns.astype(np.int64), np.asarray(1.0), f"{core.span.text}@{id(core)}", keys)
+        return Affine(size, np.asarray(np.float64(0.0)), (block,))
+
+    def _distinct(self, core: Core, frame: Frame) -> tuple[Frame, Codes | None]:
+        """The distinct index tuples that matter to a core, and for each row of the frame its place among them."""
+        needed = self.ev.needs(core)
+        variables = [v for v in frame.columns if v in needed]
+        if not variables:
+            return Frame(1, {}), np.zeros(frame.size, dtype=np.int64)
+        if frame.axes and len(variables) == len(frame.columns):
+            return frame, None
+        columns = tuple(frame.columns[v] for v in variables)
+        keys = Packing.of(columns).keys(columns)
+        _, first, back = np.unique(keys, return_index=True, return_inverse=True)
+        order = np.argsort(first, kind="stable")  # in the order of the frame, not of the keys
+        place = np.empty(len(order), dtype=np.int64)
+        place[order] = np.arange(len(order))
+        chosen = first[order]
+        inner = Frame(len(chosen), {v: c[chosen] for v, c in zip(variables, columns, strict=True)})
+        return inner, None if inner.size == frame.size else place[back.reshape(-1)]
+
+    def _remembered(self, core: Core, inner: Frame) -> Int32s | None:
+        for variables, columns, size, results in self._known.get(id(core), (core, []))[1]:
+            if size == inner.size and variables == tuple(inner.columns):
+                mine = tuple(inner.columns.values())
+                if all(a is b or np.array_equal(a, b) for a, b in zip(columns, mine, strict=True)):
+                    return results
+        return None
+
+    def _domain(self, inner: Frame) -> Domain:
+        if not inner.columns:
+            return Scalars()
+        components = tuple(self.ev.store.component(v.type) for v in inner.columns)
+        return Tuples(components, tuple(np.ascontiguousarray(c) for c in inner.columns.values()))
+
+    def arguments(self, core: Core, frame: Frame) -> Affines:
+        """An affine expression per row of the frame, ready to be an argument."""
+        return self.as_affines(self.linear.affine(core, frame))
+
+    @staticmethod
+    def as_affines(affine: Affine) -> Affines:
+        constants = np.ascontiguousarray(np.broadcast_to(affine.constant, (affine.size,)), dtype=np.float64)
+        return Affines(Matrix(*assemble(affine.size, affine.blocks)), constants)
+
+    # --- products ----------------------------------------------------------------------------------------------------
+
+    def product(self, left: Affine, right: Affine, core: Core) -> Affine:
+        """Two affine expressions multiplied out, row by row, into products of two columns each."""
+        one, other = self.as_affines(left), self.as_affines(right)
+        pairs = self._pairs(one.matrix, other.matrix, core)
+        result = left.scaled(other.constants) + right.scaled(one.constants)
+        result = Affine(left.size, one.constants * other.constants, result.blocks)
+        if pairs is None:
+            return result
+        rows, first, second, coefficients = pairs
+        columns = self.terms.product(first, second, core.span).astype(np.int64)
+        block = Block(rows, columns, coefficients, f"{core.span.text}@{id(core)}", frozenset(), distinct=False)
+        return Affine(left.size, result.constant, (*result.blocks, block))
+
+    def _pairs(self, one: Matrix, other: Matrix, core: Core) -> tuple[Codes, Int32s, Int32s, Floats] | None:
+        """Every entry of a row with every entry of the same row of the other."""
+        counts = np.diff(one.starts) * np.diff(other.starts)
+        total = int(counts.sum())
+        if not total:
+            return None
+        self.ev.budget.problem(total, core.span, f"the product `{shortened(core.span.text)}`")
+        rows = np.repeat(np.arange(one.rows, dtype=np.int64), counts)
+        within = np.arange(total, dtype=np.int64) - np.repeat(np.cumsum(counts) - counts, counts)
+        width = np.diff(other.starts)[rows]
+        first, second = one.starts[rows] + within // width, other.starts[rows] + within % width
+        return rows, one.columns[first], other.columns[second], one.values[first] * other.values[second]
+
+    def _quotient(self, core: Arithmetic, frame: Frame) -> Affine:
+        divisor = self.define(core.right, frame, lambda inner: self._to_the(core, core.right, -1.0, inner))
+        if not core.left.decision:
+            return divisor.scaled(np.broadcast_to(self.ev.numbers(core.left, frame), (frame.size,)))
+        return self.product(self.linear.affine(core.left, frame), divisor, core)
+
+    # --- powers ------------------------------------------------------------------------------------------------------
+
+    def _power(self, core: Arithmetic, frame: Frame) -> Affine:
+        if core.right.decision:
+            return self._exponential(core, frame)
+        exponents = np.broadcast_to(self.ev.numbers(core.right, frame), (frame.size,))
+        if frame.size and np.all(exponents == 1.0):
+            return self.linear.affine(core.left, frame)
+        if frame.size and np.all(exponents == 0.0):
+            return constant(frame.size, np.ones(frame.size))
+        if frame.size and np.all(exponents == 2.0):
+            squared = self._square_of_columns(core, frame)
+            if squared is not None:
+                return squared
+        return self.define(core, frame, lambda inner: self._to_the(core, core.left, core.right, inner))
+
+    def _square_of_columns(self, core: Arithmetic, frame: Frame) -> Affine | None:
+        """The square of single columns, shared with `x * x`; None for the square of anything longer."""
+        base = self.linear.affine(core.left, frame)
+        affines = self.as_affines(base)
+        lone = (np.diff(affines.matrix.starts) == 1) & (affines.constants == 0.0)
+        return self.product(base, base, core) if lone.all() else None
+
+    def _to_the(self, core: Core, base: Core, exponent: Core | float, inner: Frame) -> tuple[str, Making]:
+        arguments = self.arguments(base, inner)
+        power = np.float64(exponent) if isinstance(exponent, float) else self.ev.numbers(exponent, inner)
+        exponents = np.array(np.broadcast_to(power, (inner.size,)), dtype=np.float64)
+        name = shortened(core.span.text)
+        kind = {-1.0: "reciprocal", 0.5: "root"}.get(exponent if isinstance(exponent, float) else 0.0, "power")
+        return kind, lambda results: Power(
+            results, unary_starts(inner.size), arguments, core.span, name, exponents
+        )  # fmt: skip
+
+    def _exponential(self, core: Arithmetic, frame: Frame) -> Affine:
+        """`a ^ x` with data a > 0 as `exp(log(a) * x)`."""
+        if core.left.decision:
+            raise self.refusal(core, help="write it with `exp` and `log`, so that it is plain what its base may be")
+
+        def build(inner: Frame) -> tuple[str, Making]:
+            base = np.broadcast_to(self.ev.numbers(core.left, inner), (inner.size,))
+            self.ev.refuse_where(base <= 0, "GSM3004", "the base must be positive", core.left, inner, "not positive")
+            arguments = self.as_affines(self.linear.affine(core.right, inner).scaled(np.log(base)))
+            name, starts = shortened(core.span.text), unary_starts(inner.size)
+            return "exp", lambda results: Unary(results, starts, arguments, core.span, name, "exp")
+
+        return self.define(core, frame, build)
+
+    # --- functions ---------------------------------------------------------------------------------------------------
+
+    def _unary(self, core: Function, inner: Frame) -> tuple[str, Making]:
+        arguments = self.arguments(core.arguments[0], inner)
+        name, starts = shortened(core.span.text), unary_starts(inner.size)
+        return core.name, lambda results: Unary(results, starts, arguments, core.span, name, core.name)
+
+    def _extreme(self, core: Function, frame: Frame) -> Affine:
+        if len(core.arguments) == 1:
+            return self.linear.affine(core.arguments[0], frame)
+
+        def build(inner: Frame) -> tuple[str, Making]:
+            starts, arguments = interleaved([self.arguments(a, inner) for a in core.arguments])
+            name, largest = shortened(core.span.text), core.name == "max"
+            return core.name, lambda results: Extreme(results, starts, arguments, core.span, name, largest)
+
+        return self.define(core, frame, build)
+
+    def _extreme_over(self, core: Reduction, inner: Frame) -> tuple[str, Making]:
+        grown = self.ev.expand(inner, core.indexing, core.span)
+        counts = np.bincount(grown.parents(), minlength=inner.size)
+        message = f"`{core.op}` over nothing"
+        self.ev.refuse_where(counts == 0, "GSM3005", message, core, inner, "no element to choose from")
+        starts = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(counts)))
+        arguments = self.arguments(core.body, grown.frame)
+        name, largest = shortened(core.span.text), core.op == "max"
+        return core.op, lambda results: Extreme(results, starts, arguments, core.span, name, largest)
+
+    # --- refusals ----------------------------------------------------------------------------------------------------
+
+    def refusal(self, core: Core, help: str | None = None) -> DiagnosticError:
+        """That a term has no form in rows and definitions (GSM3010)."""
+        what = "this term"
+        if isinstance(core, Arithmetic):
+            what = f"`{core.op}` of variables"
+        elif isinstance(core, Function):
+            what = f"`{core.name}` of variables"
+        elif isinstance(core, Reduction):
+            what = f"`{core.op}` over variables"
+        return self.ev.failure(
+            "GSM3010",
+            f"{what} has no form that a solver takes",
+            core.span,
+            "depends on variables",
+            help=help
+            or "write it with linear constraints and binary variables, or as a parameter if it needs only data",
+        )

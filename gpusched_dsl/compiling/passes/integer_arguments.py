@@ -1,0 +1,87 @@
+"""Functions of one argument that moves in steps, as piecewise-linear curves through the values it can have.
+
+Takes `r == f(a)`, f a power, `exp` or `log`, where a is an expression of columns that move in steps, such as whole
+columns and `min(x / 2, 3)` of whole x: within the bounds its values lie among a_1 < ... < a_k, a step apart. Leaves
+
+    r == c(a),   c piecewise linear through (a_1, f(a_1)), ..., (a_k, f(a_k))
+
+for `piecewise`, which needs no binaries where c is convex and pushed down or concave and pushed up.
+
+Proof. At every feasible point a is one of the a_i, where c is f. Exact, whatever f does between them.
+
+Left alone: arguments without steps or with too many values, and functions that have no value at one of them.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from gpusched_dsl.compiling.analysis.monotonicity import Flags
+from gpusched_dsl.compiling.passes.argument_values import argument_values
+from gpusched_dsl.compiling.passes.problem_builder import Growth
+from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Note, Step, Target
+from gpusched_dsl.ir.definitions import Curves, Definition, Piecewise, Power, Unary
+from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.problem import Floats
+
+
+class WholeArguments:
+    """Power, exp and log of whole arguments -> Piecewise."""
+
+    name: ClassVar[str] = "whole_arguments"
+
+    def accepts(self, analysis: Analysis, target: Target) -> bool:
+        return target.takes(INTEGERS) and any(_taken(d, target) for d in analysis.problem.definitions)
+
+    def apply(self, analysis: Analysis, target: Target) -> Step:
+        growth = Growth(analysis.problem)
+        taken = [d for d in analysis.problem.definitions if _taken(d, target)]
+        units: Flags | Floats = analysis.problem.integer
+        if not all(units[d.arguments.matrix.columns].all() for d in taken):
+            units = analysis.units
+        for definition in taken:
+            _reformulate(growth, analysis, definition, units)
+        return growth.step()
+
+
+def _taken(definition: Definition, target: Target) -> bool:
+    if not definition.size:
+        return False
+    if isinstance(definition, Power):
+        return not target.takes(definition.op)
+    return isinstance(definition, Unary) and definition.function != "abs" and not target.takes(definition.function)
+
+
+def _reformulate(growth: Growth, analysis: Analysis, definition: Definition, units: Flags | Floats) -> None:
+    values = argument_values(definition.arguments, *analysis.bounds.of(definition.arguments), units)
+    entries = np.flatnonzero(values.counts)
+    if not len(entries):
+        return
+    few, counts = definition.take(entries), values.counts[entries]
+    sizes = np.diff(few.arguments.matrix.starts) + 1  # one argument an entry
+    growth.expect(int((counts * sizes).sum()), definition.name, definition.span)
+    starts, x = values.take(entries).listed()
+    each = few.take(np.repeat(np.arange(few.size), counts))
+    with np.errstate(all="ignore"):
+        y = each.evaluate(x)
+    defined = np.logical_and.reduceat(np.isfinite(y), starts[:-1])
+    taken = np.zeros(definition.size, dtype=np.bool_)
+    taken[entries[defined]] = True
+    if not defined.any():
+        return
+    kept = np.repeat(defined, counts)
+    curves = _curves(counts[defined], x[kept], y[kept])
+    part = definition.take(np.flatnonzero(taken))
+    which = np.arange(part.size, dtype=np.int64)
+    made = Piecewise(part.results, part.starts, part.arguments, part.span, part.name, which, curves)
+    growth.replace(definition, taken, (made,))
+    did = "piecewise linear through the values that its whole argument can have"
+    growth.notes.append(Note("whole_arguments", definition.name, did, part.size, span=definition.span))
+
+
+def _curves(counts: Codes, x: Floats, y: Floats) -> Curves:
+    starts = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(counts)))
+    flat = np.zeros(len(counts))
+    return Curves(starts, x, y, flat, flat, flat)

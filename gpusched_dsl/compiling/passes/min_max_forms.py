@@ -1,0 +1,247 @@
+"""Entries `t == max(b_1, ..., b_n)` with the ranges of their arguments, and the rows that need no binaries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from gpusched_dsl.compiling.analysis.monotonicity import Flags
+from gpusched_dsl.compiling.passes.problem_builder import Growth, index_of_columns
+from gpusched_dsl.compiling.passes.rows import Rows, numbered_index, within
+from gpusched_dsl.compiling.passes.steps import Analysis
+from gpusched_dsl.ir.definitions import Affines, Definition, Extreme, Holds, Unary
+from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.granularity import steps_of
+from gpusched_dsl.ir.matrix import Floats, Int32s
+from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.language.source import Span
+
+
+@dataclass(frozen=True, eq=False)
+class Maxima:
+    """`t[i] == max` of the expressions `starts[i] .. starts[i+1]-1` of `b`, where `t[i] = sign * results[i]`.
+
+    `low .. high` are the ranges of the expressions. `lower[i]`: `t >= max b` is needed, `upper[i]`: `t <= max b` is.
+    `whole` tells which columns of the problem are whole, `column_low .. column_high` are their bounds.
+    """
+
+    sign: float
+    results: Int32s
+    starts: Codes
+    b: Affines
+    low: Floats
+    high: Floats
+    lower: Flags
+    upper: Flags
+    whole: Flags
+    column_low: Floats
+    column_high: Floats
+    one_sided: Flags
+    family: str
+    name: str
+    span: Span | None
+    mirrored: bool = False
+
+    @staticmethod
+    def of(definition: Definition, analysis: Analysis) -> Maxima:
+        bounds, arguments, starts = analysis.bounds, definition.arguments, definition.starts
+        sign = -1.0 if isinstance(definition, Extreme) and not definition.largest else 1.0
+        b = Affines(replace(arguments.matrix, values=sign * arguments.matrix.values), sign * arguments.constants)
+        mirrored = isinstance(definition, Unary)
+        if mirrored:  # abs(a): a and -a side by side
+            b, starts = _with_negatives(b), 2 * np.arange(definition.size + 1, dtype=np.int64)
+        low, high = bounds.of(b)
+        down, up = analysis.directions.down[definition.results], analysis.directions.up[definition.results]
+        problem = analysis.problem
+        family = problem.column_family(int(definition.results[0])).name if definition.size else ""
+        return Maxima(
+            sign, definition.results, starts, b, low, np.maximum(low, high),
+            down if sign > 0 else up, up if sign > 0 else down,
+            problem.integer, bounds.lower, bounds.upper, _one_sided(problem), family, definition.name, definition.span,
+            mirrored,
+        )  # fmt: skip
+
+    # --- parts -------------------------------------------------------------------------------------------------------
+
+    @property
+    def size(self) -> int:
+        return len(self.results)
+
+    @cached_property
+    def counts(self) -> Codes:
+        return np.diff(self.starts)
+
+    @cached_property
+    def entry_of(self) -> Codes:
+        return np.repeat(np.arange(self.size, dtype=np.int64), self.counts)
+
+    @cached_property
+    def floor(self) -> Floats:
+        """The largest lower end of the arguments of each entry: t is nowhere below."""
+        return np.maximum.reduceat(self.low, self.starts[:-1]) if self.size else np.zeros(0)
+
+    @cached_property
+    def ceiling(self) -> Floats:
+        return np.maximum.reduceat(self.high, self.starts[:-1]) if self.size else np.zeros(0)
+
+    @cached_property
+    def constant(self) -> Flags:
+        """Which arguments read no column."""
+        constant: Flags = np.diff(self.b.matrix.starts) == 0
+        return constant
+
+    def take(self, entries: Codes) -> Maxima:
+        if len(entries) == self.size:
+            return self
+        kept = np.zeros(self.size, dtype=np.bool_)
+        kept[entries] = True
+        taken = self._with_arguments(kept[self.entry_of])
+        counts = self.counts[entries]
+        return replace(
+            taken, results=self.results[entries], starts=np.concatenate(([0], np.cumsum(counts))),
+            lower=self.lower[entries], upper=self.upper[entries],
+        )  # fmt: skip
+
+    def _with_arguments(self, kept: Flags) -> Maxima:
+        at = np.flatnonzero(kept)
+        counts = np.bincount(self.entry_of[at], minlength=self.size)
+        starts = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+        return replace(self, starts=starts, b=self.b.take(at), low=self.low[at], high=self.high[at])
+
+    def without_dominated(self) -> Maxima:
+        """The same without arguments that never exceed the one whose lower end is the largest."""
+        if not self.size:
+            return self
+        anchor = first_true(self.low == self.floor[self.entry_of], self.starts)
+        kept = self.high > self.floor[self.entry_of]
+        kept[anchor] = True
+        return self if kept.all() else self._with_arguments(kept)
+
+    def any_argument(self, flags: Flags) -> Flags:
+        """Whether some argument of each entry is flagged."""
+        found: Flags = np.bincount(self.entry_of[flags], minlength=self.size) > 0
+        return found
+
+    @cached_property
+    def entry_of_nonzero(self) -> Codes:
+        """The entry of each nonzero of the arguments."""
+        return self.entry_of[self.b.matrix.row_of]
+
+    @cached_property
+    def literal(self) -> Flags:
+        """Which nonzeros stand on whole columns with two values."""
+        columns = self.b.matrix.columns
+        literal: Flags = self.whole[columns] & (self.column_high[columns] - self.column_low[columns] == 1.0)
+        return literal
+
+    @cached_property
+    def least(self) -> Floats:
+        """The smallest value of each nonzero times its column."""
+        columns, values = self.b.matrix.columns, self.b.matrix.values
+        return np.where(values > 0, values * self.column_low[columns], values * self.column_high[columns])
+
+    # --- rows --------------------------------------------------------------------------------------------------------
+
+    def state_equal(self, growth: Growth, halves: bool) -> None:
+        """t is its only argument: the column itself where that is a plain one, else by a row.
+
+        With `halves` the row states the needed half only: an equation needs both halves of a convex term inside.
+        """
+        single = (
+            self.b.single
+            if self.sign > 0
+            else Affines(replace(self.b.matrix, values=-self.b.matrix.values), -self.b.constants).single
+        )
+        plain = np.flatnonzero(single >= 0)
+        if len(plain):
+            growth.substitute(self.results[plain], single[plain])
+        rest = np.flatnonzero(single < 0)
+        if len(rest):
+            rows = self.against(rest, np.arange(len(rest), dtype=np.int64))
+            index = index_of_columns(growth.problem, self.results[rest])
+            low, high = self._sides(rows.side, rest, halves)
+            growth.add_rows(f"{self.family}.equal", index, rows.matrix(), low, high, self.span)
+
+    def against(self, arguments: Codes, rows: Codes) -> Rows:
+        """Rows `result - argument` in the author's signs."""
+        built = Rows(int(rows.max(initial=-1)) + 1)
+        built.add(rows, self.results[self.entry_of[arguments]], 1.0)
+        return built.add_affines(rows, self.b.take(arguments), -self.sign)
+
+    def state_lower(self, growth: Growth) -> None:
+        """`t >= b_k` for every argument that is no constant: of those the bounds of t say it."""
+        arguments = np.flatnonzero(~self.constant)
+        rows = self.against(arguments, np.arange(len(arguments), dtype=np.int64))
+        low, high = (rows.side, np.inf) if self.sign > 0 else (-np.inf, rows.side)
+        numbers = within(self.entry_of[arguments])
+        index = numbered_index(growth.problem, self.results[self.entry_of[arguments]], numbers)
+        growth.add_rows(f"{self.family}.epigraph", index, rows.matrix(), low, high, self.span)
+
+    def of_one_binary(self) -> Flags:
+        """Which entries read one column only, whole and with two values."""
+        found = np.zeros(self.size, dtype=np.bool_)
+        entry, columns = self.entry_of_nonzero, self.b.matrix.columns
+        first = np.full(self.size, -1, dtype=np.int64)
+        first[entry[::-1]] = columns[::-1]
+        found[entry] = True
+        found[entry[(columns != first[entry]) | ~self.literal]] = False
+        return found
+
+    def state_switched(self, growth: Growth) -> None:
+        """`t = f(l) + (f(l + 1) - f(l)) (x - l)` for the one column x with values l and l + 1."""
+        x = np.zeros(self.size, dtype=np.int32)
+        x[self.entry_of_nonzero] = self.b.matrix.columns
+        at = self.column_low.copy()
+        off, on = self._values(at), self._values(at + 1.0)
+        slope = on - off
+        each = np.arange(self.size, dtype=np.int64)
+        rows = Rows(self.size).add(each, self.results, 1.0).add(each, x, -self.sign * slope)
+        side = self.sign * (off - slope * at[x])
+        index = index_of_columns(growth.problem, self.results)
+        low, high = self._sides(side, np.arange(self.size), False)
+        growth.add_rows(f"{self.family}.switch", index, rows.matrix(), low, high, self.span)
+
+    def _sides(self, side: Floats, entries: Codes, halves: bool) -> tuple[Floats, Floats]:
+        """The sides of rows `t - f == side`; of one half only, where no other is needed.
+
+        An equality is stronger, but asks for both halves of the results that it reads, which some comparisons lack.
+        """
+        below, above = (self.lower, self.upper) if self.sign > 0 else (self.upper, self.lower)
+        half = self._reads_one_sided()[entries] | halves
+        low = np.where(half & above[entries] & ~below[entries], -np.inf, side)
+        return low, np.where(half & below[entries] & ~above[entries], np.inf, side)
+
+    def _reads_one_sided(self) -> Flags:
+        """Which entries read the truth of a comparison that cannot be negated."""
+        found = np.zeros(self.size, dtype=np.bool_)
+        found[self.entry_of_nonzero[self.one_sided[self.b.matrix.columns]]] = True
+        return found
+
+    def _values(self, point: Floats) -> Floats:
+        return np.maximum.reduceat(self.b.values(point), self.starts[:-1])
+
+
+def _one_sided(problem: Problem) -> Flags:
+    """The columns with the truth of comparisons whose arguments have no steps: no row states the opposite."""
+    found = np.zeros(problem.columns, dtype=np.bool_)
+    for definition in problem.definitions:
+        if isinstance(definition, Holds):
+            found[definition.results[steps_of(definition.arguments, problem.integer) == 0]] = True
+    return found
+
+
+def _with_negatives(affines: Affines) -> Affines:
+    """Every expression followed by its negative."""
+    count = affines.count
+    twice = affines.take(np.repeat(np.arange(count, dtype=np.int64), 2))
+    sign = np.tile([1.0, -1.0], count)
+    matrix = twice.matrix
+    return Affines(replace(matrix, values=matrix.values * sign[matrix.row_of]), twice.constants * sign)
+
+
+def first_true(flags: Flags, starts: Codes) -> Codes:
+    """The first place in each group at which the flag is set (each group has one)."""
+    places = np.where(flags, np.arange(len(flags), dtype=np.int64), len(flags))
+    return np.minimum.reduceat(places, starts[:-1])

@@ -1,0 +1,244 @@
+"""The half `t <= max(b_1, ..., b_n)`, which is not convex: a hull over 0/1 columns where one is known, or binaries."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from gpusched_dsl.compiling.analysis.monotonicity import Flags
+from gpusched_dsl.compiling.passes.min_max_forms import Maxima, first_true
+from gpusched_dsl.compiling.passes.missing_bounds import missing_bounds
+from gpusched_dsl.compiling.passes.problem_builder import Growth, index_of_columns
+from gpusched_dsl.compiling.passes.rows import Rows, numbered_index, within
+from gpusched_dsl.compiling.passes.steps import INDICATOR, INTEGERS, Analysis, Target
+from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.granularity import steps_of
+from gpusched_dsl.ir.matrix import Floats, Int32s
+from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+
+BigM = tuple[float, float]
+
+# Rounding errors of ends that are computed differently, relative to them.
+CLOSE = 1e-9
+
+
+def add_upper_halves(
+    growth: Growth, analysis: Analysis, maxima: Maxima, target: Target, said: list[str]
+) -> tuple[Flags, BigM | None]:
+    """Adds the rows of `t <= max b` where that is needed; which entries it left, and the range of the big M.
+
+    Raises DiagnosticError (GSM3202) naming a column without a bound.
+    """
+    left = np.zeros(maxima.size, dtype=np.bool_)
+    wanted = maxima.upper.copy()
+    for which, state, words in (
+        (two_valued(maxima), state_sums, "bounded by the sum of its 0/1 arguments"),
+        (positive_part(maxima), state_literals, "bounded by each 0/1 column"),
+        (difference(maxima), state_difference, "bounded by the two 0/1 columns"),
+    ):
+        found = wanted & which
+        if found.any():
+            state(growth, maxima.take(np.flatnonzero(found)))
+            said.append(words)
+            wanted &= ~found
+    if not wanted.any():
+        return left, None
+    if not target.takes(INTEGERS):
+        return wanted, None
+    said.append("binaries choose the argument")
+    return left, state_choice(growth, analysis, maxima.take(np.flatnonzero(wanted)), target)
+
+
+# --- hulls -----------------------------------------------------------------------------------------------------------
+
+
+def two_valued(maxima: Maxima) -> Flags:
+    """All arguments take the values L and U only: `t <= L + sum (b_k - L)`."""
+    floor, ceiling = maxima.floor[maxima.entry_of], maxima.ceiling[maxima.entry_of]
+    step = steps_of(maxima.b, maxima.whole)
+    low_end = _same(maxima.low, floor)
+    fits = low_end & _same(maxima.high, ceiling) & _at_most(maxima.high - maxima.low, step)
+    return ~maxima.any_argument(~(fits | (low_end & maxima.constant)))
+
+
+def state_sums(growth: Growth, maxima: Maxima) -> None:
+    rows = Rows(maxima.size).add(np.arange(maxima.size, dtype=np.int64), maxima.results, 1.0)
+    rows.add_affines(maxima.entry_of, maxima.b, -maxima.sign)
+    _state(growth, maxima, "sum", np.arange(maxima.size), None, rows, (1 - maxima.counts) * maxima.floor)
+
+
+def positive_part(maxima: Maxima) -> Flags:
+    """`max(b, L)` where b exceeds L only with every literal at 1: `t <= L + (U - L) * literal` for each."""
+    pair = maxima.counts == 2
+    moving = ~maxima.constant
+    one: Flags = np.bincount(maxima.entry_of[moving], minlength=maxima.size) == 1
+    if not one.any():
+        return one
+    size = np.abs(maxima.b.matrix.values)
+    entry = maxima.entry_of_nonzero
+    rise = maxima.ceiling - maxima.floor
+    fits = maxima.literal & _at_most(rise[entry], size)
+    fitting: Flags = pair & one & (np.bincount(entry[~fits], minlength=maxima.size) == 0)
+    return fitting
+
+
+def state_literals(growth: Growth, maxima: Maxima) -> None:
+    entry, values = maxima.entry_of_nonzero, maxima.b.matrix.values
+    slope = (maxima.ceiling - maxima.floor)[entry] / np.abs(values)
+    each = np.arange(len(entry), dtype=np.int64)
+    rows = Rows(len(entry)).add(each, maxima.results[entry], 1.0)
+    rows.add(each, maxima.b.matrix.columns, -maxima.sign * slope * values)
+    _state(growth, maxima, "hull", entry, within(entry), rows, maxima.floor[entry] - slope * maxima.least)
+
+
+def difference(maxima: Maxima) -> Flags:
+    """`abs(P (p + q - 1))` of two literals."""
+    if not maxima.mirrored:
+        return np.zeros(maxima.size, dtype=np.bool_)
+    size = np.abs(maxima.b.matrix.values)
+    entry = maxima.entry_of_nonzero
+    fits = maxima.literal & _same(size, maxima.ceiling[entry])
+    both = (maxima.counts == 2) & _same(maxima.low[maxima.starts[:-1]], -maxima.high[maxima.starts[:-1]])
+    four = np.bincount(entry, minlength=maxima.size) == 4
+    fitting: Flags = both & four & (np.bincount(entry[~fits], minlength=maxima.size) == 0)
+    return fitting
+
+
+def state_difference(growth: Growth, maxima: Maxima) -> None:
+    """`t <= P - c_1 x + c_2 y + ...` and its mirror: the argument `c_1 x + c_2 y` with one term turned round."""
+    first = maxima.b.take(maxima.starts[:-1])
+    twice = first.take(np.repeat(np.arange(maxima.size, dtype=np.int64), 2))
+    sign = np.tile([-1.0, 1.0, 1.0, -1.0], maxima.size)
+    turned = replace(twice.matrix, values=sign * twice.matrix.values)
+    entry = np.repeat(np.arange(maxima.size, dtype=np.int64), 2)
+    each = np.arange(2 * maxima.size, dtype=np.int64)
+    rows = Rows(len(each)).add(each, maxima.results[entry], 1.0)
+    rows.add(turned.row_of.astype(np.int64), turned.columns, -turned.values)
+    # P p = c x - least(c x), so P (1 - p + q) has this constant.
+    columns, values = turned.columns, twice.matrix.values
+    low, high = maxima.column_low[columns], maxima.column_high[columns]
+    least = np.where(values > 0, values * low, values * high)
+    side = maxima.ceiling[entry] - np.bincount(turned.row_of, weights=sign * least, minlength=len(each))
+    _state(growth, maxima, "hull", entry, within(entry), rows, side)
+
+
+# --- binaries --------------------------------------------------------------------------------------------------------
+
+
+def state_choice(growth: Growth, analysis: Analysis, maxima: Maxima, target: Target) -> BigM | None:
+    """Binaries that say which argument is the largest; the last argument has none where big M will do."""
+    slack = _slack(maxima)
+    unbounded = maxima.any_argument(~np.isfinite(slack))
+    big_m: BigM | None = None
+    if not unbounded.all():
+        big_m = _by_big_m(growth, maxima, np.flatnonzero(~unbounded))
+    if unbounded.any():
+        if not target.takes(INDICATOR):
+            needed = _needed(maxima, slack)
+            problem, bounds = analysis.problem, analysis.bounds
+            raise DiagnosticError(missing_bounds(problem, bounds, maxima.b, needed, maxima.name, maxima.span))
+        _by_conditions(growth, maxima.take(np.flatnonzero(unbounded)))
+    return big_m
+
+
+def _slack(maxima: Maxima) -> Floats:
+    """By how much t may exceed each argument: the largest upper end of the others, less its own lower end."""
+    entry, starts = maxima.entry_of, maxima.starts
+    top = first_true(maxima.high == maxima.ceiling[entry], starts)
+    others = maxima.high.copy()
+    others[top] = -np.inf
+    second = np.maximum.reduceat(others, starts[:-1])
+    reach = maxima.ceiling[entry]
+    reach[top] = second
+    with np.errstate(invalid="ignore"):
+        return reach - maxima.low
+
+
+def _needed(maxima: Maxima, slack: Floats) -> tuple[Codes, Codes]:
+    """The arguments whose lower end is missing, and those whose upper end is."""
+    endless = maxima.any_argument(~np.isfinite(slack))[maxima.entry_of]
+    return np.flatnonzero(endless & np.isneginf(maxima.low)), np.flatnonzero(endless & np.isposinf(maxima.high))
+
+
+def _by_big_m(growth: Growth, maxima: Maxima, entries: Codes) -> BigM:
+    part = maxima.take(entries)
+    slack = _slack(part)
+    entry = part.entry_of
+    last = np.zeros(len(entry), dtype=np.bool_)
+    last[part.starts[1:] - 1] = True
+    own = np.flatnonzero(~last)
+    z = _binaries(growth, part, own)
+    # t <= b_k + M_k (1 - z_k); of the last argument 1 - z is the sum of the other z.
+    every = np.arange(len(entry), dtype=np.int64)
+    rows = part.against(every, every)
+    rows.add(own, z, part.sign * slack[own])
+    rows.add(part.starts[1:][entry[own]] - 1, z, -part.sign * slack[part.starts[1:] - 1][entry[own]])
+    _state(growth, part, "choice", entry, within(entry), rows, np.where(last, 0.0, slack))
+    many = np.flatnonzero(part.counts > 2)
+    if len(many):
+        _one_of(growth, part, many, entry[own], z, 0.0)
+    return float(slack.min()), float(slack.max())
+
+
+def _by_conditions(growth: Growth, part: Maxima) -> None:
+    every = np.arange(len(part.entry_of), dtype=np.int64)
+    z = _binaries(growth, part, every)
+    rows = part.against(every, every)
+    _state(growth, part, "choice", part.entry_of, within(part.entry_of), rows, 0.0, z)
+    _one_of(growth, part, np.arange(part.size), part.entry_of, z, 1.0)
+
+
+def _binaries(growth: Growth, part: Maxima, arguments: Codes) -> Int32s:
+    """A column per argument, 1 for the first one that is the largest."""
+    entry = part.entry_of
+
+    def chosen(point: Floats) -> Floats:
+        values = part.b.values(point)
+        largest = np.maximum.reduceat(values, part.starts[:-1])
+        flags = np.zeros(len(entry))
+        flags[first_true(values == largest[entry], part.starts)] = 1.0
+        return flags[arguments]
+
+    index = numbered_index(growth.problem, part.results[entry[arguments]], within(entry[arguments]))
+    return growth.add_columns(f"{part.family}.chosen", index, 0.0, 1.0, True, chosen, part.span)
+
+
+def _one_of(growth: Growth, part: Maxima, entries: Codes, entry: Codes, z: Int32s, lower: float) -> None:
+    """At most one (`lower` 0) or exactly one (1) of the binaries of each entry is 1."""
+    place = np.full(part.size, -1, dtype=np.int64)
+    place[entries] = np.arange(len(entries))
+    kept = place[entry] >= 0
+    rows = Rows(len(entries)).add(place[entry[kept]], z[kept], 1.0)
+    index = index_of_columns(growth.problem, part.results[entries])
+    growth.add_rows(f"{part.family}.one", index, rows.matrix(), lower, 1.0, part.span)
+
+
+# --- helpers ---------------------------------------------------------------------------------------------------------
+
+
+def _state(
+    growth: Growth, maxima: Maxima, name: str, entry: Codes, number: Codes | None, rows: Rows,
+    side: Floats | float, z: Int32s | None = None,
+) -> None:  # fmt: skip
+    """Rows `sign * (...) <= side`, where `rows` has the author's signs; z: only where that column is 1."""
+    sides = np.broadcast_to(np.asarray(side, dtype=np.float64), (rows.count,))
+    low = np.full(rows.count, -np.inf) if maxima.sign > 0 else rows.side - sides
+    high = rows.side + sides if maxima.sign > 0 else np.full(rows.count, np.inf)
+    results = maxima.results[entry]
+    index = (
+        index_of_columns(growth.problem, results) if number is None else numbered_index(growth.problem, results, number)
+    )
+    condition = None if z is None else (z, np.ones(len(z), dtype=np.bool_))
+    growth.add_rows(f"{maxima.family}.{name}", index, rows.matrix(), low, high, maxima.span, condition)
+
+
+def _same(one: Floats, other: Floats) -> Flags:
+    with np.errstate(invalid="ignore"):
+        same: Flags = (one == other) | (np.abs(one - other) <= CLOSE * np.maximum(1.0, np.abs(other)))
+    return same
+
+
+def _at_most(one: Floats, other: Floats) -> Flags:
+    below: Flags = one <= other + CLOSE * np.maximum(1.0, np.abs(other))
+    return below

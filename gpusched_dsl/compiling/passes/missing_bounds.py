@@ -1,0 +1,62 @@
+"""GSM3202: a reformulation needs the range of an expression, and a column in it has no bound."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gpusched_dsl.compiling.analysis.bounds import Bounds
+from gpusched_dsl.ir.definitions import Affines
+from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.matrix import Int32s
+from gpusched_dsl.ir.names import entry_name
+from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, Label
+from gpusched_dsl.language.source import Span
+
+
+def missing_bounds(
+    problem: Problem, bounds: Bounds, affines: Affines, needed: tuple[Codes, Codes], what: str, span: Span | None
+) -> list[Diagnostic]:
+    """A diagnostic per variable without the bound that the lower (`needed[0]`) and upper ends of expressions need."""
+    matrix = affines.matrix
+    column, positive = matrix.columns, matrix.values > 0
+    for_low, for_high = np.zeros(affines.count, dtype=np.bool_), np.zeros(affines.count, dtype=np.bool_)
+    for_low[needed[0]] = for_high[needed[1]] = True
+    for_low, for_high = for_low[matrix.row_of], for_high[matrix.row_of]
+    no_lower = np.isneginf(bounds.lower[column]) & ((positive & for_low) | (~positive & for_high))
+    no_upper = np.isposinf(bounds.upper[column]) & ((positive & for_high) | (~positive & for_low))
+    without_upper, without_lower = _declared(problem, bounds, column[no_upper], column[no_lower])
+    found: dict[tuple[int, str], Diagnostic] = {}
+    for columns, side in ((without_upper, "upper"), (without_lower, "lower")):
+        firsts = np.array([f.first for f in problem.column_families])
+        for place in np.unique(np.searchsorted(firsts, columns, side="right"), return_index=True)[1]:
+            family = problem.column_family(int(columns[place]))
+            name = entry_name(family, int(columns[place]))
+            found[family.first, side] = Diagnostic(
+                "GSM3202",
+                f"`{what}` can only be made linear when `{family.name}` has {_article(side)} {side} bound",
+                span,
+                secondary=(Label(family.span, f"no {side} bound is stated here"),) if family.span is not None else (),
+                notes=(f"`{name}` is without one: none follows from the constraints either",),
+                help=f"state {_article(side)} {side} bound where `{family.name}` is declared, as tight as you know it",
+            )
+    return list(found.values())
+
+
+def _declared(problem: Problem, bounds: Bounds, no_upper: Int32s, no_lower: Int32s) -> tuple[Int32s, Int32s]:
+    """The columns in the place of which the results among them stand: those without bounds in their definitions."""
+    above, below = (np.zeros(problem.columns, dtype=np.bool_) for _ in range(2))
+    above[no_upper] = below[no_lower] = True
+    stop = problem.variables[-1].stop if problem.variables else 0
+    for definition in reversed(problem.definitions):
+        wanted = np.flatnonzero((above | below)[definition.results])
+        columns = definition.take(wanted).arguments.matrix.columns
+        above[columns] |= np.isposinf(bounds.upper[columns])
+        below[columns] |= np.isneginf(bounds.lower[columns])
+    if above[:stop].any() or below[:stop].any():
+        above[stop:] = below[stop:] = False
+    return np.flatnonzero(above).astype(np.int32), np.flatnonzero(below).astype(np.int32)
+
+
+def _article(side: str) -> str:
+    return "an" if side == "upper" else "a"

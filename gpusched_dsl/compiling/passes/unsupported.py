@@ -1,0 +1,172 @@
+"""What no pass could reformulate and the target does not take: which term, why, and which backends would take it.
+
+GSM3201   the target does not take the operation (or whole columns, or rows under a condition)
+GSM3203   the target takes it where it is convex, and the half that is needed is not
+GSM3206   the argument of a root or logarithm lies where the function has no value
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gpusched_dsl.compiling.analysis.convexity import shapes_of
+from gpusched_dsl.compiling.analysis.monotonicity import Flags
+from gpusched_dsl.compiling.passes.steps import INDICATOR, INTEGERS, Analysis, Target
+from gpusched_dsl.ir.definitions import Definition, Power, Product, Unary
+from gpusched_dsl.ir.granularity import steps_of
+from gpusched_dsl.ir.matrix import Floats
+from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.language.source import Span
+
+# What the backends of this package take beyond linear rows, for advice.
+KNOWN = (
+    Target("scip", frozenset({INTEGERS, INDICATOR, "product", "power", "exp", "log", "abs"})),
+    Target("cvxpy", frozenset({INTEGERS, "power", "exp", "log", "abs"}), convex=True),
+)
+
+# What a function is called, and why no pass could make it linear.
+WORDS = {
+    "product": ("a product of two continuous factors", "a product is linear where a factor is 0/1, whole or given"),
+    "power": ("a power of a continuous term", "a power is linear where its argument is whole and within narrow bounds"),
+    "exp": ("an exponential of a continuous term", "it is linear where its argument is whole and within narrow bounds"),
+    "log": ("a logarithm of a continuous term", "it is linear where its argument is whole and within narrow bounds"),
+    "abs": ("used where it is not convex", "rows say it only with whole variables"),
+    "extreme": ("used where it is not convex", "rows say it only with whole variables"),
+    "piecewise": ("used where it is not convex", "rows say it only with whole variables"),
+    "holds": ("a condition that is decided", "rows say it only with whole variables"),
+}
+OTHERWISE = ("not linear", "no pass makes it linear")
+
+
+def refuse_valueless(analysis: Analysis) -> None:
+    """Raises DiagnosticError (GSM3206) for roots and logarithms that have no value at any point within the bounds."""
+    if not analysis.bounds.feasible:
+        return
+    found: list[Diagnostic] = []
+    for definition in analysis.problem.definitions:
+        low, high = analysis.bounds.of(definition.arguments)
+        outside = np.flatnonzero(_outside(definition, high))
+        if len(outside):
+            found.append(_no_value(analysis.problem, definition, int(outside[0]), low, high))
+    if found:
+        raise DiagnosticError(found)
+
+
+def refuse_leftovers(analysis: Analysis, target: Target) -> None:
+    """Raises DiagnosticError (GSM3201, GSM3203, GSM3206) when the problem still holds what the target does not take."""
+    problem = analysis.problem
+    found = [r for d in problem.definitions if d.size for r in [_refusal(analysis, d, target)] if r is not None]
+    if len(problem.conditions.rows) and not target.takes(INDICATOR):
+        family = problem.row_family(int(problem.conditions.rows[0]))
+        why = "rows under a condition need variables that are 0 or 1"
+        found.append(_diagnostic("GSM3201", f"`{target.name}` cannot be told `{family.name}`", why, family.span, ()))
+    if found:
+        raise DiagnosticError(found)
+
+
+def _refusal(analysis: Analysis, definition: Definition, target: Target) -> Diagnostic | None:
+    low, high = analysis.bounds.of(definition.arguments)
+    operation = operation_of(definition)
+    # Of an argument that moves in steps the function must have all values, for a pass to read them off.
+    steps = steps_of(definition.arguments, analysis.problem.integer) > 0
+    outside = _outside(definition, np.where(steps, low, high))
+    if outside.any() and not target.takes(operation):
+        return _no_value(analysis.problem, definition, int(np.flatnonzero(outside)[0]), low, high)
+    if target.takes(operation) and not target.convex:
+        return None
+    bent = bent_entries(analysis, definition)
+    if target.takes(operation) and not bent.any():
+        return None
+    takers = tuple(t.name for t in KNOWN if t.takes(operation) and not (t.convex and bent.any()))
+    takers = tuple(name for name in takers if name != target.name)
+    entry = int(np.flatnonzero(bent)[0]) if bent.any() else 0
+    where = _example(analysis.problem, definition, entry)
+    if target.takes(operation):
+        what = f"`{definition.name}` is not convex as it is used, and `{target.name}` solves convex problems only"
+        return _diagnostic("GSM3203", what, _bend(analysis, definition, entry), definition.span, takers, where)
+    words, why = WORDS.get(operation, OTHERWISE)
+    if isinstance(definition, Product):
+        words = _factors(analysis.problem, definition) or words
+    what = f"`{target.name}` does not take `{definition.name}`, {words}"
+    return _diagnostic("GSM3201", what, why, definition.span, takers, where)
+
+
+def operation_of(definition: Definition) -> str:
+    """What a target must take to take a definition: its `op`, of `unary` the function."""
+    return definition.function if isinstance(definition, Unary) else definition.op
+
+
+def bent_entries(analysis: Analysis, definition: Definition) -> Flags:
+    """The entries of which a half is needed that is not convex."""
+    convex, concave = shapes_of(definition, *analysis.bounds.of(definition.arguments))
+    results = definition.results
+    bent: Flags = (analysis.directions.down[results] & ~convex) | (analysis.directions.up[results] & ~concave)
+    return bent
+
+
+def _bend(analysis: Analysis, definition: Definition, entry: int) -> str:
+    convex, concave = shapes_of(definition, *analysis.bounds.of(definition.arguments))
+    if not (convex[entry] or concave[entry]):
+        return "it is neither convex nor concave"
+    shape, wrong = ("convex", "larger") if convex[entry] else ("concave", "smaller")
+    result = definition.results[entry]
+    if analysis.directions.down[result] and analysis.directions.up[result]:
+        return f"it is {shape}, but its value must be met exactly: larger and smaller values are both wanted"
+    return f"it is {shape}, but {wrong} values of it are wanted"
+
+
+def _outside(definition: Definition, end: Floats) -> Flags:
+    """The entries that have no value where their argument is at this end."""
+    match definition:
+        case Unary(function="log"):
+            outside: Flags = end <= 0
+        case Power(exponents=p):
+            outside = (p != np.rint(p)) & np.where(p > 0, end < 0, end <= 0)
+        case _:
+            outside = np.zeros(definition.size, dtype=np.bool_)
+    return outside
+
+
+def _no_value(problem: Problem, definition: Definition, entry: int, low: Floats, high: Floats) -> Diagnostic:
+    at_zero = isinstance(definition, Power) and bool(definition.exponents[entry] > 0)
+    least = "at least 0" if at_zero else "above 0"
+    return Diagnostic(
+        "GSM3206",
+        f"`{definition.name}` has no value where its argument is not {least}",
+        definition.span,
+        f"the argument lies between {low[entry] + 0.0:.6g} and {high[entry] + 0.0:.6g}",
+        notes=_example(problem, definition, entry),
+        help=f"bound the variables in it so that it is {least}",
+    )
+
+
+def _factors(problem: Problem, definition: Product) -> str:
+    """Which factors are neither 0/1 nor whole."""
+    single = definition.arguments.single[: definition.starts[1]]
+    declared = sum(f.size for f in problem.variables)
+    names = [problem.column_family(int(c)).name for c in single if 0 <= c < declared and not problem.integer[c]]
+    names = list(dict.fromkeys(names))
+    if not names:
+        return ""
+    said = " and ".join(f"`{n}`" for n in names)
+    return f"whose factors {said} are continuous" if len(names) > 1 else f"in which {said} is continuous"
+
+
+def _example(problem: Problem, definition: Definition, entry: int) -> tuple[str, ...]:
+    """Names one of several entries."""
+    column = int(definition.results[entry])
+    family = problem.column_family(column)
+    index = family.index_of(column) if family.domain.arity else ()
+    if definition.size == 1 or not index:
+        return ()
+    return (f"for example at `{', '.join(map(str, index))}`",)
+
+
+def _diagnostic(
+    code: str, message: str, why: str, span: Span | None, takers: tuple[str, ...], notes: tuple[str, ...] = ()
+) -> Diagnostic:
+    help = "choose a backend that takes whole variables, such as `highs` or `scip`"
+    if takers:
+        help = f"choose `{'` or `'.join(takers)}`: it goes there as it is"
+    return Diagnostic(code, message, span, why, notes=notes, help=help)

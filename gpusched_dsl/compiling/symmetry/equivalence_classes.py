@@ -1,0 +1,132 @@
+"""Classes of elements that no number that the problem reads tells apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gpusched_dsl.compiling.evaluation.store import Store
+from gpusched_dsl.compiling.symmetry.generic import Obstacle, Reading
+from gpusched_dsl.ir.domains import Codes, Domain, Packing, Universe
+from gpusched_dsl.language.source import Span
+
+
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """A partition of the elements of a set: `of[code]` is the class of an element.
+
+    Classes are numbered by their first element; `first` holds that code, `sizes` how many elements each has. `because`
+    names what told elements apart, in the order in which it did.
+    """
+
+    of: Codes
+    because: tuple[tuple[str, Span | None], ...] = ()
+
+    @property
+    def count(self) -> int:
+        return int(self.of.max()) + 1 if len(self.of) else 0
+
+    @property
+    def sizes(self) -> Codes:
+        return np.bincount(self.of, minlength=self.count).astype(np.int64)
+
+    @property
+    def first(self) -> Codes:
+        _, first = np.unique(self.of, return_index=True)
+        return first.astype(np.int64)
+
+    def members(self) -> tuple[Codes, Codes]:
+        """All codes, class by class in ascending order, and where each class starts (with the end behind)."""
+        order = np.argsort(self.of, kind="stable").astype(np.int64)
+        return order, np.concatenate(([0], np.cumsum(self.sizes)))
+
+
+def classes_by_data(store: Store, reading: Reading, universe: Universe) -> Classes:
+    """The coarsest classes within which every parameter and set that the problem reads is the same for all elements.
+
+    Raises Obstacle where data relate elements of the set to one another.
+    """
+    of = np.zeros(len(universe.labels), dtype=np.int64)
+    because: list[tuple[str, Span | None]] = []
+    for name, span in reading.randoms.items():
+        if _places(store.randoms[name].domain, universe):
+            raise Obstacle(f"the random quantity `{name}` has a value of its own for each element", span)
+    tables: list[tuple[str, Span, Domain, np.ndarray | None]] = [
+        *((n, s, store.params[n].domain, store.params[n].values) for n, s in reading.params.items()),
+        *((n, s, store.sets[n], None) for n, s in reading.sets.items() if n in store.sets),
+    ]
+    for name, span, domain, _ in tables:
+        if len(_places(domain, universe)) > 1:
+            raise Obstacle(f"`{name}` relates elements to one another", span)
+    for name, span, domain, values in sorted(tables, key=lambda t: t[2].size):  # small ones may tell all apart
+        if len(of) and int(of.max()) + 1 == len(of):
+            break  # all are told apart already
+        places = _places(domain, universe)
+        if not places:
+            continue
+        if values is None and domain.arity == 1 and domain.size == len(universe.labels):
+            continue  # the whole set
+        finer = _refined(of, domain, places[0], values)
+        if int(finer.max(initial=0)) > int(of.max(initial=0)):
+            because.append((name, span))
+            of = finer
+    return Classes(of, tuple(because))
+
+
+def _places(domain: Domain, universe: Universe) -> list[int]:
+    return [at for at, component in enumerate(domain.components) if component is universe]
+
+
+def _refined(of: Codes, domain: Domain, at: int, values: np.ndarray | None) -> Codes:
+    """The classes split so that all elements of a class have the same entries in a table.
+
+    Elements with as many entries lie as equal rows of an array (entries sorted by their other keys), and are told apart
+    by those rows.
+    """
+    columns = domain.columns()
+    element = columns[at]
+    others = tuple(c for place, c in enumerate(columns) if place != at)
+    key = Packing.of(others).keys(others) if others else np.zeros(domain.size, dtype=np.int64)
+    value = np.zeros(domain.size, dtype=np.int64) if values is None else _numbered(values)
+    order = np.lexsort((key, element))
+    key, value = key[order], value[order]
+    counts = np.bincount(element, minlength=len(of))
+    starts = np.concatenate(([0], np.cumsum(counts)))[:-1]
+    entries = np.zeros(len(of), dtype=np.int64)  # which set of entries an element has
+    known = 0
+    for count in np.unique(counts).tolist():
+        elements = np.flatnonzero(counts == count)
+        rows = starts[elements][:, None] + np.arange(count)
+        table = np.concatenate((key[rows], value[rows]), axis=1)
+        entries[elements] = known + distinct_rows(table)[1]
+        known += len(elements)
+    return _in_order(np.stack((of, entries), axis=1))
+
+
+def _numbered(values: np.ndarray) -> Codes:
+    """Equal values by equal numbers."""
+    _, numbers = np.unique(values, return_inverse=True)
+    return numbers.reshape(-1).astype(np.int64)
+
+
+def _in_order(rows: np.ndarray) -> Codes:
+    """Equal rows by equal numbers, numbered by first occurrence."""
+    first, which = distinct_rows(rows)
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    return rank[which]
+
+
+def distinct_rows(rows: np.ndarray) -> tuple[Codes, Codes]:
+    """The first row of each kind, and the number of the kind of every row.
+
+    Rows are compared as bytes: `np.unique` along an axis makes a record type with a field per column, which takes
+    longer than the sorting.
+    """
+    plain = np.ascontiguousarray(rows)
+    if not plain.size:
+        return np.zeros(min(len(plain), 1), dtype=np.int64), np.zeros(len(plain), dtype=np.int64)
+    whole = plain.view(np.dtype((np.void, plain.dtype.itemsize * plain.shape[1]))).reshape(-1)
+    _, first, which = np.unique(whole, return_index=True, return_inverse=True)
+    return first.astype(np.int64), which.reshape(-1).astype(np.int64)

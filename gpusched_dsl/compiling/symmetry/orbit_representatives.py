@@ -1,0 +1,249 @@
+"""A model rewritten so that one element of every class stands for all: what is grounded no longer grows with the set.
+
+    sum[n in Nodes] f(n)                      ->   sum[n in Representatives] members[n] * f(n)
+    constraint c[n in Nodes], var x[n in Nodes]  ->   c[n in Representatives], x[n in Representatives]
+
+Where f(n) is linear in decisions of n, the column of a representative then stands for the mean over its class in rows
+that no element indexes, and constants are added up over the whole class. A row of an element may read other elements
+only by way of an index that is set equal to its own; else elements are coupled, which is an `Obstacle`.
+
+The mean of 0/1 columns is not 0 or 1. So such a sum may only appear where rows and objectives are linear in it. The
+truth of `sum[n in Nodes] x[n] >= 2`, its square or its maximum with something is an `Obstacle` too. This is read off
+the text, as grounding simplifies terms of a single binary column: it would take `members * x[n] >= 2` for a condition
+on x[n].
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import replace
+from typing import Any
+
+from gpusched_dsl.compiling.lowering.auxiliaries import shortened
+from gpusched_dsl.compiling.symmetry.generic import Obstacle
+from gpusched_dsl.language.checked import (
+    Arithmetic,
+    CheckedLet,
+    CheckedModel,
+    Choice,
+    Comparison,
+    Core,
+    Element,
+    Expected,
+    Fallback,
+    IndexingCore,
+    IndexRef,
+    IndexVar,
+    LetRef,
+    Logic,
+    Membership,
+    NamedSet,
+    Negate,
+    Numeric,
+    ParamRef,
+    Reduction,
+    SetCore,
+    VariableRef,
+)
+from gpusched_dsl.language.source import Span
+
+# Names that no author can write.
+REPRESENTATIVES, MEMBERS = "(representatives)", "(members)"
+
+Scope = frozenset[IndexVar]
+
+
+class Representing:
+    """Rewrites the declarations of one model for one of its sets."""
+
+    def __init__(self, model: CheckedModel, root: str) -> None:
+        self.model = model
+        self.root = root
+        self.lets: dict[str, CheckedLet] = {}
+        self._sums: dict[str, Span | None] = {}  # where a let sums over elements that none of its indices names
+
+    def run(self) -> CheckedModel:
+        """The rewritten model; raises Obstacle."""
+        model = self.model
+        variables = {
+            name: replace(v, indexing=self._index_list(v.indexing, v.span)) for name, v in model.variables.items()
+        }
+        constraints = {}
+        for name, constraint in model.constraints.items():
+            own = self._own(constraint.indexing)
+            constraints[name] = replace(
+                constraint,
+                indexing=self._index_list(constraint.indexing, constraint.span),
+                body=self._asserted(constraint.body, own),
+            )
+        objectives = tuple(
+            replace(o, terms=tuple(replace(t, value=self._core(t.value, frozenset())) for t in o.terms))
+            for o in model.objectives
+        )
+        return replace(
+            model,
+            variables=variables,
+            constraints=constraints,
+            objectives=objectives,
+            lets={**model.lets, **self.lets},
+        )
+
+    # --- indices -----------------------------------------------------------------------------------------------------
+
+    def _own(self, indexing: IndexingCore) -> Scope:
+        return frozenset(v for v in indexing.variables if self._is_ours(v))
+
+    def _is_ours(self, variable: IndexVar) -> bool:
+        return isinstance(variable.type, Element) and variable.type.root == self.root
+
+    def _index_list(self, indexing: IndexingCore, span: Span) -> IndexingCore:
+        """The index list of a variable or constraint, over representatives only."""
+        own = self._own(indexing)
+        if len(own) > 1:
+            raise Obstacle(f"two elements of `{self.root}` index it", span)
+        return self._restricted(indexing, own)
+
+    def _restricted(self, indexing: IndexingCore, variables: Scope) -> IndexingCore:
+        iterators = []
+        conditions = list(indexing.conditions)
+        for iterator in indexing.iterators:
+            ours = [v for v in iterator.variables if v in variables]
+            whole = isinstance(iterator.domain, NamedSet) and iterator.domain.name == self.root
+            if ours and whole:
+                named = NamedSet(span=iterator.domain.span, types=iterator.domain.types, name=REPRESENTATIVES)
+                iterator = replace(iterator, domain=named)
+            elif ours:
+                conditions += [self._is_representative(v) for v in ours]
+            iterators.append(iterator)
+        return IndexingCore(tuple(iterators), tuple(conditions))
+
+    def _is_representative(self, variable: IndexVar) -> Core:
+        element = IndexRef(span=variable.span, type=variable.type, variable=variable)
+        named = NamedSet(span=variable.span, types=(variable.type,), name=REPRESENTATIVES)
+        return Membership(span=variable.span, type=Numeric(), element=(element,), domain=named)
+
+    # --- expressions -------------------------------------------------------------------------------------------------
+
+    def _asserted(self, node: Core, scope: Scope) -> Core:
+        """The body of a constraint: its comparisons become rows where no decision says whether they must hold."""
+        match node:
+            case Comparison() if not {*node.ops} - {"<=", ">=", "=="}:
+                return replace(node, operands=tuple(self._core(o, scope) for o in node.operands))
+            case Logic(op="and"):
+                return replace(node, operands=tuple(self._asserted(o, scope) for o in node.operands))
+            case Logic(op="=>", operands=(condition, body)) if not condition.decision:
+                return replace(node, operands=(condition, self._asserted(body, scope)))
+            case Choice() if not node.condition.decision:
+                then, otherwise = self._asserted(node.then, scope), self._asserted(node.otherwise, scope)
+                return replace(node, then=then, otherwise=otherwise)
+        rewritten: Core = self._core(node, scope)
+        return rewritten
+
+    def _core(self, node: Any, scope: Scope, nonlinear: Core | None = None) -> Any:
+        """A node with its sums over elements rewritten.
+
+        `scope` holds the elements that are chosen around it, `nonlinear` is a node around it that is not linear in it.
+        """
+        if isinstance(node, tuple):
+            return tuple(self._core(part, scope, nonlinear) for part in node)
+        if not isinstance(node, Core) or not node.decision:
+            return node
+        if nonlinear is None and not _is_linear(node):
+            nonlinear = node
+        if isinstance(node, Reduction):
+            return self._reduction(node, scope, nonlinear)
+        if isinstance(node, LetRef):
+            self._let(node.name)
+            if node.name in self._sums:
+                if scope:
+                    raise self._coupled(node.span)
+                if nonlinear is not None:
+                    raise self._not_linear(nonlinear)
+            return node
+        changed = {
+            f.name: self._core(getattr(node, f.name), scope, nonlinear)
+            for f in dataclasses.fields(node)
+            if f.name not in ("span", "type", "decision") and isinstance(getattr(node, f.name), Core | tuple)
+        }
+        return replace(node, **changed) if changed else node
+
+    def _reduction(self, node: Reduction, scope: Scope, nonlinear: Core | None) -> Core:
+        own = self._own(node.indexing)
+        free = frozenset(v for v in own if not self._is_chosen(v, node.indexing, scope))
+        if not free:
+            return replace(node, body=self._core(node.body, scope | own, nonlinear))
+        if node.op != "sum":
+            raise Obstacle(f"`{node.op}` over elements of `{self.root}` is no sum", node.span)
+        if scope:
+            raise self._coupled(node.span)
+        if nonlinear is not None:
+            raise self._not_linear(nonlinear)
+        if len(own) > 1:
+            raise Obstacle(f"a sum over pairs of elements of `{self.root}`", node.span)
+        (variable,) = free
+        self._summed_at = node.span
+        index = IndexRef(span=variable.span, type=variable.type, variable=variable)
+        members = ParamRef(span=node.span, type=Numeric(), name=MEMBERS, subscripts=(index,))
+        body = self._core(node.body, scope | own)
+        weighted = Arithmetic(span=node.span, type=node.type, decision=True, op="*", left=members, right=body)
+        return replace(node, indexing=self._restricted(node.indexing, free), body=weighted)
+
+    def _is_chosen(self, variable: IndexVar, indexing: IndexingCore, scope: Scope) -> bool:
+        """Whether a condition sets the variable equal to an element that is chosen already."""
+        for condition in indexing.conditions:
+            if isinstance(condition, Comparison) and condition.ops == ("==",):
+                sides = [o.variable for o in condition.operands if isinstance(o, IndexRef)]
+                if len(sides) == 2 and variable in sides and any(s in scope for s in sides):
+                    return True
+        return False
+
+    _summed_at: Span | None = None
+
+    def _let(self, name: str) -> None:
+        if name in self.lets:
+            return
+        let = self.model.lets[name]
+        self.lets[name] = let
+        before, self._summed_at = self._summed_at, None
+        own = self._own(let.indexing)
+        self.lets[name] = replace(let, value=self._core(let.value, own))
+        if self._summed_at is not None:
+            self._sums[name] = self._summed_at
+        self._summed_at = self._summed_at or before
+        for inner in _lets_in(let.value):
+            if inner in self._sums:
+                self._sums.setdefault(name, self._sums[inner])
+                self._summed_at = self._summed_at or self._sums[inner]
+
+    def _coupled(self, span: Span) -> Obstacle:
+        return Obstacle(f"what belongs to one element of `{self.root}` also adds up over all of them", span)
+
+    def _not_linear(self, node: Core) -> Obstacle:
+        what = shortened(node.span.text, 60)
+        return Obstacle(f"`{what}` is not linear in a sum over elements of `{self.root}`", node.span)
+
+
+def _is_linear(node: Core) -> bool:
+    """Whether a numeric expression is linear in those of its parts that decide something."""
+    match node:
+        case Arithmetic(op="+" | "-") | Negate() | VariableRef() | LetRef() | Fallback() | Expected():
+            return True
+        case Arithmetic(op="*"):
+            return not (node.left.decision and node.right.decision)
+        case Arithmetic(op="/"):
+            return not node.right.decision
+        case Choice():
+            return not node.condition.decision
+        case Reduction():
+            return node.op == "sum"
+    return False
+
+
+def _lets_in(node: object) -> set[str]:
+    from gpusched_dsl.compiling.symmetry.generic import parts
+
+    found = {node.name} if isinstance(node, LetRef) else set()
+    if isinstance(node, tuple | Core | SetCore | IndexingCore):
+        for part in parts(node):
+            found |= _lets_in(part)
+    return found

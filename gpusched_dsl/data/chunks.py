@@ -1,0 +1,142 @@
+"""Keys and values as they came out of tables, files and expressions, each with the way back to its place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Protocol
+
+from gpusched_dsl.data.sources.files import FileColumns
+from gpusched_dsl.ir.domains import Scalar
+from gpusched_dsl.language.checked import Constant, Label, LiteralSet
+from gpusched_dsl.language.diagnostics.diagnostics import Cell
+from gpusched_dsl.language.scenarios.assignments import ONE, TableGiven
+from gpusched_dsl.language.source import Span
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
+    from numpy.typing import NDArray
+
+Place = Span | Cell
+
+
+class Origin(Protocol):
+    """Where the rows of a piece come from. Rows are counted from 0; `component` is a key's, None for the value."""
+
+    @property
+    def statement(self) -> Span:
+        """The statement of the scenario that gives the piece."""
+        ...
+
+    def place(self, row: int, component: int | None = None) -> Place: ...
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class FileOrigin:
+    statement: Span
+    file: FileColumns
+    keys: tuple[str, ...]
+    value: str | None
+
+    def place(self, row: int, component: int | None = None) -> Place:
+        return self.file.place(row, self.value if component is None else self.keys[component])
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class TableOrigin:
+    given: TableGiven
+
+    @property
+    def statement(self) -> Span:
+        return self.given.span
+
+    def place(self, row: int, component: int | None = None) -> Place:
+        at = component
+        if at is None:
+            at = 0 if self.given.column is None else self.given.keys + self.given.column
+        return self.given.table.cells[row * self.given.width + at].span
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class TextOrigin:
+    """An expression; `rows` are the places of its rows where each has one, else all stand at `statement`."""
+
+    statement: Span
+    rows: tuple[Span, ...] = ()
+
+    def place(self, row: int, component: int | None = None) -> Place:
+        return self.rows[row] if self.rows else self.statement
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ColumnPiece:
+    """Key columns and a value column of equal length.
+
+    A key or value is text, an integer, a float or a truth value, by the type of its series; null is not given.
+    `typed`: text is text on purpose (a quoted label, a database column), not the writing of a number.
+    `mixed`: the first row whose key is not of the same kind (number or text) as the rows before.
+    `values` is None for a set. `factor` takes values to the declared unit; `function` aggregates the rows of a key.
+    `weights` of the rows count in means. `windows` are the keys that are slots of time: rows before the first or after
+    the last element of the index set are left out, as a file may hold more than the horizon.
+    """
+
+    keys: tuple[pl.Series, ...]
+    values: pl.Series | None
+    origin: Origin
+    factor: Fraction = ONE
+    function: str | None = None
+    distinct: bool = False
+    typed: bool = True
+    mixed: int | None = None
+    weights: NDArray[np.float64] | None = None
+    windows: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ValuePiece:
+    """One value, already in the declared unit: for every key (`labels` None) or, a patch, for the key `labels`.
+
+    Later patches win over earlier ones and over every piece that is no patch.
+    """
+
+    value: float | str
+    span: Span
+    labels: tuple[Scalar, ...] | None = None
+    level: int = 0
+
+
+Piece = ColumnPiece | ValuePiece
+
+
+def literal_piece(core: LiteralSet, statement: Span) -> ColumnPiece | None:
+    """The rows of a set literal as a piece, or None when some item must be computed first."""
+    rows: list[tuple[Scalar, ...]] = []
+    for row in core.rows:
+        items: list[Scalar] = []
+        for item in row:
+            if isinstance(item, Label):
+                items.append(item.text)
+            elif isinstance(item, Constant) and float(item.value).is_integer():
+                items.append(int(item.value))
+            else:
+                return None
+        rows.append(tuple(items))
+    spans = tuple(row[0].span.to(row[-1].span) for row in core.rows)
+    return label_piece(rows, len(core.types), statement, spans)
+
+
+def label_piece(
+    rows: list[tuple[Scalar, ...]], arity: int, statement: Span, spans: tuple[Span, ...] = ()
+) -> ColumnPiece:
+    """Label tuples as a piece for a set; `spans` are the places of the rows if they have any of their own."""
+    from gpusched_dsl.data.sources.untyped import column_of
+
+    columns = list(zip(*rows, strict=True)) if rows else [()] * arity
+    mixed = first_mixed([isinstance(row[0], str) for row in rows])
+    return ColumnPiece(tuple(map(column_of, columns)), None, TextOrigin(statement, spans), mixed=mixed)
+
+
+def first_mixed(texts: list[bool]) -> int | None:
+    """The first row that is not of the kind of row 0."""
+    return texts.index(not texts[0]) if texts and (not texts[0]) in texts else None

@@ -1,0 +1,185 @@
+"""Keys derived from times: the slot of each row, and for means the rows cut at the borders of slots.
+
+A row that stands for a stretch of time counts in every slot that it touches, by the time that it has there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpusched_dsl.data.chunks import ColumnPiece, Origin, Place
+from gpusched_dsl.data.formats.slots import SECOND, Micros, cut, slot_of
+from gpusched_dsl.data.formats.slots_times import Times, TwoReadings, times_in
+from gpusched_dsl.data.sources.files import Fault, FileColumns, Unreadable
+from gpusched_dsl.language.scenarios.assignments import SlotKey
+from gpusched_dsl.language.source import Span
+
+if TYPE_CHECKING:
+    import polars as pl
+
+UNREADABLE_TIME = "GSM2030"
+_MOST_PARTS = 50_000_000
+_FAR = 2.0**60  # µs
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class RowsOrigin:
+    """Rows of another origin, in any order and number."""
+
+    origin: Origin
+    rows: NDArray[np.int64]
+
+    @property
+    def statement(self) -> Span:
+        return self.origin.statement
+
+    def place(self, row: int, component: int | None = None) -> Place:
+        return self.origin.place(int(self.rows[row]), component)
+
+
+def in_slots(
+    piece: ColumnPiece, keys: Sequence[SlotKey | None], file: FileColumns, names: Sequence[str]
+) -> ColumnPiece:
+    """The piece with times among its keys replaced by slot numbers; raises Unreadable (GSM2030).
+
+    A `mean` over one such key is weighted by time where the rows have even distances: see `stretches`.
+    """
+    import polars as pl
+
+    series = list(piece.keys)
+    slotted = [at for at, key in enumerate(keys) if key is not None]
+    times: dict[int, Micros] = {}
+    for at in slotted:
+        key = keys[at]
+        assert key is not None
+        found = _times(series[at], key, file, names[at])
+        times[at] = found.micros - _start(found, key, file, names[at])
+        numbers = pl.Series(slot_of(times[at], 0, key.micros))
+        series[at] = pl.select(pl.when(pl.Series(found.given)).then(numbers)).to_series()
+    piece = replace(piece, keys=tuple(series), windows=tuple(slotted))
+    if piece.function != "mean" or len(slotted) != 1 or piece.values is None:
+        return piece
+    [at] = slotted
+    given = piece.keys[at].is_not_null() & piece.values.is_not_null()
+    step = stretches(times[at], [key for k, key in enumerate(piece.keys) if k != at], given)
+    key = keys[at]
+    assert key is not None
+    if step is None or step <= 1:
+        return piece
+    return _cut(piece, at, times[at], step, key.micros, file.name)
+
+
+def stretches(times: Micros, others: Sequence[pl.Series], given: pl.Series) -> int | None:
+    """How long the stretch is for which each row stands; None where rows are points in time.
+
+    `given` rows count. They are stretches where those that agree in all other keys have different times, whose
+    distances are all whole multiples of the smallest one, and that one is the most frequent.
+    """
+    import polars as pl
+
+    frame = pl.DataFrame({"t": times, **{f"k{i}": key for i, key in enumerate(others)}})
+    frame = frame.filter(given).sort([*frame.columns[1:], "t"], maintain_order=True)
+    ordered = frame["t"].to_numpy()
+    same = np.ones(max(len(ordered) - 1, 0), dtype=np.bool_)
+    for column in frame.columns[1:]:
+        same &= (frame[column][1:].eq_missing(frame[column][:-1])).to_numpy()
+    steps = np.diff(ordered)[same]
+    if not len(steps):
+        return None
+    least = int(steps.min())
+    sizes, counts = np.unique(steps, return_counts=True)
+    even = least > 0 and not (steps % least).any() and int(sizes[np.argmax(counts)]) == least
+    return least if even else None
+
+
+def _cut(piece: ColumnPiece, at: int, times: Micros, step: int, length: int, name: str) -> ColumnPiece:
+    import polars as pl
+
+    if len(times) * (step // length + 2) > _MOST_PARTS:
+        message = f"rows of `{name}` stand for {step / SECOND:g} s, which is too many slots of {length / SECOND:g} s"
+        raise Unreadable(Fault(UNREADABLE_TIME, message, help="take longer slots"))
+    cuts = cut(times, times + step, 0, length)
+    assert piece.values is not None
+    rows = pl.Series(cuts.rows)
+    keys = [key.gather(rows) for key in piece.keys]
+    keys[at] = pl.select(pl.when(keys[at].is_not_null()).then(pl.Series(cuts.slots))).to_series()
+    return replace(
+        piece,
+        keys=tuple(keys),
+        values=piece.values.gather(rows),
+        origin=RowsOrigin(piece.origin, cuts.rows),
+        weights=cuts.overlaps.astype(np.float64),
+    )
+
+
+def _times(series: pl.Series, key: SlotKey, file: FileColumns, name: str) -> Times:
+    try:
+        found = times_in(series)
+    except TwoReadings:
+        raise Unreadable(
+            Fault(
+                UNREADABLE_TIME,
+                f"the dates of column `{name}` can be read with the day first or with the month first",
+                file.place(0, name),
+                help="write dates as 2018-06-30",
+            )
+        ) from None
+    wrong = np.flatnonzero(found.given & ~found.read)
+    if len(wrong):
+        row = int(wrong[0])
+        more = f" ({len(wrong)} such cells)" if len(wrong) > 1 else ""
+        raise Unreadable(
+            Fault(
+                UNREADABLE_TIME,
+                f"`{series[row]}`, a time of slots, is none{more}",
+                file.place(row, name),
+                help="times are written 2018-06-30 14:05:00, or as seconds since any start",
+            )
+        )
+    if found.zoned.any() and not found.zoned[found.given].all():
+        row = int(np.flatnonzero(found.given & ~found.zoned)[0])
+        raise Unreadable(
+            Fault(
+                UNREADABLE_TIME,
+                f"column `{name}` has times with an offset from UTC, and times without one",
+                file.place(row, name),
+                help="write all of them with an offset, or none",
+            )
+        )
+    if key.seconds == 1 or not found.numbers:
+        return found
+    scaled = found.micros * float(key.seconds)
+    far = np.flatnonzero(np.abs(scaled) > _FAR)
+    if len(far):
+        message = f"`{series[int(far[0])]}`, a time of slots, is out of reach"
+        raise Unreadable(Fault(UNREADABLE_TIME, message, file.place(int(far[0]), name)))
+    return replace(found, micros=np.rint(scaled).astype(np.int64))
+
+
+def _start(times: Times, key: SlotKey, file: FileColumns, name: str) -> int:
+    """The time at which slot 0 begins: the stated one, or that of the first row."""
+    import polars as pl
+
+    known = times.micros[times.given]
+    if key.start is None:
+        return int(known.min()) if len(known) else 0
+    place = file.place(0, name) if file.rows else None
+    if isinstance(key.start, int) != times.numbers and len(known):
+        kinds = ("numbers", "a date") if times.numbers else ("dates", "a number")
+        message = f"the times of column `{name}` are {kinds[0]}, and the start of the slots is {kinds[1]}"
+        raise Unreadable(Fault(UNREADABLE_TIME, message, place, help=f"write the start as column `{name}` has times"))
+    if isinstance(key.start, int):
+        return key.start
+    found = times_in(pl.Series([key.start]), "mdy")
+    if found.numbers or not found.read[0]:
+        message = f"`{key.start}`, the start of the slots, is no time"
+        raise Unreadable(Fault(UNREADABLE_TIME, message, help="write it as 2018-06-30 14:00"))
+    if found.zoned[0] and not times.zoned.any():
+        message = f"the start of the slots has an offset from UTC, and the times of column `{name}` have none"
+        raise Unreadable(Fault(UNREADABLE_TIME, message, place, help=f"write the start on the clock of `{name}`"))
+    return int(found.micros[0])

@@ -1,0 +1,1 @@
+"""Data files, databases and Python values to columns."""

@@ -1,0 +1,122 @@
+"""Value columns to numbers, codes or texts of a parameter's kind, with everything that is wrong in them told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpusched_dsl.data.chunks import ColumnPiece
+from gpusched_dsl.data.labels import Mask, encode, numbers, texts
+from gpusched_dsl.data.reports import SHOWN, declared, examples, place_text
+from gpusched_dsl.ir.domains import Codes, Domain, Universe
+from gpusched_dsl.language.checked import CheckedParam, Element, TextType
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics, Label, did_you_mean
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_LABELS_COMPARED = 5000
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Cells:
+    """`sound`: given and of the right kind; only there do the values mean anything. They have the file's unit."""
+
+    values: NDArray[Any]
+    sound: Mask
+
+
+def read_values(checked: CheckedParam, piece: ColumnPiece, within: Domain | None, diagnostics: Diagnostics) -> Cells:
+    """The values of a piece as its parameter needs them; reports GSM1007, GSM2104 to GSM2106 and GSM2108."""
+    assert piece.values is not None
+    if isinstance(checked.type, TextType):
+        column = texts(piece.values)
+        return Cells(np.array(column.to_list(), dtype=object), column.is_not_null().to_numpy())
+    tell = _Teller(checked, piece, diagnostics, np.arange(len(piece.values)))
+    if isinstance(checked.type, Element):
+        assert within is not None, "an element-valued parameter has a set of values"
+        universe = within.components[0]
+        assert universe is not None, "elements belong to a nominal set"
+        return _elements(piece.values, universe, tell)
+    found = numbers(piece.values, truth_values=checked.kind == "binary")
+    tell("GSM2104", found.given & ~found.numeric, "is not a number", "are not numbers")
+    missing = np.isnan(found.values)
+    tell("GSM2105", found.numeric & missing, "is not a number (NaN)", "are not numbers (NaN)")
+    infinite = np.isinf(found.values)
+    tell("GSM2106", found.numeric & infinite, "is infinite", "are infinite")
+    tell(
+        "GSM1007", found.vanished, "is so small that it would be read as 0", "are so small that they would be read as 0"
+    )
+    return Cells(found.values, found.numeric & ~missing & ~infinite & ~found.vanished)
+
+
+def check_kind(
+    checked: CheckedParam,
+    piece: ColumnPiece,
+    rows: Codes,
+    values: NDArray[Any],
+    within: Domain | None,
+    diagnostics: Diagnostics,
+) -> None:
+    """Check sound values, in the declared unit, from some rows of a piece: whole, binary, within a set.
+
+    Reports GSM2112 to GSM2114.
+    """
+    if isinstance(checked.type, TextType):
+        return
+    tell = _Teller(checked, piece, diagnostics, rows)
+    if checked.kind == "integer":
+        tell("GSM2113", values != np.rint(values), "is not whole", "are not whole")
+    elif checked.kind == "binary":
+        tell("GSM2114", (values != 0) & (values != 1), "is neither 0 nor 1", "are neither 0 nor 1")
+    if within is not None:
+        codes = values.astype(np.int64)
+        outside = (codes != values) | (within.locate([codes]) < 0)
+        into = f"in `{checked.within.span.text}`" if checked.within is not None else "in the set of its values"
+        tell("GSM2112", outside, f"is not {into}", f"are not {into}")
+
+
+def _elements(values: pl.Series, universe: Universe, tell: _Teller) -> Cells:
+    coded = encode(values, universe)
+    known = [str(label) for label in universe.labels[:_LABELS_COMPARED]]
+    one, many = f"is no element of `{universe.name}`", f"are no elements of `{universe.name}`"
+    tell("GSM2108", coded.given & ~coded.known, one, many, known)
+    return Cells(coded.codes, coded.known)
+
+
+def _written(value: object) -> object:
+    """A value as an author would write it: 2, not 2.0."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Teller:
+    """Reports one kind of wrong value, if there is any. `rows` are the rows of the piece that masks speak of."""
+
+    checked: CheckedParam
+    piece: ColumnPiece
+    diagnostics: Diagnostics
+    rows: Codes
+
+    def __call__(self, code: str, wrong: Mask, one: str, many: str, known: list[str] | None = None) -> None:
+        rows = self.rows[wrong]
+        if not len(rows):
+            return
+        values, origin = self.piece.values, self.piece.origin
+        assert values is not None
+        shown = [(f"`{_written(values[row])}`", origin.place(row)) for row in rows[:SHOWN].tolist()]
+        text, place = shown[0]
+        message = f"{text}, a value of `{self.checked.name}`, {one}"
+        if len(rows) > 1:
+            message = f"{len(rows)} values of `{self.checked.name}` {many}, such as {text}"
+        self.diagnostics.error(
+            code,
+            message,
+            place,
+            secondary=[Label(origin.statement, "given here"), declared(self.checked)],
+            notes=examples([f"{text} ({place_text(place)})" for text, place in shown[1:]], len(rows) - 1),
+            help=did_you_mean(text.strip("`"), known) if known else None,
+        )

@@ -1,0 +1,227 @@
+"""CSV and TSV text to columns: every cell stays text, so that a mistyped one can be shown where it stands.
+
+Cells are separated by `,` (CSV) or a tab (TSV); a cell that holds the separator, a quote or a line end stands in
+double quotes, and `""` is a quote inside one. Spaces around a cell and blank lines mean nothing. The first line names
+the columns.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpusched_dsl.data.sources.files import Fault, FileColumns, Unreadable, check_text, missing_columns, sha256
+from gpusched_dsl.data.sources.panics import Panic, guarded
+from gpusched_dsl.language.diagnostics.diagnostics import Cell
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Places = NDArray[np.int64]
+_LINE_END, _QUOTE = 10, 34
+_SHOWN = 3
+
+
+@dataclass(frozen=True, eq=False)
+class _Layout:
+    """Byte offsets outside quotes: where each record starts and ends, and every separator. The header is record 0."""
+
+    starts: Places
+    ends: Places
+    separators: Places
+    lines: Places
+
+    def counts(self) -> Places:
+        """Cells per record."""
+        before = np.searchsorted(self.separators, self.starts)
+        return np.searchsorted(self.separators, self.ends) - before + 1
+
+
+def read_delimited(
+    raw: bytes, name: str, columns: Sequence[str], separator: str, digest: str | None = None
+) -> FileColumns:
+    """The named columns as text (empty cells are null); raises Unreadable (GSM2009 to GSM2013, GSM2015)."""
+    data = check_text(name, raw)
+    if not data.strip():
+        raise Unreadable(Fault("GSM2010", f"data file `{name}` is empty", help="its first line must name the columns"))
+    layout = _layout(name, data, ord(separator))
+    data, layout = _without_blank_lines(data, layout)
+    header = _header(data, layout, separator)
+    _check_header(name, header, columns, separator)
+    _check_counts(name, layout, len(header), separator)
+    rows = len(layout.starts) - 1
+    columns = list(dict.fromkeys(columns))
+    frame = _split(name, data[int(layout.ends[0]) + 1 :], header, columns, separator, rows)
+    lines = layout.lines[1:]
+    plain = bool((lines == np.arange(rows) + 2).all())
+    return FileColumns(name, {c: frame[c] for c in columns}, rows, digest or sha256(raw), None if plain else lines, 2)
+
+
+def _layout(name: str, data: bytes, separator: int) -> _Layout:
+    bytes_ = np.frombuffer(data, np.uint8)
+    line_ends = np.flatnonzero(bytes_ == _LINE_END)
+    separators = np.flatnonzero(bytes_ == separator)
+    ends = line_ends
+    if b'"' in data:
+        quotes = np.flatnonzero(bytes_ == _QUOTE)
+        _check_quotes(name, bytes_, quotes, line_ends, separator)
+        ends = line_ends[np.searchsorted(quotes, line_ends) % 2 == 0]
+        separators = separators[np.searchsorted(quotes, separators) % 2 == 0]
+    if not data.endswith(b"\n"):
+        ends = np.append(ends, len(data))
+    starts = np.concatenate(([0], ends[:-1] + 1)).astype(np.int64)
+    lines = np.arange(1, len(starts) + 1) if ends is line_ends else np.searchsorted(line_ends, starts) + 1
+    return _Layout(starts, ends, separators, lines)
+
+
+def _check_quotes(name: str, data: NDArray[np.uint8], quotes: Places, line_ends: Places, separator: int) -> None:
+    """Quotes stand in pairs; an opening one starts a cell and a closing one ends it, or both make up a `""`."""
+
+    def line(at: int) -> int:
+        return int(np.searchsorted(line_ends, at)) + 1
+
+    opening, closing = quotes[0::2], quotes[1::2]
+    before = np.where(opening > 0, data[opening - 1], _LINE_END)
+    follows = np.isin(before, (separator, _LINE_END)) | (before == _QUOTE)
+    after = np.where(closing + 1 < len(data), data[np.minimum(closing + 1, len(data) - 1)], _LINE_END)
+    ended = np.isin(after, (separator, _LINE_END)) | (after == _QUOTE)
+    stray = np.sort(np.concatenate((opening[~follows], closing[~ended])))
+    if len(stray):
+        notes = (f"{len(stray)} such quotes in all",) if len(stray) > 1 else ()
+        raise Unreadable(
+            Fault(
+                "GSM2015",
+                f"stray quote in data file `{name}`",
+                Cell(name, line(int(stray[0]))),
+                notes=notes,
+                help='a quoted cell starts and ends with `"`, and a quote inside it is written `""`',
+            )
+        )
+    if len(quotes) % 2:
+        raise Unreadable(
+            Fault("GSM2015", f"a quoted cell of data file `{name}` never ends", Cell(name, line(int(quotes[-1]))))
+        )
+
+
+def _without_blank_lines(data: bytes, layout: _Layout) -> tuple[bytes, _Layout]:
+    blank = layout.starts == layout.ends
+    if not blank.any():
+        return data, layout
+    kept = np.flatnonzero(~blank)
+    removed = layout.ends[blank]
+    keep = np.ones(len(data), dtype=np.bool_)
+    keep[removed[removed < len(data)]] = False
+
+    def shift(places: Places) -> Places:
+        shifted: Places = places - np.searchsorted(removed, places)
+        return shifted
+
+    data = np.frombuffer(data, np.uint8)[keep].tobytes()
+    return data, _Layout(
+        shift(layout.starts[kept]), shift(layout.ends[kept]), shift(layout.separators), layout.lines[kept]
+    )
+
+
+def _header(data: bytes, layout: _Layout, separator: str) -> list[str]:
+    text = data[: int(layout.ends[0])].decode("utf-8")
+    return [cell.strip() for cell in next(csv.reader([text], delimiter=separator))]
+
+
+def _check_header(name: str, header: list[str], columns: Sequence[str], separator: str) -> None:
+    faults = missing_columns(name, list(columns), header)
+    if faults and len(header) == 1:
+        other = next((s for s in ";\t,|" if s != separator and s in header[0]), None)
+        if other is not None:
+            shown = "tabs" if other == "\t" else f"`{other}`"
+            wanted = "tabs (it is a `.tsv`)" if separator == "\t" else f"`{separator}`"
+            raise Unreadable(
+                Fault(
+                    "GSM2011",
+                    f"data file `{name}` has no column `{columns[0]}`",
+                    column=columns[0],
+                    notes=(f"its only column is `{header[0]}`",),
+                    help=f"its cells seem to be separated by {shown}; they must be separated by {wanted}",
+                )
+            )
+    faults += [
+        Fault("GSM2012", f"data file `{name}` has {header.count(column)} columns `{column}`", Cell(name, 1), column)
+        for column in dict.fromkeys(columns)
+        if header.count(column) > 1
+    ]
+    if faults:
+        raise Unreadable(*faults)
+
+
+def _check_counts(name: str, layout: _Layout, width: int, separator: str) -> None:
+    total = len(layout.starts) * (width - 1)
+    if len(layout.separators) == total:
+        if width == 1:
+            return
+        grid = layout.separators.reshape(-1, width - 1)
+        if (grid[:, 0] >= layout.starts).all() and (grid[:, -1] < layout.ends).all():
+            return
+    counts = layout.counts()
+    wrong = np.flatnonzero(counts != width)
+    first = int(wrong[0])
+    notes = tuple(f"line {layout.lines[i]} has {counts[i]}" for i in wrong[1 : 1 + _SHOWN].tolist())
+    more = len(wrong) - 1 - len(notes)
+    if more > 0:
+        notes = (*notes, f"… and {more} more")
+    raise Unreadable(
+        Fault(
+            "GSM2013",
+            f"a row of data file `{name}` has {counts[first]} cells where the header has {width}",
+            Cell(name, int(layout.lines[first])),
+            notes=notes,
+            help="a cell that holds the separator must stand in quotes" if counts[first] > width else None,
+        )
+    )
+
+
+def _split(
+    name: str, body: bytes, header: list[str], columns: Sequence[str], separator: str, rows: int
+) -> pl.DataFrame:
+    import polars as pl
+
+    if not body or not columns:
+        return pl.DataFrame({column: pl.Series([], dtype=pl.String) for column in columns})
+    # Names of our own, since those of the header may repeat.
+    places = {column: f"column_{header.index(column) + 1}" for column in columns}
+    try:
+        with guarded():
+            frame = pl.read_csv(
+                body,
+                has_header=False,
+                separator=separator,
+                schema={f"column_{i + 1}": pl.String for i in range(len(header))},
+                columns=list(places.values()),
+            )
+    except (pl.exceptions.PolarsError, Panic) as error:
+        raise Unreadable(_unsplit(name, str(error).splitlines()[0])) from None
+    if frame.height != rows:
+        raise Unreadable(_unsplit(name, f"{frame.height} rows came out where {rows} stand"))
+    frame = frame.select([pl.col(place).alias(column) for column, place in places.items()])
+    spaced = _has_spaces(body, separator.encode())
+    if spaced:
+        frame = frame.with_columns(pl.all().str.strip_chars(" "))
+    if spaced or b'""' in body:
+        frame = frame.with_columns(pl.all().replace("", None))
+    return frame
+
+
+def _has_spaces(body: bytes, separator: bytes) -> bool:
+    """Whether any cell may start or end with a space."""
+    if b" " not in body:  # one byte is looked for much faster than two
+        return False
+    if body[:1] == b" " or body[-1:] == b" ":
+        return True
+    return any(pair in body for pair in (b" " + separator, separator + b" ", b" \n", b"\n ", b'" ', b' "'))
+
+
+def _unsplit(name: str, note: str) -> Fault:
+    return Fault("GSM2008", f"data file `{name}` cannot be split into cells", notes=(note,))

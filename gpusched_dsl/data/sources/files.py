@@ -1,0 +1,267 @@
+"""What every reader of data files shares: limits, faults, the columns that come out, and taking in bytes safely."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import os
+import re
+import stat
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gpusched_dsl.language.diagnostics.diagnostics import Cell
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a data file may cost. Sizes in bytes: on disk, and after expanding compressed data."""
+
+    file_bytes: int = 1 << 30
+    decoded_bytes: int = 2 << 30
+    allow_outside: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing wrong with a file. `cell` is the place inside it, `column` the requested column it is about."""
+
+    code: str
+    message: str
+    cell: Cell | None = None
+    column: str | None = None
+    notes: tuple[str, ...] = ()
+    help: str | None = None
+
+
+class Unreadable(Exception):
+    """A file cannot give what was asked of it; `faults` tell why."""
+
+    def __init__(self, *faults: Fault) -> None:
+        self.faults = faults
+        super().__init__("; ".join(fault.message for fault in faults))
+
+
+@dataclass(frozen=True, eq=False)
+class FileColumns:
+    """Some columns of one file, all of `rows` length; polars series, text where the format has no types.
+
+    `lines` holds the line of the file for each record; where it is None, record i (from 0) stands on line
+    i + `first_line`. Formats without lines count records from 1.
+    """
+
+    name: str
+    columns: dict[str, pl.Series]
+    rows: int
+    sha256: str
+    lines: NDArray[np.int64] | None = None
+    first_line: int = 1
+
+    def line(self, record: int) -> int:
+        return record + self.first_line if self.lines is None else int(self.lines[record])
+
+    def place(self, record: int, column: str | None = None) -> Cell:
+        """Where a record (counted from 0) stands, with the text of the cell when a column is named."""
+        text = None
+        if column is not None and column in self.columns:
+            value = self.columns[column][record]
+            text = None if value is None else str(value)
+        return Cell(self.name, self.line(record), column, text)
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """A data path that may be read: where it is, and the name as the author wrote it."""
+
+    path: Path
+    name: str
+
+
+def locate(base: Path, text: str, limits: Limits, root: Path | None = None) -> Located:
+    """The file that a path in a `.gsm` text in folder `base` means.
+
+    It is kept inside the folder `root` (without one: inside `base`) unless the limits say otherwise.
+    Raises Unreadable (GSM2001 missing, GSM2002 outside, GSM2003 not a path that can be used).
+    """
+    if reason := _unusable(text):
+        shown = text.encode("unicode_escape").decode("ascii")[:80]
+        raise Unreadable(
+            Fault(
+                "GSM2003",
+                f"{f'`{shown}`' if shown else 'this'} is no path of a data file: {reason}",
+                help="name a file relative to this text, with `/` between folders",
+            )
+        )
+    home = base.resolve()
+    inside = home if root is None else root.resolve()
+    absolute = text.startswith("/") or Path(text).is_absolute()
+    if absolute and not limits.allow_outside:
+        raise Unreadable(_outside(text, "it is absolute"))
+    try:
+        path = (home / text).resolve()
+    except (OSError, RuntimeError) as error:
+        raise Unreadable(Fault("GSM2003", f"`{text}` is no path of a data file: {error}")) from None
+    if not limits.allow_outside and not path.is_relative_to(inside):
+        reason = "it is reached through a symbolic link" if ".." not in Path(text).parts else "it climbs out with `..`"
+        raise Unreadable(_outside(text, reason))
+    try:
+        exists = path.exists()
+    except OSError as error:
+        raise Unreadable(Fault("GSM2003", f"`{text}` is no path of a data file: {error.strerror}")) from None
+    if not exists:
+        raise Unreadable(_missing(home, inside, text))
+    return Located(path, text)
+
+
+def _unusable(text: str) -> str | None:
+    if not text.strip():
+        return "it is empty"
+    if any(ord(c) < 32 or ord(c) == 127 for c in text):
+        return "it holds a control character"
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:", text):
+        return "addresses are not read, only files"
+    if re.match(r"[A-Za-z]:", text):
+        return "it starts with a drive letter"
+    if "\\" in text:
+        return "it holds a backslash"
+    if len(text) > 4096:
+        return "it is too long"
+    return None
+
+
+def _outside(text: str, reason: str) -> Fault:
+    return Fault(
+        "GSM2002",
+        f"data file `{text}` lies outside the folder of this text",
+        notes=(reason,),
+        help="move the file beside the text, or allow data from outside on the command line",
+    )
+
+
+def _missing(home: Path, inside: Path, text: str) -> Fault:
+    from gpusched_dsl.language.diagnostics.diagnostics import did_you_mean
+
+    folder = (home / text).parent
+    known: list[str] = []
+    if folder.is_dir() and folder.resolve().is_relative_to(inside):
+        prefix = text[: len(text) - len(Path(text).name)]
+        known = [prefix + entry.name for entry in sorted(folder.iterdir())[:1000] if entry.is_file()]
+    return Fault("GSM2001", f"data file `{text}` does not exist", help=did_you_mean(text, known))
+
+
+def read_bytes(file: Located, limits: Limits) -> bytes:
+    """The content of a plain file; raises Unreadable (GSM2004 cannot be opened, GSM2006 too large)."""
+    # The path was resolved, so a link found here was put there since; a pipe must not make us wait.
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    try:
+        with open(os.open(file.path, flags), "rb") as stream:
+            check_plain(file, os.fstat(stream.fileno()), limits)
+            data = stream.read(limits.file_bytes + 1)
+    except OSError as error:
+        raise Unreadable(Fault("GSM2004", f"data file `{file.name}` cannot be opened: {error.strerror}")) from None
+    if len(data) > limits.file_bytes:
+        raise Unreadable(_too_large(file, limits))
+    return data
+
+
+def check_plain(file: Located, status: os.stat_result, limits: Limits) -> None:
+    if stat.S_ISDIR(status.st_mode):
+        raise Unreadable(Fault("GSM2004", f"`{file.name}` is a folder, not a data file"))
+    if not stat.S_ISREG(status.st_mode):
+        raise Unreadable(Fault("GSM2004", f"`{file.name}` is no plain file"))
+    if status.st_size > limits.file_bytes:
+        raise Unreadable(_too_large(file, limits))
+
+
+def _too_large(file: Located, limits: Limits) -> Fault:
+    return Fault("GSM2006", f"data file `{file.name}` is larger than {sized(limits.file_bytes)}")
+
+
+def decoded_too_large(name: str, limits: Limits) -> Fault:
+    return Fault("GSM2007", f"data file `{name}` expands to more than {sized(limits.decoded_bytes)}")
+
+
+def sized(size: int) -> str:
+    """`1.5 GiB`."""
+    value = float(size)
+    for unit in ("bytes", "KiB", "MiB"):
+        if value < 1024:
+            return f"{value:g} {unit}"
+        value /= 1024
+    return f"{value:.4g} GiB"
+
+
+def expand_gzip(name: str, data: bytes, limits: Limits) -> bytes:
+    """The content of a gzip file, never more than the limit; raises Unreadable (GSM2007, GSM2008)."""
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
+            expanded = stream.read(limits.decoded_bytes + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise Unreadable(
+            Fault("GSM2008", f"data file `{name}` is damaged: it does not expand as gzip", notes=(str(error),))
+        ) from None
+    if len(expanded) > limits.decoded_bytes:
+        raise Unreadable(decoded_too_large(name, limits))
+    return expanded
+
+
+_MAGIC = (
+    (b"\x1f\x8b", "gzip data (`.csv.gz`)"),
+    (b"PAR1", "a Parquet file (`.parquet`)"),
+    (b"SQLite format 3", "an SQLite database (`.sqlite`)"),
+    (b"PK\x03\x04", "a zip archive or spreadsheet: export it as CSV"),
+)
+
+
+def check_text(name: str, data: bytes) -> bytes:
+    """Text of a data file as UTF-8 with `\\n` line ends and without byte order mark; raises Unreadable (GSM2009)."""
+    looks = next((kind for magic, kind in _MAGIC if data.startswith(magic)), None)
+    if looks is not None:
+        raise Unreadable(Fault("GSM2009", f"data file `{name}` is not text", help=f"it looks like {looks}"))
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise Unreadable(Fault("GSM2009", f"data file `{name}` is UTF-16 text", help="save it as UTF-8"))
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    if b"\r" in data:
+        data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    if (at := data.find(b"\0")) >= 0:
+        cell = Cell(name, data.count(b"\n", 0, at) + 1)
+        raise Unreadable(Fault("GSM2009", f"data file `{name}` holds a NUL byte", cell, help="is it a text file?"))
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        cell = Cell(name, data.count(b"\n", 0, error.start) + 1)
+        byte = data[error.start]
+        raise Unreadable(
+            Fault("GSM2009", f"data file `{name}` is not UTF-8: byte 0x{byte:02x}", cell, help="save it as UTF-8")
+        ) from None
+    return data
+
+
+def sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def missing_columns(name: str, wanted: list[str], known: list[str]) -> list[Fault]:
+    """A fault for every wanted column that the file does not have."""
+    from gpusched_dsl.language.diagnostics.diagnostics import did_you_mean
+
+    shown = ", ".join(f"`{k}`" for k in known[:20]) + (f" and {len(known) - 20} more" if len(known) > 20 else "")
+    return [
+        Fault(
+            "GSM2011",
+            f"data file `{name}` has no column `{column}`",
+            column=column,
+            notes=(f"its columns are {shown}",) if known else ("it has no columns",),
+            help=did_you_mean(column, known),
+        )
+        for column in dict.fromkeys(wanted)
+        if column not in known
+    ]

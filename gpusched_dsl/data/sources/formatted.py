@@ -1,0 +1,108 @@
+"""Files read by a format, and tables that a generator draws, as columns with the places of their rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gpusched_dsl.data.formats.registry import generator, reader
+from gpusched_dsl.data.formats.shape import Dropped, Raw, Table
+from gpusched_dsl.data.sources.files import (
+    Fault,
+    FileColumns,
+    Limits,
+    Located,
+    Unreadable,
+    expand_gzip,
+    read_bytes,
+    sha256,
+)
+from gpusched_dsl.language import tree
+from gpusched_dsl.language.diagnostics.diagnostics import Cell, Diagnostics, Label, Severity
+from gpusched_dsl.language.scenarios.formats import Use
+from gpusched_dsl.language.text.counting import count_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_GZIP = b"\x1f\x8b"
+
+
+@dataclass(frozen=True, eq=False)
+class Formatted:
+    """All columns that one use of a format gives, `file`, and the account of the rows left out, `table`."""
+
+    file: FileColumns
+    table: Table
+
+    def columns(self, wanted: Sequence[str]) -> FileColumns:
+        """The file, if it has these columns; raises Unreadable (GSM2011) naming those it lacks."""
+        lacking = [column for column in dict.fromkeys(wanted) if column not in self.file.columns]
+        if lacking:
+            given = ", ".join(f"`{column}`" for column in self.file.columns)
+            raise Unreadable(*(_lacks(self.file.name, column, given) for column in lacking))
+        return self.file
+
+
+def _lacks(name: str, column: str, given: str) -> Fault:
+    message = f"data file `{name}` has nothing for column `{column}` of its format"
+    return Fault("GSM2011", message, column=column, notes=(f"it gives {given}",))
+
+
+def read_formatted(use: Use, file: Located, limits: Limits) -> Formatted:
+    """A file by its format; raises Unreadable (GSM20xx) with everything wrong with it as a whole."""
+    raw = read_bytes(file, limits)
+    digest = sha256(raw)
+    if raw.startswith(_GZIP):
+        raw = expand_gzip(file.name, raw, limits)
+    table = reader(use.name).read(Raw(file.name, raw), dict(use.options))
+    return Formatted(_file_of(file.name, table, digest), table)
+
+
+def draw(use: Use) -> Formatted:
+    """What a generator draws; its name and options stand for the content, since equal ones draw the same."""
+    name = f"generate {use.text}"
+    table = generator(use.name).read(None, dict(use.options))
+    return Formatted(_file_of(name, table, digest_of(table)), table)
+
+
+def digest_of(table: Table) -> str:
+    """The SHA-256 of a table as CSV text, the same on every machine."""
+    return sha256(table.frame.write_csv().encode())
+
+
+def _file_of(name: str, table: Table, digest: str) -> FileColumns:
+    frame = table.frame
+    columns = {column: frame[column] for column in frame.columns}
+    return FileColumns(name, columns, frame.height, digest, table.lines)
+
+
+def report_dropped(read: Formatted, use: Use, data: tree.Data | tree.Generate, diagnostics: Diagnostics) -> None:
+    """Tell the rows that could not be used and what was mended (GSM2017), as one note for a statement."""
+    table = read.table
+    gone = sum(each.rows for each in table.dropped)
+    if not gone and not table.notes:
+        return
+    first = min((each.first for each in table.dropped if each.first is not None), default=None)
+    place = Cell(read.file.name, first) if first is not None else _named(data).span
+    message = f"{gone} of {count_text(table.rows, 'row')} of `{read.file.name}` cannot be used and are left out"
+    if not gone:
+        message = f"`{read.file.name}` was read with changes"
+    diagnostics.error(
+        "GSM2017",
+        message,
+        place,
+        secondary=[Label(_named(data).span, f"read as `{use.name}`")] if first is not None else [],
+        notes=[*map(_shown, table.dropped), *table.notes],
+        severity=Severity.NOTE,
+    )
+
+
+def _shown(dropped: Dropped) -> str:
+    return f"{dropped.rows}: {dropped.reason}" + ("" if dropped.first is None else f" (first on line {dropped.first})")
+
+
+def _named(data: tree.Data | tree.Generate) -> tree.Identifier:
+    named = data.generator if isinstance(data, tree.Generate) else data.format
+    assert named is not None
+    return named

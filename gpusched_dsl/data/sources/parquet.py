@@ -1,0 +1,74 @@
+"""Parquet to columns, with the types the file declares."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+from gpusched_dsl.data.sources.files import (
+    Fault,
+    FileColumns,
+    Limits,
+    Unreadable,
+    decoded_too_large,
+    missing_columns,
+    sha256,
+)
+from gpusched_dsl.data.sources.parquet_trial import Damaged, prepare, try_reading
+from gpusched_dsl.data.sources.untyped import unusable_column
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_CELL_BYTES = 16
+
+
+def read_parquet(data: bytes, name: str, columns: Sequence[str], limits: Limits) -> FileColumns:
+    """The named columns, read in another process first; records are counted from 1.
+
+    Raises Unreadable (GSM2007, GSM2008, GSM2010, GSM2011, GSM2014).
+    """
+    if not data:
+        raise Unreadable(Fault("GSM2010", f"data file `{name}` is empty"))
+    prepare()
+    import polars as pl
+
+    columns = list(dict.fromkeys(columns))
+    with ThreadPoolExecutor(1) as meanwhile:
+        digest = meanwhile.submit(sha256, data)
+        try:
+            trial = try_reading(data, columns, limits.decoded_bytes // _CELL_BYTES)
+        except Damaged as damage:
+            raise Unreadable(damaged(name, damage)) from None
+    faults = missing_columns(name, columns, list(trial.names))
+    if faults:
+        raise Unreadable(*faults)
+    if trial.rows is None:
+        raise Unreadable(decoded_too_large(name, limits))
+    frame = pl.read_parquet(io.BytesIO(data), columns=columns)
+    taken = {column: _usable(name, column, frame[column]) for column in columns}
+    return FileColumns(name, taken, frame.height, digest.result())
+
+
+def damaged(name: str, damage: Damaged) -> Fault:
+    """GSM2008, with what the reader says."""
+    return Fault("GSM2008", f"data file `{name}` is damaged or not Parquet", notes=(str(damage),))
+
+
+def _usable(name: str, column: str, series: pl.Series) -> pl.Series:
+    import polars as pl
+
+    kind = series.dtype
+    if kind in (pl.String, pl.Boolean) or kind.is_float():
+        return series
+    if kind.is_integer():
+        return series.cast(pl.Int64, strict=False) if kind != pl.UInt64 else series.cast(pl.Float64)
+    if kind.is_decimal():
+        return series.cast(pl.Float64)
+    if isinstance(kind, (pl.Categorical, pl.Enum)) or kind.is_temporal():
+        return series.cast(pl.String)
+    if kind == pl.Null:
+        return series.cast(pl.String)
+    raise Unreadable(unusable_column(name, column, f"values of type {kind}"))

@@ -1,0 +1,149 @@
+"""Reads Parquet files for a trial in another process: only what does no harm there is read in this one.
+
+Reading is the same there and here, so no damage of a file ends this process. The other one starts with the first file
+and lasts; where a file ends it, the next file gets a new one.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+MEMORY = 8 << 30  # bytes that the process may take above those it starts with
+END_SECONDS = 5.0
+# A sound file of 1 GiB takes seconds; contents that keep the library busy for ever are damage too.
+PATIENCE_SECONDS = 600.0
+
+PROGRAM = """import sys
+sys.path[:] = {path!r}
+from gpusched_dsl.data.sources.parquet_process import main
+main({memory})"""
+
+
+class Damaged(Exception):
+    """The file cannot be read; says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """`names` of all columns; `rows` of the columns asked for, None where one is missing or they are `too_large`."""
+
+    names: tuple[str, ...]
+    rows: int | None = None
+    too_large: bool = False
+
+
+def column_names(data: bytes) -> tuple[str, ...]:
+    """The names of the columns of a Parquet file. Raises Damaged."""
+    return reader().read(data, None, 0).names
+
+
+def try_reading(data: bytes, columns: Sequence[str], cells: int) -> Trial:
+    """Read columns of a Parquet file elsewhere, unless they have more than so many cells. Raises Damaged."""
+    return reader().read(data, list(columns), cells)
+
+
+def prepare() -> None:
+    """Start the process, without waiting for it."""
+    reader().start()
+
+
+@cache
+def reader() -> Reader:
+    """The one of this process."""
+    return Reader()
+
+
+class Reader:
+    """Asks the process that reads, one file after the other."""
+
+    def __init__(self, memory: int = MEMORY) -> None:
+        self.memory = memory
+        self._child: subprocess.Popen[bytes] | None = None
+        self._lock = threading.Lock()
+        self._owner = os.getpid()
+        atexit.register(self.close)
+
+    def read(self, data: bytes, columns: list[str] | None, cells: int) -> Trial:
+        """Raises Damaged."""
+        with self._mine():
+            answer = self._ask({"size": len(data), "columns": columns, "cells": cells}, data)
+        if "damaged" in answer:
+            raise Damaged(answer["damaged"])
+        return Trial(tuple(answer["names"]), answer.get("rows"), "too_large" in answer)
+
+    def start(self) -> None:
+        """Let the process start while its parent does something else."""
+        with self._mine():
+            self._started()
+
+    def close(self) -> None:
+        """End the process, whatever it does."""
+        child, self._child = self._child, None
+        if child is None or self._owner != os.getpid():
+            return
+        child.kill()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            child.wait(END_SECONDS)
+        for pipe in (child.stdin, child.stdout):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+
+    def _mine(self) -> threading.Lock:
+        if self._owner != os.getpid():  # forked: the pipes belong to the parent
+            self._owner, self._child, self._lock = os.getpid(), None, threading.Lock()
+        return self._lock
+
+    def _ask(self, wanted: dict[str, Any], data: bytes) -> dict[str, Any]:
+        child = self._started()
+        assert child.stdin is not None
+        assert child.stdout is not None
+        late = threading.Timer(PATIENCE_SECONDS, child.kill)
+        late.daemon = True
+        late.start()
+        try:
+            with contextlib.suppress(OSError):  # it ended: there is no answer
+                child.stdin.write(json.dumps(wanted).encode() + b"\n")
+                child.stdin.write(data)
+                child.stdin.flush()
+            line = child.stdout.readline()
+        except BaseException:  # Ctrl-C: its answer would be taken for that to the next request
+            self.close()
+            raise
+        finally:
+            late.cancel()
+        if line.endswith(b"\n"):
+            answer: dict[str, Any] = json.loads(line)
+            return answer
+        return {"damaged": self._ending(child)}
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        if self._child is None or self._child.poll() is not None:
+            self.close()
+            self._child = subprocess.Popen(
+                [sys.executable, "-c", PROGRAM.format(path=sys.path, memory=self.memory)],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                start_new_session=os.name == "posix",  # Ctrl-C is for this process alone
+            )  # fmt: skip
+        return self._child
+
+    def _ending(self, child: subprocess.Popen[bytes]) -> str:
+        try:
+            code = child.wait(END_SECONDS)
+        except subprocess.TimeoutExpired:
+            code = None
+        self.close()
+        if code == -signal.SIGABRT:
+            return "its sizes ask for more memory than there is, or its contents make no sense"
+        return "its contents end the process that reads it"

@@ -1,0 +1,141 @@
+"""Tables and views of SQLite databases to columns. The file is opened for reading only."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import sqlite3
+import time
+from collections.abc import Sequence
+from itertools import chain
+from typing import Any
+
+from gpusched_dsl.data.sources.files import (
+    Fault,
+    FileColumns,
+    Limits,
+    Located,
+    Unreadable,
+    check_plain,
+    decoded_too_large,
+    missing_columns,
+)
+from gpusched_dsl.data.sources.untyped import column_of, unusable_column
+from gpusched_dsl.language.diagnostics.diagnostics import did_you_mean
+
+_CHUNK = 50_000
+_CELL_BYTES = 16
+_VIEW_SECONDS = 60.0
+
+
+def read_sqlite(file: Located, table: str | None, columns: Sequence[str], limits: Limits) -> FileColumns:
+    """The named columns of a table or view, in its own order; records are counted from 1.
+
+    The table may be left unnamed when the database has only one. Raises Unreadable (GSM2004, GSM2006 to GSM2008,
+    GSM2010, GSM2011, GSM2014, GSM2016).
+    """
+    columns = list(dict.fromkeys(columns))
+    digest = _check_file(file, limits)
+    connection: sqlite3.Connection | None = None
+    try:
+        connection = sqlite3.connect(f"{file.path.as_uri()}?mode=ro", uri=True)
+        connection.execute("PRAGMA query_only = ON")
+        connection.execute("PRAGMA trusted_schema = OFF")
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, min(limits.decoded_bytes, 1 << 30))
+        # A view may compute for ever.
+        end = time.monotonic() + _VIEW_SECONDS
+        connection.set_progress_handler(lambda: int(time.monotonic() > end), 1_000_000)
+        table = _table(connection, file.name, table)
+        return _read(connection, f"{file.name} table {table}", table, columns, limits, digest)
+    except (sqlite3.Error, ValueError) as error:  # names may not even be UTF-8
+        if "interrupted" in str(error):
+            raise Unreadable(Fault("GSM2007", f"reading `{file.name}` takes longer than a minute")) from None
+        raise Unreadable(
+            Fault("GSM2008", f"data file `{file.name}` is damaged or not an SQLite database", notes=(str(error),))
+        ) from None
+    finally:
+        if connection is not None:
+            connection.close()
+
+
+def _check_file(file: Located, limits: Limits) -> str:
+    try:
+        with open(file.path, "rb", opener=_no_follow) as stream:
+            check_plain(file, os.fstat(stream.fileno()), limits)
+            digest = hashlib.file_digest(stream, "sha256")
+            size = stream.tell()
+    except OSError as error:
+        raise Unreadable(Fault("GSM2004", f"data file `{file.name}` cannot be opened: {error.strerror}")) from None
+    if size == 0:
+        raise Unreadable(Fault("GSM2010", f"data file `{file.name}` is empty"))
+    # What was committed may still stand in the log beside the database.
+    with contextlib.suppress(FileNotFoundError), open(f"{file.path}-wal", "rb") as log:
+        digest.update(log.read(limits.file_bytes))
+    return digest.hexdigest()
+
+
+def _no_follow(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+
+
+def _quoted(name: str) -> str:
+    return f"`{name}`"
+
+
+def _table(connection: sqlite3.Connection, file: str, table: str | None) -> str:
+    rows = connection.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY name")
+    known = [str(row[0]) for row in rows if not str(row[0]).startswith("sqlite_")]
+    shown = ", ".join(_quoted(k) for k in known[:20])
+    if table is None:
+        if len(known) == 1:
+            return known[0]
+        raise Unreadable(
+            Fault(
+                "GSM2016",
+                f"which table of database `{file}` is meant?",
+                notes=(f"it has {shown or 'none'}",),
+                help='write `data "file" table "name" { ... }`',
+            )
+        )
+    if table not in known:
+        raise Unreadable(
+            Fault(
+                "GSM2016",
+                f"database `{file}` has no table `{table}`",
+                notes=(f"it has {shown or 'none'}",),
+                help=did_you_mean(table, known),
+            )
+        )
+    return table
+
+
+def _identifier(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _read(
+    connection: sqlite3.Connection, name: str, table: str, columns: list[str], limits: Limits, digest: str
+) -> FileColumns:
+    known = [str(row[1]) for row in connection.execute(f"PRAGMA table_info({_identifier(table)})")]
+    faults = missing_columns(name, columns, known)
+    if faults:
+        raise Unreadable(*faults)
+    chosen = ", ".join(map(_identifier, columns)) or "1"
+    cursor = connection.execute(f"SELECT {chosen} FROM {_identifier(table)}")
+    chunks: list[list[tuple[Any, ...]]] = []
+    count = size = 0
+    while chunk := cursor.fetchmany(_CHUNK):
+        chunks.append(chunk)
+        count += len(chunk)
+        size += len(chunk) * len(columns) * _CELL_BYTES
+        size += sum(len(cell) for row in chunk for cell in row if isinstance(cell, (str, bytes)))
+        if size > limits.decoded_bytes:
+            raise Unreadable(decoded_too_large(name, limits))
+    values = list(zip(*chain.from_iterable(chunks), strict=True)) or [()] * len(columns)
+    taken = {}
+    for column, cells in zip(columns, values, strict=False):
+        if bytes in set(map(type, cells)):
+            raise Unreadable(unusable_column(name, column, "binary data"))
+        taken[column] = column_of(cells)
+    return FileColumns(name, taken, count, digest)

@@ -1,0 +1,105 @@
+"""Data files of every kind to columns: CSV, TSV (plain or gzip), JSON Lines, Parquet and SQLite."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from gpusched_dsl.data.sources.files import (
+    Fault,
+    FileColumns,
+    Limits,
+    Located,
+    Unreadable,
+    expand_gzip,
+    locate,
+    read_bytes,
+    sha256,
+)
+
+KINDS = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".jsonl": "json",
+    ".ndjson": "json",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".sqlite": "sqlite",
+    ".sqlite3": "sqlite",
+    ".db": "sqlite",
+}
+_HINTS = {
+    ".json": "a list of objects can be written one object a line, as `.jsonl`",
+    ".xlsx": "export the sheet as `.csv`",
+    ".xls": "export the sheet as `.csv`",
+    ".duckdb": "export the table as `.parquet`",
+}
+
+
+def read_columns(
+    base: Path, path: str, table: str | None, columns: Sequence[str], limits: Limits | None = None
+) -> FileColumns:
+    """The named columns of the data file that `path` (relative to the folder `base`) names.
+
+    `table` is for databases only. Text formats give text (empty cells are null), the others what they declare.
+    Raises Unreadable with everything found wrong (GSM20xx).
+    """
+    limits = limits or Limits()
+    file = locate(base, path, limits)
+    return read_located(file, table, columns, limits)
+
+
+def read_located(file: Located, table: str | None, columns: Sequence[str], limits: Limits) -> FileColumns:
+    kind, packed = _kind(file.name)
+    if table is not None and kind != "sqlite":
+        raise Unreadable(
+            Fault(
+                "GSM2016",
+                f"data file `{file.name}` is no database: it has no table `{table}`",
+                help="`table` is for SQLite databases",
+            )
+        )
+    if kind == "sqlite":
+        from gpusched_dsl.data.sources.sqlite import read_sqlite
+
+        return read_sqlite(file, table, columns, limits)
+    raw = read_bytes(file, limits)
+    if kind == "parquet":
+        from gpusched_dsl.data.sources.parquet import read_parquet
+
+        return read_parquet(raw, file.name, columns, limits)
+    digest = sha256(raw)
+    if packed:
+        raw = expand_gzip(file.name, raw, limits)
+    if kind == "json":
+        from gpusched_dsl.data.sources.json_lines import read_json_lines
+
+        return read_json_lines(raw, file.name, columns, digest)
+    from gpusched_dsl.data.sources.delimited import read_delimited
+
+    return read_delimited(raw, file.name, columns, "," if kind == "csv" else "\t", digest)
+
+
+def is_text(name: str) -> bool:
+    """Whether the cells of a file of this name have no types of their own."""
+    return Path(name.lower().removesuffix(".gz")).suffix in (".csv", ".tsv")
+
+
+def _kind(name: str) -> tuple[str, bool]:
+    """The kind of a file by its name, and whether it is compressed."""
+    lowered = name.lower()
+    plain = lowered.removesuffix(".gz")
+    packed = plain != lowered
+    suffix = Path(plain).suffix
+    kind = KINDS.get(suffix)
+    if kind is None or (packed and kind in ("parquet", "sqlite")):
+        known = ", ".join(f"`{k}`" for k in KINDS)
+        raise Unreadable(
+            Fault(
+                "GSM2005",
+                f"the kind of data file `{name}` is not known from its name",
+                notes=(f"known endings are {known}; text may be compressed (`.csv.gz`)",),
+                help=_HINTS.get(suffix),
+            )
+        )
+    return kind, packed

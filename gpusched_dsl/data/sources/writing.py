@@ -1,0 +1,85 @@
+"""Writing results: whole files or none, and every failure a diagnostic."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
+
+LARGEST_INPUT = 4 << 30  # bytes of a file that an earlier run wrote and that is read back
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file as `replacing` does; raises DiagnosticError (GSM6008) when it cannot be written."""
+    try:
+        with replacing(path) as beside:
+            beside.write_text(text, encoding="utf-8", newline="")
+    except (OSError, ValueError) as failure:
+        raise DiagnosticError([cannot_write(path, failure)]) from failure
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A file to write, which takes the place of `path` when the block ends well and goes when it does not.
+
+    So a file is there whole or not at all. Pipes and devices have no such place: they are given to write directly.
+    Raises OSError.
+    """
+    if path.is_dir():
+        raise IsADirectoryError(f"`{path}` is a folder")
+    if path.exists() and not path.is_file():
+        yield path
+        return
+    target = path.resolve()
+    beside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+    try:
+        yield beside
+        with beside.open("rb") as file:
+            os.fsync(file.fileno())
+        if target.exists():
+            beside.chmod(target.stat().st_mode & 0o777)
+        beside.replace(target)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder and those above it; one that is there already is fine. Raises DiagnosticError (GSM6008)."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except (OSError, ValueError) as failure:
+        raise DiagnosticError([cannot_write(path, failure)]) from failure
+
+
+def check_writable(path: Path, *, folder: bool = False) -> None:
+    """Raise DiagnosticError (GSM6008) when a file could not be written there; cheap, and before a long solve."""
+    try:
+        if "\0" in str(path):
+            raise ValueError("the name holds a zero character")
+        if not folder and path.is_dir():
+            raise IsADirectoryError(f"`{path}` is a folder")
+        if folder and path.exists() and not path.is_dir():
+            raise NotADirectoryError(f"`{path}` is a file")
+        place = path if folder else path.parent
+        while folder and not place.exists() and place != place.parent:
+            place = place.parent
+        if not place.is_dir():
+            raise FileNotFoundError(f"there is no folder `{place}`")
+        target = path if path.exists() and not folder else place
+        if not os.access(target, os.W_OK):
+            raise PermissionError(f"no permission to write `{target}`")
+    except (OSError, ValueError) as failure:
+        raise DiagnosticError([cannot_write(path, failure)]) from failure
+
+
+def cannot_write(path: Path, failure: Exception) -> Diagnostic:
+    reason = failure.strerror if isinstance(failure, OSError) and failure.strerror else str(failure)
+    return Diagnostic(
+        "GSM6008",
+        f"cannot write `{path}`: {reason}",
+        help="name a file in a folder that exists and may be written",
+    )

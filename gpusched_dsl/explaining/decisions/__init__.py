@@ -1,0 +1,1 @@
+"""Why a job runs where it runs: counterfactuals and traces of policies."""

@@ -1,0 +1,245 @@
+"""What a plan would cost with one job elsewhere: the plan fixed in the model, the job forced to run or to wait."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from gpusched_dsl.backends.protocol import Backend, SolveOptions
+from gpusched_dsl.compiling.evaluation.limits import Limits
+from gpusched_dsl.compiling.lowering.fixing import values_at
+from gpusched_dsl.compiling.lowering.ground import ground
+from gpusched_dsl.explaining.clock import Clock
+from gpusched_dsl.explaining.findings import MOST_CHANGES
+from gpusched_dsl.explaining.relaxation import Relaxation, relaxations
+from gpusched_dsl.explaining.row_text import RowText, short
+from gpusched_dsl.ir.domains import Codes, Interval
+from gpusched_dsl.ir.matrix import Matrix
+from gpusched_dsl.ir.names import entry_name
+from gpusched_dsl.ir.problem import Family, Floats, Problem
+from gpusched_dsl.language.checked import IndexRef
+from gpusched_dsl.language.text.numbers import with_unit
+from gpusched_dsl.online.loops.inspection import Moment
+from gpusched_dsl.solving.solution import Solved
+from gpusched_dsl.solving.solve import solve_problem
+
+RUNS = "(the job runs)"  # no author can write this name
+CHOSEN = 0.5
+NOTHING = 1e-6  # a change of cost is none below this share of the cost
+MOST_ALTERNATIVES = 12
+GAP = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Cost:
+    """What a plan costs: the values of the objectives in the order of their priority, and of their terms."""
+
+    objectives: tuple[tuple[str, float, str], ...]  # name, value, unit
+    terms: tuple[tuple[str, float], ...]  # of the objective in money, the last
+
+    @staticmethod
+    def of(solved: Solved) -> Cost:
+        objectives = tuple((o.name or "objective", float(o.value or 0.0), o.unit) for o in solved.objectives)
+        named = solved.objectives[-1].terms if solved.objectives else ()
+        terms = tuple((t.name, float(t.value)) for t in named if t.name is not None and t.value is not None)
+        return Cost(objectives, terms if len(terms) > 1 else ())
+
+    @property
+    def total(self) -> float:
+        return self.objectives[-1][1] if self.objectives else 0.0
+
+    def changes(self, before: Cost) -> list[tuple[str, float, str]]:
+        """By how much objectives and terms are higher than those of another plan, the same ones left out."""
+        unit = self.objectives[-1][2] if self.objectives else ""
+        found = [(n, v - b, u) for (n, v, u), (_, b, _) in zip(self.objectives, before.objectives, strict=True)]
+        found += [(n, v - b, unit) for (n, v), (_, b) in zip(self.terms, before.terms, strict=True)]
+        scale = max(1.0, *(abs(v) for _, v, _ in before.objectives)) if before.objectives else 1.0
+        return [(n, v, u) for n, v, u in found if abs(v) > NOTHING * scale]
+
+    def change_text(self, before: Cost) -> str:
+        """`total +3 $ (tardiness +4 $, energy -1 $)`, or `costs the same`."""
+        changes = self.changes(before)
+        if not changes:
+            return "costs the same"
+        names = {name for name, _, _ in self.objectives}
+        main = [f"{name} {_signed(value, unit)}" for name, value, unit in changes if name in names]
+        terms = [f"{name} {_signed(value, unit)}" for name, value, unit in changes if name not in names]
+        return ", ".join(main or ["total the same"]) + (f" ({', '.join(terms)})" if terms else "")
+
+
+def _signed(value: float, unit: str) -> str:
+    return ("+" if value > 0 else "") + with_unit(short(value), "" if unit == "1" else unit)
+
+
+@dataclass(frozen=True, eq=False)
+class Forced:
+    """What became of forcing: `cost` and `entries` of the job, or else the rows in the way, as far as was found out.
+
+    `moved` are the entries of other jobs that change, as `before -> after`.
+    """
+
+    cost: Cost | None
+    entries: tuple[str, ...] = ()
+    moved: tuple[str, ...] = ()
+    rows: tuple[tuple[str, str], ...] = ()  # what would have to give way, and the row with its numbers
+
+
+@dataclass(eq=False)
+class Question:
+    """The problem of a moment, with all elements of the placement's family that the job may have."""
+
+    moment: Moment
+    job: int
+    backend: Backend | str
+    clock: Clock
+    limits: Limits = field(default_factory=Limits)
+
+    def __post_init__(self) -> None:
+        instance = self.moment.instance
+        model = instance.scenario.model
+        placement = model.placement
+        assert placement is not None
+        store = replace(instance.store, variables={}, point=None)
+        self.problem: Problem = ground(model, store, self.limits)
+        self.family = self.problem.variable(placement.variable)
+        columns = self.family.domain.columns()
+        roles = {item.role: item.value for item in placement.items}
+
+        def codes(role: str) -> Codes | None:
+            value = roles.get(role)
+            return columns[placement.indices.index(value.variable)] if isinstance(value, IndexRef) else None
+
+        of_job, of_node, slot = codes("job"), codes("node"), codes("slot")
+        assert of_job is not None
+        self.all_mine = np.flatnonzero(of_job == self.job)
+        self.of_job = of_job
+        now = np.ones(len(of_job), dtype=np.bool_)
+        if slot is not None and self.moment.slot is not None:
+            now = slot == self.moment.slot
+        self.mine = np.flatnonzero((of_job == self.job) & now)  # those that mean that it runs now
+        given = self.moment.values.get(placement.variable)
+        planned = np.zeros(self.family.size) if given is None else values_at(self.family.domain, given)
+        self.planned: Floats = np.rint(planned) if self.problem.integer[self.family.slice].all() else planned
+        self.ways = self._ways(columns, of_node)
+
+    def _ways(self, columns: tuple[Codes, ...], of_node: Codes | None) -> list[Codes]:
+        """The job's elements, those together that differ in nothing but nodes of one kind."""
+        from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
+        from gpusched_dsl.compiling.evaluation.frames import Frame
+
+        model = self.moment.instance.scenario.model
+        placement = model.placement
+        assert placement is not None
+        told = [column[self.mine] for column in columns if column is not of_node]
+        kind = next((item.value for item in placement.items if item.role == "node_type"), None)
+        if kind is not None:
+            frame = Frame(len(self.mine), {i: c[self.mine] for i, c in zip(placement.indices, columns, strict=True)})
+            ev = Evaluator(model, self.moment.instance.store, self.limits)
+            told.append(np.broadcast_to(ev.codes(kind, frame), (frame.size,)))
+        elif of_node is not None:
+            told.append(of_node[self.mine])
+        if not len(self.mine):
+            return []
+        _, group = np.unique(np.stack(told, axis=1), axis=0, return_inverse=True)
+        return [self.mine[group.reshape(-1) == g] for g in range(int(group.max()) + 1)]
+
+    # --- problems ----------------------------------------------------------------------------------------------------
+
+    @property
+    def runs(self) -> bool:
+        """Whether the job runs, in the plan as it was made."""
+        return bool((self.planned[self.mine] > CHOSEN).any())
+
+    def entry(self, at: int) -> str:
+        return entry_name(self.family, self.family.first + at)
+
+    def fixed(self, allowed: Codes, *, others: bool = True) -> Problem:
+        """The job may have the elements `allowed` alone; `others`: all other jobs are as planned."""
+        first = self.family.first
+        lower, upper = self.problem.lower.copy(), self.problem.upper.copy()
+        if others:
+            rest = np.ones(self.family.size, dtype=np.bool_)
+            rest[self.all_mine] = False
+            at = first + np.flatnonzero(rest)
+            lower[at] = upper[at] = self.planned[rest]
+        barred = np.setdiff1d(self.mine, allowed)
+        lower[first + barred] = upper[first + barred] = 0.0
+        return replace(self.problem, lower=lower, upper=upper)
+
+    def with_run(self, problem: Problem, allowed: Codes) -> Problem:
+        """The problem with one more row: the job has one of these elements."""
+        columns = (self.family.first + allowed).astype(np.int32)
+        row = Matrix(np.array([0, len(columns)], dtype=np.int64), columns, np.ones(len(columns)))
+        return replace(
+            problem,
+            constraints=(*problem.constraints, Family(RUNS, problem.rows, Interval(0, 0))),
+            matrix=problem.matrix.under(row),
+            row_lower=np.append(problem.row_lower, 1.0),
+            row_upper=np.append(problem.row_upper, np.inf),
+        )
+
+    def solved(self, problem: Problem) -> Solved:
+        options = SolveOptions(time_limit=self.clock.share(), gap=GAP)
+        found = solve_problem(problem, self.backend, options, monitor=self.clock.monitor)
+        found.close()
+        return found
+
+    # --- what is asked -----------------------------------------------------------------------------------------------
+
+    def as_planned(self) -> Forced:
+        """The plan itself, what it leaves open at its best."""
+        lower, upper = self.problem.lower.copy(), self.problem.upper.copy()
+        lower[self.family.slice] = upper[self.family.slice] = self.planned
+        found = self.solved(replace(self.problem, lower=lower, upper=upper))
+        mine = [self.entry(int(at)) for at in self.mine[self.planned[self.mine] > CHOSEN]]
+        return Forced(None if found.point is None else Cost.of(found), tuple(mine))
+
+    def waiting(self) -> Forced:
+        """The job does not run, all others as planned."""
+        return self._asked(self.fixed(np.zeros(0, dtype=np.int64)), np.zeros(0, dtype=np.int64))
+
+    def running(self, allowed: Codes, *, others: bool = True, why: bool = True) -> Forced:
+        """The job has one of these elements; `others`: all others are as planned; `why`: find what is in the way."""
+        return self._asked(self.with_run(self.fixed(allowed, others=others), allowed), allowed, why=why)
+
+    def _asked(self, problem: Problem, allowed: Codes, *, why: bool = True) -> Forced:
+        found = self.solved(problem)
+        if found.point is None:
+            return Forced(None, rows=self._in_the_way(problem) if why else ())
+        point = found.point[self.family.slice]
+        mine = self.mine[point[self.mine] > CHOSEN]
+        return Forced(Cost.of(found), tuple(self.entry(int(at)) for at in mine), self._moved(point))
+
+    def _moved(self, point: Floats) -> tuple[str, ...]:
+        """Other jobs whose elements are not those of the plan."""
+        told = []
+        differs = (point > CHOSEN) != (self.planned > CHOSEN)
+        for job in np.unique(self.of_job[differs]).tolist():
+            if job != self.job:
+                own = np.flatnonzero(self.of_job == job)
+                before, after = (own[values[own] > CHOSEN].tolist() for values in (self.planned, point))
+                told.append(f"{self._entries(before)} -> {self._entries(after)}")
+        return tuple(told)
+
+    def _entries(self, at: Sequence[int]) -> str:
+        return ", ".join(self.entry(i) for i in at[:3]) + (", ..." if len(at) > 3 else "") if at else "waits"
+
+    def _in_the_way(self, problem: Problem) -> tuple[tuple[str, str], ...]:
+        """Rows of the author's that would have to give way, and by how much: the least that is enough."""
+        if not problem.is_linear or self.clock.over:
+            return ()
+        mask = np.zeros(problem.rows, dtype=np.bool_)
+        mask[: self.problem.rows] = True
+        found = relaxations(problem, mask, mask, self.backend, self.clock)
+        if not found:
+            return ()
+        least: Relaxation = min(found, key=lambda r: len(r.rows))
+        told = []
+        for k, row in enumerate(least.rows[:MOST_CHANGES].tolist()):
+            family = problem.row_family(row)
+            amount = max(float(least.below[k]), float(least.above[k]))
+            change = f"`{entry_name(family, row)}` by {with_unit(short(amount), family.unit)}"
+            told.append((change, str(RowText.of(problem, row))))
+        return tuple(told)

@@ -1,0 +1,259 @@
+"""How the turn of one job went in the queue of a policy: its keys, its ways, and which rule placed or refused it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
+from gpusched_dsl.compiling.evaluation.frames import Frame
+from gpusched_dsl.compiling.evaluation.limits import Limits
+from gpusched_dsl.explaining.row_text import short
+from gpusched_dsl.language.blocks.policies.rule_table import RULES
+from gpusched_dsl.language.blocks.policies.steps import text_of
+from gpusched_dsl.language.checked import Numeric
+from gpusched_dsl.language.checked_policy import CheckedPolicy, CheckedRanking, at
+from gpusched_dsl.language.text.numbers import with_unit
+from gpusched_dsl.online.loops.inspection import Moment
+from gpusched_dsl.policies.cluster import Cluster
+from gpusched_dsl.policies.decide import schedule_from
+from gpusched_dsl.policies.instructions import binds_nodes, instructions_of
+from gpusched_dsl.policies.kernels.construct import begin, look_up, make_scratch
+from gpusched_dsl.policies.placement_reader import cluster_of
+from gpusched_dsl.policies.plug_ins import Pass
+from gpusched_dsl.policies.queues.run import appends
+from gpusched_dsl.policies.slotted.run import has_slots
+from gpusched_dsl.policies.stages import with_stages
+from gpusched_dsl.policies.workload import NONE, Floats, Instructions, Schedule, empty_schedule
+
+MOST_WAYS = 8
+SEEKING = ("best_suboptimal", "first_suboptimal")  # rules that take any way of a job, not the one that is asked for
+ENDING = ("next_choice", "wait", "postpone")  # what comes after a rule that finds no room
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A rule that was tried for the job in a way, and whether it placed the job."""
+
+    rule: str
+    way: str
+    placed: bool
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What a policy did about a job. `ways` are those listed, best first, with their keys; `refused` is why it waits.
+
+    `place` counts from 1 in a queue of `length`; 0: the job is not in it. `notes` say what the turn does not tell.
+    """
+
+    policy: str
+    place: int = 0
+    length: int = 0
+    keys: tuple[tuple[str, str], ...] = ()
+    ways: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = ()
+    more_ways: int = 0
+    tried: tuple[Tried, ...] = ()
+    refused: str = ""
+    free: tuple[str, ...] = ()
+    notes: tuple[str, ...] = field(default=())
+
+
+def turn_of(policy: CheckedPolicy, moment: Moment, job: int, limits: Limits) -> Turn | None:
+    """The turn of a job (its code in the moment's instance); None for policies that have no such queue.
+
+    Raises DiagnosticError as `decide` does.
+    """
+    if has_slots(policy) or appends(policy):
+        return None
+    now = at(policy, moment.policy_now)
+    store = with_stages(now, moment.instance.store, limits)
+    cluster = cluster_of(now.model, store, limits, nodes_differ=binds_nodes(now))
+    lines = instructions_of(now, cluster, store, limits)
+    return _Told(now, cluster, lines, Evaluator(now.model, store, limits), moment, job).turn()
+
+
+class _Told:
+    def __init__(
+        self, policy: CheckedPolicy, cluster: Cluster, lines: Instructions, ev: Evaluator, moment: Moment, job: int
+    ) -> None:
+        self.policy, self.cluster, self.lines, self.ev, self.moment = policy, cluster, lines, ev, moment
+        self.job, self.number = job, int(np.searchsorted(cluster.jobs, job))
+        self.names = [str(label) for label in self._labels(cluster.job_at)]
+
+    def _labels(self, place: int) -> Sequence[object]:
+        component = self.ev.store.component(self.cluster.placement.indices[place].type)
+        return [] if component is None else component.labels
+
+    def turn(self) -> Turn:
+        policy, lines = self.policy, self.lines
+        notes = []
+        if policy.repeat is not None:
+            notes.append("the plan is the best of many with draws; told is the one without, which comes first")
+        if policy.split is not None:
+            notes.append("jobs and nodes are dealt to several controllers; told is what one alone would do")
+        queue = lines.order.tolist()
+        start = self._start()
+        if start.node[self.number] != NONE:
+            return Turn(policy.name, length=len(queue), notes=(*notes, "it stays where it is: `keep running`"))
+        if self.number not in queue:
+            conditions = [f"`{text_of(c.span.text)}`" for c in policy.order.indexing.conditions]
+            why = f" where {' and '.join(conditions)}" if conditions else ""
+            return Turn(policy.name, length=len(queue), refused=f"it is not in the queue{why}", notes=tuple(notes))
+        ways, more = self._ways()
+        keys = self._keys(policy.order, Frame(1, {policy.order.indexing.variables[0]: np.array([self.job])}))
+        tried, refused, free = self._placing(queue, start)
+        return Turn(
+            policy.name, queue.index(self.number) + 1, len(queue), tuple((n, v[0]) for n, v in keys), ways, more, tried,
+            refused, free, tuple(notes),
+        )  # fmt: skip
+
+    def _start(self) -> Schedule:
+        running = self.moment.running
+        if running is None or not any(rule.name == "running" for rule in self.policy.keep):
+            return empty_schedule(self.cluster.work)
+        return schedule_from(self.cluster, running)
+
+    # --- keys and ways -----------------------------------------------------------------------------------------------
+
+    def _keys(self, ranking: CheckedRanking, frame: Frame) -> list[tuple[str, list[str]]]:
+        """The keys of a line as they are written, with their values in the rows of a frame."""
+        found = []
+        for key in ranking.keys:
+            values: Floats = np.broadcast_to(self.ev.numbers(key.value, frame), (frame.size,))
+            unit = str(key.value.type.unit) if isinstance(key.value.type, Numeric) else ""
+            texts = [with_unit(short(float(v)), "" if unit == "1" else unit) for v in values]
+            found.append((text_of(key.value.span.text), texts))
+        return found
+
+    def _ways(self) -> tuple[tuple[tuple[str, tuple[tuple[str, str], ...]], ...], int]:
+        """The ways of the job that the policy lists, best first, with the keys of the line that lists them."""
+        first, last = (int(at) for at in self.cluster.work.first_way[self.number : self.number + 2])
+        ranked = [int(w) for w in self.lines.ranked[first:last] if w != NONE]
+        preferred = int(self.lines.preferred[self.number])
+        lists = [r for r in (self.policy.choose, self.policy.otherwise) if r is not None]
+        told = []
+        for place, way in enumerate(ranked[:MOST_WAYS]):
+            ranking = lists[0] if place < preferred else lists[-1]
+            told.append((self.way(way), tuple((n, v[0]) for n, v in self._keys(ranking, self._frame(ranking, way)))))
+        return tuple(told), max(0, len(ranked) - MOST_WAYS)
+
+    def _frame(self, ranking: CheckedRanking, way: int) -> Frame:
+        cluster = self.cluster
+        indices = cluster.placement.indices
+        columns = {i.name: column[way : way + 1] for i, column in zip(indices, cluster.ways, strict=True)}
+        bound = {self.policy.order.indexing.variables[0]: np.array([self.job], dtype=np.int64)}
+        kind = cluster.kinds[cluster.work.kind[way]]
+        for variable in ranking.indexing.variables:
+            bound[variable] = columns.get(variable.name, np.array([kind], dtype=np.int64))
+        return Frame(1, bound)
+
+    def way(self, way: int) -> str:
+        """A way by the indices that tell it: `B, g = 2`."""
+        cluster = self.cluster
+        told = []
+        kind = int(cluster.kinds[cluster.work.kind[way]])
+        item = next((i.value for i in cluster.placement.items if i.role == "node_type"), None)
+        if item is not None:
+            component = self.ev.store.component(item.type)
+            told.append(str(component.labels[kind]) if component is not None else str(kind))
+        elif len(cluster.kinds) > 1:
+            told.append(str(self._labels(cluster.node_at)[kind]))
+        for place in cluster.rest_at:
+            index, code = cluster.placement.indices[place], int(cluster.ways[place][way])
+            labels = self._labels(place)
+            told.append(f"{index.name} = {labels[code] if labels else code}")
+        return ", ".join(told)
+
+    # --- placing -----------------------------------------------------------------------------------------------------
+
+    def _placing(self, queue: list[int], start: Schedule) -> tuple[tuple[Tried, ...], str, tuple[str, ...]]:
+        """The rules tried for the job when its turn comes; why it waits; what was free then."""
+        work, lines, policy = self.cluster.work, self.lines, self.policy
+        plan = Schedule(*(array.copy() for array in start))  # type: ignore[arg-type]
+        look, scratch = look_up(work), make_scratch(work, lines.node_list)
+        begin(work, look, scratch, plan)
+        tried: list[Tried] = []
+        rules = [rule.text for rule in policy.place]
+
+        def heard(rule: int, way: int, placed: bool) -> None:
+            own = way != NONE and rules[rule] not in SEEKING
+            tried.append(Tried(rules[rule], self.way(way) if own else "", placed))
+
+        rng = np.random.default_rng(0)
+        before = Pass(work, look, lines, scratch, plan, False, rng)
+        for j in queue[: queue.index(self.number)]:
+            if plan.node[j] == NONE and not before.place(j):
+                return (), f"the queue stops at `{self.names[int(self.cluster.jobs[j])]}`, which `wait` lets wait", ()
+        free = self._free(plan)
+        own = Pass(work, look, lines, scratch, plan, False, rng, heard)
+        own.place(self.number)
+        if plan.node[self.number] != NONE:
+            return tuple(tried), "", free
+        if not (lines.ranked[work.first_way[self.number] : work.first_way[self.number + 1]] != NONE).any():
+            return tuple(tried), "no way to run it is listed", free
+        asked = ", ".join(f"`{rule}`" for rule in rules if rule not in ENDING)
+        return tuple(tried), f"none of {asked} finds room for a way that is listed", free
+
+    def _free(self, plan: Schedule) -> tuple[str, ...]:
+        """The most that a node of each kind has left, and how many have nothing on them."""
+        work, cluster = self.cluster.work, self.cluster
+        told = []
+        labels = self._kind_labels()
+        for k in range(len(work.units)):
+            nodes = np.flatnonzero(plan.kind == k)
+            left = (work.units[k] - plan.used[nodes]) / work.parts
+            empty = int((plan.jobs[nodes] == 0).sum())
+            in_use = left[plan.jobs[nodes] > 0]
+            if len(nodes):
+                most = f"at most {short(float(in_use.max()))} left on one in use" if len(in_use) else "none in use"
+                told.append(f"{labels[k]}: {most}, {empty} not in use")
+        unopened = int((plan.kind == NONE).sum())
+        if unopened or (cluster.type_at is not None and not told):
+            told.append(f"{unopened} not in use")
+        return tuple(told)
+
+    def _kind_labels(self) -> list[str]:
+        """Of each kind what its nodes have in common: their type, or else the node that stands for them."""
+        cluster = self.cluster
+        item = next((i.value for i in cluster.placement.items if i.role == "node_type"), None)
+        if item is not None:
+            component = self.ev.store.component(item.type)
+            if component is None:
+                return [f"{item.span.text} = {int(code)}" for code in cluster.kinds]
+            return [str(component.labels[int(code)]) for code in cluster.kinds]
+        labels, nodes = self._labels(cluster.node_at), cluster.ways[cluster.node_at]
+        told = []
+        for k in range(len(cluster.kinds)):
+            ways = np.flatnonzero(cluster.work.kind == k)
+            code = int(nodes[ways[0]]) if len(ways) else NONE
+            told.append(f"kind {k + 1}" if code == NONE else str(labels[code]) if labels else str(code))
+        return told
+
+
+def turn_lines(turn: Turn) -> list[str]:
+    """A turn in words."""
+    told = []
+    if turn.place:
+        by = ", ".join(f"`{name}` {value}" for name, value in turn.keys)
+        told.append(f"{turn.policy}: place {turn.place} of {turn.length} in the queue" + (f", by {by}" if by else ""))
+    if turn.free:
+        told.append(f"when its turn comes: {'; '.join(turn.free)}")
+    if turn.ways:
+        told.append("ways to run it, best first:")
+        for way, keys in turn.ways:
+            outcome = [t for t in turn.tried if t.way == way]
+            said = ", ".join(f"`{t.rule}` {'places it' if t.placed else 'finds no room'}" for t in outcome)
+            by = ", ".join(f"`{name}` {value}" for name, value in keys)
+            told.append(f"  {way}" + (f"   ({by})" if by else "") + (f"   {said}" if said else ""))
+        if turn.more_ways:
+            told.append(f"  and {turn.more_ways} more")
+    others = [t for t in turn.tried if t.way not in {w for w, _ in turn.ways}]
+    for t in others:
+        words = RULES["place"][t.rule].words if t.rule in RULES["place"] else "a rule of another package"
+        told.append(f"`{t.rule}` ({words}) {'places it' if t.placed else 'finds no room'}")
+    if turn.refused:
+        told.append(f"it waits: {turn.refused}")
+    return [*told, *turn.notes]

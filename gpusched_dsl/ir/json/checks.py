@@ -1,0 +1,143 @@
+"""What must hold between the parts of a problem file beyond the types of its fields."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpusched_dsl.ir.domains import Packing
+from gpusched_dsl.ir.json.arrays import (
+    Broken,
+    Codes,
+    check_sparse,
+    finite,
+    finite_sides,
+    infinite_from_none,
+    numbers,
+    repeats,
+    same_length,
+)
+from gpusched_dsl.ir.json.domains import DomainFile, IntervalFile, ProductFile, ScalarsFile, UniverseFile
+from gpusched_dsl.ir.json.term_checks import Flags, check_conditions, check_definitions
+
+if TYPE_CHECKING:
+    from gpusched_dsl.ir.json.codec import FamilyFile, ProblemFile
+
+LARGEST = 2**62  # leaves room for sums of two codes
+MOST_COLUMNS = 2**31 - 1
+
+
+def check_file(file: ProblemFile) -> None:
+    """Raise `Broken` unless the file describes a problem."""
+    for k, universe in enumerate(file.universes):
+        _check_universe(universe, f"universes[{k}]")
+    sizes: list[int] = []
+    for k, domain in enumerate(file.domains):
+        sizes.append(_domain_size(domain, file, sizes, f"domains[{k}]"))
+    if file.decompose is not None and file.decompose not in (u.name for u in file.universes):
+        raise Broken(f"decompose names the universe `{file.decompose}`, which is not among the universes")
+    columns, rows = len(file.lower), len(file.rows.lower)
+    if columns > MOST_COLUMNS:
+        raise Broken("there are more columns than can be counted with 32 bits")
+    declared = _entries(file.variables, sizes, "variables")
+    if declared + _entries(file.auxiliary, sizes, "auxiliary") != columns:
+        raise Broken(f"variables and auxiliary do not make {columns} columns, as many as there are")
+    if _entries(file.constraints, sizes, "constraints") != rows:
+        raise Broken(f"constraints do not make {rows} rows, as many as there are")
+    same_length(file.upper, columns, "upper", "lower")
+    same_length(file.rows.upper, rows, "rows.upper", "rows.lower")
+    finite_sides(file.lower, "lower")
+    finite_sides(file.upper, "upper")
+    finite_sides(file.rows.lower, "rows.lower")
+    finite_sides(file.rows.upper, "rows.upper")
+    same_length(file.rows.starts, rows + 1, "rows.starts", "rows.lower, plus one")
+    check_sparse(file.rows.starts, file.rows.columns, file.rows.values, columns, "rows")
+    binary = _binary(file, columns)
+    check_definitions(file.definitions, len(file.laws), declared, binary)
+    check_conditions(file.conditions, rows, binary)
+    for k, objective in enumerate(file.objectives):
+        for i, term in enumerate(objective.terms):
+            place = f"objectives[{k}].terms[{i}]"
+            same_length(term.coefficients, len(term.columns), f"{place}.coefficients", "columns")
+            finite([*term.coefficients, term.constant], f"{place}.coefficients")
+            if repeats(numbers(term.columns, columns, f"{place}.columns")):
+                raise Broken(f"{place}.columns names a column twice")
+
+
+def _check_universe(universe: UniverseFile, place: str) -> None:
+    if len(set(universe.labels)) < len(universe.labels):
+        raise Broken(f"{place} has a label twice")
+    if len({type(label) for label in universe.labels}) > 1:
+        raise Broken(f"{place} has both strings and integers as labels")
+    if any(isinstance(label, int) and abs(label) >= LARGEST for label in universe.labels):
+        raise Broken(f"{place} has an integer that is too large")
+
+
+def _domain_size(domain: DomainFile, file: ProblemFile, sizes: list[int], place: str) -> int:
+    if isinstance(domain, ScalarsFile):
+        return 1
+    if isinstance(domain, IntervalFile):
+        if max(abs(domain.low), abs(domain.high), domain.step) >= LARGEST:
+            raise Broken(f"{place} has a bound that is too large")
+        size = max(0, (domain.high - domain.low) // domain.step + 1)
+        if domain.universe is not None:
+            elements = _universe_size(domain.universe, file, place)
+            if size and not 0 <= domain.low <= domain.high < elements:
+                raise Broken(f"{place} reaches beyond the {elements} elements of its universe")
+        return size
+    if isinstance(domain, ProductFile):
+        size = 1
+        for factor in domain.factors:
+            if factor >= len(sizes):
+                raise Broken(f"{place} has the factor {factor}, which is not an earlier domain")
+            size *= sizes[factor]
+        return size
+    if not domain.codes or len(domain.codes) != len(domain.components):
+        raise Broken(f"{place} needs one column of codes per component, and at least one")
+    size = len(domain.codes[0])
+    columns = []
+    for k, (component, codes) in enumerate(zip(domain.components, domain.codes, strict=True)):
+        same_length(codes, size, f"{place}.codes[{k}]", "the first column")
+        limit = None if component is None else _universe_size(component, file, place)
+        columns.append(_codes(codes, limit, f"{place}.codes[{k}]"))
+    if size and repeats(Packing.of(columns).keys(columns)):
+        raise Broken(f"{place} has a tuple twice")
+    return size
+
+
+def _universe_size(number: int, file: ProblemFile, place: str) -> int:
+    if number >= len(file.universes):
+        raise Broken(f"{place} mentions the universe {number}; there are {len(file.universes)}")
+    return len(file.universes[number].labels)
+
+
+def _codes(codes: list[int], limit: int | None, place: str) -> Codes:
+    values = np.array(codes, dtype=np.int64)
+    low, high = (0, limit) if limit is not None else (-LARGEST, LARGEST)
+    if ((values < low) | (values >= high)).any():
+        raise Broken(f"{place} has a code outside its universe")
+    return values
+
+
+def _entries(families: list[FamilyFile], sizes: list[int], place: str) -> int:
+    """How many columns or rows the families have together."""
+    total = 0
+    for k, family in enumerate(families):
+        if family.domain >= len(sizes):
+            raise Broken(f"{place}[{k}] mentions the domain {family.domain}; there are {len(sizes)}")
+        total += sizes[family.domain]
+    return total
+
+
+def _binary(file: ProblemFile, columns: int) -> Flags:
+    """Which columns are 0 or 1; raises Broken for runs of integer columns that are none."""
+    binary = np.zeros(columns, dtype=np.bool_)
+    last = 0
+    for k, (first, stop) in enumerate(file.integer):
+        if not last <= first < stop <= columns:
+            raise Broken(f"integer[{k}] is not a run behind the one before and within the {columns} columns")
+        binary[first:stop] = True
+        last = stop
+    binary &= (infinite_from_none(file.lower, -np.inf) >= 0) & (infinite_from_none(file.upper, np.inf) <= 1)
+    return binary

@@ -1,0 +1,56 @@
+"""Checks of the blocks around models and scenarios: tests, policies, online blocks. Nothing here runs anything."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Protocol
+
+from gpusched_dsl.language import tree
+from gpusched_dsl.language.blocks.online.online_block import check_online
+from gpusched_dsl.language.blocks.policies.policy import HasPolicies, check_policy
+from gpusched_dsl.language.blocks.tests.test_block import (
+    STATUSES,
+    CheckedExpect,
+    CheckedMethod,
+    CheckedSolve,
+    CheckedTest,
+    check_test,
+)
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
+from gpusched_dsl.language.scenarios.scenario import HasScenarios
+
+
+class HasBlocks(HasScenarios, HasPolicies, Protocol):
+    """What is needed of a workspace here."""
+
+    @property
+    def tests(self) -> Mapping[str, tree.Test]: ...
+
+    @property
+    def onlines(self) -> Mapping[str, tree.Online]: ...
+
+
+def check_outlines(
+    workspace: HasBlocks, diagnostics: Diagnostics, known_methods: Collection[str] | None = None
+) -> None:
+    """Check every policy, online block and test. `known_methods` are the names of the backends there are."""
+    for policy in workspace.policies.values():
+        check_policy(workspace, policy, diagnostics)
+    for online in workspace.onlines.values():
+        check_online(workspace, online, diagnostics)
+    known = None if known_methods is None else {*known_methods, *workspace.policies}
+    for test in workspace.tests.values():
+        check_test(workspace, test, diagnostics, known)
+
+
+__all__ = [
+    "STATUSES",
+    "CheckedExpect",
+    "CheckedMethod",
+    "CheckedSolve",
+    "CheckedTest",
+    "check_online",
+    "check_outlines",
+    "check_policy",
+    "check_test",
+]

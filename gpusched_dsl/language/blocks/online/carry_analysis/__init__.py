@@ -1,0 +1,1 @@
+"""Which right-hand sides of `carry` hand a window over correctly."""

@@ -1,0 +1,234 @@
+"""What is carried: something reads it, it is what was executed, it adds up, and it is whole where it must be.
+
+Right sides of `carry` read the scenario's own values, never those of another `carry`, so carries cannot form a circle,
+and none can add to what an earlier one wrote: only `now`, `done` and `remaining` know of more than the last plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator as Iterates
+from dataclasses import dataclass
+
+from gpusched_dsl.language import tree
+from gpusched_dsl.language.blocks.online.carry_analysis.integrality import is_whole_by_itself
+from gpusched_dsl.language.blocks.online.carry_analysis.slots import Seen, variables_in
+from gpusched_dsl.language.blocks.policies.inheritance import HasPolicies
+from gpusched_dsl.language.checked import (
+    Arithmetic,
+    CheckedParam,
+    Choice,
+    Constant,
+    Core,
+    IndexVar,
+    LetRef,
+    Negate,
+    Numeric,
+    ParamRef,
+    Reduction,
+    Shift,
+    VariableRef,
+)
+from gpusched_dsl.language.checked_online import CLOCK, CheckedCarry, CheckedOnline
+from gpusched_dsl.language.checking.kinds import numeric_type
+from gpusched_dsl.language.checking.walk import Part, children, walk
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics, Label, Severity
+from gpusched_dsl.language.tree_walk import nodes_in
+
+
+def prove_carries(online: CheckedOnline, seen: Seen, diagnostics: Diagnostics, workspace: HasPolicies | None) -> None:
+    """Reports GSM1647 (nothing reads it), GSM1648 (fractions) and GSM1649 (not what was executed)."""
+    carries = _Carries(online, seen, diagnostics)
+    read = {*_read_by_model(online), *(() if workspace is None else _read_by_policies(workspace))}
+    for carry in online.carries:
+        target = online.base.params[carry.target]
+        if carry.target not in read:
+            carries.unread(carry, target, workspace is None)
+        carries.fraction(carry, target)
+        carries.sums(carry)
+        if online.window is not None:
+            carries.executed(carry)
+
+
+def _read_by_model(online: CheckedOnline) -> Iterates[str]:
+    """The parameters that stand somewhere in the model, but in their own declarations, or in what is charged."""
+    model = online.base
+    parts: list[Part | None] = []
+    for row in model.constraints.values():
+        parts += [row.indexing, row.body]
+    parts += [t.value for o in model.objectives for t in o.terms]
+    for let in model.lets.values():
+        parts += [let.indexing, let.value]
+    for variable in model.variables.values():
+        parts += [variable.indexing, *(b.value for b in variable.bounds)]
+    for declared in model.sets.values():
+        parts += [declared.value, declared.within]
+    for check in model.checks:
+        parts += [check.indexing, check.condition]
+    for random in model.randoms.values():
+        parts += [random.indexing, random.law]
+    if model.placement is not None:
+        parts += [p for i in model.placement.items for p in (i.value, i.of)]
+    parts += [c.value for c in online.charges]
+    for part in parts:
+        if part is not None:
+            yield from _params(part)
+    for param in model.params.values():
+        for own in (param.indexing, param.value, param.default, param.within, *(b.value for b in param.bounds)):
+            if own is not None:
+                yield from (name for name in _params(own) if name != param.name)
+
+
+def _params(part: Part) -> Iterates[str]:
+    return (p.name for p in walk(part) if isinstance(p, ParamRef))
+
+
+def _read_by_policies(workspace: HasPolicies) -> Iterates[str]:
+    for policy in workspace.policies.values():
+        yield from (n.text for n in nodes_in(policy, tree.Name))
+        yield from (n.name.text for n in nodes_in(policy, tree.Subscript))
+
+
+@dataclass
+class _Carries:
+    online: CheckedOnline
+    seen: Seen
+    diagnostics: Diagnostics
+
+    def unread(self, carry: CheckedCarry, target: CheckedParam, alone: bool) -> None:
+        self.diagnostics.error(
+            "GSM1647",
+            f"`{carry.target}` is carried for nothing: the model {'' if alone else 'and its policies '}never read it",
+            carry.span,
+            "changes no plan",
+            secondary=[Label(target.span, f"`{carry.target}` is declared here")],
+            help="leave it out, or read it where the model speaks of what was before",
+            severity=Severity.WARNING,
+        )
+
+    def fraction(self, carry: CheckedCarry, target: CheckedParam) -> None:
+        if not isinstance(target.type, Numeric) or not target.type.integer or _whole(carry.value):
+            return
+        if isinstance(carry.value, VariableRef) and is_whole_by_itself(self.seen, carry.value.name):
+            return
+        variable = next((p for p in walk(carry.value) if isinstance(p, VariableRef | LetRef) and p.decision), None)
+        places = [Label(target.span, f"`{carry.target}` is declared `{target.kind}`")]
+        if isinstance(variable, VariableRef):
+            declared = self.online.base.variables[variable.name]
+            places.insert(0, Label(declared.span, f"`{variable.name}` is declared without `integer` or `binary`"))
+        help = "declare the variable `binary` or `integer`, or carry `round(...)` if the model makes it whole by itself"
+        if variable is None:
+            help = f"write `round({carry.value.span.text})`, or `floor` or `ceil`"
+        self.diagnostics.error(
+            "GSM1648",
+            f"`{carry.value.span.text}` may be a fraction, and `{carry.target}` is {target.kind}",
+            carry.value.span,
+            "the run stops if this is not whole within 0.000001",
+            secondary=places,
+            help=help,
+            severity=Severity.WARNING,
+        )
+
+    def sums(self, carry: CheckedCarry) -> None:
+        """`spent = spent + ...` adds the last plan to what the scenario says, not to what was spent before."""
+        if carry.target in CLOCK:
+            return
+        for part in walk(carry.value):
+            if not isinstance(part, Arithmetic) or part.op not in "+-":
+                continue
+            for own, other in ((part.left, part.right), (part.right, part.left)):
+                if carry.target in set(_params(own)) and other.decision and not own.decision:
+                    self.diagnostics.error(
+                        "GSM1649",
+                        f"`{carry.target}` does not add up: on the right side it is what the scenario says, "
+                        "so only the last plan counts",
+                        part.span,
+                        "forgets all plans before the last",
+                        secondary=[Label(self.online.base.params[carry.target].span, "declared here")],
+                        help="only `now`, `done` and `remaining` know of all plans: "
+                        f"write `{carry.target} = ... - done[...]`, or carry a variable that holds the sum",
+                    )
+                    return
+
+    def executed(self, carry: CheckedCarry) -> None:
+        """Decisions of slots that are planned, but will be planned again before they are executed."""
+        for part, known in self._decisions(carry.value, frozenset(carry.variables)):
+            if isinstance(part, Reduction):
+                self._planned(carry, part, "adds up slots that were planned, not only those that were executed")
+                continue
+            for subscript in self.seen.subscripts(part):
+                if not self._is_executed(subscript, known):
+                    what = f"reads slot `{subscript.span.text}`, not the last one that was executed"
+                    self._planned(carry, part, what)
+
+    def _decisions(
+        self, core: Core, known: frozenset[IndexVar]
+    ) -> Iterates[tuple[VariableRef | LetRef | Reduction, frozenset[IndexVar]]]:
+        """References to decisions with the slots that may stand in them; aggregates over all slots, in `let`s too."""
+        waiting: list[tuple[Part, frozenset[IndexVar]]] = [(core, known)]
+        while waiting:
+            part, inside = waiting.pop()
+            if isinstance(part, Reduction):
+                own = self.seen.bound(part.indexing)
+                if own and part.body.decision and not _until_committed(part):
+                    yield part, inside
+                inside |= frozenset(own)
+            elif isinstance(part, LetRef) and part.decision:
+                yield part, inside
+                let = self.seen.model.lets[part.name]
+                for each in self.seen.expanded(let.value):
+                    if isinstance(each, Reduction) and each.decision and self._sums_slots(each, let.indexing.variables):
+                        yield each, inside
+            elif isinstance(part, VariableRef):
+                yield part, inside
+            waiting += [(child, inside) for child in children(part)]
+
+    def _sums_slots(self, part: Reduction, own: tuple[IndexVar, ...]) -> bool:
+        slots = self.seen.bound(part.indexing)
+        fixed = frozenset().union(*(variables_in(c) for c in part.indexing.conditions)) & frozenset(own)
+        return bool(slots) and not fixed
+
+    def _is_executed(self, subscript: Core, known: frozenset[IndexVar]) -> bool:
+        reach = self.seen.reach(subscript)
+        if reach.base is not None:
+            return reach.base in known
+        names = set(_params(subscript))
+        return "committed" in names and not _later(subscript)
+
+    def _planned(self, carry: CheckedCarry, part: Core, what: str) -> None:
+        assert self.online.window is not None
+        self.diagnostics.error(
+            "GSM1649",
+            f"what is carried to `{carry.target}` {what}",
+            part.span,
+            "may be planned again",
+            secondary=[
+                Label(carry.span, "carried here"),
+                Label(self.online.window.span, "only its first slots are executed"),
+            ],
+            help="read the decisions of slot `committed`",
+            severity=Severity.WARNING,
+        )
+
+
+def _whole(core: Core) -> bool:
+    """Whether a number can only be whole; `running` and `requested` are 0 or 1."""
+    kind = numeric_type(core)
+    match core:
+        case ParamRef(name="running" | "requested"):
+            return True
+        case Negate(operand=operand):
+            return _whole(operand)
+        case Arithmetic(op="+" | "-" | "*", left=left, right=right) | Choice(then=left, otherwise=right):
+            return _whole(left) and _whole(right)
+    return kind is not None and kind.integer
+
+
+def _until_committed(part: Reduction) -> bool:
+    return any("committed" in set(_params(c)) for c in part.indexing.conditions)
+
+
+def _later(subscript: Core) -> bool:
+    """Whether a subscript is a slot after `committed`."""
+    if isinstance(subscript, Shift):
+        return isinstance(subscript.offset, Constant) and subscript.offset.value > 0
+    return isinstance(subscript, Arithmetic) and subscript.op == "+"

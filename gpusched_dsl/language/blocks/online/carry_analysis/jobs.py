@@ -1,0 +1,206 @@
+"""Jobs, times and charges: plans learn how far jobs are, no slot is without a plan, and amounts are charged once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpusched_dsl.language.blocks.online.carry_analysis.slots import Seen
+from gpusched_dsl.language.blocks.policies.inheritance import HasPolicies
+from gpusched_dsl.language.blocks.policies.policy import check_policy
+from gpusched_dsl.language.checked import CheckedPlacementItem, Constant, Core, IndexRef, Negate, Reduction
+from gpusched_dsl.language.checked_online import CheckedCharge, CheckedOnline, CheckedWindow
+from gpusched_dsl.language.checking.kinds import numeric_type
+from gpusched_dsl.language.checking.walk import walk
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics, Label, Severity
+from gpusched_dsl.language.source import Span
+from gpusched_dsl.language.units import DIMENSIONLESS, UNITS, Unit
+
+_LOST = {
+    "lasts": ("the time that a job takes does not shrink by what is done", "remaining"),
+    "due": ("the time until a job is due does not shrink as time passes", "now"),
+}
+
+
+def prove_jobs(online: CheckedOnline, seen: Seen, diagnostics: Diagnostics, workspace: HasPolicies | None) -> None:
+    """Reports GSM1650 and GSM1651 (progress), GSM1652 (times), GSM1654 (charges) and GSM1655 (what to fall back on)."""
+    jobs = _Jobs(online, seen, diagnostics)
+    if online.arrival is not None:
+        if online.window is None:
+            jobs.events()
+        else:
+            jobs.progress()
+    jobs.times()
+    for charge in online.charges:
+        jobs.charge(charge)
+    if workspace is not None and online.fallback is not None and online.fallback in workspace.policies:
+        jobs.fallback(workspace, online.fallback)
+
+
+@dataclass
+class _Jobs:
+    online: CheckedOnline
+    seen: Seen
+    diagnostics: Diagnostics
+
+    # --- progress ----------------------------------------------------------------------------------------------------
+
+    def events(self) -> None:
+        """What the placement says of times must come from something that is carried."""
+        placement = self.online.base.placement
+        assert self.online.arrival is not None
+        for item in placement.items if placement is not None else ():
+            if item.role not in _LOST or self.seen.carried_in(item.value) or not self._of_jobs(item):
+                continue
+            what, known = _LOST[item.role]
+            named = f"{known}[{self.online.arrival.job.name}]" if known == "remaining" else known
+            self.diagnostics.error(
+                "GSM1650",
+                f"{what}: nothing that `{item.role}` reads is carried",
+                item.value.span,
+                "the same in every plan",
+                secondary=[Label(self.online.arrival.span, f"jobs come and go in `{self.online.name}`")],
+                help=f"carry what it reads, with `{named}` on the right side",
+                severity=Severity.WARNING,
+            )
+
+    def _of_jobs(self, item: CheckedPlacementItem) -> bool:
+        """Whether the job stands in it: a time that is the same for all jobs is that of a round."""
+        placement = self.online.base.placement
+        jobs = [i.value for i in placement.items if i.role == "job"] if placement is not None else []
+        names = {p.variable for j in jobs for p in walk(j) if isinstance(p, IndexRef)}
+        return any(isinstance(p, IndexRef) and p.variable in names for p in walk(item.value))
+
+    def progress(self) -> None:
+        """With slots, only the block can tell what a job gets done in one of them. A run refuses what is told here."""
+        missing = [name for name, value in (("work", self.online.work), ("speed", self.online.speed)) if value is None]
+        if not missing:
+            return
+        assert self.online.arrival is not None
+        assert self.online.window is not None
+        words = " and ".join(f"`{m}`" for m in missing)
+        self.diagnostics.error(
+            "GSM1651",
+            f"jobs come to `{self.online.name}`, and what they get done in a slot is not known: {words} "
+            f"{'is' if len(missing) == 1 else 'are'} missing",
+            self.online.arrival.span,
+            "how far these jobs are is not known",
+            secondary=[Label(self.online.window.span, "time goes by in slots")],
+            help="state both: `work epochs[b];` and `speed slot / epoch_time[b, k];`",
+            severity=Severity.WARNING,
+        )
+
+    # --- times -------------------------------------------------------------------------------------------------------
+
+    def times(self) -> None:
+        window = self.online.window
+        commit = None
+        if window is not None:
+            commit = _number(window.commit)
+            self._counts(window, commit)
+        for trigger in self.online.triggers:
+            every = None if trigger.every is None else _number(trigger.every)
+            if every is None or trigger.every is None:
+                continue
+            if every <= 0:
+                message = "there is always a next plan at the same time"
+                self._time(message, trigger.every.span, "not later", "write a time above 0")
+            kind = numeric_type(trigger.every)
+            counts = kind is not None and kind.unit == DIMENSIONLESS
+            if window is not None and counts and commit is not None and every > commit:
+                self._time(
+                    f"there is a plan every {every:g} slots, and each is for {commit:g}",
+                    trigger.every.span,
+                    "slots without a plan",
+                    f"plan at least every {commit:g} slots, or commit more",
+                    Label(window.commit.span, "slots that are executed of each plan"),
+                )
+
+    def _counts(self, window: CheckedWindow, commit: float | None) -> None:
+        ahead = _number(window.lookahead)
+        if commit is not None and commit < 1:
+            self._time("no slot of a plan is executed", window.commit.span, "less than 1", "commit 1 slot or more")
+        if ahead is not None and ahead < 1:
+            self._time("no slot is planned", window.lookahead.span, "less than 1", "look ahead 1 slot or more")
+        elif ahead is not None and commit is not None and commit > ahead:
+            self._time(
+                f"{commit:g} slots of each plan are executed, and {ahead:g} are planned",
+                window.commit.span,
+                "more than are planned",
+                f"look ahead at least {commit:g} slots",
+                Label(window.lookahead.span, "slots that are planned"),
+            )
+
+    def _time(self, message: str, span: Span, label: str, help: str, other: Label | None = None) -> None:
+        secondary = [] if other is None else [other]
+        self.diagnostics.error("GSM1652", message, span, label, secondary=secondary, help=help)
+
+    # --- charges -----------------------------------------------------------------------------------------------------
+
+    def charge(self, charge: CheckedCharge) -> None:
+        per = dict(charge.unit.dimension).get("time", 0)
+        if self.online.window is not None:
+            if per < 0:
+                self._unit(charge, f"is a rate, in `{charge.unit}`", "multiply by the length of a slot", "by slots")
+            elif not self._of_slots(charge):
+                self._unit(
+                    charge,
+                    "is charged with every plan, however many slots are executed",
+                    "add up over the slots: `sum[h in Slots] ...`",
+                    "by slots",
+                    Severity.WARNING,
+                )
+        elif per >= 0 and charge.unit.dimension:
+            self._unit(
+                charge,
+                f"is an amount, in `{charge.unit}`, and it is not said for how long",
+                f"state a rate, in `{_per_hour(charge.unit)}`: it is charged while a plan holds",
+                "by events",
+            )
+
+    def _of_slots(self, charge: CheckedCharge) -> bool:
+        if self.seen.bound(charge.indexing):
+            return True
+        return any(isinstance(p, Reduction) and self.seen.bound(p.indexing) for p in self.seen.expanded(charge.value))
+
+    def _unit(self, charge: CheckedCharge, what: str, help: str, how: str, severity: Severity = Severity.ERROR) -> None:
+        window = self.online.window
+        place = Label(self.online.span if window is None else window.span, f"`{self.online.name}` goes {how}")
+        self.diagnostics.error(
+            "GSM1654", f"`{charge.name}` {what}", charge.value.span, "", secondary=[place], help=help, severity=severity
+        )
+
+    # --- what to fall back on ----------------------------------------------------------------------------------------
+
+    def fallback(self, workspace: HasPolicies, name: str) -> None:
+        """A policy of the text must fit the model; one of the standard library is looked up when the block runs."""
+        policy = workspace.policies[name]
+        found = Diagnostics()
+        check_policy(workspace, policy, found, self.online.base)
+        alone = Diagnostics()
+        check_policy(workspace, policy, alone)
+        wrong = next((d for d in found if d.severity is Severity.ERROR), None)
+        if wrong is None or alone.has_errors:  # what is wrong with the policy itself is told where it stands
+            return
+        self.diagnostics.error(
+            "GSM1655",
+            f"`{self.online.name}` falls back on `{name}`, which is no policy for `{self.online.base.name}`",
+            self.online.span,
+            "where no plan is found in time",
+            secondary=[Label(policy.name.span, "this policy")],
+            notes=[wrong.message],
+            help=f"name a policy for `{self.online.base.name}`",
+        )
+
+
+def _number(core: Core) -> float | None:
+    match core:
+        case Constant(value=value):
+            return value
+        case Negate(operand=operand):
+            inner = _number(operand)
+            return None if inner is None else -inner
+    return None
+
+
+def _per_hour(unit: Unit) -> str:
+    return str(unit / UNITS["h"])

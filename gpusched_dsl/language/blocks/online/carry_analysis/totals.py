@@ -1,0 +1,207 @@
+"""Totals over all slots must be tracked: a window sees its own slots only, and every window is asked for the whole.
+
+`sum[h in Slots] train[b, h] >= epochs[b]` asks every window for all epochs, unless `epochs` is what is left of them. A
+demand that is not tracked is surely wrong: all work is done again. A limit may be meant for each window: a warning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator as Iterates
+from dataclasses import dataclass
+from itertools import pairwise
+
+from gpusched_dsl.language.blocks.online.carry_analysis.scopes import Teller, decided, listed, scopes
+from gpusched_dsl.language.blocks.online.carry_analysis.slots import Owner, Seen
+from gpusched_dsl.language.checked import (
+    Arithmetic,
+    Choice,
+    Comparison,
+    Constant,
+    Core,
+    Fallback,
+    Function,
+    IndexVar,
+    LetRef,
+    Logic,
+    Negate,
+    Reduction,
+    SetFunction,
+    VariableRef,
+)
+from gpusched_dsl.language.checked_online import CheckedOnline
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics, Severity
+from gpusched_dsl.language.source import Span
+
+_OTHER_WAY = {">=": "<=", "<=": ">=", ">": "<", "<": ">", "==": "==", "!=": "!="}
+
+
+def prove_totals(online: CheckedOnline, seen: Seen, diagnostics: Diagnostics) -> None:
+    """Reports GSM1646."""
+    totals = _Totals(seen, Teller(online, diagnostics))
+    for owner in seen.owners:
+        if owner.constraint:
+            totals.budgets(owner)
+        else:
+            totals.peaks(owner)
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """An aggregate over all slots; `sign` of its part of the row (None: not known), `span` of it in that row."""
+
+    op: str
+    sign: int | None
+    span: Span
+    core: Reduction
+
+
+@dataclass
+class _Totals:
+    seen: Seen
+    teller: Teller
+
+    def budgets(self, owner: Owner) -> None:
+        if self.seen.carried_in(owner.indexing, owner.body, edges=False):
+            return
+        around = self.seen.bound(owner.indexing)
+        for comparison, sure in _comparisons(owner.body):
+            if isinstance(comparison, Reduction) and self._is_total(comparison, around):
+                self._budget(owner, Total("any", 1, comparison.span, comparison), ">=", comparison, sure)
+            if not isinstance(comparison, Comparison):
+                continue
+            for (left, right), op in zip(pairwise(comparison.operands), comparison.ops, strict=True):
+                found = [*self._totals(left, 1, around), *self._totals(right, -1, around)]
+                for total in found:
+                    self._budget(owner, total, op, comparison, sure)
+
+    def _budget(self, owner: Owner, total: Total, op: str, row: Core, sure: bool) -> None:
+        if total.sign is not None and total.sign < 0:
+            op = _OTHER_WAY[op]
+        demand, cap = op in (">=", ">") and total.sign is not None, op in ("<=", "<") and total.sign is not None
+        if (total.op == "max" and cap) or (total.op == "min" and demand):
+            return  # the same as a rule for each slot
+        scaled, plain, defines = self._scaled(row), self._plain(row), _defines(row)
+        if (cap and scaled) or (demand and defines):
+            return
+        certain = not cap and sure and not scaled and not plain and not defines and total.sign is not None
+        what = "asks every window for the whole of it" if not cap else "allows every window the whole of it"
+        self.teller.tell(
+            "GSM1646",
+            f"constraint `{owner.name}` {what}: its total over all slots is not tracked",
+            total.span,
+            "of the slots of one window",
+            owner,
+            help="compare it with a parameter that is carried, less what is done: "
+            "`carry epochs[b] = epochs[b] - done[b];`",
+            severity=Severity.ERROR if certain else Severity.WARNING,
+        )
+
+    def _totals(self, core: Core, sign: int | None, around: tuple[IndexVar, ...]) -> Iterates[Total]:
+        """The aggregates over all slots in an expression, with the sign that they have in it."""
+        parts: list[tuple[Core, int | None]] = []
+        flipped = None if sign is None else -sign
+        match core:
+            case Arithmetic(op="+" | "-" as op, left=left, right=right):
+                parts = [(left, sign), (right, sign if op == "+" else flipped)]
+            case Arithmetic(op=op, left=left, right=right):
+                turned = flipped if _negative(left) or _negative(right) else sign
+                parts = [(left, turned), (right, turned if op == "*" else None)]
+            case Negate(operand=operand):
+                parts = [(operand, flipped)]
+            case Choice(then=then, otherwise=otherwise):
+                parts = [(then, sign), (otherwise, sign)]
+            case Fallback(reference=reference):
+                parts = [(reference, sign)]
+            case Function(name=name, arguments=arguments):
+                parts = [(a, sign if name in ("min", "max") else None) for a in arguments]
+            case LetRef(name=name):
+                let = self.seen.model.lets[name]
+                for total in self._totals(let.value, sign, self.seen.bound(let.indexing)):
+                    yield Total(total.op, total.sign, core.span, total.core)
+            case Reduction(op=op, body=body):
+                if self._is_total(core, around):
+                    yield Total(op, sign, core.span, core)
+                else:
+                    around = (*around, *self.seen.bound(core.indexing))
+                    parts = [(body, sign if op in ("sum", "min", "max") else None)]
+        for part, own in parts:
+            yield from self._totals(part, own, around)
+
+    def _is_total(self, core: Reduction, around: tuple[IndexVar, ...]) -> bool:
+        """Whether an aggregate takes in all slots, and decisions for them."""
+        own = self.seen.bound(core.indexing)
+        return bool(decided(core.body, listed(core.indexing, own, around).free))
+
+    def _scaled(self, row: Core) -> bool:
+        """Whether the row also counts or adds up data of the slots, so that it speaks of the window as a whole."""
+        for part in self.seen.expanded(row):
+            if isinstance(part, Reduction) and not part.decision and self.seen.bound(part.indexing):
+                return True
+            if isinstance(part, SetFunction) and part.name == "count" and any(self.seen.positions(part.domain)):
+                return True
+        return False
+
+    def _plain(self, row: Core) -> bool:
+        """Whether the row compares totals with nothing but 0 and each other."""
+        waiting: list[Core] = [row]
+        while waiting:
+            core = waiting.pop()
+            match core:
+                case Comparison(operands=operands):
+                    waiting += operands
+                case Arithmetic(op="+" | "-", left=left, right=right):
+                    waiting += [left, right]
+                case Constant(value=0):
+                    pass
+                case Reduction(op="sum") if self._is_total(core, ()):
+                    pass
+                case LetRef(name=name) if core.decision:
+                    waiting.append(self.seen.model.lets[name].value)
+                case _:
+                    return False
+        return True
+
+    def peaks(self, owner: Owner) -> None:
+        """Terms that pay for the largest value of all slots."""
+        if self.seen.carried_in(owner.body, edges=False):
+            return
+        for part, around in scopes(self.seen, owner.body, ()):
+            if part.op in ("max", "min") and self._is_total(part, around):
+                self.teller.tell(
+                    "GSM1646",
+                    f"term `{owner.name}` is about the whole horizon, and each window sees its own slots only",
+                    part.span,
+                    f"the {'largest' if part.op == 'max' else 'smallest'} value of one window",
+                    owner,
+                    help="compare it with a parameter that is carried, such as the peak so far",
+                    severity=Severity.WARNING,
+                )
+
+
+def _comparisons(core: Core) -> Iterates[tuple[Core, bool]]:
+    """The comparisons and the `any` of a condition, and whether each surely holds where the condition does."""
+    waiting: list[tuple[Core, bool]] = [(core, True)]
+    while waiting:
+        part, sure = waiting.pop()
+        match part:
+            case Comparison() | Reduction(op="any"):
+                yield part, sure
+            case Reduction(op="all", body=body):
+                waiting.append((body, sure))
+            case Logic(op="and", operands=operands):
+                waiting += [(o, sure) for o in operands]
+            case Logic(op="=>", operands=(condition, conclusion)):
+                waiting += [(condition, False), (conclusion, sure)]
+            case Logic(operands=operands):
+                waiting += [(o, False) for o in operands]
+            case Choice(then=then, otherwise=otherwise):
+                waiting += [(then, sure), (otherwise, sure)]
+
+
+def _defines(row: Core) -> bool:
+    """Whether a row says what a variable is, or at most or at least is."""
+    return isinstance(row, Comparison) and any(isinstance(o, VariableRef) for o in row.operands)
+
+
+def _negative(core: Core) -> bool:
+    return isinstance(core, Negate) or (isinstance(core, Constant) and core.value < 0)

@@ -1,0 +1,140 @@
+"""Lines of an online block about what really happens, and what is charged for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpusched_dsl.language import tree
+from gpusched_dsl.language.blocks.online.names import reference_of
+from gpusched_dsl.language.checked import CheckedModel, CheckedRandom, Core, IndexingCore, LawCore, NamedSet, Numeric
+from gpusched_dsl.language.checked_online import CHANGES, CHARGED, CheckedChange, CheckedCharge, CheckedOutage
+from gpusched_dsl.language.checking import ExpressionChecker, Scope
+from gpusched_dsl.language.checking.conversion import unit_in
+from gpusched_dsl.language.checking.randoms import DISTRIBUTIONS, check_law
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics, Label, did_you_mean
+from gpusched_dsl.language.units import DIMENSIONLESS, Unit, convertible, unit_of
+
+
+@dataclass
+class WorldLines:
+    """Checks these lines. In `jobs` a job is bound, in `places` the indices of the placement.
+
+    `work` is the unit of a job's work, `time` that of spans of time; with a window (`slotted`) work may be told by
+    slot.
+    """
+
+    checker: ExpressionChecker
+    model: CheckedModel
+    diagnostics: Diagnostics
+    jobs: Scope
+    places: Scope
+    work: Unit
+    time: Unit
+    slotted: bool
+
+    def speed(self, statement: tree.World | None) -> tuple[Core | None, bool]:
+        if statement is None:
+            return None, False
+        core = self.checker.number(statement.value, self.places)
+        if core is None or not self.checker.data_only(core, "the speed of a job"):
+            return None, False
+        unit = unit_in(core)
+        if self.slotted and convertible(unit, self.work):
+            return self.checker.number(statement.value, self.places, unit=self.work), True
+        return self.checker.number(statement.value, self.places, unit=self.work / self.time), False
+
+    def ends(self, statement: tree.World | None) -> Core | str | None:
+        if statement is None:
+            return None
+        name = reference_of(statement.value)
+        if name is not None and name in self.model.randoms:
+            if not convertible(self.model.randoms[name].type.unit, self.work):
+                self.diagnostics.error(
+                    "GSM1302",
+                    f"units do not agree: `{name}` is in `{self.model.randoms[name].type.unit}`, "
+                    f"the work of a job in `{self.work}`",
+                    statement.value.span,
+                    secondary=[Label(self.model.randoms[name].span, "declared here")],
+                    help="state the work of a job in that unit: `work ...;`",
+                )
+            return name
+        core = self.checker.number(statement.value, self.jobs, unit=self.work)
+        return core if core is not None and self.checker.data_only(core, "where a job really ends") else None
+
+    def stretch(self, statement: tree.World | None) -> Core | LawCore | None:
+        if statement is None:
+            return None
+        if isinstance(statement.value, tree.Call) and statement.value.function.text in DISTRIBUTIONS:
+            return self._law(statement.value, "stretch", DIMENSIONLESS, self.jobs)
+        core = self.checker.number(statement.value, self.jobs, unit=DIMENSIONLESS)
+        return core if core is not None and self.checker.data_only(core, "how much longer a job takes") else None
+
+    def _law(self, expr: tree.Expr, name: str, unit: Unit, scope: Scope) -> LawCore | None:
+        random = CheckedRandom(name, expr.span, Numeric(False, unit), IndexingCore())
+        if isinstance(expr, tree.Call):
+            return check_law(self.checker, expr, random, scope)
+        core = self.checker.number(expr, scope, unit=unit)
+        if core is None or not self.checker.data_only(core, "a law"):
+            return None
+        return LawCore(span=expr.span, name="deterministic", numbers=(("value", core),))
+
+    def change(self, statement: tree.Change) -> CheckedChange | None:
+        event = statement.event.text
+        if event not in CHANGES:
+            unknown_word(self.diagnostics, statement.event, CHANGES, "change", "changes")
+            return None
+        delay = costs = None
+        if statement.delay is not None:
+            delay = self._of_place(statement.delay, self.time, "a delay")
+        if statement.costs is not None:
+            costs = self._of_place(statement.costs, self._money(), "what a change costs")
+        return CheckedChange(event, statement.span, delay, costs)
+
+    def _of_place(self, expr: tree.Expr, unit: Unit, what: str) -> Core | None:
+        core = self.checker.number(expr, self.places, unit=unit)
+        return core if core is not None and self.checker.data_only(core, what) else None
+
+    def _money(self) -> Unit:
+        return next((o.unit for o in self.model.objectives), DIMENSIONLESS)
+
+    def outage(self, statement: tree.Outage) -> CheckedOutage | None:
+        indexing = tree.Indexing(span=statement.index.span, indices=(statement.index,))
+        core, scope = self.checker.indexing(indexing)
+        every = self._law(statement.every, "every", self.time, scope)
+        lasting = self._law(statement.lasting, "lasting", self.time, scope)
+        if core is None or every is None or lasting is None:
+            return None
+        domain = core.iterators[0].domain
+        if not isinstance(domain, NamedSet) or self.model.sets[domain.name].root != domain.name:
+            self.diagnostics.error("GSM1625", "nodes that fail are elements of a set of its own", domain.span)
+            return None
+        return CheckedOutage(statement.span, domain.name, core, every, lasting)
+
+    def charges(self, statements: list[tree.Charge]) -> tuple[str, tuple[CheckedCharge, ...]]:
+        charged, charges = "", []
+        for statement in statements:
+            name = statement.name
+            if statement.value is None:
+                if name.text not in CHARGED or statement.indexing is not None:
+                    unknown_word(self.diagnostics, name, CHARGED, "way to charge", "ways to charge")
+                charged = name.text
+                continue
+            core, scope = self.checker.indexing(statement.indexing)
+            unit = None if statement.unit is None else unit_of(statement.unit, self.diagnostics)
+            value = self.checker.number(statement.value, scope, unit=unit)
+            if value is not None and core is not None:
+                charges.append(CheckedCharge(name.text, statement.span, core, value, unit or unit_in(value)))
+        return charged, tuple(charges)
+
+
+def unknown_word(
+    diagnostics: Diagnostics, name: tree.Identifier, known: tuple[str, ...], one: str, many: str, more: str = ""
+) -> None:
+    diagnostics.error(
+        "GSM1622",
+        f"unknown {one} `{name.text}`",
+        name.span,
+        "unknown",
+        help=did_you_mean(name.text, known) or f"{many} are {', '.join(f'`{e}`' for e in known)}{more}",
+    )
+

@@ -1,0 +1,302 @@
+"""The lines of one policy against one model: one small method per verb, each fills its fields of `CheckedPolicy`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from gpusched_dsl.language import tree
+from gpusched_dsl.language.blocks.policies.draws import check_draw
+from gpusched_dsl.language.blocks.policies.inheritance import Lines
+from gpusched_dsl.language.blocks.policies.memory import VERBS as LAST
+from gpusched_dsl.language.blocks.policies.memory import MemoryLines
+from gpusched_dsl.language.blocks.policies.names import decisions_of, extra_name, fits_order, fits_ways
+from gpusched_dsl.language.blocks.policies.queues import check_queues
+from gpusched_dsl.language.blocks.policies.rule_table import PRICES, listed
+from gpusched_dsl.language.blocks.policies.rules import NamedRules
+from gpusched_dsl.language.blocks.policies.scope import clock, one_job, with_node, with_slot
+from gpusched_dsl.language.blocks.policies.slots import SlotLines
+from gpusched_dsl.language.blocks.policies.slots import check_lines as check_slot_lines
+from gpusched_dsl.language.blocks.policies.stages import check_stage, result_names
+from gpusched_dsl.language.blocks.policies.values import Values
+from gpusched_dsl.language.checked import CheckedLet, CheckedModel, CheckedParam, IndexingCore
+from gpusched_dsl.language.checked_policy import CheckedPolicy, CheckedRanking, CheckedRule
+from gpusched_dsl.language.checked_stage import CheckedStage
+from gpusched_dsl.language.checking import ExpressionChecker, Scope, Symbols
+from gpusched_dsl.language.checking.declarations import check_let
+from gpusched_dsl.language.checking.dependencies import order
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics, Label, did_you_mean
+from gpusched_dsl.language.source import Span
+
+
+class PolicyChecker:
+    """Checks the lines that hold for a policy after inheritance.
+
+    `partial` says that something of the policy or the model could not be read: what is missing is then no mistake.
+    A new verb is a line of `verbs` and a method that puts what it found into `found`, by the fields of `CheckedPolicy`.
+    """
+
+    def __init__(self, model: CheckedModel, diagnostics: Diagnostics, lost: Mapping[str, Span], partial: bool) -> None:
+        self.model = model
+        self.diagnostics = diagnostics
+        self.partial = partial
+        self.symbols = Symbols.of(model)
+        self.symbols.poisoned.update(lost)
+        self.checker = ExpressionChecker(self.symbols, diagnostics)
+        self.decisions = decisions_of(model)
+        self.values = Values(self.checker)
+        self.rules = NamedRules(self.values, diagnostics)
+        self.queue = one_job(model, self.decisions)  # the job, known to all lines after `order`
+        self.stages: list[CheckedStage] = []
+        self.found: dict[str, Any] = {"draws": {}}
+        self.verbs: dict[str, Callable[[tree.PolicyRule], None]] = {
+            "order": self._order,
+            "choose": self._ways,
+            "otherwise": self._ways,
+            "place": self._rules,
+            "finish": self._rules,
+            "keep": self._rules,
+            "randomise": self._randomise,
+            "repeat": self._repeat,
+            "improve": self._improve,
+            "split": self._split,
+            "occupies": self._slots,
+            "reserve": self._slots,
+            "serve": self._slots,
+            "fix": self._slots,
+            "remember": self._remember,
+            "again": self._again,
+        }
+        self.lines = Lines()
+        self.slots = None if self.decisions is None else SlotLines(self.checker, model, self.decisions)
+        self.memory = None if self.decisions is None else MemoryLines(self.checker, model, self.decisions)
+
+    def run(self, policy: tree.Policy, lines: Lines) -> CheckedPolicy | None:
+        """The checked policy; None, or something unfit for use, where errors were reported."""
+        self._has_decisions(policy)
+        lets = self._lets(policy.name.span, lines)
+        self._has_lines(policy, lines.rules)
+        if self.decisions is not None:
+            check_queues(self.decisions, lines.rules, self.diagnostics)
+            check_slot_lines(self.decisions, lines.rules, self.diagnostics)
+        self.lines = lines
+        for rule in sorted(lines.rules.values(), key=lambda r: (r.verb != "order", r.verb in LAST)):
+            self.verbs[rule.verb](rule)
+        if "order" not in self.found:
+            return None
+        if not {"choose", "otherwise"} & lines.rules.keys() and self.decisions is not None:
+            # Nothing but nodes is left open: a job has one way on each, and all of them are listed.
+            self.found["choose"] = CheckedRanking(policy.name.span, IndexingCore(), ())
+        return CheckedPolicy(
+            name=policy.name.text,
+            span=policy.name.span,
+            model=replace(
+                self.model,
+                lets={n: v for n, v in self.symbols.values.items() if isinstance(v, CheckedLet)},
+                params={n: v for n, v in self.symbols.values.items() if isinstance(v, CheckedParam)},
+            ),
+            doc=policy.doc,
+            lets=lets,
+            stages=tuple(self.stages),
+            slots=None if self.slots is None else self.slots.whole(),
+            lines=lines.written,
+            **self.found,
+        )
+
+    # --- what a policy needs -----------------------------------------------------------------------------------------
+
+    def _has_decisions(self, policy: tree.Policy) -> None:
+        if self.decisions is not None or self.partial:
+            return
+        placed = self.model.placement
+        none = placed is None
+        self.diagnostics.error(
+            "GSM1618",
+            f"model `{self.model.name}` has no placement: policy `{policy.name.text}` has nothing to decide"
+            if none
+            else f"the placement of model `{self.model.name}` does not say which of its indices is the job",
+            policy.name.span,
+            "decides what runs where",
+            secondary=[Label(self.model.span if placed is None else placed.span, "here")],
+            help="say in the model what a decision means: `placement run[j, n] { job j;  node n;  ... }`"
+            if none
+            else "say so in the placement, as in `job j;`",
+        )
+
+    def _has_lines(self, policy: tree.Policy, rules: Mapping[str, tree.PolicyRule]) -> None:
+        if self.partial:
+            return
+        examples = {"order": "order j in Jobs by deadline[j];", "place": "place best_fit, new_node;"}
+        ways = self.decisions.chosen if self.decisions is not None else ()
+        if ways or "otherwise" in rules:
+            examples["choose"] = "choose (v, g) in Configs by cost[v, g];"
+        missing = [verb for verb in examples if verb not in rules]
+        if missing:
+            self.diagnostics.error(
+                "GSM1617",
+                f"policy `{policy.name.text}` has no line {listed(missing)}",
+                policy.name.span,
+                "not complete",
+                help=f"add it, as in `{examples[missing[0]]}`, or extend a policy that has it",
+            )
+
+    # --- names -------------------------------------------------------------------------------------------------------
+
+    def _lets(self, span: Span, lines: Lines) -> dict[str, CheckedLet]:
+        """`let`s, and stages, whose results are parameters, each after all that it needs."""
+        declared: list[tree.LetDecl | tree.PolicyStage] = []
+        results: dict[str, str] = {}
+        names: dict[str, Span] = {}
+        written: list[tree.LetDecl | tree.PolicyStage] = [*lines.lets.values(), *lines.stages.values()]
+        for declaration in written:
+            name = declaration.name
+            own = [] if isinstance(declaration, tree.LetDecl) else result_names(declaration)
+            taken = {n: at for n in (name.text, *own) if (at := self.symbols.span_of(n) or names.get(n)) is not None}
+            for word, first in taken.items():
+                self.diagnostics.error(
+                    "GSM1103",
+                    f"`{word}` is declared twice",
+                    name.span,
+                    "again" if word == name.text else f"`{name.text}` gives it, too",
+                    secondary=[Label(first, "first here")],
+                    help="give one of them another name",
+                )
+            if not taken:
+                declared.append(declaration)
+                results.update(dict.fromkeys(own, name.text))
+                names.update(dict.fromkeys((name.text, *own), name.span))
+        for given in clock(self.model, self.decisions, span).values():
+            if given.name not in names and self.symbols.span_of(given.name) is None:
+                self.symbols.values[given.name] = given
+        ordered = order([*declared], self.diagnostics, results)
+        self.symbols.poisoned.update(ordered.circular)
+        self.symbols.poisoned.update({r: names[r] for r, stage in results.items() if stage in ordered.circular})
+        self.symbols.upcoming.update(names)
+        checked: dict[str, CheckedLet] = {}
+        for declared_one in ordered.declarations:
+            name = declared_one.name
+            if isinstance(declared_one, tree.PolicyStage):
+                self._stage(declared_one)
+                continue
+            assert isinstance(declared_one, tree.LetDecl)
+            let_core = check_let(self.checker, declared_one)
+            if let_core is None or not self.checker.data_only(let_core.value, f"`{name.text}` of a policy"):
+                self.symbols.poisoned[name.text] = name.span
+            else:
+                self.symbols.values[name.text] = checked[name.text] = let_core
+        return checked
+
+    def _stage(self, node: tree.PolicyStage) -> None:
+        """A problem that is solved before the queue is made; what it tells can be read from here on."""
+        stage = check_stage(self.checker, node)
+        if stage is None:
+            self.symbols.poisoned.update(dict.fromkeys(result_names(node), node.name.span))
+            return
+        self.stages.append(stage)
+        self.symbols.values.update({param.name: param for param in stage.results.values()})
+
+    # --- order, choose, otherwise ------------------------------------------------------------------------------------
+
+    def _order(self, rule: tree.PolicyRule) -> None:
+        core, scope = self.checker.indexing(rule.indexing)
+        keys = self.values.keys(rule.keys, f"a key of `{rule.verb}`", scope)
+        if core is None:
+            self.queue = scope
+            return
+        if self.decisions is None or fits_order(self.decisions, rule, core, self.diagnostics):
+            self.queue = scope
+            self.found["order"] = CheckedRanking(rule.span, core, keys)
+
+    def _ways(self, rule: tree.PolicyRule) -> None:
+        core, scope = self.checker.indexing(rule.indexing, self.queue)
+        keys = self.values.keys(rule.keys, f"a key of `{rule.verb}`", scope)
+        if core is None or self.decisions is None:
+            return
+        if fits_ways(self.decisions, rule, core, self.diagnostics):
+            self.found[rule.verb] = CheckedRanking(rule.span, core, keys, extra_name(self.decisions, core))
+
+    # --- place, finish, keep, improve --------------------------------------------------------------------------------
+
+    def _rules(self, rule: tree.PolicyRule) -> None:
+        self.found[rule.verb] = self._named(rule)
+
+    def _named(self, rule: tree.PolicyRule) -> tuple[CheckedRule, ...]:
+        return self.rules.of(rule, with_slot(self.model, self.decisions, self._job_and_node()))
+
+    def _job_and_node(self) -> Scope:
+        return with_node(self.model, self.decisions, self.queue)
+
+    def _improve(self, rule: tree.PolicyRule) -> None:
+        self.found["improve"] = self.values.whole(rule.count, "how many are improved")
+        self.found["rounds"] = self.values.whole(rule.rounds, "the number of rounds")
+        self.found["all_rounds"] = rule.all_rounds
+        self.found["moves"] = self._named(rule)
+
+    # --- occupies, reserve, serve, fix -------------------------------------------------------------------------------
+
+    def _slots(self, rule: tree.PolicyRule) -> None:
+        if self.slots is None:
+            return
+        if rule.verb == "occupies":
+            self.slots.occupy(rule, self._job_and_node())
+        elif rule.verb == "fix":
+            self.slots.fix(rule, self.lines.rules)
+        else:
+            self.slots.load(rule)
+
+    # --- remember, again ---------------------------------------------------------------------------------------------
+
+    def _remember(self, rule: tree.PolicyRule) -> None:
+        found = None if self.memory is None else self.memory.remember(rule, self.queue, self._rankings())
+        if found is not None:
+            self.found["memories"] = (*self.found.get("memories", ()), found)
+
+    def _again(self, rule: tree.PolicyRule) -> None:
+        if self.memory is not None:
+            self.found["again"] = self.memory.again(rule, self.queue, self._rankings())
+
+    def _rankings(self) -> list[CheckedRanking]:
+        return [self.found[verb] for verb in ("choose", "otherwise") if verb in self.found]
+
+    # --- randomise, repeat, split ------------------------------------------------------------------------------------
+
+    def _randomise(self, rule: tree.PolicyRule) -> None:
+        draw = check_draw(rule, self.values, self.queue, self.diagnostics)
+        if draw is not None:
+            self.found["draws"][draw.target] = draw
+
+    def _repeat(self, rule: tree.PolicyRule) -> None:
+        self.found["repeat"] = self.values.whole(rule.count, "the number of repetitions")
+        for kept in rule.rules[:1]:
+            self._kept(kept)
+        if len(rule.rules) > 1:
+            span = rule.rules[1].span.to(rule.rules[-1].span)
+            self.diagnostics.error("GSM1614", "the best is told by one value", span, "one more", help="leave it out")
+
+    def _kept(self, rule: tree.Rule) -> None:
+        """`best total`: by the objective of the model, all costs to the end of every job, or another price."""
+        first, *rest = rule.words
+        known = [o.name for o in self.model.objectives if o.name is not None]
+        known += [p for p in PRICES if p not in known]
+        if first.text != "best" or len(rest) != 1 or rule.arguments or rule.by is not None:
+            self.diagnostics.error(
+                "GSM1614",
+                f"`{rule.span.text}` does not say what is kept",
+                rule.span,
+                "not understood",
+                help=f"write `keep best {known[0]}`",
+            )
+        elif rest[0].text not in known:
+            self.diagnostics.error(
+                "GSM1101",
+                f"unknown objective or price `{rest[0].text}`",
+                rest[0].span,
+                "not declared",
+                help=did_you_mean(rest[0].text, known) or f"there are {listed(known)}",
+            )
+        else:
+            self.found["kept"] = rest[0].text
+
+    def _split(self, rule: tree.PolicyRule) -> None:
+        self.found["split"] = self.values.whole(rule.count, "the number of controllers")

@@ -1,0 +1,117 @@
+"""A policy told in plain English, and all policies of a workspace with what can be changed in them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpusched_dsl.language import tree
+from gpusched_dsl.language.blocks.policies.inheritance import HasPolicies, chain_of, merged
+from gpusched_dsl.language.blocks.policies.policy import check_policy
+from gpusched_dsl.language.blocks.policies.rule_table import RULES
+from gpusched_dsl.language.blocks.policies.steps import DRAWN, draw_line, steps_of, text_of
+from gpusched_dsl.language.checked import Core
+from gpusched_dsl.language.checked_policy import CheckedPolicy
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A number that tunes a policy: its name, its source text, what it means, and the policy that states it."""
+
+    name: str
+    text: str
+    meaning: str
+    policy: str
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyListing:
+    """What is told of a policy in a list. `lines` are source texts with the policy that wrote each.
+
+    `model` is None and `settings` are empty where the policy does not fit its model.
+    """
+
+    name: str
+    model: str | None
+    doc: str | None
+    extends: str | None
+    lines: tuple[tuple[str, str], ...]
+    settings: tuple[Setting, ...]
+
+
+def policy_in_words(policy: CheckedPolicy) -> list[str]:
+    """The plan of a policy, step by step: numbered lines, further ones below them indented.
+
+    Keys, conditions and numbers are shown as they are written; a line of another policy says which one.
+    """
+    words: list[str] = []
+    for number, (step, details, line) in enumerate(steps_of(policy), 1):
+        written = policy.lines.get(line)
+        origin = f" (from {written.policy})" if written is not None and written.policy != policy.name else ""
+        words.append(f"{number}. {step}{origin}{':' if details else '.'}")
+        words += [f"   - {detail}{';' if detail is not details[-1] else '.'}" for detail in details]
+    lets = [(name, written) for name, written in policy.lines.items() if name.startswith("let ")]
+    if lets:
+        words.append("where")
+    for _, written in lets:
+        text = text_of(written.span.text).removeprefix("let ").removesuffix(";")
+        words.append(f"   {text}" + (f" (from {written.policy})" if written.policy != policy.name else ""))
+    return words
+
+
+def policies_of(workspace: HasPolicies) -> list[PolicyListing]:
+    """All policies of a workspace and its imports, in the order in which they were read."""
+    return [_listing(workspace, policy) for policy in workspace.policies.values()]
+
+
+def settings_of(policy: CheckedPolicy) -> list[Setting]:
+    """The numbers that tune a policy: its scalar `let`s, those in its lines, the parameters of its rules and moves."""
+    found: list[Setting] = []
+
+    def add(name: str, core: Core | None, meaning: str, line: str) -> None:
+        if core is not None:
+            found.append(Setting(name, text_of(core.span.text), meaning, policy.lines[line].policy))
+
+    for name, let in policy.lets.items():
+        if not let.indexing.iterators:
+            add(name, let.value, let.doc or "a number of the policy", f"let {name}")
+    for target, draw in policy.draws.items():
+        add(
+            f"{target} swaps",
+            draw.probability,
+            "probability that a job changes places with the next",
+            draw_line(target),
+        )
+        meaning = f"how many of the best the {DRAWN.get(target, target)} is drawn from"
+        add(f"{target} list", draw.count, meaning, draw_line(target))
+    add("repetitions", policy.repeat, "how many plans are made", "repeat")
+    add("improved", policy.improve, "how many of the best plans are improved", "improve")
+    add("rounds", policy.rounds, "how often each of them is changed at most", "improve")
+    add("controllers", policy.split, "how many controllers share jobs and nodes", "split")
+    for line, rules in (("place", policy.place), ("finish", policy.finish), ("improve", policy.moves)):
+        for rule in rules:
+            shape = RULES[line].get(rule.text)
+            for at, parameter in enumerate(shape.parameters if shape is not None else ()):
+                if at < len(rule.arguments):
+                    add(f"{rule.text} {parameter.name}", rule.arguments[at], parameter.meaning, line)
+                else:
+                    origin = policy.lines[line].policy
+                    found.append(Setting(f"{rule.text} {parameter.name}", parameter.default, parameter.meaning, origin))
+    return found
+
+
+# --- listing ----------------------------------------------------------------------------------------------------------
+
+
+def _listing(workspace: HasPolicies, policy: tree.Policy) -> PolicyListing:
+    checked = check_policy(workspace, policy, Diagnostics())
+    chain = chain_of(workspace, policy, Diagnostics()) or [policy]
+    written = merged(chain, Diagnostics()).written
+    return PolicyListing(
+        name=policy.name.text,
+        model=checked.model.name if checked is not None else None,
+        doc=policy.doc,
+        extends=None if policy.extends is None else policy.extends.text,
+        lines=tuple((text_of(line.span.text), line.policy) for line in written.values()),
+        settings=tuple(settings_of(checked)) if checked is not None else (),
+    )

@@ -1,0 +1,164 @@
+"""Which names the lines of a policy may bind: those of the indices of the model's placement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from gpusched_dsl.language import tree
+from gpusched_dsl.language.checked import (
+    CheckedModel,
+    CheckedPlacement,
+    Core,
+    Element,
+    IndexingCore,
+    IndexRef,
+    IndexVar,
+    ValueType,
+)
+from gpusched_dsl.language.checking.indexings import IGNORED
+from gpusched_dsl.language.checking.kinds import describe, same_kind
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics, Label, did_you_mean
+
+
+@dataclass(frozen=True, slots=True)
+class Decisions:
+    """The indices of a placement by what they stand for.
+
+    `chosen` must be bound where ways are listed, `open` may be there too. `node_type` is the type of node where it is
+    no index itself: one more name may be bound to such a type. Where jobs stand in queues (`place` is the index of
+    their place), policies choose nodes and find the place themselves.
+    """
+
+    placement: CheckedPlacement
+    job: IndexVar
+    node: IndexVar | None
+    chosen: tuple[IndexVar, ...]
+    open: tuple[IndexVar, ...]
+    node_type: Core | None
+    place: IndexVar | None = None
+
+
+def decisions_of(model: CheckedModel) -> Decisions | None:
+    """What is decided, None where the model has no placement or its placement does not say which index is the job."""
+    placement = model.placement
+    if placement is None:
+        return None
+    roles = {item.role: item.value for item in placement.items}
+
+    def index_of(role: str) -> IndexVar | None:
+        value = roles.get(role)
+        return value.variable if isinstance(value, IndexRef) else None
+
+    job, node, slot = index_of("job"), index_of("node"), index_of("slot")
+    if job is None or job.name == IGNORED:
+        return None
+    place = index_of("place_from_end")
+    if place is not None:
+        listed = tuple(i for i in placement.indices if i not in (job, slot, place) and i.name != IGNORED)
+        return Decisions(placement, job, node, listed, (), None, place)
+    node_type = roles.get("node_type")
+    chosen = tuple(i for i in placement.indices if i not in (job, node, slot) and i.name != IGNORED)
+    # Where `choose` lists nodes by name, each is a kind of its own; not where the type is chosen when one is opened.
+    open_ = tuple(i for i in (slot, None if isinstance(node_type, IndexRef) else node) if i is not None)
+    return Decisions(placement, job, node, chosen, open_, None if isinstance(node_type, IndexRef) else node_type)
+
+
+def slot_of(decisions: Decisions) -> IndexVar | None:
+    """The index of the placement that is the slot; None where decisions have none, or nodes have no name."""
+    items = {item.role: item.value for item in decisions.placement.items}
+    slot = getattr(items.get("slot"), "variable", None)
+    return slot if decisions.node is not None and slot in decisions.placement.indices else None
+
+
+def fits_order(decisions: Decisions, rule: tree.PolicyRule, core: IndexingCore, diagnostics: Diagnostics) -> bool:
+    """Whether `order` binds the job and nothing else; reports GSM1619."""
+    assert rule.indexing is not None
+    job = decisions.job
+    variables = core.variables
+    wrong = [v for v in variables if v.name != job.name or not same_kind(v.type, job.type)]
+    if not wrong and len(variables) == 1:
+        return True
+    bound = wrong[0] if wrong else variables[1]
+    same_type = same_kind(bound.type, job.type)
+    diagnostics.error(
+        "GSM1619",
+        f"`order` lists jobs, and the placement calls a job `{job.name}`",
+        bound.span if bound.name != IGNORED else rule.indexing.span,
+        f"not `{job.name}`" if same_type else describe(bound.type),
+        secondary=[Label(job.span, f"`{job.name}` is {describe(job.type)}")],
+        help=f"write `order {job.name} in {_set_of(job.type)} by ...`",
+    )
+    return False
+
+
+def fits_ways(decisions: Decisions, rule: tree.PolicyRule, core: IndexingCore, diagnostics: Diagnostics) -> bool:
+    """Whether the names of `choose` or `otherwise` tell a way to run a job; reports GSM1619 and GSM1630."""
+    named = {v.name: v for v in core.variables if v.name != IGNORED}
+    known = {i.name: i for i in (*decisions.chosen, *decisions.open)}
+    extra = extra_name(decisions, core)
+    sound = True
+    for name, bound in named.items():
+        index = known.get(name)
+        if bound is extra or (index is not None and same_kind(index.type, bound.type)):
+            continue
+        _report_name(decisions, bound, index, known, diagnostics)
+        sound = False
+    missing = [i for i in decisions.chosen if i.name not in named]
+    if missing and sound:
+        assert rule.indexing is not None
+        names = ", ".join(f"`{i.name}`" for i in missing)
+        diagnostics.error(
+            "GSM1630",
+            f"`{rule.verb}` leaves {names} of the placement open",
+            rule.indexing.span,
+            f"{names} not bound",
+            secondary=[Label(missing[0].span, "an index of the placement")],
+            help=f"bind {names}, as in `{rule.verb} {_tuple(decisions.chosen)} in ... by ...`",
+        )
+        sound = False
+    return sound
+
+
+def extra_name(decisions: Decisions, core: IndexingCore) -> IndexVar | None:
+    """The name beside those of the placement: the type of node a way is for, where the placement computes it."""
+    kind = decisions.node_type
+    if kind is None:
+        return None
+    names = {i.name for i in decisions.placement.indices}
+    found = [v for v in core.variables if v.name != IGNORED and v.name not in names and same_kind(v.type, kind.type)]
+    return found[0] if found else None
+
+
+def _report_name(
+    decisions: Decisions,
+    bound: IndexVar,
+    index: IndexVar | None,
+    known: Iterable[str],
+    diagnostics: Diagnostics,
+) -> None:
+    node = decisions.node
+    help = did_you_mean(bound.name, known) or f"a way is told by {_tuple(decisions.chosen)}"
+    label = "not in the placement"
+    secondary = [Label(decisions.placement.span, "the placement of this variable")]
+    if index is not None:
+        label = describe(bound.type)
+        secondary = [Label(index.span, f"`{index.name}` is {describe(index.type)}")]
+        help = "list the set that this index of the placement runs over"
+    elif node is not None and bound.name == node.name:
+        label = "the node"
+        help = "leave it out: `place` finds the node"
+    elif len(same := [i for i in decisions.chosen if same_kind(i.type, bound.type)]) == 1:
+        help = f"call it `{same[0].name}`, as the placement does"
+    diagnostics.error(
+        "GSM1619", f"`{bound.name}` tells no way to run a job", bound.span, label, secondary=secondary, help=help
+    )
+
+
+def _set_of(kind: ValueType) -> str:
+    return kind.root if isinstance(kind, Element) else "..."
+
+
+def _tuple(indices: tuple[IndexVar, ...]) -> str:
+    names = ", ".join(i.name for i in indices)
+    return f"({names})" if len(indices) != 1 else names

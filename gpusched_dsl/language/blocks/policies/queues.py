@@ -1,0 +1,40 @@
+"""Policies that append jobs to the queues of nodes: only for models whose placement tells the place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gpusched_dsl.language import tree
+from gpusched_dsl.language.blocks.policies.names import Decisions
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics, Label
+from gpusched_dsl.language.source import Span
+
+APPEND, SORT = "append", "sort"
+VERBS = ("order", "choose", "otherwise", "place", "finish")  # of policies for queues
+
+
+def check_queues(decisions: Decisions, rules: Mapping[str, tree.PolicyRule], diagnostics: Diagnostics) -> None:
+    """Report GSM1632 for lines that do not go with queues, or with a model that has none."""
+    named = [(line.verb, rule) for line in rules.values() for rule in line.rules]
+    ours = [r for _, r in named if r.words[0].text in (APPEND, SORT)]
+    if decisions.place is None:
+        if ours:
+            _report(
+                diagnostics, ours[0].span, f"`{ours[0].words[0].text}` needs queues, and the model has none",
+                Label(decisions.placement.span, "tells no place in a queue"),
+                "say in the placement which index is the place: `place_from_end p;`",
+            )  # fmt: skip
+        return
+    label = Label(decisions.place.span, "a place in a queue")
+    for verb, rule in named:
+        if verb in ("place", "finish") and rule.words[0].text not in (APPEND, SORT):
+            wanted = "`place append;`" if verb == "place" else "`finish sort by ...;`"
+            _report(diagnostics, rule.span, f"`{rule.words[0].text}` knows no queues", label, f"write {wanted}")
+    for line in rules.values():
+        if line.verb not in VERBS:
+            message = f"`{line.verb}` cannot stand in a policy that appends to queues"
+            _report(diagnostics, line.span, message, label, "leave it out")
+
+
+def _report(diagnostics: Diagnostics, span: Span, message: str, label: Label, help: str) -> None:
+    diagnostics.error("GSM1632", message, span, "not with queues", secondary=[label], help=help)

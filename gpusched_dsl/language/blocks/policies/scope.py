@@ -1,0 +1,76 @@
+"""What the lines of a policy may speak of without declaring it: a job, its node, the time of the decision."""
+
+from __future__ import annotations
+
+from gpusched_dsl.language.blocks.policies.names import Decisions, slot_of
+from gpusched_dsl.language.checked import CheckedLet, CheckedModel, Constant, IndexingCore, IndexVar, Iterator, Numeric
+from gpusched_dsl.language.checked_policy import NOW, REMAINING
+from gpusched_dsl.language.checking import EMPTY, Binding, Scope
+from gpusched_dsl.language.checking.conversion import unit_in
+from gpusched_dsl.language.checking.indexings import IGNORED
+from gpusched_dsl.language.checking.symbols import Slot, slots_of
+from gpusched_dsl.language.source import Span
+from gpusched_dsl.language.units import UNITS, Unit
+
+
+def one_job(model: CheckedModel, decisions: Decisions | None) -> Scope:
+    """A job by its name in the placement, for lines of a policy whose `order` is missing or in error."""
+    if decisions is None:
+        return EMPTY
+    return _bind(EMPTY, decisions.job, _slot(model, decisions, decisions.job))
+
+
+def with_node(model: CheckedModel, decisions: Decisions | None, queue: Scope) -> Scope:
+    """The job and its node, by the names of the placement."""
+    if decisions is None or decisions.node is None or decisions.node.name in queue.bindings:
+        return queue
+    return _bind(queue, decisions.node, _slot(model, decisions, decisions.node))
+
+
+def with_slot(model: CheckedModel, decisions: Decisions | None, scope: Scope) -> Scope:
+    """What is in scope and the slot, by the name of the placement, where it has one."""
+    slot = None if decisions is None else slot_of(decisions)
+    if decisions is None or slot is None or slot.name in scope.bindings:
+        return scope
+    return _bind(scope, slot, _slot(model, decisions, slot))
+
+
+def bound_placement(model: CheckedModel, decisions: Decisions, queue: Scope) -> Scope:
+    """The job and all other indices of the placement, by their names."""
+    scope = queue
+    for index in decisions.placement.indices:
+        if index.name not in (IGNORED, decisions.job.name):
+            scope = _bind(scope, index, _slot(model, decisions, index))
+    return scope
+
+
+def clock_unit(model: CheckedModel) -> Unit:
+    """The unit of `now`: that in which the placement says how long a job lasts or when it is due."""
+    items = () if model.placement is None else model.placement.items
+    times = [i.value for i in items if i.role in ("lasts", "due")]
+    return unit_in(times[0]) if times else UNITS["h"]
+
+
+def clock(model: CheckedModel, decisions: Decisions | None, span: Span) -> dict[str, CheckedLet]:
+    """`now` and `remaining[j]` as `let`s, outside of the online loop; see `checked_policy.py`.
+
+    `now` is in the unit in which the placement says how long a job lasts or when it is due.
+    """
+    now = Constant(span=span, type=Numeric(False, clock_unit(model)), value=0.0)
+    lets = {NOW: CheckedLet(NOW, span, now.type, IndexingCore(), now, "the time of the decision")}
+    slot = None if decisions is None else _slot(model, decisions, decisions.job)
+    if slot is not None and len(slot.domain.types) == 1:
+        left = Constant(span=span, type=Numeric(), value=1.0)
+        jobs = IndexingCore((Iterator((IndexVar("_", slot.type, span),), slot.domain, span),))
+        lets[REMAINING] = CheckedLet(REMAINING, span, left.type, jobs, left, "the part of the work left")
+    return lets
+
+
+def _slot(model: CheckedModel, decisions: Decisions, index: IndexVar) -> Slot:
+    """What an index of the placement runs over."""
+    placement = decisions.placement
+    return slots_of(model.variables[placement.variable])[placement.indices.index(index)]
+
+
+def _bind(scope: Scope, index: IndexVar, slot: Slot) -> Scope:
+    return scope.bind(index.name, Binding(index, slot.domain, slot.component))

@@ -1,0 +1,260 @@
+"""`occupies`, `reserve`, `serve` and `fix`: what policies say where decisions have a slot, checked; GSM1640."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from gpusched_dsl.language import tree
+from gpusched_dsl.language.blocks.policies.names import Decisions, slot_of
+from gpusched_dsl.language.blocks.policies.rule_table import RESERVE, SERVE, SLOT_PLACE, listed
+from gpusched_dsl.language.checked import (
+    CheckedLet,
+    CheckedModel,
+    Core,
+    IndexingCore,
+    IndexRef,
+    IndexVar,
+    LetRef,
+    VariableRef,
+)
+from gpusched_dsl.language.checked_policy import CheckedRule
+from gpusched_dsl.language.checked_slots import CheckedFix, CheckedLoads, CheckedSlots
+from gpusched_dsl.language.checking import ExpressionChecker, Scope
+from gpusched_dsl.language.checking.conversion import fit, unit_in
+from gpusched_dsl.language.checking.indexings import IGNORED
+from gpusched_dsl.language.checking.kinds import same_kind
+from gpusched_dsl.language.checking.walk import walk
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics, Label, did_you_mean
+from gpusched_dsl.language.source import Span
+from gpusched_dsl.language.units import DIMENSIONLESS
+
+VERBS = ("occupies", "reserve", "serve", "fix")
+BESIDE = ("order", "choose", "place")  # verbs of other policies that stand in those for slots, too
+
+
+def check_lines(decisions: Decisions, rules: Mapping[str, tree.PolicyRule], diagnostics: Diagnostics) -> None:
+    """Report GSM1640 for lines that do not go with slots, or with a model that has none."""
+    placement = Label(decisions.placement.span, "the placement")
+    slotted = slot_of(decisions) is not None
+    for line in rules.values():
+        if not slotted and line.verb in VERBS:
+            message = f"`{line.verb}` needs decisions in slots, and the model has none"
+            _report(diagnostics, line.span, message, "has no slot", "leave it out", placement)
+        elif slotted and line.verb not in (*VERBS, *BESIDE):
+            message = f"`{line.verb}` cannot stand in a policy for slots"
+            _report(diagnostics, line.span, message, "not with slots", "leave it out", placement)
+        for rule in line.rules if line.verb == "place" else ():
+            words = {text.split()[0] for text in SLOT_PLACE}
+            if (rule.words[0].text in words) == slotted:
+                continue
+            name = rule.words[0].text
+            message = f"`{name}` knows no slots" if slotted else f"`{name}` needs decisions in slots"
+            help = (
+                f"for slots there are {listed(SLOT_PLACE)}"
+                if slotted
+                else "say in the placement which index is the slot"
+            )
+            _report(diagnostics, rule.span, message, "does not go with this model", help, placement)
+    choose = rules.get("choose")
+    if slotted and choose is not None and any(r.words[0].text == "cheapest_block" for r in _placed(rules)):
+        for key in choose.keys[1:] or [k for k in choose.keys if k.descending]:
+            message = "`cheapest_block` adds up one key over slots, least first"
+            _report(diagnostics, key.span, message, "one key, not descending", "leave this out")
+    missing = [v for v in ("choose", "occupies") if v not in rules]
+    if slotted and "order" in rules and missing:
+        help = "such as `choose k in Nodes, h in Slots by price[h];`, `occupies slots_needed[j];`"
+        span = rules["order"].span
+        _report(diagnostics, span, f"a policy for slots has a line {listed(missing, ' and a line ')}", "missing", help)
+
+
+def _placed(rules: Mapping[str, tree.PolicyRule]) -> tuple[tree.Rule, ...]:
+    return rules["place"].rules if "place" in rules else ()
+
+
+class SlotLines:
+    """Reads the lines one by one; `whole` gives them together."""
+
+    def __init__(self, checker: ExpressionChecker, model: CheckedModel, decisions: Decisions) -> None:
+        self.checker, self.model, self.decisions = checker, model, decisions
+        self.occupies: Core | None = None
+        self.loads: dict[str, CheckedLoads] = {}
+        self.fixes: list[CheckedFix] = []
+
+    def whole(self) -> CheckedSlots | None:
+        slot, node = slot_of(self.decisions), self.decisions.node
+        if slot is None or node is None or self.occupies is None:
+            return None
+        return CheckedSlots(
+            node, slot, self.occupies, self.loads.get("reserve"), self.loads.get("serve"), tuple(self.fixes)
+        )
+
+    def occupy(self, rule: tree.PolicyRule, job_and_node: Scope) -> None:
+        assert rule.value is not None
+        core = self.checker.number(rule.value, job_and_node, unit=DIMENSIONLESS)
+        if core is not None and self.checker.data_only(core, "`occupies`") and self.checker.is_whole(core):
+            self.occupies = core
+
+    def load(self, rule: tree.PolicyRule) -> None:
+        """`reserve` and `serve`."""
+        indexing, scope = self.checker.indexing(rule.indexing)
+        assert rule.value is not None
+        variable = None if rule.target is None else self.model.variables.get(rule.target.text)
+        load = self.checker.number(rule.value, scope, unit=None if variable is None else variable.type.unit)
+        if indexing is None or load is None or not self.checker.data_only(load, f"the load of `{rule.verb}`"):
+            return
+        if rule.target is not None and not self._has_indices(rule.target, indexing):
+            return
+        named = self._rule(rule.rules[0], rule.verb, load, scope)
+        service = self._service(rule, indexing)
+        if named is None or service is None:
+            return
+        by_name = {v.name: v for v in indexing.variables}
+        node, slot = self.decisions.node, slot_of(self.decisions)
+        assert node is not None
+        assert slot is not None
+        if not self._apart(indexing, by_name[node.name], by_name[slot.name], load, named):
+            return
+        target = None if rule.target is None else rule.target.text
+        self.loads[rule.verb] = CheckedLoads(
+            rule.span, indexing, service, by_name[node.name], by_name[slot.name], load, named, target
+        )
+
+    def fix(self, rule: tree.PolicyRule, lines: Mapping[str, tree.PolicyRule]) -> None:
+        """A family of variables by an expression that may read what the plan gives before it."""
+        assert rule.target is not None
+        assert rule.value is not None
+        name = rule.target
+        indexing, scope = self.checker.indexing(rule.indexing)
+        if indexing is None or not self._has_indices(name, indexing):
+            return
+        variable = self.model.variables[name.text]
+        value = self.checker.number(
+            rule.value, scope, unit=variable.type.unit, because=Label(variable.span, "declared")
+        )
+        if value is None:
+            return
+        given = [self.decisions.placement.variable]
+        for line in lines.values():
+            if line is rule:
+                break
+            given += [line.target.text] if line.verb in ("serve", "fix") and line.target is not None else []
+        for part in _variables(value, self.model.lets):
+            if part.name not in given:
+                help = f"what the plan gives here: {listed(given)}"
+                self._wrong(part.span, f"the plan does not give `{part.name}` before this line", "no value yet", help)
+                return
+        self.fixes.append(CheckedFix(name.text, rule.span, indexing, value))
+
+    # --- parts -------------------------------------------------------------------------------------------------------
+
+    def _rule(self, rule: tree.Rule, verb: str, load: Core, scope: Scope) -> CheckedRule | None:
+        table = RESERVE if verb == "reserve" else SERVE
+        text = " ".join(w.text for w in rule.words)
+        shape = table.get(text)
+        if shape is None or rule.by is not None or rule.key is not None:
+            help = did_you_mean(text, table) or f"there are {listed(table)}"
+            self._wrong(
+                rule.span, f"`{rule.span.text}` says nothing of how loads are served", "unknown", help, "GSM1614"
+            )
+            return None
+        if len(rule.arguments) != len(shape.parameters):
+            told = ", ".join(f"{p.name}: {p.meaning}" for p in shape.parameters) or "leave out the brackets"
+            what = f"`{text}` takes {len(shape.parameters)} argument{'' if len(shape.parameters) == 1 else 's'}"
+            self._wrong(rule.span, what, f"{len(rule.arguments)} given", told, "GSM1614")
+            return None
+        found: list[Core] = []
+        for parameter, argument in zip(shape.parameters, rule.arguments, strict=True):
+            core = self.checker.number(argument, scope)
+            if core is None or not self.checker.data_only(core, f"`{text}`"):
+                return None
+            wanted = {
+                "load": unit_in(load),
+                "per load": DIMENSIONLESS / unit_in(load),
+                "cost per load": unit_in(found[1]) / unit_in(load) if len(found) > 1 else None,
+            }.get(parameter.default)
+            fitted = core if wanted is None else fit(self.checker, core, wanted, because=Label(load.span, "the load"))
+            if fitted is None:
+                return None
+            found.append(fitted)
+        first, *modifiers = rule.words
+        return CheckedRule(first.text, rule.span, tuple(w.text for w in modifiers), tuple(found))
+
+    def _apart(self, indexing: IndexingCore, node: IndexVar, slot: IndexVar, load: Core, rule: CheckedRule) -> bool:
+        """Whether loads are the same for all nodes, what nodes take is the same in all slots, and so are conditions."""
+        parts = [(load, node, "a load is the same for all nodes")]
+        parts += [(core, slot, f"what `{rule.text}` takes is the same in all slots") for core in rule.arguments]
+        if rule.text == "pools":
+            parts.append((rule.arguments[1], node, "the bound of a service is the same on all nodes"))
+        for core, index, message in parts:
+            if index in _read(core):
+                self._wrong(core.span, message, f"depends on `{index.name}`", "state it by the other indices")
+                return False
+        for condition in indexing.conditions:
+            if {node, slot} <= _read(condition):
+                message = "a condition here is about nodes or about slots"
+                self._wrong(condition.span, message, "about both", "state it in two")
+                return False
+        return True
+
+    def _service(self, rule: tree.PolicyRule, indexing: IndexingCore) -> IndexVar | None:
+        """The index that is neither node nor slot."""
+        node, slot = self.decisions.node, slot_of(self.decisions)
+        if node is None or slot is None:
+            return None
+        names = {v.name: v for v in indexing.variables if v.name != IGNORED}
+        right = all(i.name in names and same_kind(names[i.name].type, i.type) for i in (node, slot))
+        others = [v for name, v in names.items() if name not in (node.name, slot.name)]
+        if not right or len(others) != 1 or len(indexing.variables) != 3:
+            assert rule.indexing is not None
+            self._wrong(
+                rule.indexing.span,
+                f"`{rule.verb}` lists a service, the node `{node.name}` and the slot `{slot.name}`",
+                "not these three",
+                f"as in `{rule.verb} i in Services, {node.name} in Nodes, {slot.name} in Slots`",
+            )
+            return None
+        return others[0]
+
+    def _has_indices(self, name: tree.Identifier, indexing: IndexingCore) -> bool:
+        variable = self.model.variables.get(name.text)
+        if variable is None:
+            help = did_you_mean(name.text, self.model.variables) or f"there are {listed(self.model.variables)}"
+            self._wrong(name.span, f"unknown variable `{name.text}`", "not declared", help, "GSM1101")
+            return False
+        if name.text == self.decisions.placement.variable:
+            self._wrong(name.span, f"`{name.text}` is what `place` decides", "decided already", "leave it out")
+            return False
+        wanted = variable.indexing.variables
+        same = len(wanted) == len(indexing.variables) and all(
+            same_kind(a.type, b.type) for a, b in zip(wanted, indexing.variables, strict=True)
+        )
+        if not same:
+            text = ", ".join(v.name for v in wanted)
+            self._wrong(
+                name.span, f"`{name.text}` has other indices", "other indices", f"list those of `{name.text}[{text}]`"
+            )
+        return same
+
+    def _wrong(self, span: Span, message: str, label: str, help: str, code: str = "GSM1640") -> None:
+        _report(self.checker.diagnostics, span, message, label, help, code=code)
+
+
+def _read(core: Core) -> set[IndexVar]:
+    """The indices that occur in an expression."""
+    return {part.variable for part in walk(core) if isinstance(part, IndexRef)}
+
+
+def _variables(core: Core, lets: Mapping[str, CheckedLet], seen: frozenset[str] = frozenset()) -> Iterator[VariableRef]:
+    """All variables that an expression reads, also through `let`s."""
+    for part in walk(core):
+        if isinstance(part, VariableRef):
+            yield part
+        elif isinstance(part, LetRef) and part.name not in seen and part.name in lets:
+            yield from _variables(lets[part.name].value, lets, seen | {part.name})
+
+
+def _report(
+    diagnostics: Diagnostics, span: Span, message: str, label: str, help: str, also: Label | None = None,
+    code: str = "GSM1640",
+) -> None:  # fmt: skip
+    diagnostics.error(code, message, span, label, secondary=[] if also is None else [also], help=help)

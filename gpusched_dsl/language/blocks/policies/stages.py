@@ -1,0 +1,216 @@
+"""`profile plan[...] over ... { ... }` and `admit turn[...] over ... { ... }`, checked, with the names they declare."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from gpusched_dsl.language import tree
+from gpusched_dsl.language.blocks.policies import stage_table as stages
+from gpusched_dsl.language.blocks.policies.stage_table import CHOICE, JOB, KIND, PAIR, PARTS, RESULTS, result_name
+from gpusched_dsl.language.checked import CheckedParam, Core, IndexingCore, NamedSet, Numeric, RandomRef
+from gpusched_dsl.language.checked_stage import CheckedStage, StageKey
+from gpusched_dsl.language.checking import EMPTY, Binding, ExpressionChecker, Scope
+from gpusched_dsl.language.checking.conversion import agree, fit, unit_in
+from gpusched_dsl.language.checking.indexings import IGNORED
+from gpusched_dsl.language.diagnostics.diagnostics import Label, did_you_mean
+from gpusched_dsl.language.source import Span
+from gpusched_dsl.language.units import DIMENSIONLESS, UNITS, Unit, convertible
+
+
+def result_names(stage: tree.PolicyStage) -> list[str]:
+    """The names of the parameters that a stage declares."""
+    return [result_name(stage.name.text, word) for word in RESULTS[stage.verb]]
+
+
+def check_stage(checker: ExpressionChecker, node: tree.PolicyStage) -> CheckedStage | None:
+    """The stage, or None when something is wrong, which has been reported (GSM1636, GSM1637, names, units)."""
+    return _Stage(checker, node).run()
+
+
+class _Stage:
+    def __init__(self, checker: ExpressionChecker, node: tree.PolicyStage) -> None:
+        self.checker, self.node = checker, node
+        self.parts: dict[str, Core] = {}
+        self.keys: dict[str, tuple[StageKey, ...]] = {}
+        self.scopes: dict[str, Scope] = {}
+        self.sound = True
+
+    def run(self) -> CheckedStage | None:
+        indexing, pair = self.checker.indexing(self.node.indexing)
+        over, choice = self.checker.indexing(self.node.over, pair)
+        self.scopes = {PAIR: pair, CHOICE: choice, JOB: pair, KIND: pair}
+        if self.node.verb == "admit" and indexing is not None:
+            self._job_and_kind(indexing)
+        items = self._items()
+        for role, item in items.items():
+            self._read(role, item)
+        complete = self._complete(items)
+        if indexing is None or over is None or not (self.sound and complete):
+            return None
+        units = self._profile_units() if self.node.verb == "profile" else self._admit_units()
+        if units is None:
+            return None
+        node = self.node
+        results = self._results(indexing, over, units)
+        name, parts, keys = node.name.text, self.parts, self.keys
+        return CheckedStage(node.verb, name, node.span, indexing, over, parts, keys, results, node.doc)
+
+    # --- index lists and parts ---------------------------------------------------------------------------------------
+
+    def _job_and_kind(self, indexing: IndexingCore) -> None:
+        """`admit` goes through all jobs and all kinds: two indices, each over a set of its own."""
+        fits = len(indexing.iterators) == 2 and all(
+            isinstance(i.domain, NamedSet) and len(i.variables) == 1 and i.variables[0].name != IGNORED
+            for i in indexing.iterators
+        )
+        if not fits:
+            self._wrong(
+                self.node.indexing.span,
+                "`admit` has two indices, the job and the kind of node, each over a set with a name",
+                "not these two",
+                f"as in `admit {self.node.name.text}[j in Jobs, t in Types] over ...`",
+            )
+            return
+        for sees, iterator in zip((JOB, KIND), indexing.iterators, strict=True):
+            variable = iterator.variables[0]
+            self.scopes[sees] = EMPTY.bind(variable.name, Binding(variable, iterator.domain, 0))
+
+    def _items(self) -> dict[str, tree.StagePart]:
+        known, found = PARTS[self.node.verb], dict[str, tree.StagePart]()
+        for item in self.node.parts:
+            role = item.role
+            if role.text not in known or role.text == "capacity":
+                help = did_you_mean(role.text, known) or f"it is told by {_listed(k for k in known if k != 'capacity')}"
+                self._missing(role.span, f"`{self.node.verb}` has no part `{role.text}`", "unknown", help)
+            elif role.text in found:
+                first = Label(found[role.text].role.span, "first here")
+                self._missing(role.span, f"`{role.text}` stands twice", "again", "keep one of them", [first])
+            else:
+                found[role.text] = item
+        return found
+
+    def _complete(self, items: Mapping[str, tree.StagePart]) -> bool:
+        known = PARTS[self.node.verb]
+        missing = [r for r, part in known.items() if part.default is None and r not in items and r != "capacity"]
+        if missing:
+            words = "; ".join(f"`{role}`: {known[role].meaning}" for role in missing)
+            what = f"`{self.node.verb} {self.node.name.text}` does not say {_listed(missing)}"
+            self._missing(self.node.name.span, what, "not complete", words)
+        return not missing
+
+    def _read(self, role: str, item: tree.StagePart) -> None:
+        part = PARTS[self.node.verb][role]
+        scope = self.scopes[part.sees]
+        if role == "uses":
+            self._uses(item, scope)
+            return
+        if item.of is not None:
+            self._wrong(item.of.span, f"`{role}` has no `of`", "only `uses` has one", "leave it out")
+        if part.ordering:
+            keys = [(self._number(k.value, scope, role), k.descending) for k in item.keys]
+            self.keys[role] = tuple(StageKey(core, down) for core, down in keys if core is not None)
+            return
+        if len(item.keys) > 1 or item.keys[0].descending:
+            end = item.keys[-1].span
+            self._wrong(end, f"`{role}` is one number", "more than that", "only `queue` and `kinds` order by keys")
+            return
+        value = item.keys[0].value
+        core = self._random(value, scope) if role == "work" else self._number(value, scope, role)
+        if core is not None:
+            self.parts[role] = core
+
+    def _uses(self, item: tree.StagePart, scope: Scope) -> None:
+        if item.of is None or len(item.keys) > 1 or item.keys[0].descending:
+            help = "write `uses g of total[t];`"
+            self._wrong(item.span, "`uses` says how much of which capacity", "not complete", help)
+            return
+        amount = self._number(item.keys[0].value, scope, "uses")
+        capacity = self._number(item.of, self.scopes[KIND], "uses")
+        pair = agree(self.checker, [amount, capacity]) if amount is not None and capacity is not None else None
+        if pair is None:
+            self.sound = False
+        else:
+            self.parts["uses"], self.parts["capacity"] = pair
+
+    def _number(self, expr: tree.Expr, scope: Scope, role: str) -> Core | None:
+        core = self.checker.number(expr, scope)
+        if core is None or not self.checker.data_only(core, f"`{role}` of a policy"):
+            self.sound = False
+            return None
+        return core
+
+    def _random(self, expr: tree.Expr, scope: Scope) -> Core | None:
+        core = self.checker.check(expr, scope.expect())
+        if core is None or isinstance(core, RandomRef):
+            self.sound = self.sound and core is not None
+            return core
+        self._wrong(
+            expr.span,
+            "`work` is a random quantity, by itself",
+            "not a `random`",
+            "declare `random length[Jobs] in epoch;` in the model and write `work length[j];`",
+        )
+        return None
+
+    # --- units and results -------------------------------------------------------------------------------------------
+
+    def _profile_units(self) -> dict[str, Unit] | None:
+        work, time = unit_in(self.parts["work"]), unit_in(self.parts["time_left"])
+        money = unit_in(self.parts["rate"]) * time
+        if convertible(money, UNITS["$"]):
+            money = UNITS["$"]
+        units = {stages.WORK: work, stages.TIME: time, stages.MONEY: money}
+        units |= {stages.SPEED: work / time, stages.RATE: money / time, stages.PLAIN: DIMENSIONLESS}
+        return units if self._all_in(units) else None
+
+    def _admit_units(self) -> dict[str, Unit] | None:
+        units = {stages.MONEY: unit_in(self.parts["run"]), stages.PLAIN: DIMENSIONLESS}
+        return units if self._all_in({stages.MONEY: units[stages.MONEY]}) else None
+
+    def _all_in(self, units: Mapping[str, Unit]) -> bool:
+        for role, core in self.parts.items():
+            unit = units.get(PARTS[self.node.verb][role].unit)
+            if unit is None or role == "work":
+                continue
+            because = Label(self.node.name.span, f"`{self.node.verb}` needs it in `{unit}`") if unit.dimension else None
+            fitted = fit(self.checker, core, unit, because=because)
+            if fitted is None:
+                self.sound = False
+            else:
+                self.parts[role] = fitted
+        return self.sound
+
+    def _results(
+        self, indexing: IndexingCore, over: IndexingCore, units: Mapping[str, Unit]
+    ) -> dict[str, CheckedParam]:
+        """Parameters over whole index sets, whatever the conditions: what is left out reads as nothing."""
+        listed = {
+            JOB: indexing.iterators[:1],
+            PAIR: indexing.iterators,
+            CHOICE: (*indexing.iterators, *over.iterators),
+        }
+        found: dict[str, CheckedParam] = {}
+        for word, told in RESULTS[self.node.verb].items():
+            name = result_name(self.node.name.text, word)
+            kind = Numeric(False, units[told.unit])
+            over_all = IndexingCore(listed[told.of])
+            found[word] = CheckedParam(name, self.node.name.span, kind, "real", over_all, doc=told.meaning)
+        if self.node.verb == "admit":
+            amount = replace(found["amount"], type=Numeric(False, unit_in(self.parts["uses"])))
+            found["amount"] = amount
+        return found
+
+    # --- errors ------------------------------------------------------------------------------------------------------
+
+    def _missing(self, span: Span, message: str, label: str, help: str, secondary: Iterable[Label] = ()) -> None:
+        self.sound = False
+        self.checker.error("GSM1636", message, span, label, help=help, secondary=secondary)
+
+    def _wrong(self, span: Span, message: str, label: str, help: str) -> None:
+        self.sound = False
+        self.checker.error("GSM1637", message, span, label, help=help)
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)

@@ -1,0 +1,184 @@
+"""What a policy does, step by step in the order in which it is done, each step with what it consists of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+from gpusched_dsl.language.blocks.policies.rule_table import PRICES, RESERVE, RULES, SERVE, RuleShape
+from gpusched_dsl.language.blocks.policies.stage_table import GIVES
+from gpusched_dsl.language.checked import Constant, Core, IndexingCore
+from gpusched_dsl.language.checked_policy import CheckedPolicy, CheckedRanking, CheckedRule
+
+Step: TypeAlias = tuple[str, list[str], str]  # a sentence without its full stop, details, the words of its line
+_COMMENT = re.compile(r'"(?:[^"\\\n]|\\.)*"|#[^\r\n]*')
+
+
+def text_of(source: str) -> str:
+    """A stretch of source text on one line, without comments."""
+    kept = _COMMENT.sub(lambda m: "" if m[0].startswith("#") else m[0], source)
+    return " ".join(kept.split())
+
+
+_AT_THE_END = ("nodes",)  # of `keep`: done with the plan, not before it is made
+DRAWN = {"choose": "way", "place": "node"}
+
+
+def draw_line(target: str) -> str:
+    return f"randomise {target}"
+
+
+def steps_of(policy: CheckedPolicy) -> Iterator[Step]:
+    """All steps, in the order in which they are done."""
+    for stage in policy.stages:
+        parts = [f"`{role}`: `{text_of(core.span.text)}`" for role, core in stage.parts.items()]
+        parts += [f"`{role}`: {_by([(k.value, k.descending) for k in keys])}" for role, keys in stage.keys.items()]
+        parts += [f"gives `{param.name}`, {param.doc}" for param in stage.results.values()]
+        asked = f"for `{_listing(stage.indexing)}` over `{_listing(stage.over)}`, which gives {GIVES[stage.verb]}"
+        yield f"Solve `{stage.verb} {stage.name}` {asked}", parts, f"{stage.verb} {stage.name}"
+    if policy.split is not None:
+        count = f"`{text_of(policy.split.span.text)}`"
+        yield f"Deal jobs and nodes round robin to {count} controllers; each plans for its own", [], "split"
+    for rule in policy.keep:
+        if rule.name not in _AT_THE_END:
+            yield _sentence("keep", rule), [], "keep"
+    if policy.repeat is not None:
+        count = f"`{text_of(policy.repeat.span.text)}`"
+        best = f"keep the best by {_kept(policy.kept)}"
+        yield f"Make a plan by the steps below without drawing, then {count} more with it, and {best}", [], "repeat"
+    yield f"Put the jobs in a queue, {_ranked(policy.order)}", [], "order"
+    yield from _swaps(policy)
+    if policy.choose is not None and policy.choose.indexing.iterators:
+        yield f"For each job in turn, list the ways to run it, {_ranked(policy.choose)}", [], "choose"
+    if policy.otherwise is not None:
+        yield f"If that lists none, list {_ranked(policy.otherwise)}", [], "otherwise"
+    yield from _way_draw(policy)
+    yield from _slots_taken(policy)
+    rules = [_detail(RULES["place"], r) for r in policy.place]
+    yield "Place the job by the first of these rules that finds room", rules, "place"
+    yield from _node_draw(policy)
+    yield from _values(policy)
+    if policy.finish:
+        yield "When every job has had its turn", [_detail(RULES["finish"], r) for r in policy.finish], "finish"
+    if policy.improve is not None:
+        count = text_of(policy.improve.span.text)
+        rounds = "until none is for the better" if policy.all_rounds else _times(policy.rounds)
+        step = f"Take the best `{count}` plans and make the best of these changes in each, {rounds}"
+        yield step, [_detail(RULES["improve"], m) for m in policy.moves], "improve"
+    for rule in policy.keep:
+        if rule.name in _AT_THE_END:
+            yield _sentence("keep", rule), [], "keep"
+    for memory in policy.memories:
+        value = f"`{text_of(memory.value.span.text)}`"
+        step = f"Remember {value} of the way chosen for a job as `{memory.target}` of the next plan"
+        yield step, [], f"remember {memory.target}"
+    if policy.again is not None:
+        which = "" if policy.again.condition is None else f" where `{text_of(policy.again.condition.span.text)}`"
+        yield f"Plan again `{text_of(policy.again.after.span.text)}` from now, for each job{which}", [], "again"
+
+
+def _slots_taken(policy: CheckedPolicy) -> Iterator[Step]:
+    """How long a job takes a node, and what must be left for services, where decisions have a slot."""
+    if policy.slots is None:
+        return
+    yield f"A job occupies a node for `{text_of(policy.slots.occupies.span.text)}` slots", [], "occupies"
+    if policy.slots.reserve is not None:
+        loads = policy.slots.reserve
+        told = f"`{text_of(loads.load.span.text)}` of {_where(loads.indexing)}"
+        yield f"It may run only where this is left for the loads {told}", [_detail(RESERVE, loads.rule)], "reserve"
+
+
+def _values(policy: CheckedPolicy) -> Iterator[Step]:
+    """What is done for services, and other variables that the plan gives."""
+    if policy.slots is None:
+        return
+    if policy.slots.serve is not None:
+        loads = policy.slots.serve
+        name = "" if loads.variable is None else f" {loads.variable}"
+        told = f"`{text_of(loads.load.span.text)}` of {_where(loads.indexing)}"
+        yield f"Serve the loads {told}", [_detail(SERVE, loads.rule)], f"serve{name}"
+    for fix in policy.slots.fixes:
+        value = f"`{text_of(fix.value.span.text)}`"
+        yield f"Set `{fix.variable}[{_listing(fix.indexing)}]` to {value}", [], f"fix {fix.variable}"
+
+
+def _swaps(policy: CheckedPolicy) -> Iterator[Step]:
+    draw = policy.draws.get("order")
+    if draw is not None and draw.probability is not None:
+        chance = f"with probability `{text_of(draw.probability.span.text)}`"
+        yield f"Go through the queue and let each job change places with the next {chance}", [], draw_line("order")
+
+
+def _way_draw(policy: CheckedPolicy) -> Iterator[Step]:
+    draw = policy.draws.get("choose")
+    if draw is not None and draw.count is not None:
+        count = f"`{text_of(draw.count.span.text)}`"
+        yield f"Draw the way from the first {count} of the list, {_ODDS[draw.odds]}", [], draw_line("choose")
+
+
+def _node_draw(policy: CheckedPolicy) -> Iterator[Step]:
+    draw = policy.draws.get("place")
+    if draw is not None and draw.count is not None:
+        count = f"`{text_of(draw.count.span.text)}`"
+        yield f"Where several nodes have room, draw one of the best {count}, {_ODDS[draw.odds]}", [], draw_line("place")
+
+
+_ODDS = {
+    "": "all equally likely",
+    "cost": "dearer ones more likely",
+    "inverse cost": "cheaper ones more likely",
+    "idle": "those that leave more GPUs idle more likely",
+    "inverse idle": "those that leave fewer GPUs idle more likely",
+}
+
+
+def _times(rounds: Core | None) -> str:
+    if rounds is None or (isinstance(rounds, Constant) and rounds.value == 1):
+        return "once"
+    return f"up to `{text_of(rounds.span.text)}` times"
+
+
+def _kept(name: str) -> str:
+    return f"`{name}`, {PRICES[name]}" if name in PRICES else f"`{name}`"
+
+
+def _ranked(ranking: CheckedRanking) -> str:
+    """``(v, g) in Configs` where `...`, smallest `a` first, then largest `b``."""
+    return f"{_where(ranking.indexing)}, {_by([(k.value, k.descending) for k in ranking.keys])}"
+
+
+def _where(indexing: IndexingCore) -> str:
+    conditions = " and ".join(f"`{text_of(c.span.text)}`" for c in indexing.conditions)
+    return f"`{_listing(indexing)}`" + (f" where {conditions}" if conditions else "")
+
+
+def _listing(indexing: IndexingCore) -> str:
+    return ", ".join(text_of(iterator.span.text) for iterator in indexing.iterators)
+
+
+def _by(keys: Sequence[tuple[Core, bool]]) -> str:
+    """Keys in their order, each with whether large values come first."""
+    told = [f"{'largest' if descending else 'smallest'} `{text_of(core.span.text)}`" for core, descending in keys]
+    first = f"{told[0]} first" if told else "in the order of the data"
+    return first + "".join(f", then {key}" for key in told[1:])
+
+
+def _sentence(verb: str, rule: CheckedRule) -> str:
+    words = RULES[verb][rule.text].words if rule.text in RULES[verb] else f"`{rule.text}`, a rule of another package"
+    return words[:1].upper() + words[1:]
+
+
+def _detail(table: Mapping[str, RuleShape], rule: CheckedRule) -> str:
+    """A rule by its name, what it does, and its numbers by theirs."""
+    shape = table.get(rule.text)
+    values = [f"`{text_of(a.span.text)}`" for a in rule.arguments]
+    if shape is None:
+        given = f", with {', '.join(values)}" if values else ""
+        return f"`{rule.text}`: a rule of another package{given}"
+    told = [f"{p.name} {values[at] if at < len(values) else p.default}" for at, p in enumerate(shape.parameters)]
+    name = rule.text
+    if rule.key is not None:
+        name = f"{name.removesuffix('key')}{text_of(rule.key.value.span.text)}"
+        told = [*told, "large values first"] if rule.key.descending else told
+    return f"`{name}`: {shape.words}" + (f" ({', '.join(told)})" if told else "")

@@ -1,0 +1,311 @@
+"""`test` blocks, checked: which scenarios are solved how, and what the answers must meet."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from gpusched_dsl.language import tree
+from gpusched_dsl.language.checked import CheckedModel, Core, Numeric, TextType
+from gpusched_dsl.language.checking import ExpressionChecker, ExtraName, Symbols
+from gpusched_dsl.language.checking.conversion import unit_in
+from gpusched_dsl.language.checking.kinds import numeric_type
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics, Label, did_you_mean
+from gpusched_dsl.language.scenarios.scenario import CheckedScenario, HasScenarios, check_scenario
+from gpusched_dsl.language.source import Span
+from gpusched_dsl.language.units import DIMENSIONLESS, UNITS, Unit, convertible, factor, unit_of
+
+STATUSES = ("optimal", "feasible", "broken", "infeasible", "unbounded", "infeasible_or_unbounded", "limit")
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedMethod:
+    """`scip (gap = 0)`. Settings are numbers (times in seconds), truth values or words."""
+
+    name: str
+    span: Span
+    settings: dict[str, bool | float | str]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedExpect:
+    """`condition` may hold KnownValues: `status`, `objective`, `bound`, `gap`, names of objectives and of terms.
+
+    Numbers without a unit are in the unit of what they are compared with. `tolerance` is absolute, in the unit of
+    the first operand of the comparison.
+    """
+
+    span: Span
+    condition: Core
+    tolerance: Core | None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedSolve:
+    """A scenario under some settings, the methods to solve it with (none: the default) and what must hold then."""
+
+    span: Span
+    scenario: CheckedScenario
+    settings: tuple[tree.NamedArgument, ...]
+    methods: tuple[CheckedMethod, ...]
+    expects: tuple[CheckedExpect, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedTest:
+    name: str
+    span: Span
+    solves: tuple[CheckedSolve, ...]
+    doc: str | None = None
+
+
+def check_test(
+    workspace: HasScenarios,
+    test: tree.Test,
+    diagnostics: Diagnostics,
+    known_methods: Collection[str] | None = None,
+) -> CheckedTest | None:
+    """The checked test, or None when it or a scenario that it solves has errors (all are in `diagnostics`).
+
+    `known_methods` are the names of backends and policies; without them any name may stand after `with`.
+    """
+    found = Diagnostics()
+    solves = tuple(_solves(workspace, test, found, known_methods))
+    diagnostics.extend(found)
+    return None if found.has_errors else CheckedTest(test.name.text, test.name.span, solves, test.doc)
+
+
+def _solves(
+    workspace: HasScenarios,
+    test: tree.Test,
+    diagnostics: Diagnostics,
+    known_methods: Collection[str] | None,
+) -> Iterator[CheckedSolve]:
+    """Each `solve` with the `expect`s behind it; those without errors only."""
+    groups: list[tuple[tree.Solve, list[tree.Expect]]] = []
+    for statement in test.statements:
+        if isinstance(statement, tree.Solve):
+            groups.append((statement, []))
+        elif isinstance(statement, tree.Expect) and groups:
+            groups[-1][1].append(statement)
+        else:
+            diagnostics.error(
+                "GSM1601",
+                "an `expect` stands before any `solve`",
+                statement.span,
+                "of which answer?",
+                help="write `solve Scenario;` before it",
+            )
+    for solve, expects in groups:
+        methods = [_method(m, diagnostics, known_methods) for m in solve.methods]
+        scenario = check_scenario(
+            workspace,
+            solve.scenario.text,
+            {},
+            diagnostics,
+            settings=solve.settings,
+            at=solve.scenario.span,
+        )
+        if scenario is None:
+            continue
+        checker = ExpectChecker(scenario.model, diagnostics, workspace.lost)
+        checked = [checker.expect(e) for e in expects]
+        yield CheckedSolve(
+            solve.span,
+            scenario,
+            solve.settings,
+            tuple(m for m in methods if m is not None),
+            tuple(e for e in checked if e is not None),
+        )
+
+
+# --- methods ---------------------------------------------------------------------------------------------------------
+
+
+def _method(method: tree.Method, diagnostics: Diagnostics, known: Collection[str] | None) -> CheckedMethod | None:
+    name = method.name.text
+    if known is not None and name not in known:
+        diagnostics.error(
+            "GSM1602",
+            f"unknown method `{name}`",
+            method.name.span,
+            "neither a backend nor a policy",
+            help=did_you_mean(name, known) or f"methods are {', '.join(f'`{k}`' for k in sorted(known))}",
+        )
+    settings: dict[str, bool | float | str] = {}
+    seen: dict[str, Span] = {}
+    for setting in method.settings:
+        if setting.name.text in seen:
+            diagnostics.error(
+                "GSM1506",
+                f"`{setting.name.text}` is given twice",
+                setting.name.span,
+                "given again",
+                secondary=[Label(seen[setting.name.text], "first given here")],
+            )
+        seen.setdefault(setting.name.text, setting.name.span)
+        value = _constant(setting.value, diagnostics)
+        if value is not None:
+            settings[setting.name.text] = value
+    return CheckedMethod(name, method.span, settings)
+
+
+def _constant(expr: tree.Expr, diagnostics: Diagnostics) -> bool | float | str | None:
+    """The value of a method's setting: a number, a time in seconds, true or false, a word."""
+    match expr:
+        case tree.Boolean(value=truth):
+            return truth
+        case tree.Text(value=text) | tree.Name(text=text):
+            return text
+        case tree.Unary(op="-", operand=tree.Number()):
+            value = _constant(expr.operand, diagnostics)
+            return -value if isinstance(value, float) else value
+        case tree.Number(unit=None, value=number):
+            return number
+        case tree.Number(unit=tree.UnitNode() as node, value=number):
+            unit = unit_of(node, diagnostics)
+            seconds = UNITS["s"]
+            if unit is None:
+                return None
+            if convertible(unit, seconds):
+                return float(Fraction(number) * factor(unit, seconds))
+            if unit.is_dimensionless:
+                return float(Fraction(number) * unit.scale)
+    diagnostics.error(
+        "GSM1603",
+        "a setting of a method is a number, a time, `true`, `false` or a word",
+        expr.span,
+        "none of these",
+    )
+    return None
+
+
+# --- expectations ----------------------------------------------------------------------------------------------------
+
+
+class ExpectChecker:
+    """Checks `expect` statements against a model and what is known of an answer."""
+
+    def __init__(self, model: CheckedModel, diagnostics: Diagnostics, lost: Mapping[str, Span]) -> None:
+        declared = Symbols.of(model).values
+        extras = {name: extra for name, extra in _answer_names(model).items() if name not in declared}
+        symbols = Symbols.of(model, extras)
+        symbols.poisoned.update(lost)
+        self.checker = ExpressionChecker(symbols, diagnostics)
+        self.has_status = "status" in extras
+        self.diagnostics = diagnostics
+
+    def expect(self, statement: tree.Expect) -> CheckedExpect | None:
+        condition = self.checker.condition(self._prepared(statement.condition))
+        tolerance: Core | None = None
+        if statement.tolerance is not None:
+            tolerance = self._tolerance(statement)
+            if tolerance is None:
+                return None
+        return None if condition is None else CheckedExpect(statement.span, condition, tolerance)
+
+    def _tolerance(self, statement: tree.Expect) -> Core | None:
+        """The tolerance in the unit of the first operand."""
+        assert statement.tolerance is not None
+        compared = statement.condition
+        operand = compared.operands[0] if isinstance(compared, tree.Compare) else None
+        unit = self._unit_beside(compared.operands) if isinstance(compared, tree.Compare) else None
+        if operand is None or unit is None:
+            self.diagnostics.error(
+                "GSM1605",
+                "`within` belongs to a comparison of numbers",
+                statement.tolerance.span,
+                "what does it tolerate?",
+                secondary=[Label(compared.span, "this compares no numbers")],
+            )
+            return None
+        core = self.checker.number(statement.tolerance, unit=unit, bare=True)
+        return core if core is not None and self.checker.data_only(core, "a tolerance") else None
+
+    def _prepared(self, expr: tree.Expr) -> tree.Expr:
+        """The condition with the words for a status as texts, and bare numbers in the unit they are compared in."""
+        match expr:
+            case tree.Compare():
+                return self._compare(expr)
+            case tree.Binary(op="and" | "or" | "=>" | "<=>"):
+                return replace(expr, left=self._prepared(expr.left), right=self._prepared(expr.right))
+            case tree.Unary(op="not"):
+                return replace(expr, operand=self._prepared(expr.operand))
+            case _:
+                return expr
+
+    def _compare(self, expr: tree.Compare) -> tree.Compare:
+        if self.has_status and any(isinstance(o, tree.Name) and o.text == "status" for o in expr.operands):
+            return replace(expr, operands=tuple(self._status(o) for o in expr.operands))
+        unit = self._unit_beside(expr.operands)
+        if unit is None or unit == DIMENSIONLESS:
+            return expr
+        return replace(expr, operands=tuple(_in_unit(o, unit) for o in expr.operands))
+
+    def _status(self, operand: tree.Expr) -> tree.Expr:
+        text = operand.text if isinstance(operand, tree.Name) else getattr(operand, "value", None)
+        if text == "status" or not isinstance(text, str):
+            return operand
+        if text not in STATUSES:
+            self.diagnostics.error(
+                "GSM1604",
+                f"unknown status `{text}`",
+                operand.span,
+                "no solve ends so",
+                help=did_you_mean(text, STATUSES) or f"a status is one of {', '.join(STATUSES)}",
+            )
+        return tree.Text(span=operand.span, value=text)
+
+    def _unit_beside(self, operands: tuple[tree.Expr, ...]) -> Unit | None:
+        """The unit in which numbers are compared: that of the first operand that is no bare number."""
+        quiet = ExpressionChecker(self.checker.symbols, Diagnostics())
+        cores = [quiet.check(o) for o in operands]
+        numbers = [c for c in cores if c is not None and numeric_type(c) is not None]
+        if not numbers:
+            return None
+        return next(
+            (unit_in(c) for o, c in zip(operands, cores, strict=True) if c in numbers and not _bare(o)), DIMENSIONLESS
+        )
+
+
+def _answer_names(model: CheckedModel) -> dict[str, ExtraName]:
+    """What an answer adds to the names of a model: values of objectives and terms, status, bound, gap."""
+    unit = model.objectives[0].unit if model.objectives else DIMENSIONLESS
+    names = {
+        "status": ExtraName(TextType()),
+        "objective": ExtraName(Numeric(False, unit)),
+        "bound": ExtraName(Numeric(False, unit)),
+        "gap": ExtraName(Numeric()),
+    }
+    for objective in model.objectives:
+        value = Numeric(False, objective.unit)
+        if objective.name is not None:
+            names[objective.name] = ExtraName(value, span=objective.span)
+        for term in objective.terms:
+            if term.name is not None:
+                names[term.name] = ExtraName(value, span=term.span)
+    return names
+
+
+def _bare(expr: tree.Expr) -> bool:
+    """A number without a unit, also one that is worked out: `-1.5`, `3 * 2 + 6`."""
+    if isinstance(expr, tree.Unary) and expr.op in ("-", "+"):
+        return _bare(expr.operand)
+    if isinstance(expr, tree.Binary) and expr.op in ("+", "-", "*", "/"):
+        return _bare(expr.left) and _bare(expr.right)
+    return isinstance(expr, tree.Number) and expr.unit is None
+
+
+def _in_unit(expr: tree.Expr, unit: Unit) -> tree.Expr:
+    """A bare number as a number in a unit; anything else as it is."""
+    if not _bare(expr):
+        return expr
+    if isinstance(expr, tree.Unary):
+        return replace(expr, operand=_in_unit(expr.operand, unit))
+    if isinstance(expr, tree.Binary):
+        right = _in_unit(expr.right, unit) if expr.op in ("+", "-") else expr.right
+        return replace(expr, left=_in_unit(expr.left, unit), right=right)
+    assert isinstance(expr, tree.Number)
+    factors = tuple(tree.UnitFactor(span=expr.span, symbol=s, exponent=e) for s, e in unit.factors)
+    return replace(expr, unit=tree.UnitNode(span=expr.span, factors=factors))

@@ -1,0 +1,1 @@
+"""Diagnostics: codes, places, help, and how they are shown."""

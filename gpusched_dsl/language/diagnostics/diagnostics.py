@@ -1,0 +1,182 @@
+"""What the compiler has to say about a text: coded, located, with help. Rendering is in `render.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeAlias
+
+from gpusched_dsl.language.diagnostics.similar_names import nearest
+from gpusched_dsl.language.source import Span
+
+
+class Severity(StrEnum):
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A place in a data file: `row` is the line of the file (the header is line 1), `column` its name."""
+
+    file: str
+    row: int | None = None
+    column: str | None = None
+    text: str | None = None
+
+    def __str__(self) -> str:
+        place = self.file if self.row is None else f"{self.file}:{self.row}"
+        return place if self.column is None else f"{place}, column {self.column}"
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A secondary place with a few words, such as the other declaration."""
+
+    place: Span | Cell
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A change of the text: `text` in place of what `span` covers (an insertion where that is nothing)."""
+
+    span: Span
+    text: str
+
+
+Fix: TypeAlias = "str | Edit | Iterable[Edit] | None"
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One finding.
+
+    `message` says what is wrong, `label` stands under the underlined primary text, `secondary` names other places,
+    `notes` add facts (a cycle, an example index), `help` says what to do. `edits` make the change that `help`
+    proposes; there are none where what is meant is not certain. `code` is stable and never reused; `docs/errors.md`
+    has a section on each.
+    """
+
+    code: str
+    message: str
+    primary: Span | Cell | None = None
+    label: str = ""
+    secondary: tuple[Label, ...] = ()
+    notes: tuple[str, ...] = ()
+    help: str | None = None
+    severity: Severity = Severity.ERROR
+    edits: tuple[Edit, ...] = ()
+
+
+class DiagnosticError(Exception):
+    """Work could not go on; `diagnostics` tell why (at least one is an error)."""
+
+    def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
+        self.diagnostics: tuple[Diagnostic, ...] = tuple(diagnostics)
+        first = next((d for d in self.diagnostics if d.severity is Severity.ERROR), None)
+        super().__init__(f"{first.code}: {first.message}" if first else "no diagnostics")
+
+    def __reduce__(self) -> tuple[type[DiagnosticError], tuple[tuple[Diagnostic, ...]]]:
+        return type(self), (self.diagnostics,)
+
+    def __str__(self) -> str:
+        from gpusched_dsl.language.diagnostics.render import render_text
+
+        return render_text(self.diagnostics)
+
+
+class Diagnostics:
+    """Collects findings so that one run reports many."""
+
+    def __init__(self) -> None:
+        self._found: list[Diagnostic] = []
+
+    def add(self, diagnostic: Diagnostic) -> None:
+        if diagnostic not in self._found:
+            self._found.append(diagnostic)
+
+    def error(
+        self,
+        code: str,
+        message: str,
+        primary: Span | Cell | None = None,
+        label: str = "",
+        *,
+        secondary: Iterable[Label] = (),
+        notes: Iterable[str] = (),
+        help: str | None = None,
+        severity: Severity = Severity.ERROR,
+        fix: Fix = None,
+    ) -> None:
+        """Add a finding. `fix`: what makes the change that `help` proposes, or the text in place of the primary one."""
+        edits = _edits(fix, help, primary)
+        self.add(Diagnostic(code, message, primary, label, tuple(secondary), tuple(notes), help, severity, edits))
+
+    def extend(self, diagnostics: Iterable[Diagnostic]) -> None:
+        for diagnostic in diagnostics:
+            self.add(diagnostic)
+
+    @property
+    def has_errors(self) -> bool:
+        return any(d.severity is Severity.ERROR for d in self._found)
+
+    def raise_if_errors(self) -> None:
+        """Raise `DiagnosticError` with everything found so far if any of it is an error."""
+        if self.has_errors:
+            raise DiagnosticError(self._found)
+
+    def __iter__(self) -> Iterator[Diagnostic]:
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+
+class Suggestion(str):
+    """A help line that names what resembles an unknown name; `meant` is the one name, or None if there are several."""
+
+    name: str
+    meant: str | None
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> Suggestion | None:
+    """A help line with the names that a slip of the keyboard away from this one, or None when there are none."""
+    near = nearest(name, known)
+    if not near:
+        return None
+    suggestion = Suggestion(f"did you mean {' or '.join(f'`{n}`' for n in near)}?")
+    suggestion.name, suggestion.meant = name, near[0] if len(near) == 1 else None
+    return suggestion
+
+
+def _edits(fix: Fix, help: str | None, primary: Span | Cell | None) -> tuple[Edit, ...]:
+    if isinstance(fix, Edit):
+        return (fix,)
+    if fix is not None and not isinstance(fix, str):
+        return tuple(fix)
+    if not isinstance(primary, Span):
+        return ()
+    if isinstance(fix, str):
+        return (Edit(primary, fix),)
+    if isinstance(help, Suggestion) and help.meant is not None:
+        if primary.text == help.name:
+            return (Edit(primary, help.meant),)
+        if primary.text == f'"{help.name}"':
+            return (Edit(primary, f'"{help.meant}"'),)
+    return ()
+
+
+def apply_edits(text: str, edits: Iterable[Edit]) -> str:
+    """The text with the edits made; of two that overlap the later one is left out."""
+    ordered = sorted(set(edits), key=lambda e: (e.span.start, e.span.end))
+    parts: list[str] = []
+    end = 0
+    for edit in ordered:
+        if edit.span.start < end:
+            continue
+        parts += [text[end : edit.span.start], edit.text]
+        end = edit.span.end
+    return "".join([*parts, text[end:]])

@@ -1,0 +1,400 @@
+"""Typical mistakes, told apart: each repair reports what is meant and lets the reading go on without loss."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lark import Token
+
+from gpusched_dsl.language.diagnostics.diagnostics import Edit, Label
+from gpusched_dsl.language.diagnostics.similar_names import OTHER_WORDS, nearest
+from gpusched_dsl.language.parsing import foreign
+from gpusched_dsl.language.parsing.grammar import vocabulary
+from gpusched_dsl.language.parsing.wording import found_words
+
+if TYPE_CHECKING:
+    from gpusched_dsl.language.parsing.recovery import Reader
+
+AGGREGATES = frozenset(("SUM", "PROD", "MIN", "MAX", "ANY", "ALL", "COUNT", "ARGMIN", "ARGMAX"))
+_OPENERS = {"RPAR": "LPAR", "RSQB": "LSQB", "RBRACE": "LBRACE"}
+_CLOSERS = {"LPAR": ("RPAR", ")"), "LSQB": ("RSQB", "]"), "LBRACE": ("RBRACE", "}")}
+
+# That many letters of a keyword are taken for an abbreviation of it.
+_PREFIX = 3
+
+# These begin expressions too loose for where they stand: parentheses are missing, not a name.
+_LOOSE = frozenset(("IF", "NOT", "ANY", "ALL"))
+
+
+def mend(reader: Reader, token: Token) -> bool:
+    """Try each repair; True when one was made (and reported), so that reading goes on."""
+    return any(
+        repair(reader, token)
+        for repair in (
+            _extra_semicolon,
+            _variable_with_a_value,
+            _equals_for_comparison,
+            _parenthesised_indices,
+            _loose_quantifier,
+            _wrong_bracket,
+            _misspelt_keyword,
+            _missing_semicolon,
+            _missing_opening,
+            _missing_brace,
+            _reserved_word,
+            _reserved_word_before,
+            _misspelt_beginning,
+        )
+    )
+
+
+def _extra_semicolon(reader: Reader, token: Token) -> bool:
+    if token.type != "SEMICOLON" or not reader.between:
+        return False
+    reader.error("GSM1018", "this `;` ends nothing", reader.span(token), help="remove it", fix="")
+    reader.at += 1
+    return True
+
+
+def _equals_for_comparison(reader: Reader, token: Token) -> bool:
+    if token.type != "EQUAL" or not reader.driver.accepts("EQ") or reader.tokens[reader.first].type == "VAR":
+        return False
+    reader.error(
+        "GSM1016",
+        "`=` gives a value to a name; it does not compare",
+        reader.span(token),
+        help="write `==` to compare",
+        fix="==",
+    )
+    reader.take(Token.new_borrow_pos("EQ", "==", token))
+    return True
+
+
+def _variable_with_a_value(reader: Reader, token: Token) -> bool:
+    """`var y = 2 * x;`: an expression with a name."""
+    word = reader.tokens[reader.first] if not reader.between else token
+    if token.type != "EQUAL" or word.type != "VAR":
+        return False
+    head = {t.type for t in reader.tokens[reader.first : reader.at]}
+    plain = not head & {"GE", "LE", "EQ", "GT", "LT", "BINARY", "INTEGER"}
+    reader.error(
+        "GSM1016",
+        "a variable is not given a value; the solver chooses it",
+        reader.span(token),
+        also=Label(reader.span(word), "a variable"),
+        help="write `let` for an expression with a name, or a constraint with `==`",
+        fix=Edit(reader.span(word), "let") if plain else None,
+    )
+    reader.skip_statement()
+    return True
+
+
+def _parenthesised_indices(reader: Reader, token: Token) -> bool:
+    """`sum(i in I) x[i]`, `sum(x[i] for i in I)`, `sum{i in I} x[i]`."""
+    tokens, at = reader.tokens, reader.at
+    opening = None
+    if token.type == "LBRACE" and at and tokens[at - 1].type in AGGREGATES:
+        opening = at
+    elif token.type != "SEMICOLON":
+        if reader.open and reader.open[-1].token.type == "LPAR":
+            opening = reader.open[-1].index
+        elif at and tokens[at - 1].type == "RPAR":
+            opening = _opening_of(tokens, at - 1)
+    if not opening or not _aggregate(tokens[opening - 1]):
+        return False
+    closing = _closing_of(tokens, opening)
+    inside = [t.type for t in tokens[opening:closing]]
+    if "IN" not in inside:
+        return False
+    word = tokens[opening - 1]
+    meant = foreign.WORDS.get(str(word).lower(), str(word))
+    reader.error(
+        "GSM1020",
+        f"the indices of `{word}` stand in square brackets",
+        reader.span(word).to(reader.span(tokens[opening])),
+        help=f"write `{meant}[j in Jobs] x[j]`",
+        fix=_in_square_brackets(reader, meant, opening, closing),
+    )
+    reader.skip_statement()
+    return True
+
+
+def _aggregate(token: Token) -> bool:
+    return token.type in AGGREGATES or foreign.WORDS.get(str(token).lower()) in ("all", "any")
+
+
+def _in_square_brackets(reader: Reader, word: str, opening: int, closing: int) -> list[Edit]:
+    """`sum[i in I where c] x` for `sum(i in I : c) x`, and for `sum(x for i in I if c)`."""
+    tokens = reader.tokens
+    if closing >= len(tokens) or tokens[closing].type not in ("RPAR", "RBRACE"):
+        return []
+    head = Edit(reader.span(tokens[opening - 1]).to(reader.span(tokens[opening])), f"{word}[")
+    loop = _at_the_top(tokens, opening, closing, "for")
+    if loop is not None:
+        condition = _at_the_top(tokens, loop, closing, "if") or closing
+        body, over = reader.text(opening + 1, loop), reader.text(loop + 1, condition)
+        where = f" where {reader.text(condition + 1, closing)}" if condition < closing else ""
+        span = reader.span(tokens[opening - 1]).to(reader.span(tokens[closing]))
+        return [] if "for " in over else [Edit(span, f"{word}[{over}{where}] ({body})")]
+    if _at_the_top(tokens, opening, closing, "in") is None:
+        return []
+    colon = _at_the_top(tokens, opening, closing, ":")
+    bar = [] if colon is None or str(tokens[colon]) != ":" else [Edit(reader.span(tokens[colon]), " where ")]
+    if colon is not None and tokens[opening].type == "LBRACE" and colon < _at_the_top(tokens, opening, closing, "in"):  # type: ignore[operator]
+        return []
+    return [head, *bar, Edit(reader.span(tokens[closing]), "]")]
+
+
+def _at_the_top(tokens: list[Token], opening: int, closing: int, word: str) -> int | None:
+    """The place of a word between two brackets, outside the brackets between them."""
+    depth = 0
+    for i in range(opening + 1, closing):
+        depth += (tokens[i].type in _CLOSERS) - (tokens[i].type in _OPENERS)
+        if depth == 0 and str(tokens[i]) == word:
+            return i
+    return None
+
+
+def _loose_quantifier(reader: Reader, token: Token) -> bool:
+    """`2 * any[j in J] x[j]`: a condition where only a number can stand."""
+    word = reader.tokens[reader.at - 1] if reader.at else None
+    if word is None or word.type not in ("ANY", "ALL") or token.type != "LSQB":
+        return False
+    reader.error(
+        "GSM1010",
+        f"`{word}[...]` is a condition, too loose to stand here",
+        reader.span(word),
+        help=f"put parentheses around the whole `{word} ...`",
+    )
+    reader.skip_statement()
+    return True
+
+
+def _opening_of(tokens: list[Token], closing: int) -> int | None:
+    depth = 0
+    for i in range(closing, -1, -1):
+        depth += (tokens[i].type == "RPAR") - (tokens[i].type == "LPAR")
+        if depth == 0:
+            return i
+    return None
+
+
+def _closing_of(tokens: list[Token], opening: int) -> int:
+    depth = 0
+    for i in range(opening, len(tokens)):
+        kind = tokens[i].type
+        depth += (kind in _CLOSERS) - (kind in _OPENERS)
+        if depth <= 0 or kind == "SEMICOLON":
+            return i
+    return len(tokens)
+
+
+def _wrong_bracket(reader: Reader, token: Token) -> bool:
+    wanted = _OPENERS.get(token.type)
+    if wanted is None:
+        return False
+    opened = reader.open[-1] if reader.open else None
+    if opened is None or (opened.block and token.type != "RBRACE"):
+        reader.error("GSM1013", f"`{token}` closes nothing", reader.span(token), help="remove it", fix="")
+        reader.at += 1
+        return True
+    terminal, sign = _CLOSERS[opened.token.type]
+    if opened.token.type == wanted or not reader.driver.accepts(terminal) or token.type == "RBRACE":
+        return False
+    reader.error(
+        "GSM1013",
+        f"`{token}` does not close `{opened.token}`",
+        reader.span(token),
+        help=f"write `{sign}`",
+        fix=sign,
+        also=Label(reader.span(opened.token), "opened here"),
+    )
+    reader.take(Token.new_borrow_pos(terminal, sign, token))
+    return True
+
+
+def _misspelt_keyword(reader: Reader, token: Token) -> bool:
+    """A name where only keywords can stand: the keyword that it resembles."""
+    if token.type != "NAME":
+        return False
+    if str(token).lower() in foreign.ADVICE and not reader.driver.accepts("NAME"):
+        help = foreign.ADVICE[str(token).lower()]
+        reader.error("GSM1015", f"`{token}` is not an operator of this language", reader.span(token), help=help)
+        reader.skip_statement()
+        return True
+    terminal = _resembling(str(token), reader.driver.expected())
+    if terminal is None:
+        return False
+    meant = vocabulary().spelling[terminal]
+    reader.error(
+        "GSM1015", f"`{token}` is not a keyword", reader.span(token), help=f"did you mean `{meant}`?", fix=meant
+    )
+    reader.take(Token.new_borrow_pos(terminal, meant, token))
+    return True
+
+
+def _misspelt_beginning(reader: Reader, token: Token) -> bool:
+    """`tabel Types: ...` in a scenario, where a name could begin a statement too: the next token shows the mistake."""
+    first = reader.tokens[reader.first]
+    if reader.between or reader.at != reader.first + 1 or first.type != "NAME":
+        return False
+    terminal = _resembling(str(first), reader.driver.expected(reader.base))
+    if terminal is None:
+        return False
+    meant = vocabulary().spelling[terminal]
+    if meant == str(first):
+        return False
+    reader.error(
+        "GSM1015", f"`{first}` is not a keyword", reader.span(first), help=f"did you mean `{meant}`?", fix=meant
+    )
+    reader.abandon()
+    reader.at = reader.first
+    reader.take(Token.new_borrow_pos(terminal, meant, first))
+    return True
+
+
+def _resembling(word: str, expected: set[str]) -> str | None:
+    """The terminal among the expected ones whose word is nearest, if any is near."""
+    spelling = vocabulary().spelling
+    signs = {spelling[t]: t for t in expected if t in spelling}
+    words = {text: t for text, t in signs.items() if text.isidentifier()}
+    lowered = word.lower()
+    if lowered in words:
+        return words[lowered]
+    if foreign.WORDS.get(lowered) in signs:
+        return signs[foreign.WORDS[lowered]]
+    if lowered in OTHER_WORDS or lowered in foreign.ADVICE:
+        return None
+    begun = [w for w in words if len(lowered) >= _PREFIX and w.startswith(lowered)]
+    if len(begun) == 1:
+        return words[begun[0]]
+    near = nearest(lowered, words)
+    return words[near[0]] if len(near) == 1 else None
+
+
+def _missing_semicolon(reader: Reader, token: Token) -> bool:
+    if reader.between:
+        return False
+    fits = _fits_after(reader, "SEMICOLON")
+    if not fits and reader.starts_line(reader.at):
+        fits = reader.driver.expected() == {"SEMICOLON"}
+    if not fits and not (token.type in _CLOSES_TABLE and _uncell(reader)):
+        return False
+    _insert_semicolon(reader)
+    return True
+
+
+def _fits_after(reader: Reader, terminal: str) -> bool:
+    """Whether the next token could follow an inserted terminal; for a name, also the one behind it."""
+    token, following = reader.tokens[reader.at], reader.following()
+    after = () if following is None else _roles(following)
+    return any(
+        reader.driver.accepts(terminal, role)
+        and (token.type != "NAME" or any(reader.driver.accepts(terminal, role, a) for a in after))
+        for role in _roles(token)
+    )
+
+
+def _roles(token: Token) -> tuple[str, ...]:
+    return (token.type, *vocabulary().soft.get(str(token), ()))
+
+
+def _insert_semicolon(reader: Reader) -> None:
+    reader.error(
+        "GSM1011", "`;` is missing at the end of this statement", reader.behind_last(), help="add `;`", fix=";"
+    )
+    reader.insert("SEMICOLON", ";")
+
+
+def _missing_opening(reader: Reader, token: Token) -> bool:
+    """The head of a block without its `{`, followed by statements."""
+    if reader.between or not _fits_after(reader, "LBRACE") or reader.driver.accepts("LBRACE", "NUMBER"):
+        return False
+    reader.error(
+        "GSM1010", "`{` is missing before the statements of this block", reader.behind_last(), help="add `{`", fix=" {"
+    )
+    reader.insert("LBRACE", "{")
+    return True
+
+
+_CLOSES_TABLE = frozenset(("EQUAL", "LSQB", "TILDE"))
+
+
+def _uncell(reader: Reader) -> bool:
+    """Take back a name that was read as the last cell of a table but begins the next statement."""
+    name = reader.tokens[reader.at - 1]
+    if name.type != "NAME" or not reader.starts_line(reader.at - 1) or reader.at - 1 <= reader.first:
+        return False
+    if "DOT" not in reader.driver.expected():
+        return False
+    reader.driver.cut(reader.driver.depth - 1)
+    reader.at -= 1
+    return True
+
+
+def _missing_brace(reader: Reader, token: Token) -> bool:
+    """A word that begins something one or more blocks further out: the blocks in between were never closed."""
+    if token.type in ("NAME", "RBRACE") or token.type not in vocabulary().reserved.values():
+        return False
+    blocks = reader.open_blocks()
+    if not blocks or not (reader.between or reader.starts_line(reader.at)):
+        return False
+    depth = reader.driver.depth if reader.between else reader.base
+    for missing in range(1, len(blocks) + 1):
+        if reader.driver.accepts(*["RBRACE"] * missing, token.type, depth=depth):
+            if not reader.between and reader.driver.accepts("SEMICOLON"):
+                _insert_semicolon(reader)
+            elif not reader.between:
+                reader.report_unexpected(token)
+                reader.abandon()
+            reader.report_unclosed(blocks[-1], reader.span(token))
+            for _ in range(missing):
+                reader.insert("RBRACE", "}")
+            return True
+    return False
+
+
+def _reserved_word(reader: Reader, token: Token) -> bool:
+    words = vocabulary().reserved
+    if words.get(str(token)) != token.type or not reader.driver.accepts("NAME"):
+        return False
+    if token.type in _LOOSE and reader.driver.accepts("LPAR"):
+        return False
+    following = reader.following()
+    unnamed = reader.at and reader.tokens[reader.at - 1].type == "CONSTRAINT" and token.type in AGGREGATES
+    if unnamed and following is not None and following.type in ("LSQB", "LPAR", "LBRACE"):
+        return False
+    if following is not None and not any(reader.driver.accepts("NAME", role) for role in _roles(following)):
+        return False  # it is the name that is missing
+    quoted = reader.driver.accepts("STRING")
+    if not reader.between and reader.starts_line(reader.at) and reader.driver.accepts(token.type, depth=reader.base):
+        return False
+    _report_reserved(reader, token, quoted)
+    reader.take(Token.new_borrow_pos("NAME", str(token), token))
+    return True
+
+
+def _reserved_word_before(reader: Reader, token: Token) -> bool:
+    """`Modes = { min, max };`: a word that could begin `min(...)` was meant as a name."""
+    word = reader.tokens[reader.at - 1] if reader.at else None
+    if word is None or word.type not in AGGREGATES or reader.between or reader.at - 1 <= reader.first:
+        return False
+    if token.type == "LSQB":
+        return False
+    depth = reader.driver.depth - 1
+    if not reader.driver.accepts("NAME", token.type, depth=depth):
+        return False
+    _report_reserved(reader, word, reader.driver.accepts("STRING", depth=depth))
+    reader.driver.cut(depth)
+    reader.feed(Token.new_borrow_pos("NAME", str(word), word), reader.at - 1)
+    return True
+
+
+def _report_reserved(reader: Reader, word: Token, quoted: bool) -> None:
+    reader.lost.append(word)
+    reader.error(
+        "GSM1014",
+        f"{found_words(word)} is a reserved word and cannot be a name",
+        reader.span(word),
+        help=f'choose another name, or quote a label: `"{word}"`' if quoted else "choose another name",
+    )

@@ -1,0 +1,197 @@
+"""Formats and generators named by data statements: known, with options that fit, and columns that they have."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from fractions import Fraction
+
+from gpusched_dsl.language import tree
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics, Label, did_you_mean
+from gpusched_dsl.language.scenarios.formats import Column, Described, Option, Setting, Use, described, names
+from gpusched_dsl.language.source import Span
+from gpusched_dsl.language.units import DIMENSIONLESS, Unit, convertible, factor, parse_unit_text, unit_of
+
+_LISTED = 30
+
+
+class FormatChecker:
+    """Checks what a data statement says of its format, before anything is read."""
+
+    def __init__(self, diagnostics: Diagnostics) -> None:
+        self.diagnostics = diagnostics
+
+    def use(self, data: tree.Data | tree.Generate) -> tuple[Use, Described] | None:
+        """The format or generator of a statement with all its options; None if there is none (GSM1518).
+
+        Options that do not fit (GSM1519) are left out, so that what else is wrong with the statement is found too.
+        """
+        generated = isinstance(data, tree.Generate)
+        named = data.generator if isinstance(data, tree.Generate) else data.format
+        assert named is not None
+        try:
+            found = described(named.text, generated)
+        except KeyError:
+            self._report_unknown(named, generated)
+            return None
+        settings = self._settings(data, found, named)
+        if isinstance(data, tree.Data) and data.table is not None:
+            self.diagnostics.error(
+                "GSM1519",
+                f"a file of format `{found.name}` has no tables to choose from",
+                data.table.span,
+                "not with a format",
+                help="`table` is for SQLite databases without a format",
+            )
+        return Use(found.name, generated, settings), found
+
+    def _report_unknown(self, named: tree.Identifier, generated: bool) -> None:
+        what, known = ("generator", names(True)) if generated else ("format of data files", names(False))
+        other = named.text in names(not generated)
+        swapped = f"it is a {'format of files: `data FILE as' if generated else 'generator: `generate'} {named.text}`"
+        shown = ", ".join(known[:_LISTED]) + (" ..." if len(known) > _LISTED else "")
+        self.diagnostics.error(
+            "GSM1518",
+            f"unknown {what} `{named.text}`",
+            named.span,
+            "unknown",
+            notes=[f"the {'generators' if generated else 'formats'} are {shown}"] if known else [],
+            help=swapped if other else did_you_mean(named.text, known),
+        )
+
+    # --- options -----------------------------------------------------------------------------------------------------
+
+    def _settings(
+        self, data: tree.Data | tree.Generate, found: Described, named: tree.Identifier
+    ) -> tuple[tuple[str, Setting], ...]:
+        """All options in the order of the format; what is wrong is reported and left out."""
+        known = {option.name: option for option in found.options}
+        given: dict[str, Setting | None] = {}
+        seen: dict[str, Span] = {}
+        for argument in data.options:
+            name = argument.name.text
+            option = known.get(name)
+            if option is None:
+                self.diagnostics.error(
+                    "GSM1519",
+                    f"`{found.name}` has no option `{name}`",
+                    argument.name.span,
+                    "unknown",
+                    notes=[f"its options are {', '.join(known)}"] if known else ["it has no options"],
+                    help=did_you_mean(name, known),
+                )
+            elif name in seen:
+                self.diagnostics.error(
+                    "GSM1519",
+                    f"option `{name}` is given twice",
+                    argument.name.span,
+                    "given again",
+                    secondary=[Label(seen[name], "first given here")],
+                )
+            else:
+                seen[name] = argument.name.span
+                given[name] = self._value(argument.value, option)
+        for option in found.options:
+            if option.name not in seen and option.default is None:
+                self.diagnostics.error(
+                    "GSM1519",
+                    f"`{found.name}` needs option `{option.name}`: {option.meaning}",
+                    named.span,
+                    f"no `{option.name}`",
+                    help=f"write `{found.name} ({option.name} = ...)`: {option.needs}",
+                )
+        values = ((option.name, given.get(option.name, option.default)) for option in found.options)
+        return tuple((name, value) for name, value in values if value is not None)
+
+    def _value(self, expr: tree.Expr, option: Option) -> Setting | None:
+        """The value of an option in its own unit; None, reported, when it does not fit."""
+        value = self._read(expr, option)
+        if value is None:
+            return None
+        if isinstance(value, str) and option.choices and value not in option.choices:
+            help = did_you_mean(value, option.choices) or f"it is {option.needs}"
+            self._misfit(expr, option, f"it is {option.needs}", help)
+            return None
+        if not isinstance(value, str) and option.least is not None and value < option.least:
+            self._misfit(expr, option, f"it is at least {option.least:g}", None)
+            return None
+        return value
+
+    def _read(self, expr: tree.Expr, option: Option) -> Setting | None:
+        if option.type is str:
+            if isinstance(expr, (tree.Name, tree.Text)):
+                return expr.text if isinstance(expr, tree.Name) else expr.value
+        elif option.type is bool:
+            if isinstance(expr, tree.Boolean):
+                return expr.value
+        else:
+            negative = isinstance(expr, tree.Unary) and expr.op == "-"
+            number = expr.operand if isinstance(expr, tree.Unary) and negative else expr
+            if isinstance(number, tree.Number):
+                return self._number(number, expr, option, negative)
+        self._misfit(expr, option, f"it is {option.needs}", None)
+        return None
+
+    def _number(self, number: tree.Number, expr: tree.Expr, option: Option, negative: bool) -> Setting | None:
+        wanted = parse_unit_text(option.unit) if option.unit else DIMENSIONLESS
+        value = Fraction(number.value)
+        if number.unit is not None:
+            unit = unit_of(number.unit, self.diagnostics)
+            if unit is None:
+                return None
+            if not convertible(unit, wanted):
+                plain = "a plain number" if wanted == DIMENSIONLESS else f"in `{wanted}`"
+                self.diagnostics.error(
+                    "GSM1302",
+                    f"units do not agree: `{unit}`, but option `{option.name}` is {plain}",
+                    number.unit.span,
+                    f"this is `{unit}`",
+                )
+                return None
+            value *= factor(unit, wanted)
+        value = -value if negative else value
+        if option.type is float and abs(value) <= sys.float_info.max:
+            return float(value)
+        if option.type is int and value.denominator == 1:
+            return int(value)
+        self._misfit(expr, option, f"it is {option.needs}", None)
+        return None
+
+    def _misfit(self, expr: tree.Expr, option: Option, label: str, help: str | None) -> None:
+        self.diagnostics.error(
+            "GSM1519",
+            f"option `{option.name}` cannot be `{expr.span.text}`",
+            expr.span,
+            label,
+            notes=[f"`{option.name}`: {option.meaning}"],
+            help=help,
+        )
+
+    # --- columns -----------------------------------------------------------------------------------------------------
+
+    def columns(self, item: tree.DataItem, found: Described) -> bool:
+        """Whether the format has all columns that an item names; reports GSM1520 at each that it has not."""
+        known = [column.name for column in found.columns]
+        sound = True
+        for name, span in [(k.column, k.span) for k in item.keys] + [(c.name, c.span) for c in item.columns]:
+            if name not in known:
+                sound = False
+                self.diagnostics.error(
+                    "GSM1520",
+                    f"`{found.name}` has no column `{name}`",
+                    span,
+                    "unknown",
+                    notes=[f"its columns are {', '.join(known)}"],
+                    help=did_you_mean(name, known),
+                )
+        return sound
+
+
+def unit_of_column(found: Described | None, name: str) -> Unit | None:
+    """The unit that a format states for a column; None where it states none, and without a format."""
+    column = None if found is None else _named(found.columns, name)
+    return parse_unit_text(column.unit) if column is not None and column.unit else None
+
+
+def _named(columns: Sequence[Column], name: str) -> Column | None:
+    return next((column for column in columns if column.name == name), None)

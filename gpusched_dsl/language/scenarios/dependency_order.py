@@ -1,0 +1,122 @@
+"""The order in which sets, parameters and randoms become known, once a scenario's expressions read others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+
+from gpusched_dsl.language.checked import (
+    CheckedModel,
+    CheckedParam,
+    CheckedRandom,
+    CheckedSet,
+    Element,
+    LetRef,
+    NamedSet,
+    ParamRef,
+    RandomRef,
+    Shift,
+)
+from gpusched_dsl.language.checking.walk import Part, walk
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
+from gpusched_dsl.language.scenarios.assignments import ExpressionGiven, Given, LawGiven
+
+
+def order_of_data(
+    model: CheckedModel, given: Mapping[str, tuple[Given, ...]], diagnostics: Diagnostics
+) -> tuple[str, ...]:
+    """The model's order, changed as little as the given expressions ask for; reports a circle (GSM1517)."""
+    reads = {name: set(_read_by(model, givens)) for name, givens in given.items()}
+    if not any(names - {target} for target, names in reads.items()) and not any(t in n for t, n in reads.items()):
+        return model.data_order
+    ordered: list[str] = []
+    done: set[str] = set()
+    for name in model.data_order:
+        _visit(name, [], model, given, reads, ordered, done, diagnostics)
+    return tuple(ordered)
+
+
+def _visit(
+    name: str,
+    path: list[str],
+    model: CheckedModel,
+    given: Mapping[str, tuple[Given, ...]],
+    reads: Mapping[str, set[str]],
+    ordered: list[str],
+    done: set[str],
+    diagnostics: Diagnostics,
+) -> None:
+    if name in done:
+        return
+    if name in path:
+        _report_circle([*path[path.index(name) :], name], given, reads, diagnostics)
+        return
+    path.append(name)
+    declared = model.sets.get(name) or model.params.get(name) or model.randoms[name]
+    needed = {*_read_by_declaration(model, declared), *reads.get(name, ())}
+    for other in model.data_order:
+        if other in needed and (other != name or name in reads.get(name, ())):
+            _visit(other, path, model, given, reads, ordered, done, diagnostics)
+    path.pop()
+    done.add(name)
+    ordered.append(name)
+
+
+def _report_circle(
+    circle: list[str], given: Mapping[str, tuple[Given, ...]], reads: Mapping[str, set[str]], diagnostics: Diagnostics
+) -> None:
+    """Report it from the first statement of the scenario that is part of it."""
+    places = {
+        name: next(g.span for g in given[name] if isinstance(g, ExpressionGiven | LawGiven))
+        for name, used in pairwise(circle)
+        if used in reads.get(name, ())
+    }
+    target = min(places, key=lambda name: (places[name].source.name, places[name].start))
+    start = circle.index(target)
+    turned = [*circle[start:-1], *circle[: start + 1]]
+    diagnostics.error(
+        "GSM1517",
+        f"`{target}` is given by an expression that needs `{target}`",
+        places[target],
+        "needs itself",
+        notes=["the circle is " + " -> ".join(f"`{name}`" for name in turned)],
+        help="give one of them by numbers",
+    )
+
+
+def _read_by(model: CheckedModel, givens: tuple[Given, ...]) -> Iterator[str]:
+    for given in givens:
+        if isinstance(given, ExpressionGiven):
+            for part in (given.value, *given.subscripts):
+                yield from _names(model, part)
+        elif isinstance(given, LawGiven):
+            yield from _names(model, given.law)
+
+
+def _read_by_declaration(model: CheckedModel, declared: CheckedSet | CheckedParam | CheckedRandom) -> Iterator[str]:
+    """The names that a declaration needs, and the root sets of its types."""
+    if isinstance(declared, CheckedRandom):
+        yield from _names(model, declared.indexing)
+        if declared.law is not None:
+            yield from _names(model, declared.law)
+        return
+    parts: list[Part | None] = [declared.within, declared.value]
+    types = declared.types if isinstance(declared, CheckedSet) else (declared.type,)
+    if isinstance(declared, CheckedParam):
+        parts += [declared.indexing, declared.default, *(bound.value for bound in declared.bounds)]
+    for part in parts:
+        if part is not None:
+            yield from _names(model, part)
+    yield from (kind.root for kind in types if isinstance(kind, Element) and kind.root != declared.name)
+
+
+def _names(model: CheckedModel, part: Part) -> Iterator[str]:
+    """The sets, parameters and randoms that a core reads, also through `let`s."""
+    for inner in walk(part):
+        match inner:
+            case ParamRef(name=name) | RandomRef(name=name) | NamedSet(name=name) | Shift(ordering=name):
+                yield name
+            case LetRef(name=name):
+                let = model.lets[name]
+                yield from _names(model, let.indexing)
+                yield from _names(model, let.value)

@@ -1,0 +1,347 @@
+"""The statements of a scenario, checked against its model: what each gives for which set or parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from gpusched_dsl.language import tree
+from gpusched_dsl.language.checked import CheckedModel, CheckedParam, CheckedSet, Numeric
+from gpusched_dsl.language.checking import ExpressionChecker, Symbols
+from gpusched_dsl.language.checking.randoms import check_law, scope_of
+from gpusched_dsl.language.checking.scope import EMPTY
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics, Label, did_you_mean
+from gpusched_dsl.language.scenarios.assignments import ExpressionGiven, FileGiven, Given, LawGiven, TableGiven
+from gpusched_dsl.language.scenarios.columns import ColumnChecker
+from gpusched_dsl.language.scenarios.data_formats import FormatChecker
+from gpusched_dsl.language.scenarios.formats import Described
+from gpusched_dsl.language.scenarios.labels import check_labels
+from gpusched_dsl.language.scenarios.values import ValueChecker
+from gpusched_dsl.language.source import Span
+
+
+class GivenTable:
+    """Collects what the scenarios of a chain give, oldest first; later levels replace or patch earlier ones."""
+
+    def __init__(self, model: CheckedModel, diagnostics: Diagnostics, lost: Mapping[str, Span]) -> None:
+        """`lost` are names whose declarations could not be read: nothing is said of them."""
+        self.model = model
+        self.diagnostics = diagnostics
+        self.lost = lost
+        symbols = Symbols.of(model)
+        symbols.poisoned.update(lost)
+        checker = ExpressionChecker(symbols, diagnostics)
+        self.checker = checker
+        self.values = ValueChecker(checker)
+        self.columns = ColumnChecker(diagnostics)
+        self.formats = FormatChecker(diagnostics)
+        self._given: dict[str, list[Given]] = {}
+        self._table_keys: dict[str, TableGiven] = {}
+
+    def add_level(self, level: int, statements: Iterable[tree.Statement]) -> None:
+        """Check the statements of one scenario and let them replace or patch what older ones give."""
+        here: dict[str, list[Given]] = {}
+        keys: dict[str, TableGiven] = {}
+        for statement in statements:
+            for given in self._statement(level, statement, keys):
+                here.setdefault(given.target, []).append(given)
+        for target, givens in here.items():
+            whole = [g for g in givens if not g.patch]
+            self._report_conflict(whole)
+            self._given[target] = (whole or self._given.get(target, [])) + [g for g in givens if g.patch]
+        self._table_keys.update(keys)
+
+    def add_settings(self, level: int, settings: Iterable[tree.NamedArgument]) -> None:
+        """Settings from outside: scalar parameters only."""
+        seen: dict[str, tree.Identifier] = {}
+        for setting in settings:
+            target = self._target(setting.name)
+            if target is None:
+                continue
+            report_twice(seen, setting.name, self.diagnostics)
+            if isinstance(target, CheckedSet) or target.indexing.iterators:
+                what = "a set" if isinstance(target, CheckedSet) else "an indexed parameter"
+                self.diagnostics.error(
+                    "GSM1515",
+                    f"`{target.name}` is {what}; only options and parameters without indices can be set from outside",
+                    setting.name.span,
+                    what,
+                    secondary=[declared(target)],
+                    help="give it in a scenario that extends this one",
+                )
+                continue
+            value = self.values.parameter(setting.value, target)
+            if value is not None:
+                self._given[target.name] = [
+                    ExpressionGiven(target=target.name, span=setting.span, level=level, value=value)
+                ]
+
+    def result(self) -> dict[str, tuple[Given, ...]]:
+        """What gives each target. The keys of a table give a set that nothing else gives."""
+        given = {name: tuple(givens) for name, givens in self._given.items()}
+        for name, keys in self._table_keys.items():
+            given.setdefault(name, (keys,))
+        return given
+
+    # --- statements --------------------------------------------------------------------------------------------------
+
+    def _statement(self, level: int, statement: tree.Statement, keys: dict[str, TableGiven]) -> Iterable[Given]:
+        match statement:
+            case tree.Assign():
+                yield from self._assign(level, statement)
+            case tree.Table():
+                yield from self._table(level, statement, keys)
+            case tree.Data(format=None):
+                for item in statement.items:
+                    yield from self._item(level, statement, item)
+            case tree.Data() | tree.Generate():
+                yield from self._formatted(level, statement)
+            case tree.Draw():
+                yield from self._draw(level, statement)
+
+    def _assign(self, level: int, statement: tree.Assign) -> Iterable[Given]:
+        target = self._target(statement.target)
+        if target is None:
+            return
+        if isinstance(target, CheckedSet):
+            if statement.subscripts:
+                self._no_subscripts(target, statement.subscripts)
+                return
+            elements = self.values.elements(statement.value, target)
+            if elements is not None:
+                yield ExpressionGiven(target=target.name, span=statement.span, level=level, value=elements)
+            return
+        subscripts = self.values.subscripts(statement, target) if statement.subscripts else ()
+        value = self.values.parameter(statement.value, target)
+        if subscripts is not None and value is not None:
+            yield ExpressionGiven(
+                target=target.name,
+                span=statement.span,
+                level=level,
+                patch=bool(subscripts),
+                value=value,
+                subscripts=subscripts,
+            )
+
+    def _no_subscripts(self, target: CheckedSet, subscripts: tuple[tree.Expr, ...]) -> None:
+        self.diagnostics.error(
+            "GSM1507",
+            f"set `{target.name}` has no subscripts",
+            subscripts[0].span.to(subscripts[-1].span),
+            "not for a set",
+            secondary=[declared(target)],
+            help=f"give the whole set: `{target.name} = {{ ... }};`",
+        )
+
+    def _table(self, level: int, table: tree.Table, keys: dict[str, TableGiven]) -> Iterable[Given]:
+        sets = [self._key_set(key) for key in table.keys]
+        seen: dict[str, tree.Identifier] = {}
+        params: list[CheckedParam | None] = []
+        for column in table.columns:
+            report_twice(seen, column.name, self.diagnostics)
+            params.append(self._column_target(column))
+        found = [s for s in sets if s is not None]
+        if len(found) < len(sets):
+            return
+        types = tuple(kind for s in found for kind in s.types)
+        if not self.columns.shape(table, len(types)):
+            return
+        width = len(types) + len(table.columns)
+        for k in range(len(types)):
+            check_labels(table.cells[k::width], self.diagnostics)
+        if len(found) == 1 and found[0].value is None:
+            keys.setdefault(
+                found[0].name,
+                TableGiven(
+                    target=found[0].name,
+                    span=table.keys[0].span,
+                    level=level,
+                    table=table,
+                    keys=len(types),
+                    column=None,
+                ),
+            )
+        for number, (column, param) in enumerate(zip(table.columns, params, strict=True)):
+            if param is None or not self.columns.keys_fit(table, column, param, types):
+                continue
+            factor = self.columns.factor(column.name.text, column.unit, column.span, param)
+            labels = not isinstance(param.type, Numeric)
+            if labels:
+                check_labels(table.cells[len(types) + number :: width], self.diagnostics)
+            if factor is not None:
+                yield TableGiven(
+                    target=param.name,
+                    span=column.span,
+                    level=level,
+                    table=table,
+                    keys=len(types),
+                    column=number,
+                    factor=factor,
+                    labels=labels,
+                )
+
+    def _key_set(self, key: tree.Identifier) -> CheckedSet | None:
+        found = self.model.sets.get(key.text)
+        if found is None and key.text not in self.lost:
+            where = self.checker.symbols.span_of(key.text)
+            self.diagnostics.error(
+                "GSM1504" if where is None else "GSM1510",
+                f"unknown set `{key.text}`: the keys of a table are sets"
+                if where is None
+                else f"`{key.text}` is {self.checker.symbols.sort_of(key.text)}, but the keys of a table are sets",
+                key.span,
+                "no set",
+                secondary=[] if where is None else [Label(where, "declared here")],
+                help=did_you_mean(key.text, self.model.sets),
+            )
+        return found
+
+    def _column_target(self, column: tree.TableColumn) -> CheckedParam | None:
+        target = self._target(column.name)
+        if isinstance(target, CheckedSet):
+            self.diagnostics.error(
+                "GSM1510",
+                f"`{target.name}` is a set, but a table's columns are parameters",
+                column.name.span,
+                "a set",
+                secondary=[declared(target)],
+                help="the keys of a table stand before the `:`",
+            )
+            return None
+        return target
+
+    def _formatted(self, level: int, data: tree.Data | tree.Generate) -> Iterable[Given]:
+        found = self.formats.use(data)
+        for item in data.items:
+            if found is None:
+                self._target(item.target)
+                continue
+            use, described = found
+            if self.formats.columns(item, described):
+                yield from (replace(given, use=use) for given in self._item(level, data, item, described))
+            else:
+                self._target(item.target)
+
+    def _item(
+        self, level: int, data: tree.Data | tree.Generate, item: tree.DataItem, described: Described | None = None
+    ) -> Iterable[FileGiven]:
+        target = self._target(item.target)
+        if target is None:
+            return
+        given: FileGiven | None
+        if isinstance(target, CheckedSet):
+            given = self.columns.set_item(level, data, item, target)
+        else:
+            given = self.columns.param_item(level, data, item, target, described)
+        if given is not None:
+            yield given
+
+    def _draw(self, level: int, statement: tree.Draw) -> Iterable[Given]:
+        random = self.model.randoms.get(statement.target.text)
+        law = check_law(self.checker, statement.distribution, random, EMPTY if random is None else scope_of(random))
+        if random is not None:
+            if random.law is not None:
+                self._report_derived(statement.target, random.law.span, "its distribution is given by the model")
+            elif law is not None:
+                yield LawGiven(target=random.name, span=statement.span, level=level, law=law)
+            return
+        if statement.target.text in self.lost:
+            return
+        where = self.checker.symbols.span_of(statement.target.text)
+        self.diagnostics.error(
+            "GSM1516",
+            f"`{statement.target.text}` is not declared as `random`",
+            statement.target.span,
+            "only a `random` has a distribution",
+            secondary=[] if where is None else [Label(where, "declared here")],
+            help=did_you_mean(statement.target.text, self.model.randoms),
+        )
+
+    # --- targets -----------------------------------------------------------------------------------------------------
+
+    def _target(self, name: tree.Identifier) -> CheckedSet | CheckedParam | None:
+        """The set or parameter that a statement gives; None, reported, when there is none that can be given."""
+        target = self.model.sets.get(name.text) or self.model.params.get(name.text)
+        if target is None:
+            if name.text not in self.lost:
+                self._report_no_target(name)
+            return None
+        if target.value is not None:
+            self._report_derived(name, target.value.span, f"`{target.name}` is derived here")
+            return None
+        return target
+
+    def _report_derived(self, name: tree.Identifier, where: Span, label: str) -> None:
+        self.diagnostics.error(
+            "GSM1505",
+            f"`{name.text}` is derived by the model, so a scenario cannot give it",
+            name.span,
+            "derived",
+            secondary=[Label(where, label)],
+            help="give what it is derived from",
+        )
+
+    def _report_no_target(self, name: tree.Identifier) -> None:
+        symbols = self.checker.symbols
+        where = symbols.span_of(name.text)
+        if name.text in self.model.randoms:
+            self.diagnostics.error(
+                "GSM1505",
+                f"`{name.text}` is random, so it has no one value",
+                name.span,
+                "random",
+                secondary=[] if where is None else [Label(where, "declared here")],
+                help=f"give its distribution: `{name.text} ~ exponential(mean = ...);`",
+            )
+        elif where is not None:
+            self.diagnostics.error(
+                "GSM1505",
+                f"`{name.text}` is {symbols.sort_of(name.text)}; a scenario gives sets and parameters",
+                name.span,
+                symbols.sort_of(name.text),
+                secondary=[Label(where, "declared here")],
+            )
+        else:
+            known = [*self.model.sets, *self.model.params, *self.model.options]
+            self.diagnostics.error(
+                "GSM1504",
+                f"model `{self.model.name}` has no set, parameter or option `{name.text}`",
+                name.span,
+                "unknown",
+                help=did_you_mean(name.text, known),
+            )
+
+    def _report_conflict(self, whole: list[Given]) -> None:
+        """One expression (or law) gives all of a target; tables and files may share it."""
+        expression = next((g for g in whole if isinstance(g, ExpressionGiven | LawGiven)), None)
+        if expression is None or len(whole) == 1:
+            return
+        first, *rest = whole
+        self.diagnostics.error(
+            "GSM1506",
+            f"`{first.target}` is given twice",
+            rest[0].span,
+            "given again",
+            secondary=[Label(first.span, "first given here")],
+            help=f"keep one of them; single values are replaced with a subscript, as in `{first.target}[...] = ...`"
+            if first.target in self.model.params
+            else "keep one of them",
+        )
+
+
+def report_twice(seen: dict[str, tree.Identifier], target: tree.Identifier, diagnostics: Diagnostics) -> None:
+    """Report (GSM1506) a name that was seen before; else remember it."""
+    first = seen.setdefault(target.text, target)
+    if first is not target:
+        diagnostics.error(
+            "GSM1506",
+            f"`{target.text}` is given twice",
+            target.span,
+            "given again",
+            secondary=[Label(first.span, "first given here")],
+            help="keep one of them",
+        )
+
+
+def declared(target: CheckedSet | CheckedParam) -> Label:
+    return Label(target.span, f"`{target.name}` is declared here")

@@ -1,0 +1,178 @@
+"""Right-hand sides of scenario statements: ordinary expressions over data, in which bare names may be labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from gpusched_dsl.language import tree
+from gpusched_dsl.language.checked import (
+    CheckedParam,
+    CheckedSet,
+    Constant,
+    Core,
+    Element,
+    Label,
+    LiteralSet,
+    Numeric,
+    SetCore,
+    TextType,
+    ValueType,
+)
+from gpusched_dsl.language.checking import ExpressionChecker
+from gpusched_dsl.language.checking.conversion import because_declared
+from gpusched_dsl.language.checking.kinds import WHOLE, as_element, describe, describe_all, same_kind
+from gpusched_dsl.language.checking.symbols import slots_of
+from gpusched_dsl.language.diagnostics.diagnostics import Label as Place
+from gpusched_dsl.language.scenarios.labels import check_element
+
+
+class ValueChecker:
+    """Checks the expressions that a scenario gives, against the declaration of their target."""
+
+    def __init__(self, checker: ExpressionChecker) -> None:
+        self.checker = checker
+
+    def parameter(self, expr: tree.Expr, target: CheckedParam) -> Core | None:
+        """A value for a parameter, in its unit. For a symbol or an element a bare name is the label."""
+        if isinstance(target.type, (TextType, Element)):
+            if not check_element(expr, self.checker.diagnostics):
+                return None
+            expr = as_label(expr)
+            because = Place(target.span, f"`{target.name}` is {describe(target.type)}")
+        else:
+            assert isinstance(target.type, Numeric)
+            because = because_declared(target.name, target.span, target.type.unit)
+        core = self.checker.value(expr, target.type, because=because)
+        return core if core is not None and self._known_before(core, target.name) else None
+
+    def _known_before(self, core: Core, name: str) -> bool:
+        return self.checker.data_only(core, f"the value of `{name}`")
+
+    def subscripts(self, statement: tree.Assign, target: CheckedParam) -> tuple[Core, ...] | None:
+        """The key of a single value; bare names are labels."""
+        slots = slots_of(target)
+        given = statement.subscripts
+        if len(given) != len(slots):
+            self.checker.error(
+                "GSM1507",
+                f"`{target.name}` has {len(slots) or 'no'} subscript{'' if len(slots) == 1 else 's'}, "
+                f"{len(given)} given",
+                given[0].span.to(given[-1].span),
+                f"{len(given)} given",
+                secondary=[Place(target.span, f"`{target.name}` is declared here")],
+            )
+            return None
+        found = [self._subscript(e, s.type, target) for e, s in zip(given, slots, strict=True)]
+        cores = tuple(core for core in found if core is not None)
+        return cores if len(cores) == len(found) else None
+
+    def _subscript(self, expr: tree.Expr, kind: ValueType, target: CheckedParam) -> Core | None:
+        if isinstance(kind, Element) and not check_element(expr, self.checker.diagnostics):
+            return None
+        core = self.checker.check(as_label(expr) if isinstance(kind, Element) else expr)
+        if core is None or not self.checker.data_only(core, f"a subscript of `{target.name}`"):
+            return None
+        fitted = as_element(core, kind)
+        if fitted is None:
+            self.checker.error(
+                "GSM1508",
+                f"a subscript of `{target.name}` must be {describe(kind)}, `{core.span.text}` is {describe(core.type)}",
+                core.span,
+                describe(core.type),
+                secondary=[Place(target.span, f"`{target.name}` is declared here")],
+            )
+        return fitted
+
+    def elements(self, expr: tree.Expr, target: CheckedSet) -> SetCore | None:
+        """The elements of a set. Those of a root set are labels, or whole numbers as such."""
+        sound = [check_element(item, self.checker.diagnostics) for item in _items(expr)]
+        if not all(sound):
+            return None
+        if target.root == target.name:
+            literal = self._root_literal(expr, target)
+            if literal is not None:
+                return literal
+        core = self.checker.set_of(labelled(expr), expected=_expected(expr, target))
+        if core is None:
+            return None
+        if _alike(core.types, target):
+            return core
+        self.checker.error(
+            "GSM1510",
+            f"`{target.name}` has {describe_all(target.types)} for its elements, these are {describe_all(core.types)}",
+            core.span,
+            describe_all(core.types),
+            secondary=[Place(target.span, f"`{target.name}` is declared here")],
+        )
+        return None
+
+    def _root_literal(self, expr: tree.Expr, target: CheckedSet) -> LiteralSet | None:
+        """`{ n1, "n2", 3 }` as it stands, integers kept apart from text; None when it holds anything else."""
+        if not isinstance(expr, tree.SetLiteral):
+            return None
+        rows: list[tuple[Core, ...]] = []
+        for item in map(as_label, expr.items):
+            if isinstance(item, tree.Text):
+                rows.append((Label(span=item.span, type=target.types[0], text=item.value),))
+            elif isinstance(item, tree.Number) and item.unit is None and item.is_integer:
+                rows.append((Constant(span=item.span, type=WHOLE, value=item.value),))
+            else:
+                return None
+        return LiteralSet(span=expr.span, types=target.types, rows=tuple(rows))
+
+
+def _items(expr: tree.Expr) -> Iterator[tree.Expr]:
+    """What stands inside the braces of a set expression, tuples taken apart."""
+    match expr:
+        case tree.SetLiteral(items=items):
+            for item in items:
+                yield from item.items if isinstance(item, tree.TupleExpr) else (item,)
+        case tree.Binary(op="union" | "inter" | "diff" | "cross"):
+            yield from _items(expr.left)
+            yield from _items(expr.right)
+
+
+def _expected(expr: tree.Expr, target: CheckedSet) -> tuple[ValueType, ...] | None:
+    """What quoted labels belong to; numbers in the elements of a root set are numbers (`1..4 union { 7 }`)."""
+    if target.root == target.name and _has_numbers(expr):
+        return None
+    return target.types
+
+
+def _has_numbers(expr: tree.Expr) -> bool:
+    match expr:
+        case tree.Range():
+            return True
+        case tree.Binary(left=left, right=right):
+            return _has_numbers(left) or _has_numbers(right)
+        case tree.SetLiteral(items=items):
+            return any(isinstance(item, (tree.Number, tree.Unary)) for item in items)
+        case _:
+            return False
+
+
+def _alike(types: tuple[ValueType, ...], target: CheckedSet) -> bool:
+    if target.root == target.name and types == (WHOLE,):
+        return True
+    return len(types) == len(target.types) and all(map(same_kind, types, target.types))
+
+
+def as_label(expr: tree.Expr) -> tree.Expr:
+    """A bare name as the label that it is in data."""
+    if isinstance(expr, tree.Name):
+        return tree.Text(span=expr.span, value=expr.text)
+    if isinstance(expr, tree.TupleExpr):
+        return replace(expr, items=tuple(map(as_label, expr.items)))
+    return expr
+
+
+def labelled(expr: tree.Expr) -> tree.Expr:
+    """A set expression in which the bare names inside `{ }` are labels."""
+    match expr:
+        case tree.SetLiteral(items=items):
+            return replace(expr, items=tuple(map(as_label, items)))
+        case tree.Binary(op="union" | "inter" | "diff" | "cross"):
+            return replace(expr, left=labelled(expr.left), right=labelled(expr.right))
+        case _:
+            return expr

@@ -1,0 +1,148 @@
+"""Reading `.gsm` files: UTF-8 only, of a bounded size, and imports only from where they may come."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import stat
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics, did_you_mean
+from gpusched_dsl.language.parsing.lexing import MAX_CHARACTERS
+from gpusched_dsl.language.source import Source, Span
+
+LIBRARY_PREFIX = "gsdsl:"
+MAX_BYTES = 4 * MAX_CHARACTERS
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A file to read: where it is, what diagnostics call it, and the folder that its own imports may not leave."""
+
+    path: Path
+    name: str
+    root: Path | None
+
+
+def library_folder() -> Path:
+    """The folder of the standard library."""
+    return Path(str(files("gpusched_dsl.models"))).resolve()
+
+
+def read_source(place: Place, diagnostics: Diagnostics, asked: Span | None = None) -> tuple[Source, str] | None:
+    """The text of a file and its SHA-256, or None (and a diagnostic, at `asked` if the file is imported there)."""
+    try:
+        # Without O_NONBLOCK, opening a pipe would wait for its other end.
+        handle = os.open(place.path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+        with os.fdopen(handle, "rb") as file:
+            if not stat.S_ISREG(os.fstat(handle).st_mode):
+                diagnostics.error("GSM1001", f"`{place.name}` is not a file", asked, help="give that of a text file")
+                return None
+            data = file.read(MAX_BYTES + 1)
+    except IsADirectoryError:
+        diagnostics.error("GSM1001", f"`{place.name}` is a folder", asked, help="give the path of a file in it")
+        return None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        diagnostics.error("GSM1001", f"cannot read `{place.name}`: {reason}", asked, help=_near(place.path))
+        return None
+    if len(data) > MAX_BYTES:
+        diagnostics.error(
+            "GSM1003",
+            f"`{place.name}` is larger than {MAX_BYTES:,} bytes",
+            asked,
+            help="large tables belong in a data file, read by `data`",
+        )
+        return None
+    text = _decode(place, data, diagnostics)
+    return None if text is None else (Source(place.name, text, place.path), hashlib.sha256(data).hexdigest())
+
+
+def _near(path: Path) -> str | None:
+    """A help line with files of a similar name in the same folder."""
+    try:
+        if path.exists() or not path.parent.is_dir():
+            return None
+        return did_you_mean(path.name, [p.name for p in path.parent.glob("*.gsm")])
+    except (OSError, ValueError):
+        return None
+
+
+def _decode(place: Place, data: bytes, diagnostics: Diagnostics) -> str | None:
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        diagnostics.error("GSM1002", f"`{place.name}` is UTF-16", help="save it as UTF-8")
+        return None
+    zero = data.find(b"\0")
+    if zero >= 0:
+        diagnostics.error("GSM1002", f"`{place.name}` is not a text: byte {zero + 1} is zero")
+        return None
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        shown = Source(place.name, data.decode("utf-8-sig", "replace"), place.path)
+        at = len(data[: error.start].decode("utf-8-sig", "replace"))
+        diagnostics.error(
+            "GSM1002",
+            f"`{place.name}` is not UTF-8: byte 0x{data[error.start]:02x} cannot stand here",
+            shown.span(at, min(at + 1, len(shown.text))),
+            help="save the file as UTF-8",
+        )
+        return None
+
+
+def imported_place(
+    asked: str, span: Span, importer: Place | None, diagnostics: Diagnostics, *, allow_outside: bool
+) -> Place | None:
+    """Where an import leads, or None (and a diagnostic) when it may not lead there."""
+    if asked.startswith(LIBRARY_PREFIX):
+        folder = library_folder()
+        return _confined(asked.removeprefix(LIBRARY_PREFIX), span, folder, folder, asked, diagnostics)
+    if importer is None:
+        diagnostics.error(
+            "GSM1030",
+            f"a text without a file cannot import `{asked}`",
+            span,
+            help=f'give a base folder, or import from the standard library: `"{LIBRARY_PREFIX}..."`',
+        )
+        return None
+    if importer.name.startswith(LIBRARY_PREFIX):
+        name = LIBRARY_PREFIX + os.path.normpath(os.path.join(os.path.dirname(importer.name[6:]), asked))
+    else:
+        name = os.path.normpath(os.path.join(os.path.dirname(importer.name), asked))
+    root = None if allow_outside else importer.root
+    place = _confined(asked, span, importer.path.parent, root, name, diagnostics)
+    if place is not None and root is None:
+        return Place(place.path, place.name, importer.root)
+    return place
+
+
+def _confined(
+    asked: str, span: Span, folder: Path, root: Path | None, name: str, diagnostics: Diagnostics
+) -> Place | None:
+    """The file `asked` in `folder`; inside `root`, also when symbolic links are followed, unless that is None."""
+    if not asked or "\0" in asked or "\\" in asked or "://" in asked or re.match(r"[A-Za-z]:", asked):
+        diagnostics.error(
+            "GSM1031",
+            f"{f'`{asked}`' if asked else 'an empty text'} is not the relative path of a file",
+            span,
+            help="write it with `/`, relative to the file it stands in",
+        )
+        return None
+    try:
+        path = (folder / asked).resolve()
+        inside = root is None or (not os.path.isabs(asked) and path.is_relative_to(root))
+    except (OSError, ValueError, RuntimeError) as error:
+        diagnostics.error("GSM1001", f"cannot read `{name}`: {error}", span)
+        return None
+    if not inside:
+        diagnostics.error(
+            "GSM1030",
+            f"`{asked}` lies outside the folder of the model",
+            span,
+            help="move the file into the folder of the main file, or allow reading outside",
+        )
+        return None
+    return Place(path, name, root)

@@ -1,0 +1,244 @@
+"""The lower bound of a run: whether its way of charging allows one, and from which ways to run it follows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gpusched_dsl.backends.protocol import Monitor
+from gpusched_dsl.ir.deadline import Stopped
+from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.online.bounds.single_job import Bound, least_costs
+from gpusched_dsl.online.data.carry import Carrier, Clock
+from gpusched_dsl.online.history import Reading
+from gpusched_dsl.online.replay.constancy import Constancy
+from gpusched_dsl.online.simulation.assignments import Entries
+from gpusched_dsl.online.simulation.assignments import Reader as EntryReader
+from gpusched_dsl.online.simulation.world import DONE, FUTURE, TOLERANCE
+from gpusched_dsl.policies.cluster import Cluster
+from gpusched_dsl.policies.placement_reader import cluster_of
+from gpusched_dsl.policies.workload import Floats, Ints
+from gpusched_dsl.reporting.runs.tables import cost_of_jobs
+
+PROBES = (0.75, 0.4, 0.001)  # at most so much of a job is left when its ways are looked at again
+SAME = 1e-7  # relative: rates and times that differ by less are the same
+BELOW = 1e-6  # relative: a job that cost less than its bound by more than this refutes it
+
+OTHER_PRICES = "the run was charged less than the model plans with: the block charges other prices or terms"
+UNFINISHED = "jobs are unfinished: what the others cost is not what all would"
+
+
+_READ = ("node_type", "uses", "lasts", "costs", "node_rate", "node_price")  # roles that ways and their rates are of
+
+
+class _NoBoundError(Exception):
+    """Why there is no bound."""
+
+
+def job_by_job_bound(reading: Reading) -> Bound:
+    """The sum over jobs of the least that each costs by itself (`bound.py` has the proof), or why it proves nothing.
+
+    It holds where jobs are charged for by their own rates, or whole nodes by their price, and nothing else is: rates
+    are not negative, and a job never runs faster or cheaper later than it would from its start, which is looked at for
+    all ways at several points of their work. True times count: `ends` and `stretch` of the world.
+    """
+    try:
+        by_job = _least(reading)
+    except _NoBoundError as why:
+        return Bound(None, str(why))
+    except DiagnosticError as error:
+        return Bound(None, f"the ways to run cannot be listed: {error.diagnostics[0].message}")
+    how = "each job by itself, in its cheapest way or mixture of two ways"
+    return Bound(float(by_job.sum()), how, by_job, _slack(reading))
+
+
+def relaxation_bound(reading: Reading, most: int = 50_000_000, monitor: Monitor | None = None) -> Bound:
+    """The linear relaxation of the model over all slots and jobs at once, as the scenario states it.
+
+    A bound of every plan that does all the work and knows all from the beginning, for runs in windows. It bounds what
+    the run was charged where the block charges the terms of the model's objective at the prices that the model plans
+    with. `most` is the most nonzeros that are tried; where the `monitor` stops it there is no bound.
+    """
+    from gpusched_dsl.compiling.lowering.ground import ground
+    from gpusched_dsl.ir.solver_result import Status
+    from gpusched_dsl.solving.solve import deadline_of, solve_problem
+
+    base = reading.outcome.base
+    if unfinished(reading):
+        return Bound(None, UNFINISHED)
+    try:
+        with deadline_of(None, monitor):
+            problem = ground(base.model, base.store, base.limits)
+        if not problem.is_linear or len(problem.objectives) != 1 or problem.objectives[0].sense != "minimize":
+            return Bound(None, "the model over the whole horizon is not linear with one objective to minimise")
+        if problem.size.nonzeros > most:
+            return Bound(None, f"the model over the whole horizon has {problem.size.nonzeros:,} nonzeros")
+        solved = solve_problem(replace(problem, integer=np.zeros_like(problem.integer)), "highs", monitor=monitor)
+        solved.close()
+    except Stopped:
+        return Bound(None, "the model over the whole horizon was not solved: interrupted")
+    except DiagnosticError as error:
+        return Bound(None, f"the model over the whole horizon cannot be solved: {error.diagnostics[0].message}")
+    if solved.status is not Status.OPTIMAL:
+        return Bound(None, f"the model over the whole horizon is {solved.status.value}")
+    found = Bound(solved.objective, "the linear relaxation of the model over the whole horizon, at its own prices")
+    return Bound(None, OTHER_PRICES) if found.refuted_by(reading.outcome.total) else found
+
+
+# --- inside ----------------------------------------------------------------------------------------------------------
+
+
+def _least(reading: Reading) -> Floats:
+    outcome = reading.outcome
+    _refuse_other_charges(reading)
+    world = outcome.world
+    if unfinished(reading):
+        raise _NoBoundError(UNFINISHED)
+    if len(world.status) != len(outcome.base.whole(reading.jobs_root)):
+        raise _NoBoundError("jobs came that the scenario does not know")
+    ways = _Ways(reading)
+    time, rate = ways.whole()
+    done = np.flatnonzero(world.status == DONE)
+    first = np.searchsorted(ways.job, np.arange(len(world.status) + 1))
+    if (np.diff(first)[done] == 0).any():
+        raise _NoBoundError("a job ran in a way that is none of the scenario's")
+    found = least_costs(first, time, rate * time, world.due - world.arrival, world.weight)
+    by_job = np.zeros(len(world.status))
+    by_job[done] = found[done]
+    paid = cost_of_jobs(reading)
+    if (paid[done] < by_job[done] - BELOW * np.maximum(1.0, by_job[done])).any():
+        raise _NoBoundError("a job cost less than its ways from the start would: rates change while it runs")
+    return by_job
+
+
+def _slack(reading: Reading) -> float:
+    """What jobs could save as ends, starts and due dates are one with times within the tolerance of the clock."""
+    world = reading.outcome.world
+    done = np.flatnonzero(world.status == DONE)
+    lasted = np.maximum(world.end[done] - world.first_start[done], 1e-300)
+    near = TOLERANCE * np.maximum(1.0, np.abs(world.end[done]))
+    paid = cost_of_jobs(reading)[done]
+    with np.errstate(over="ignore"):
+        saved = 4 * near * (paid / lasted + world.weight[done])
+    return float(np.minimum(saved, np.abs(paid) + 4 * near * world.weight[done]).sum())
+
+
+def unfinished(reading: Reading) -> bool:
+    """Whether there are jobs that have not come to their end, or would still come."""
+    world = reading.outcome.world
+    return bool(len(world.present())) or bool((np.isfinite(world.arrival) & (world.status == FUTURE)).any())
+
+
+def _refuse_other_charges(reading: Reading) -> None:
+    outcome = reading.outcome
+    online = outcome.online
+    if online.window is not None:
+        raise _NoBoundError("plans are made slot by slot, at prices that change; `--bound` relaxes the whole horizon")
+    if any(c.name not in outcome.quantities for c in online.charges):
+        raise _NoBoundError("costs are the charges that the block states")
+    if online.charges and online.charged == "":
+        raise _NoBoundError("only the charges that the block states are counted")
+    negative = [name for name, amount in outcome.world.ledger.totals.items() if amount < 0]
+    if negative:
+        raise _NoBoundError(f"`{negative[0]}` is negative")
+
+
+@dataclass(frozen=True, eq=False)
+class _State:
+    """The ways of all jobs at one time, one row each, without the single nodes of a kind: their pace and rates."""
+
+    cluster: Cluster
+    entries: Entries
+    pace: Floats  # planned work by time
+    rate: Floats  # the least money by time
+
+
+@dataclass(eq=False)
+class _Ways:
+    """The ways of all jobs of the scenario, sorted by job."""
+
+    reading: Reading
+
+    def __post_init__(self) -> None:
+        outcome = self.reading.outcome
+        self.carrier = Carrier(outcome.online, outcome.base)
+        self.part = outcome.base.part({})
+        self.count = len(outcome.world.status)
+        self.start = self._state(0.0, np.ones(self.count), np.zeros(self.count))
+
+    @property
+    def job(self) -> Ints:
+        return self.start.entries.job
+
+    def whole(self) -> tuple[Floats, Floats]:
+        """The true time of the whole job in each way, and money by time there."""
+        world, start = self.reading.outcome.world, self.start
+        if (start.rate < 0).any():
+            raise _NoBoundError("there are rates below zero")
+        if (change := self._moves_with_time()) is not None:
+            raise _NoBoundError(f"what a job pays, or how long it takes, may change with time: {change}")
+        rng = np.random.default_rng(0)
+        for most in PROBES:
+            left = most * rng.uniform(0.5, 1.0, self.count)
+            then = self._state(float(rng.uniform(0.0, max(world.now, 1.0))), left, rng.integers(0, 2, self.count))
+            pairs = zip(start.cluster.ways, then.cluster.ways, strict=True)
+            if not all(np.array_equal(one, other) for one, other in pairs):
+                raise _NoBoundError("a job has other ways to run when it has begun, or later")
+            if (then.pace > start.pace * (1 + SAME)).any() or (then.rate < start.rate * (1 - SAME)).any():
+                raise _NoBoundError("a job that has begun may run faster or at a lower rate than from its start")
+        with np.errstate(divide="ignore"):
+            time = world.ends[self.job] * world.stretch[self.job] / start.pace
+        return time, start.rate
+
+    def _moves_with_time(self) -> str | None:
+        """What of the ways to run may change with the clock, the jobs that are there or the plans before, in words."""
+        online, root = self.reading.outcome.online, self.reading.jobs_root
+        clock = Constancy(online.model, root, ("now",), own_clock=False)
+        timed = [carry.target for carry in online.carries if clock.change_in(carry.value) is not None]
+        still = Constancy(online.base, root, timed, own_clock=False)
+        placement = online.base.placement
+        assert placement is not None
+        cores = [core for item in placement.items if item.role in _READ for core in (item.value, item.of)]
+        changes = [still.change_in(core) for core in (*cores, online.speed) if core is not None]
+        changes.append(still.change_in_listed(online.base.variables[placement.variable].indexing))
+        return next((change for change in changes if change is not None), None)
+
+    def _state(self, now: float, left: Floats, flags: Ints | Floats) -> _State:
+        outcome, base = self.reading.outcome, self.reading.outcome.base
+        raised = np.asarray(flags, dtype=np.float64)
+        clock = Clock(now, left, outcome.world.work * (1.0 - left), raised, raised)
+        store = base.instance_of(self.part, self.carrier.carried(self.part, clock, None)).store
+        cluster = cluster_of(outcome.online.base, store, base.limits)
+        reader = EntryReader(outcome.online, store, base.limits, self.part)
+        entries = reader.entries(cluster.ways)
+        work = outcome.world.work[entries.job] * left[entries.job]
+        pace = np.where(np.isnan(entries.speed), work / entries.lasts, entries.speed)
+        return _State(cluster, entries, pace, self._rate(cluster, entries, reader))
+
+    def _rate(self, cluster: Cluster, entries: Entries, reader: EntryReader) -> Floats:
+        """The least money by time, as `charging.rates` shares it out."""
+        charged = self.reading.outcome.online.charged
+        if charged == "nodes":
+            gpus = self.reading.gpus[entries.kind]
+            if np.isnan(gpus).any():
+                raise _NoBoundError("the size of nodes depends on more than their type")
+            return entries.node_price * entries.uses / gpus
+        if charged == "" and reader.rated:
+            return entries.uses * _least_shares(cluster, entries) / reader.hours
+        return entries.rate
+
+
+def _least_shares(cluster: Cluster, entries: Entries) -> Floats:
+    """Money by time of one GPU of a node, at the number of GPUs in use at which it is least; for each way.
+
+    Where G GPUs of a node are in use, its jobs use at most G together, so each pays at least uses / G of its rate.
+    """
+    work = cluster.work
+    gpus = np.arange(1, work.node_rate.shape[1])
+    there = gpus <= (work.units // work.parts)[:, None]
+    by_gpu = np.where(there, work.node_rate[:, 1:] / gpus, np.inf)
+    least = np.minimum.accumulate(by_gpu[:, ::-1], axis=1)[:, ::-1]  # of this many GPUs or more
+    needed = np.maximum(np.ceil(entries.uses - 1e-9).astype(np.int64), 1)
+    found: Floats = least[work.kind, needed - 1]
+    return found

@@ -1,0 +1,1 @@
+"""The data of a run, and how it changes."""

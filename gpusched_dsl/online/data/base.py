@@ -1,0 +1,120 @@
+"""All data of a run, read once: every plan is made on a part of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from gpusched_dsl.compiling.data.instance import Instance, build_instance
+from gpusched_dsl.compiling.data.slicing import KnownValues, LawSlice, ParamSlice, Part, Ready, SetSlice
+from gpusched_dsl.compiling.evaluation.limits import Limits
+from gpusched_dsl.compiling.evaluation.store import Store
+from gpusched_dsl.ir.domains import Codes, Component
+from gpusched_dsl.language.checked import CheckedModel
+from gpusched_dsl.language.scenarios.scenario import CheckedScenario
+
+EVERYTHING: Mapping[str, Codes] = {}
+
+
+@dataclass(frozen=True, eq=False)
+class Base:
+    """An instance with all jobs, nodes and slots. Codes of the whole are codes of its universes."""
+
+    instance: Instance
+    limits: Limits
+
+    @property
+    def model(self) -> CheckedModel:
+        return self.instance.scenario.model
+
+    @property
+    def store(self) -> Store:
+        return self.instance.store
+
+    @cached_property
+    def given(self) -> frozenset[str]:
+        """What the scenario gives, or others have given in its place: what follows from it is made for every plan."""
+        told = {name for name, givens in self.instance.scenario.given.items() if givens}
+        told |= self.instance.made_of.replaced.keys()
+        roots = {name for name, declared in self.model.sets.items() if declared.root == name}
+        return frozenset(name for name in self.model.data_order if name in told or name in roots)
+
+    def whole(self, root: str) -> Codes:
+        """The codes of all elements of a root set."""
+        return np.arange(len(self.store.universes[root].labels), dtype=np.int64)
+
+    def labels(self, root: str, codes: Codes) -> list[str | int]:
+        found: list[str | int] = self.store.universes[root].label_array[codes].tolist() if len(codes) else []
+        return found
+
+    def part(self, kept: Mapping[str, Codes]) -> Part:
+        """Some elements of some root sets, the others whole; codes are sorted."""
+        kept = {root: np.sort(codes) for root, codes in kept.items()}
+        self._newest[:] = [Part(self.store.universes, kept, earlier=next(iter(self._newest), None))]
+        return self._newest[0]
+
+    @cached_property
+    def _newest(self) -> list[Part]:
+        """The part that was made last: of a root set of which it keeps the same, nothing is cut again."""
+        return []
+
+    def instance_of(
+        self, part: Part, carried: Mapping[str, KnownValues], earlier: Instance | None = None
+    ) -> Instance:
+        """The instance of a part, with carried values in place of given ones.
+
+        Raises DiagnosticError where carried values break the bounds or checks of the model, as `build_instance` does.
+        """
+        ready = {name: self._slice(name, part) for name in self.model.data_order if name in self.given}
+        ready.update(carried)
+        return build_instance(
+            self._bare,
+            folder=self.instance.reader.folder,
+            limits=self.limits,
+            reader=self.instance.reader,
+            earlier=earlier,
+            ready=ready,
+        )
+
+    @cached_property
+    def _bare(self) -> CheckedScenario:
+        return replace(self.instance.scenario, given={})
+
+    @cached_property
+    def _uncut(self) -> dict[str, Ready]:
+        """Of what no part cuts, one object for all plans: what follows from it is made once."""
+        return {}
+
+    @cached_property
+    def _cut(self) -> dict[str, tuple[tuple[Component, ...], Ready]]:
+        """Of what parts cut, what is left by the newest, with its components: the same as long as these are."""
+        return {}
+
+    def _slice(self, name: str, part: Part) -> Ready:
+        store, model = self.store, self.model
+        if name in model.sets:
+            declared = model.sets[name]
+            if declared.root == name:
+                return part.small.get(name, store.universes[name])
+            components = store.sets[name].components
+            made: Ready = SetSlice(store.sets[name], part)
+        elif name in model.params:
+            param = store.params[name]
+            components = param.domain.components
+            made = ParamSlice(model.params[name], param, part)
+            kind = getattr(model.params[name].type, "root", None)
+            if kind is not None:
+                components = (*components, store.universes[kind])
+        else:
+            components = store.randoms[name].domain.components
+            made = LawSlice(store.randoms[name], part)
+        if not part.cuts(components):
+            return self._uncut.setdefault(name, made)
+        left = tuple(map(part.component, components))
+        known = self._cut.get(name)
+        if known is None or any(ours is not before for ours, before in zip(left, known[0], strict=True)):
+            known = self._cut[name] = (left, made)
+        return known[1]

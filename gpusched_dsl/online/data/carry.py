@@ -1,0 +1,183 @@
+"""The right sides of `carry`: what a plan hands on to the next one, evaluated over the data of the whole run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from gpusched_dsl.compiling.data.slicing import KnownValues, Part
+from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
+from gpusched_dsl.compiling.evaluation.frames import Frame
+from gpusched_dsl.compiling.evaluation.store import MISSING, Columns, Param, Store, Values
+from gpusched_dsl.compiling.lowering.fixing import Given
+from gpusched_dsl.ir.domains import Codes, Domain, Interval, Scalars, Tuples
+from gpusched_dsl.ir.problem import Floats
+from gpusched_dsl.language.checked import Element, VariableRef
+from gpusched_dsl.language.checked_online import CheckedCarry, CheckedOnline
+from gpusched_dsl.language.checking.walk import Part as CorePart
+from gpusched_dsl.language.checking.walk import children
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.online.data.base import Base
+
+WHOLE = 1e-6  # a state is this near to a whole number, or the plan is refused
+
+
+@dataclass(frozen=True, eq=False)
+class Clock:
+    """The loop's own names at one time: numbers, and arrays over all jobs of the run."""
+
+    now: float
+    remaining: Floats
+    done: Floats
+    running: Floats
+    requested: Floats
+    committed: int = int(MISSING)  # code of the last slot that was executed
+
+
+@dataclass(frozen=True, eq=False)
+class Standing:
+    """Values of variables of the plan that holds, in codes of the whole run; what is not listed is 0."""
+
+    values: Mapping[str, Given] = field(default_factory=dict)
+
+
+def variables_read(core: CorePart, online: CheckedOnline) -> frozenset[str]:
+    """The variables that an expression reads, also through `let`s."""
+    from gpusched_dsl.language.checked import LetRef
+
+    found: set[str] = set()
+    lets: set[str] = set()
+    open_: list[CorePart] = [core]
+    while open_:
+        part = open_.pop()
+        if isinstance(part, VariableRef):
+            found.add(part.name)
+        elif isinstance(part, LetRef) and part.name not in lets:
+            lets.add(part.name)
+            open_.append(online.model.lets[part.name].value)
+        open_.extend(children(part))
+    return frozenset(found)
+
+
+class Carrier:
+    """Evaluates the carries of one online block. The universes are those of the whole run."""
+
+    def __init__(self, online: CheckedOnline, base: Base) -> None:
+        self.online, self.base = online, base
+        self.reads = {carry.target: variables_read(carry.value, online) for carry in online.carries}
+
+    @cached_property
+    def variables(self) -> frozenset[str]:
+        """The variables whose values must be kept from one plan to the next."""
+        return frozenset().union(*self.reads.values())
+
+    def carried(self, part: Part, clock: Clock, last: Standing | None) -> dict[str, KnownValues]:
+        """The carried parameters of the next plan; those that read a plan keep their given values before the first."""
+        store = self.store_at(part, clock, last)
+        found = {}
+        for carry in self.online.carries:
+            if last is not None or not self.reads[carry.target]:
+                found[carry.target] = KnownValues(_Maker(self, carry, store, part))
+        return found
+
+    def store_at(self, part: Part, clock: Clock, last: Standing | None) -> Store:
+        """What right sides read: given values of the whole run, elements that are there, the clock, the last plan.
+
+        Slots are those of the whole run: what is known when is for the right side to say.
+        """
+        base, online = self.base.store, self.online
+        sets: dict[str, Domain] = dict(base.sets)
+        for root, codes in part.kept.items():
+            if online.window is None or root != self.slots_root:
+                sets[root] = Tuples((base.universes[root],), (codes,))
+        params = {**base.params, **self._clock_params(clock)}
+        store = Store(base.universes, sets, params, base.randoms, {}, np.zeros(0))
+        if last is not None:
+            self._put_plan(store, last)
+        return store
+
+    @property
+    def slots_root(self) -> str:
+        assert self.online.window is not None
+        root = self.online.base.sets[self.online.window.slots].root
+        assert root is not None
+        return root
+
+    def _clock_params(self, clock: Clock) -> dict[str, Param]:
+        scalar = Scalars()
+        params = {"now": Param(scalar, np.array([clock.now]))}
+        if self.online.window is not None:
+            params["committed"] = Param(scalar, np.array([clock.committed], dtype=np.int64))
+        if self.online.arrival is not None:
+            jobs = self.base.store.universes[self.online.arrival.jobs]
+            every = Interval(0, len(jobs.labels) - 1, 1, jobs)
+            for name in ("remaining", "done", "running", "requested"):
+                params[name] = Param(every, getattr(clock, name))
+        return params
+
+    def _put_plan(self, store: Store, last: Standing) -> None:
+        points: list[Floats] = []
+        first = 0
+        ev = Evaluator(self.online.model, self.base.store, self.base.limits)
+        for name in sorted(self.variables):
+            variable = self.online.model.variables[name]
+            components = tuple(store.component(v.type) for v in variable.indexing.variables)
+            given = last.values.get(name)
+            if given is None:  # plans of policies leave out what they do not decide
+                given = Given(tuple(np.zeros(0, dtype=np.int64) for _ in components), np.zeros(0 if components else 1))
+            indexed = ev.index_domain(variable.indexing, variable.span, conditions=False)
+            domain = Tuples(components, given.codes) if components else Scalars()
+            store.variables[name] = Columns(domain, first, indexed)
+            points.append(given.values)
+            first += len(given.values)
+        store.point = np.concatenate(points) if points else np.zeros(0)
+
+
+@dataclass(frozen=True, eq=False)
+class _Maker:
+    """The values of one carried parameter on its domain in a part."""
+
+    carrier: Carrier
+    carry: CheckedCarry
+    store: Store
+    part: Part
+
+    def __call__(self, domain: Domain) -> Values:
+        carrier, carry = self.carrier, self.carry
+        columns: tuple[Codes, ...] = self.part.outer(domain.components, domain.columns()) if domain.arity else ()
+        frame = Frame(domain.size, dict(zip(carry.variables, columns, strict=True)))
+        ev = Evaluator(carrier.online.model, self.store, carrier.base.limits)
+        target = carrier.online.base.params[carry.target]
+        if isinstance(target.type, Element):
+            codes = np.broadcast_to(ev.codes(carry.value, frame), (domain.size,))
+            [inner] = self.part.inner((self.store.universes[target.type.root],), (codes,))
+            return np.where(inner >= 0, inner, MISSING)
+        values = np.array(np.broadcast_to(ev.numbers(carry.value, frame), (domain.size,)), dtype=np.float64)
+        if target.kind in ("binary", "integer"):
+            values = self._whole(values, ev, frame, target.kind)
+        return values
+
+    def _whole(self, values: Floats, ev: Evaluator, frame: Frame, kind: str) -> Floats:
+        """States as whole numbers: a solver's 0.9999999 is 1, and what is not near to one is refused."""
+        whole = np.rint(values)
+        wrong = np.abs(values - whole) > WHOLE
+        if wrong.any():
+            at = int(np.flatnonzero(wrong)[0])
+            message = f"`{self.carry.target}` is {kind}, but {float(values[at]):g} is carried into it: "
+            message += ev.row_text(frame, at)
+            help = "carry a variable that is whole by itself, or round here: `round(...)`"
+            found = Diagnostic("GSM7001", message, self.carry.value.span, "not a whole number", help=help)
+            raise DiagnosticError([found])
+        return whole
+
+
+def without(standing: Standing, variable: str, kept: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Standing:
+    """The plan without some entries of a variable."""
+    given = standing.values[variable]
+    left = Given(tuple(c[kept] for c in given.codes), given.values[kept])
+    return replace(standing, values={**standing.values, variable: left})
+
+

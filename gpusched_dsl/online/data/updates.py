@@ -1,0 +1,191 @@
+"""Bases that grow: jobs that come with events, and parameters that change, as arrays beside those that are there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import NoReturn
+
+import numpy as np
+
+from gpusched_dsl.compiling.data.instance import Instance, build_instance
+from gpusched_dsl.compiling.data.slicing import KnownValues, LawSlice, ParamSlice, Part, Ready, SetSlice
+from gpusched_dsl.compiling.evaluation.store import Param, RandomLaws, Store, Values
+from gpusched_dsl.data.chunks import Piece
+from gpusched_dsl.ir.domains import Codes, Component, Domain, Interval, Tuples, Universe
+from gpusched_dsl.language.checked import Element, Numeric
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.language.scenarios.assignments import ExpressionGiven
+from gpusched_dsl.online.data.base import Base
+
+_MOST_INTEGER = 2**62
+
+
+def with_jobs(base: Base, root: str, replaced: Mapping[str, Sequence[Piece]]) -> tuple[Base, int]:
+    """The base with the jobs that `replaced` gives (the root set among it), and how many there are now.
+
+    What is not told of them is what the scenario states for all jobs, or the default. Raises DiagnosticError with
+    everything that is wrong with them, as a build does.
+    """
+    alone = _alone(base, root, replaced)
+    old, new = base.store, alone.store
+    universe = Universe(root, (*old.universes[root].labels, *new.universes[root].labels))
+    first = len(old.universes[root].labels)
+    ready: dict[str, Ready] = {}
+    whole = Part({**old.universes, root: universe}, {})
+    for name in base.model.data_order:
+        if name not in base.given and name not in replaced:
+            continue
+        if name in base.model.sets and base.model.sets[name].root == name:
+            ready[name] = universe if name == root else old.universes[name]
+        elif name in base.model.sets:
+            ready[name] = SetSlice(_joined(old.sets[name], new.sets[name], root, universe, first), whole)
+        elif name in base.model.params:
+            ready[name] = ParamSlice(base.model.params[name], _param(name, base, new, universe, first), whole)
+        else:
+            ready[name] = LawSlice(_laws(old.randoms[name], new.randoms[name], root, universe, first), whole)
+    return _rebuilt(base, ready), len(universe.labels)
+
+
+def with_values(base: Base, name: str, keys: Sequence[tuple[str | int, ...]], values: Sequence[float | str]) -> Base:
+    """The base with other values of a parameter at some keys.
+
+    Raises DiagnosticError (GSM5207) for a key that the parameter does not have, and as a build does.
+    """
+    param = base.store.params[name]
+    components = param.domain.components
+    if any(len(key) != len(components) for key in keys):
+        key = next(key for key in keys if len(key) != len(components))
+        message = f"`{name}` has {len(components)} subscript{'' if len(components) == 1 else 's'}, {len(key)} given"
+        _refuse_as(f"{message}: `{', '.join(map(str, key))}`", "write its subscripts as the model declares them")
+    codes = []
+    for at, component in enumerate(components):
+        labels = [key[at] for key in keys]
+        codes.append(np.array([_code(component, label, name) for label in labels], dtype=np.int64))
+    place = param.domain.locate(codes) if components else np.zeros(1, dtype=np.int64)
+    if (place < 0).any():
+        _refuse(name, keys[int(np.flatnonzero(place < 0)[0])])
+    changed: Values = param.values.copy()
+    kind = base.model.params[name].type
+    if isinstance(kind, Element):
+        universe = base.store.universes[kind.root]
+        changed[place] = [_code(universe, v, name) for v in values]
+    else:
+        changed[place] = [_number(v, name, kind) for v in values]
+    whole = Part(base.store.universes, {})
+    ready: dict[str, Ready] = {n: base._slice(n, whole) for n in base.model.data_order if n in base.given}
+    ready[name] = KnownValues(lambda domain: changed)  # held to its bounds, as what is given for the first time
+    return _rebuilt(base, ready)
+
+
+def _number(value: float | str, name: str, kind: object) -> float | str:
+    if isinstance(kind, Numeric) and (isinstance(value, bool | str)):
+        _refuse_as(f"`{name}` is a number, `{value}` is none", "write a number, in the unit that the model declares")
+    return value
+
+
+def _code(component: Component, label: str | int | float, name: str) -> int:
+    if component is None:
+        if isinstance(label, bool | str) or abs(label) >= _MOST_INTEGER or label != int(label):
+            _refuse(name, (label,))
+        return int(label)
+    code = component.code_of.get(label)  # type: ignore[arg-type]
+    if code is None:
+        _refuse(name, (label,))
+    return code
+
+
+def _refuse(name: str, key: tuple[str | int | float, ...]) -> NoReturn:
+    shown = ", ".join(map(str, key))
+    message = f"`{name}` has no value for `{shown}`: it is no element of its index set"
+    _refuse_as(message, "only what is there can change")
+
+
+def _refuse_as(message: str, help: str) -> NoReturn:
+    raise DiagnosticError([Diagnostic("GSM5207", message, help=help)])
+
+
+def _alone(base: Base, root: str, replaced: Mapping[str, Sequence[Piece]]) -> Instance:
+    """The new jobs by themselves, in the same cluster: nothing else is known of them than what is told."""
+    model, scenario = base.model, base.instance.scenario
+    of_jobs = {n for n, d in model.sets.items() if d.root != n and any(_is(t, root) for t in d.types)}
+    for name, declared in model.params.items():
+        if any(_is(v.type, root) for i in declared.indexing.iterators for v in i.variables):
+            of_jobs.add(name)
+    given = {
+        name: tuple(g for g in givens if name not in of_jobs or (isinstance(g, ExpressionGiven) and not g.subscripts))
+        for name, givens in scenario.given.items()
+        if name not in replaced
+    }
+    whole = Part(base.store.universes, {})
+    ready = {
+        name: base._slice(name, whole)
+        for name in base.given
+        if name not in of_jobs and name not in replaced and name in model.data_order and name not in model.randoms
+    }
+    return build_instance(
+        replace(scenario, given=given),
+        folder=base.instance.reader.folder,
+        limits=base.limits,
+        replaced=replaced,
+        reader=base.instance.reader,
+        ready=ready,
+    )
+
+
+def _is(kind: object, root: str) -> bool:
+    return isinstance(kind, Element) and kind.root == root
+
+
+def _rebuilt(base: Base, ready: Mapping[str, Ready]) -> Base:
+    instance = build_instance(
+        replace(base.instance.scenario, given={}),
+        folder=base.instance.reader.folder,
+        limits=base.limits,
+        reader=base.instance.reader,
+        ready=ready,
+    )
+    return Base(replace(instance, scenario=base.instance.scenario), base.limits)
+
+
+def _shifted(domain: Domain, root: str, first: int) -> tuple[Codes, ...]:
+    """The columns of a domain of new jobs, in codes of all."""
+    return tuple(
+        column + first if component is not None and component.name == root else column
+        for component, column in zip(domain.components, domain.columns(), strict=True)
+    )
+
+
+def _components(domain: Domain, root: str, universe: Universe) -> tuple[Component, ...]:
+    return tuple(universe if c is not None and c.name == root else c for c in domain.components)
+
+
+def _joined(old: Domain, new: Domain, root: str, universe: Universe, first: int) -> Domain:
+    """Elements that were there, then those of new jobs; what has no job stays as it is."""
+    if not any(c is not None and c.name == root for c in old.components):
+        return old
+    columns = tuple(
+        np.concatenate(pair) for pair in zip(old.columns(), _shifted(new, root, first), strict=True)
+    )
+    return Tuples(_components(old, root, universe), columns)
+
+
+def _param(name: str, base: Base, new: Store, universe: Universe, first: int) -> Param:
+    old, root = base.store.params[name], universe.name
+    kind = base.model.params[name].type
+    added = new.params[name]
+    if not any(c is not None and c.name == root for c in old.domain.components):
+        return old
+    values = added.values + first if isinstance(kind, Element) and kind.root == root else added.values
+    if old.domain.arity == 1:
+        every = Interval(0, len(universe.labels) - 1, 1, universe)
+        if old.domain.size == first:
+            return Param(every, np.concatenate((old.values, values)))
+    return Param(_joined(old.domain, added.domain, root, universe, first), np.concatenate((old.values, values)))
+
+
+def _laws(old: RandomLaws, new: RandomLaws, root: str, universe: Universe, first: int) -> RandomLaws:
+    if not any(c is not None and c.name == root for c in old.domain.components):
+        return old
+    domain = _joined(old.domain, new.domain, root, universe, first)
+    return RandomLaws(domain, (*old.laws, *new.laws), np.concatenate((old.which, new.which + len(old.laws))))

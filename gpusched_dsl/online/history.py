@@ -1,0 +1,186 @@
+"""What a run left behind as arrays: where each job was from when to when, and how large nodes are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
+from gpusched_dsl.compiling.evaluation.frames import Frame
+from gpusched_dsl.compiling.evaluation.free_variables import free_variables
+from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.language.checked import CheckedPlacementItem, Core, Element, IndexRef, IndexVar, Numeric
+from gpusched_dsl.language.units import UNITS, Unit, convertible, factor
+from gpusched_dsl.online.run_record import Outcome
+from gpusched_dsl.online.simulation.world import FUTURE, World
+from gpusched_dsl.policies.workload import Floats, Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Stretches:
+    """Job was on a place (a node of a kind), with so many GPUs, from `start` to `end`; by start, then job."""
+
+    job: Ints
+    place: Ints
+    kind: Ints
+    uses: Floats
+    start: Floats
+    end: Floats
+
+    def __len__(self) -> int:
+        return len(self.job)
+
+
+def stretches_of(world: World) -> Stretches:
+    """All stretches of a run, those of jobs that still run up to now; none is empty."""
+    running = world.running
+    until = np.full(len(running), world.now)
+    going = (running, world.place[running], world.kind[running], world.uses[running], world.since[running], until)
+    columns = [np.concatenate(parts) for parts in zip(*world.stretches, going, strict=True)]
+    order = np.lexsort((columns[0], columns[4]))
+    order = order[columns[5][order] > columns[4][order]]
+    job, place, kind, uses, start, end = (c[order] for c in columns)
+    return Stretches(job, place, kind, uses, start, end)
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """An outcome with what its placement says of names and sizes. Times are in the unit of the run's clock."""
+
+    outcome: Outcome
+
+    @cached_property
+    def stretches(self) -> Stretches:
+        return stretches_of(self.outcome.world)
+
+    @cached_property
+    def came(self) -> Ints:
+        """The jobs that arrived during the run."""
+        return np.flatnonzero(self.outcome.world.status != FUTURE)
+
+    # --- names -------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _items(self) -> dict[str, CheckedPlacementItem]:
+        placement = self.outcome.online.base.placement
+        return {} if placement is None else {item.role: item for item in reversed(placement.items)}
+
+    def _root(self, role: str) -> str:
+        item = self._items.get(role)
+        return item.value.type.root if item is not None and isinstance(item.value.type, Element) else ""
+
+    @cached_property
+    def jobs_root(self) -> str:
+        arrival = self.outcome.online.arrival
+        return self._root("job") if arrival is None else arrival.jobs
+
+    @cached_property
+    def places_root(self) -> str:
+        return self._root("node") or self._root("node_type")
+
+    @cached_property
+    def kinds_root(self) -> str:
+        return self._root("node_type") or self.places_root
+
+    @property
+    def counted(self) -> bool:
+        """Whether decisions count nodes of a type and do not name them: a place is then a type."""
+        return not self._root("node")
+
+    @property
+    def has_uses(self) -> bool:
+        """Whether the placement says how many GPUs a job uses; else it takes a whole node."""
+        return "uses" in self._items
+
+    def labels(self, root: str, codes: Codes) -> list[str]:
+        """The names of elements; `""` for none."""
+        if not root:
+            return [""] * len(codes)
+        known = codes >= 0
+        texts = np.full(len(codes), "", dtype=object)
+        texts[known] = [str(label) for label in self.outcome.base.labels(root, codes[known])]
+        found: list[str] = texts.tolist()
+        return found
+
+    # --- units -------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def clock(self) -> Unit:
+        """The unit of the run's clock."""
+        return UNITS["h"] if self.outcome.online.window is not None else self.outcome.online.unit
+
+    @cached_property
+    def hours(self) -> float:
+        """Hours in one unit of the clock; 1 where a text has no units of time."""
+        return float(factor(self.clock, UNITS["h"])) if convertible(self.clock, UNITS["h"]) else 1.0
+
+    # --- sizes -------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def gpus(self) -> Floats:
+        """GPUs of a node of each kind: what `uses` is a part of; NaN where that depends on more than the kind.
+
+        1 where the placement has no `uses`, for a job then takes a whole node.
+        """
+        kinds = len(self.outcome.world.gpu_time)
+        item = self._items.get("uses")
+        if item is None:
+            return np.ones(kinds)
+        if item.of is None:
+            return np.full(kinds, np.nan)
+        by_kind = self._over("node_type", item.of, kinds)
+        if by_kind is not None:
+            return by_kind
+        by_node, kind = self._over("node", item.of, len(self.outcome.world.place_kind)), self._kind_of_node
+        found = np.full(kinds, np.nan)
+        if by_node is not None and kind is not None:
+            found[kind] = by_node
+            if (found[kind] != by_node).any():  # nodes of one kind that differ
+                return np.full(kinds, np.nan)
+        return found
+
+    @cached_property
+    def nodes(self) -> Floats:
+        """Nodes of each kind in the cluster; NaN where nodes are rented as one type or another."""
+        kinds = len(self.outcome.world.gpu_time)
+        if not self.counted:
+            if self._kind_of_node is None:
+                return np.full(kinds, np.nan)
+            return np.bincount(self._kind_of_node, minlength=kinds).astype(np.float64)
+        item = self._items.get("stock")
+        found = None if item is None else self._over("node_type", item.value, kinds)
+        return np.full(kinds, np.nan) if found is None else found
+
+    @cached_property
+    def _kind_of_node(self) -> Ints | None:
+        """The kind of each node that is there; None where it is decided."""
+        places = len(self.outcome.world.place_kind)
+        item = self._items.get("node_type")
+        if item is None or not isinstance(item.value.type, Element):
+            return np.arange(places, dtype=np.int64)
+        bound = self._frame("node", item.value, places)
+        return None if bound is None else np.asarray(np.broadcast_to(self._ev.codes(item.value, bound), (places,)))
+
+    @cached_property
+    def _ev(self) -> Evaluator:
+        base = self.outcome.base
+        return Evaluator(self.outcome.online.base, base.store, base.limits)
+
+    def _index(self, role: str) -> IndexVar | None:
+        item = self._items.get(role)
+        return item.value.variable if item is not None and isinstance(item.value, IndexRef) else None
+
+    def _frame(self, role: str, core: Core, count: int) -> Frame | None:
+        """All elements of a role as its index, where the expression needs no other."""
+        index, needed = self._index(role), free_variables(core)
+        if needed - {index} or (index is None and needed):
+            return None
+        return Frame(count, {} if index is None else {index: np.arange(count, dtype=np.int64)})
+
+    def _over(self, role: str, core: Core, count: int) -> Floats | None:
+        frame = self._frame(role, core, count)
+        if frame is None or not isinstance(core.type, Numeric):
+            return None
+        return np.array(np.broadcast_to(self._ev.numbers(core, frame), (count,)), dtype=np.float64)

@@ -1,0 +1,123 @@
+"""Whether a journal is what was written: structure, every record by its chain, and how far the chains must reach."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from gpusched_dsl.online.journal.chain import Damaged, Json, linked, root, unpacked
+from gpusched_dsl.online.journal.errors import cannot_open, damaged, damaged_log, of_sqlite
+from gpusched_dsl.online.journal.store import TABLES, reading, recognise
+from gpusched_dsl.online.journal.wal import lost_frames
+
+
+@dataclass(slots=True)
+class Head:
+    """How far a journal goes: its last digests, how many steps were told to whoever acts on them, ids of events."""
+
+    header: Json
+    steps: int = 0
+    step_digest: bytes = b""
+    events: int = 0
+    event_digest: bytes = b""
+    told: int = 0
+    finished: bool = False
+    ids: dict[str, int] = field(default_factory=dict)  # of external events, to their numbers
+
+
+def verified(path: Path, stack: ExitStack, *, alone: bool) -> tuple[sqlite3.Connection, Head]:
+    """A view of a journal, open as long as `stack`, whose records were all read and checked.
+
+    `alone` says that nobody writes it meanwhile.
+    Raises GSM5101 to GSM5103, GSM5105, GSM5106.
+    """
+    recognise(path)
+    try:
+        torn = _lost(path.with_name(path.name + "-wal"), alone)
+        if torn is not None:
+            raise damaged_log(path, *torn)
+        connection = stack.enter_context(reading(path))
+        return connection, check(connection)
+    except Damaged as failure:
+        raise damaged(path, str(failure)) from failure
+    except sqlite3.Error as failure:
+        raise of_sqlite(path, failure) from failure
+    except OSError as failure:
+        raise cannot_open(path, str(failure)) from failure
+
+
+def _lost(log: Path, alone: bool) -> tuple[str, int] | None:
+    """As `lost_frames`, asked more than once unless `alone`: a log that grows can look damaged for a moment."""
+    torn = lost_frames(log)
+    for pause in () if alone else (0.05, 0.2):
+        if torn is not None:
+            time.sleep(pause)
+            torn = lost_frames(log)
+    return torn
+
+
+def check(connection: sqlite3.Connection) -> Head:
+    """Check structure, chains and ends in one view; raises `Damaged` and `sqlite3.Error`."""
+    found = [row[0] for row in connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")]
+    if sorted(map(str, found)) != sorted(TABLES):
+        raise Damaged("its tables are not those of a journal")
+    first = connection.execute("PRAGMA integrity_check(1)").fetchone()
+    if first != ("ok",):
+        raise Damaged(f"SQLite finds: {str(first[0]).splitlines()[-1]}")
+    row = connection.execute("SELECT steps, step_digest, events, event_digest, told, finished FROM head").fetchone()
+    stored = connection.execute("SELECT header FROM run").fetchone()
+    if row is None or stored is None or not isinstance(stored[0], bytes):
+        raise Damaged("its header is missing")
+    steps, step_digest, events, event_digest, told, finished = row
+    head = Head(None, steps, step_digest, events, event_digest, told, finished == 1)
+    _check_steps(connection, head, stored[0])
+    _check_events(connection, head, stored[0])
+    head.header = unpacked(stored[0])
+    if not 0 <= head.told <= head.steps:
+        raise Damaged(f"{head.told} of {head.steps} steps are said to be told")
+    if result_of(connection, head) is not None and not head.finished:
+        raise Damaged("it has a result, but was not finished")
+    return head
+
+
+def _check_steps(connection: sqlite3.Connection, head: Head, header: bytes) -> None:
+    before, number = root(header, "step"), 0
+    for seq, _time, content, digest in connection.execute("SELECT seq, time, content, digest FROM step ORDER BY seq"):
+        number += 1
+        if seq != number:
+            raise Damaged(f"step {number} is missing")
+        before = _link(before, number, content, digest, f"step {number}")
+    if number != head.steps or before != head.step_digest:
+        raise Damaged(f"it has {number} steps where {head.steps} were recorded")
+
+
+def _check_events(connection: sqlite3.Connection, head: Head, header: bytes) -> None:
+    before, number = root(header, "event"), 0
+    for seq, name, content, digest in connection.execute("SELECT seq, id, content, digest FROM event ORDER BY seq"):
+        number += 1
+        if seq != number:
+            raise Damaged(f"event {number} is missing")
+        before = _link(before, number, content, digest, f"event {number}")
+        if unpacked(content)["id"] != name:
+            raise Damaged(f"event {number} has another id than its record")
+        head.ids[name] = number
+    if number != head.events or before != head.event_digest:
+        raise Damaged(f"it has {number} events where {head.events} were recorded")
+
+
+def _link(before: bytes, number: int, content: object, digest: object, what: str) -> bytes:
+    if not isinstance(content, bytes) or linked(before, number, content) != digest:
+        raise Damaged(f"{what} is not what was written")
+    return linked(before, number, content)
+
+
+def result_of(connection: sqlite3.Connection, head: Head) -> Json | None:
+    """What the run ended with, as a list of one; None while it has not ended."""
+    row = connection.execute("SELECT content, digest FROM result").fetchone()
+    if row is None:
+        return None
+    _link(head.step_digest, head.steps + 1, row[0], row[1], "the result")
+    return unpacked(row[0])

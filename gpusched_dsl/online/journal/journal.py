@@ -1,0 +1,320 @@
+"""The durable record of an online run: external events, numbered steps with their decisions, the result.
+
+A run is a function of its inputs, options, seed, external events and decisions, so a run that was killed goes on by
+going through the recorded steps again without deciding anything anew. One process writes; any may read. A step is
+durable when `append` returns: only then may anybody act on it. An SQLite file with a write-ahead log, flushed at every
+commit.
+"""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from gpusched_dsl.online.journal.chain import Damaged, Json, as_read_back, linked, packed, unpacked
+from gpusched_dsl.online.journal.errors import (
+    cannot_open,
+    cannot_write,
+    damaged,
+    goes_another_way,
+    has_steps,
+    of_sqlite,
+    other_run,
+)
+from gpusched_dsl.online.journal.header import differences
+from gpusched_dsl.online.journal.integrity import Head, result_of, verified
+from gpusched_dsl.online.journal.lock import WriterLock
+from gpusched_dsl.online.journal.records import External, Step
+from gpusched_dsl.online.journal.store import connect, create, exists, recognise
+
+
+class Journal:
+    """A journal open for one run (`open`) or for reading (`read`)."""
+
+    def __init__(
+        self, path: Path, head: Head, connection: sqlite3.Connection, held: ExitStack, *, writes: bool
+    ) -> None:
+        self.path = path
+        self._head = head
+        self._connection = connection
+        self._held = held  # what is let go in `close`
+        self._writes = writes
+        self._failed: sqlite3.Error | None = None
+        self._gone_through = 0
+        self._kept: list[Step] | None = None  # steps of a trial, not recorded yet
+
+    # --- open and close ----------------------------------------------------------------------------------------------
+
+    @classmethod
+    def open(cls, path: str | Path, header: Mapping[str, Json], *, resume: bool = True) -> Self:
+        """The journal of the run that `header` describes: a new one, or what was recorded of it.
+
+        `header` has what the run depends on (inputs_sha256, options, seed, method, ...). Raises GSM5101 to GSM5106
+        where the file cannot be that journal, GSM5108 where it has steps and `resume` is false; the file is unchanged.
+        """
+        path = _resolved(path)
+        if not path.parent.is_dir():
+            raise cannot_open(path, "there is no such folder")
+        if exists(path):
+            recognise(path)  # leaves no lock beside the file of somebody else
+        with ExitStack() as held:
+            held.callback(WriterLock(path).release)
+            if not exists(path):
+                create(path, dict(header))
+            with ExitStack() as view:
+                _, head = verified(path, view, alone=True)
+            found = differences(head.header, as_read_back(dict(header)))
+            if found:
+                raise other_run(path, found, head.steps)
+            if not resume and (head.steps or head.events or head.finished):
+                raise has_steps(path, head.steps)
+            try:
+                connection = connect(path, write=True)
+            except sqlite3.Error as failure:
+                raise of_sqlite(path, failure) from failure
+            held.callback(connection.close)
+            return cls(path, head, connection, held.pop_all(), writes=True)
+        raise AssertionError  # an ExitStack with only callbacks lets every exception through
+
+    @classmethod
+    def read(cls, path: str | Path) -> Self:
+        """A journal to read, be it of a run that is going on; it does not grow while it is open."""
+        path = _resolved(path)
+        if not exists(path):
+            raise cannot_open(path, "there is no such file", "name the journal of a run")
+        with ExitStack() as held:
+            connection, head = verified(path, held, alone=False)
+            return cls(path, head, connection, held.pop_all(), writes=False)
+        raise AssertionError
+
+    def close(self) -> None:
+        """Let the journal go; what was appended is durable already."""
+        if self._writes and self._failed is None:
+            with suppress(sqlite3.Error):  # it only spares repetitions: what was told may be told again
+                self._connection.execute("UPDATE head SET told = ?", (self._head.told,))
+        self._writes = False
+        self._held.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # --- read --------------------------------------------------------------------------------------------------------
+
+    @property
+    def header(self) -> Json:
+        return self._head.header
+
+    def __len__(self) -> int:
+        """How many steps are recorded."""
+        return self._head.steps
+
+    def __bool__(self) -> bool:
+        return True
+
+    @property
+    def finished(self) -> bool:
+        """Whether the run came to its end; no step is appended any more."""
+        return self._head.finished
+
+    @property
+    def result(self) -> Json | None:
+        """What the run ended with; None while it has not ended."""
+        with self._telling():
+            return result_of(self._connection, self._head)
+
+    def step(self, seq: int) -> Step:
+        """Step number `seq` of those recorded; raises IndexError for others."""
+        if not 1 <= seq <= self._head.steps:
+            raise IndexError(f"there is no step {seq} of {self._head.steps}")
+        with self._telling():
+            row = self._connection.execute("SELECT content FROM step WHERE seq = ?", (seq,)).fetchone()
+            if row is None:
+                raise Damaged(f"step {seq} is missing")
+            content = unpacked(row[0])
+            return Step(seq, content["time"], content["events"], content["decision"])
+
+    def steps(self, first: int = 1) -> Iterator[Step]:
+        """The recorded steps from number `first` on, in order."""
+        seq = first
+        while seq <= self._head.steps:
+            yield self.step(seq)
+            seq += 1
+
+    def external(self) -> Iterator[External]:
+        """The events from outside in the order in which they were accepted."""
+        for seq in range(1, self._head.events + 1):
+            yield self._external(seq)
+
+    def known(self, id: str) -> External | None:
+        """The event from outside with this id, None where none was accepted."""
+        seq = self._head.ids.get(id)
+        return None if seq is None else self._external(seq)
+
+    def _external(self, seq: int) -> External:
+        with self._telling():
+            row = self._connection.execute("SELECT content FROM event WHERE seq = ?", (seq,)).fetchone()
+            if row is None:
+                raise Damaged(f"event {seq} is missing")
+            return External(**unpacked(row[0]))
+
+    @contextmanager
+    def _telling(self) -> Iterator[None]:
+        try:
+            yield
+        except Damaged as failure:
+            raise damaged(self.path, str(failure)) from failure
+        except sqlite3.Error as failure:
+            raise of_sqlite(self.path, failure) from failure
+
+    # --- write -------------------------------------------------------------------------------------------------------
+
+    def append(self, step: Step) -> None:
+        """Record the next step; it is durable when this returns, or after `commit` in a trial.
+
+        Raises GSM5107 where it could not be written, and from then on always: the run must end. Raises ValueError for a
+        step that is not the next one, for a run that has ended, and for numbers that are not finite.
+        """
+        head = self._head
+        if step.seq != self.reached + 1 or head.finished:
+            raise ValueError(f"step {step.seq} cannot follow {'the end of the run' if head.finished else self.reached}")
+        if not math.isfinite(step.time):
+            raise ValueError(f"step {step.seq} has the time {step.time}")
+        if self._kept is not None:
+            self._kept.append(step)
+        else:
+            self._write((), (step,))
+
+    @property
+    def reached(self) -> int:
+        """The number of the last step, recorded or of the trial."""
+        return self._head.steps + len(self._kept or ())
+
+    def begin(self) -> None:
+        """Begin a trial, or begin it again: steps that are appended from now on wait for `commit`."""
+        self._kept = []
+
+    def discard(self) -> None:
+        """End a trial; its steps are forgotten."""
+        self._kept = None
+
+    def commit(self, events: Sequence[External]) -> None:
+        """End a trial: record these events and its steps, all or none. Raises as `append` and `accept`."""
+        steps, self._kept = tuple(self._kept or ()), None
+        if events or steps:
+            self._write(events, steps)
+
+    def accept(self, events: Sequence[External]) -> None:
+        """Record events from outside, all or none; their ids must be new."""
+        self._write(events, ())
+
+    def _write(self, events: Sequence[External], steps: Sequence[Step]) -> None:
+        head = self._head
+        step_digest, step_rows = head.step_digest, []
+        for step in steps:
+            content = packed({"time": step.time, "events": list(step.events), "decision": step.decision})
+            step_digest = linked(step_digest, step.seq, content)
+            step_rows.append((step.seq, step.time, content, step_digest))
+        digest, number, rows = head.event_digest, head.events, []
+        for event in events:
+            if event.id in head.ids or not math.isfinite(event.time):
+                raise ValueError(f"event {event.id!r} was accepted before, or has no time")
+            number += 1
+            fields = {"id": event.id, "time": event.time, "content": event.content, "batch": event.batch}
+            content = packed(fields)
+            digest = linked(digest, number, content)
+            rows.append((number, event.id, event.time, event.batch, content, digest))
+        if len({event.id for event in events}) < len(events):
+            raise ValueError("two events have one id")
+        last = steps[-1].seq if steps else head.steps
+        what = f"step {last}" if steps else "what was to come after them"
+        with self._transaction(what) as connection:
+            connection.executemany("INSERT INTO event VALUES (?, ?, ?, ?, ?, ?)", rows)
+            connection.executemany("INSERT INTO step VALUES (?, ?, ?, ?)", step_rows)
+            connection.execute(
+                "UPDATE head SET steps = ?, step_digest = ?, events = ?, event_digest = ?, told = ?",
+                (last, step_digest, number, digest, head.told),
+            )
+        for row in rows:
+            head.ids[row[1]] = row[0]
+        head.events, head.event_digest = number, digest
+        head.steps, head.step_digest = last, step_digest
+
+    def finish(self, result: Json) -> None:
+        """Record what the run ended with."""
+        if self._head.finished:
+            raise ValueError("the run has ended already")
+        content = packed(result)
+        digest = linked(self._head.step_digest, self._head.steps + 1, content)
+        with self._transaction("the result") as connection:
+            connection.execute("INSERT INTO result VALUES (1, ?, ?)", (content, digest))
+            connection.execute("UPDATE head SET finished = 1, told = ?", (self._head.told,))
+        self._head.finished = True
+
+    @contextmanager
+    def _transaction(self, what: str) -> Iterator[sqlite3.Connection]:
+        if self._failed is not None:
+            raise cannot_write(self.path, self._failed, self._head.steps, what)
+        if not self._writes:
+            raise ValueError("the journal is open for reading, or closed")
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+            yield self._connection
+            self._connection.execute("COMMIT")
+        except sqlite3.Error as failure:
+            # Whether it is in the file shows when it is opened again; either way nobody has acted on it.
+            self._failed = failure
+            with suppress(sqlite3.Error):
+                self._connection.execute("ROLLBACK")
+            raise cannot_write(self.path, failure, self._head.steps, what) from failure
+
+    # --- run through it ----------------------------------------------------------------------------------------------
+
+    def decide(self, time: float, events: Sequence[Json], plan: Callable[[], Json]) -> Json:
+        """The decision of the run's next step: the recorded one where there is one, else that of `plan`, recorded.
+
+        Both come back as read from JSON. Raises GSM5109 where the recorded step has another time or other events.
+        """
+        seq = min(self._gone_through, self.reached) + 1  # a trial may have been discarded
+        if seq <= self._head.steps:
+            step = self.step(seq)
+            how = step.unlike(time, as_read_back(list(events)))
+            if how is not None:
+                raise goes_another_way(self.path, seq, how)
+        else:
+            step = Step(seq, time, events, as_read_back(plan()))
+            self.append(step)
+        self._gone_through = seq
+        return step.decision
+
+    @property
+    def replaying(self) -> bool:
+        """Whether `decide` still goes through recorded steps."""
+        return self._gone_through < self._head.steps
+
+    # --- what was told -----------------------------------------------------------------------------------------------
+
+    @property
+    def told(self) -> int:
+        """Up to which step the decisions were told to whoever acts on them; those after it must be told again."""
+        return self._head.told
+
+    def tell(self, seq: int) -> None:
+        """Note that the decisions up to step `seq` were told; it becomes durable with the next record."""
+        self._head.told = max(self._head.told, min(seq, self._head.steps))
+
+
+def _resolved(path: str | Path) -> Path:
+    try:
+        return Path(path).resolve()
+    except (OSError, ValueError, RuntimeError) as failure:
+        raise cannot_open(Path(path), str(failure)) from failure

@@ -1,0 +1,67 @@
+"""Plans as plain data and back: labels instead of codes, so that a journal can be read and trusted by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from gpusched_dsl.compiling.lowering.fixing import Given
+from gpusched_dsl.ir.domains import Component, Universe, decode_column
+from gpusched_dsl.language.checked import Element, ValueType
+from gpusched_dsl.online.planners.protocol import Plan
+
+Data = dict[str, Any]
+
+
+def plan_data(plan: Plan, types: Mapping[str, tuple[ValueType, ...]], universes: Mapping[str, Universe]) -> Data:
+    """A plan (codes of `universes`) as lists of labels and values, with what its method told of it."""
+    return {
+        "method": plan.method,
+        "status": plan.status,
+        "seconds": plan.seconds,
+        "objective": plan.objective,
+        "bound": plan.bound,
+        "values": {name: given_data(given, types[name], universes) for name, given in plan.values.items()},
+        "again": None if plan.again is None else given_data(plan.again, types[""], universes),
+        "remembered": {name: given_data(g, types[""], universes) for name, g in plan.remembered.items()},
+        "notes": list(plan.notes),
+    }
+
+
+def plan_from(data: Data, types: Mapping[str, tuple[ValueType, ...]], universes: Mapping[str, Universe]) -> Plan:
+    """The plan of such data. Raises KeyError or ValueError where it does not fit what there is."""
+    again = data["again"]
+    return Plan(
+        values={name: given_from(given, types[name], universes) for name, given in data["values"].items()},
+        method=data["method"],
+        status=data["status"],
+        seconds=data["seconds"],
+        objective=data["objective"],
+        bound=data["bound"],
+        again=None if again is None else given_from(again, types[""], universes),
+        remembered={name: given_from(g, types[""], universes) for name, g in data["remembered"].items()},
+        notes=tuple(data["notes"]),
+    )
+
+
+def given_data(given: Given, types: tuple[ValueType, ...], universes: Mapping[str, Universe]) -> list[list[Any]]:
+    """A column of labels for each index, and one of values."""
+    columns: list[list[Any]] = [
+        decode_column(_component(kind, universes), codes) for kind, codes in zip(types, given.codes, strict=True)
+    ]
+    return [*columns, given.values.tolist()]
+
+
+def given_from(data: list[list[Any]], types: tuple[ValueType, ...], universes: Mapping[str, Universe]) -> Given:
+    codes = []
+    for kind, labels in zip(types, data, strict=False):
+        component = _component(kind, universes)
+        known = labels if component is None else [component.code_of[label] for label in labels]
+        codes.append(np.array(known, dtype=np.int64))
+    return Given(tuple(codes), np.array(data[-1], dtype=np.float64))
+
+
+def _component(kind: ValueType, universes: Mapping[str, Universe]) -> Component:
+    return universes[kind.root] if isinstance(kind, Element) else None

@@ -1,0 +1,106 @@
+"""Runs with a journal: recorded as they go on, resumed after they were killed, or planned again and compared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final
+
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, Severity
+from gpusched_dsl.language.text.numbers import count_text
+from gpusched_dsl.online.journal.header import header_of
+from gpusched_dsl.online.journal.journal import Journal
+from gpusched_dsl.online.journal.steps import JournalSteps, step_data
+from gpusched_dsl.online.loops.base import Driver
+from gpusched_dsl.online.planners.policy import anew
+from gpusched_dsl.online.run_record import RECORDED, Outcome
+from gpusched_dsl.reporting.runs.result import About
+
+MEASURED: Final = ("seconds", "bound", "notes")  # of a plan: not the same in every run
+COMPLETE = ("finished", "horizon", "stuck", "events")  # ends after which no step can follow
+
+
+class Recorder(AbstractContextManager["Recorder"]):
+    """The journal of a run that has not begun: gives it to the driver, and closes it.
+
+    Raises DiagnosticError (GSM51..) where the journal cannot be that of this run, or be read or written.
+    """
+
+    def __init__(self, path: Path, driver: Driver, about: About, *, replay: bool = False) -> None:
+        header = header_of(
+            online=driver.online.name,
+            model=driver.online.base.name,
+            scenario=about.scenario,
+            method=about.method,
+            inputs_sha256=about.inputs_sha256,
+            seed=driver.options.seed,
+            settings=about.settings,
+            options={**about.options, "fallback": about.fallback},
+        )
+        self.path, self.replay = path, replay
+        self.journal = Journal.open(path, header)
+        self.resumed = 0 if replay else len(self.journal)
+        self.steps = Compared(self.journal) if replay else JournalSteps(self.journal)
+        driver.journal = self.steps
+        if driver.whole is not None:
+            driver.whole, driver.event_by_event = None, (RECORDED,)
+        anew(driver)  # a run that is resumed knows no more of the plans before than the journal
+
+    def opening(self) -> str:
+        """What to tell before the run begins; `""` for a new journal."""
+        known = count_text(len(self.journal), "plan")
+        if self.replay:
+            return f"making the {known} of {self.path} again"
+        return f"resuming: {known} from {self.path}" if len(self.journal) or self.journal.finished else ""
+
+    def findings(self) -> tuple[Diagnostic, ...]:
+        """A warning where plans that were made again are others."""
+        if not isinstance(self.steps, Compared) or not self.steps.differences:
+            return ()
+        differences = self.steps.differences
+        message = f"{count_text(len(differences), 'plan differs', 'plans differ')} from the journal `{self.path}`"
+        help = "time limits and versions of solvers change plans; without both the same inputs give the same plans"
+        return (Diagnostic("GSM5110", message, notes=tuple(differences[:3]), help=help, severity=Severity.WARNING),)
+
+    def close_with(self, outcome: Outcome) -> None:
+        """Record the result of a run that has come to its end."""
+        if not self.replay and outcome.ended in COMPLETE and not self.journal.finished:
+            self.journal.finish({"ended": outcome.ended, "time": outcome.world.now, "total": outcome.total})
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.journal.close()
+
+
+class Compared:
+    """Steps that are planned again, each compared with the recorded one; what differs stands in `differences`."""
+
+    def __init__(self, journal: Journal) -> None:
+        self.journal = journal
+        self.differences: list[str] = []
+        self.compared = 0
+
+    def recorded(self) -> None:
+        return None
+
+    def write(self, step: Mapping[str, Any]) -> None:
+        number = step["number"] + 1
+        if number > len(self.journal):
+            return
+        self.compared += 1
+        known = step_data(self.journal.step(number))
+        if known["time"] != step["time"]:
+            self.differences.append(f"plan {number} is made at {step['time']:g}, in the journal at {known['time']:g}")
+        elif plan_of(known) != plan_of(step):
+            self.differences.append(f"plan {number}, at {step['time']:g}: other decisions")
+
+
+def plan_of(step: Mapping[str, Any]) -> Any:
+    """The decisions of a step as they are read back from JSON, in an order of their own."""
+    values = {
+        name: sorted(zip(*columns, strict=True), key=repr) for name, columns in step["plan"]["values"].items()
+    }
+    return step["plan"]["method"], {name: rows for name, rows in values.items() if rows}

@@ -1,0 +1,39 @@
+"""What a journal records: the steps of a run and the events from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gpusched_dsl.online.journal.chain import Json
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Step `seq` (from 1) of a run: its time since the start, the events that it processed, what was decided."""
+
+    seq: int
+    time: float
+    events: Sequence[Json]
+    decision: Json
+
+    def unlike(self, time: float, events: Sequence[Json]) -> str | None:
+        """How another time or other events differ from those of this step, in words; None where they do not."""
+        if self.time != time:
+            return f"its time is {self.time!r} in the journal, {time!r} now"
+        for number, (recorded, now) in enumerate(zip(self.events, events, strict=False), 1):
+            if recorded != now:
+                return f"its event {number} is {recorded} in the journal, {now} now"
+        if len(self.events) != len(events):
+            return f"it has {len(self.events)} events in the journal, {len(events)} now"
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class External:
+    """An event from outside: `time` is when it applies; events of one `batch` were handed to the run together."""
+
+    id: str
+    time: float
+    content: Json
+    batch: int = 0

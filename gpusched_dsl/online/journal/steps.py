@@ -1,0 +1,44 @@
+"""A journal as the loop asks for it: the steps of an earlier process one by one, then new ones are written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gpusched_dsl.online.journal.errors import goes_another_way
+from gpusched_dsl.online.journal.journal import Journal
+from gpusched_dsl.online.journal.records import Step
+
+
+class JournalSteps:
+    """Follows `StepJournal` of the loops. Steps of the loop count from 0, those of a journal from 1."""
+
+    def __init__(self, journal: Journal) -> None:
+        self.journal = journal
+        self._passed = 0
+
+    @property
+    def replaying(self) -> bool:
+        """Whether there are recorded steps that the loop has not come to yet."""
+        return self._passed < len(self.journal)
+
+    def recorded(self) -> Mapping[str, Any] | None:
+        """The next step as it was written; None when all were given."""
+        if not self.replaying:
+            return None
+        self._passed += 1
+        return step_data(self.journal.step(self._passed))
+
+    def write(self, step: Mapping[str, Any]) -> None:
+        """Record a step that was planned, as `Journal.append` does. Raises GSM5107, GSM5109."""
+        number, reached = step["number"] + 1, self.journal.reached
+        if self.replaying or number != reached + 1:
+            how = f"the run makes its step {number} after step {min(self._passed, reached)} of {len(self.journal)}"
+            raise goes_another_way(self.journal.path, number, how)
+        self.journal.append(Step(number, step["time"], step["events"], {"why": step["why"], "plan": step["plan"]}))
+        self._passed = number
+
+
+def step_data(step: Step) -> dict[str, Any]:
+    """A step as the loop writes it."""
+    return {"number": step.seq - 1, "time": step.time, "events": list(step.events), **step.decision}

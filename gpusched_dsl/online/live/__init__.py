@@ -1,0 +1,1 @@
+"""Live runs: events in, decisions out."""

@@ -1,0 +1,79 @@
+"""The time of an event as a number of the run's clock: numbers, dates against a start, or now."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import NoReturn
+
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.online.data.magnitudes import check_clock
+
+
+def wall_clock() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True)
+class LiveClock:
+    """`unit` names the unit of the clock and `seconds` is its length, None where it is no time.
+
+    With a `start` dates can be read, and events without a time happen when they are read (`today`).
+    """
+
+    unit: str = ""
+    seconds: float | None = None
+    start: datetime | None = None
+    today: Callable[[], datetime] = wall_clock
+
+    def read(self, time: float | str | None, now: float) -> float:
+        """The time of an event; `now` is that of the run. Raises GSM5205, and GSM7007 for one beyond the clock."""
+        found = self._read(time, now)
+        check_clock(found, self.unit)
+        return found
+
+    def _read(self, time: float | str | None, now: float) -> float:
+        if time is None:
+            if self.start is None or self.seconds is None:
+                return now
+            today = self.today()
+            return self._since(today if self.start.tzinfo else today.astimezone().replace(tzinfo=None))
+        if isinstance(time, str):
+            return self._since(self._date(time))
+        if not math.isfinite(time):
+            _refuse(f"{time} is no time", "write the time since the start as a number")
+        return float(time)
+
+    def _date(self, text: str) -> datetime:
+        if self.start is None:
+            _refuse(
+                f"`{text}` is a date, and the start of the run is not known", "state it: `--start 2026-03-01T00:00Z`"
+            )
+        try:
+            date = datetime.fromisoformat(text)
+        except ValueError:
+            _refuse(f"`{text}` is no date", "write it as in `2026-03-01T12:30:00+01:00`")
+        if (date.tzinfo is None) is not (self.start.tzinfo is None):
+            with_zone, without = ("the start", "the event") if date.tzinfo is None else ("the event", "the start")
+            _refuse(f"`{text}`: {with_zone} has a time zone, {without} has none", "give both a time zone, or neither")
+        return date
+
+    def _since(self, date: datetime) -> float:
+        assert self.start is not None
+        if self.seconds is None:
+            _refuse("dates cannot be read: the clock of this run has no unit of time", "give the time as a number")
+        return (date - self.start).total_seconds() / self.seconds
+
+
+def start_of(text: str) -> datetime:
+    """The start of a run as it is stated; raises GSM5205."""
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        _refuse(f"the start `{text}` is no date", "write it as in `2026-03-01T00:00:00+01:00`")
+
+
+def _refuse(message: str, help: str) -> NoReturn:
+    raise DiagnosticError([Diagnostic("GSM5205", message, help=help)])

@@ -1,0 +1,265 @@
+"""Lines of JSON between a live run and the world: events that come in, records that go out.
+
+Published as `docs/schema/online-event-1.json` and `docs/schema/online-decision-1.json`.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, NoReturn
+
+import msgspec
+from msgspec import Meta, Struct
+
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError, did_you_mean
+
+VERSION = 1
+LONGEST_LINE = 16 * 1024 * 1024  # bytes
+
+Id = Annotated[str, Meta(min_length=1, max_length=200, description="unique in the run; a second event is a duplicate")]
+Time = Annotated[
+    float | str | None,
+    Meta(description="in the unit of the clock since the start, or ISO 8601 where the start is known; without: now"),
+]
+Label = Annotated[str | int, Meta(description="the name of an element as in the data")]
+Cell = float | int | str | bool
+Values = Annotated[
+    dict[str, Cell | dict[str, Cell] | list[list[Cell]]],
+    Meta(
+        description="by parameter: a value, values by subscripts joined with commas, or rows of subscripts and value. "
+        "In events of a job or node, its own subscript is left out."
+    ),
+]
+
+
+# --- what comes in ---------------------------------------------------------------------------------------------------
+
+
+class Event(Struct, tag_field="kind", kw_only=True, forbid_unknown_fields=True):
+    """What every event has."""
+
+    version: Literal[1]
+    id: Id
+    time: Time = None
+
+
+class Arrival(Event, tag="arrival", kw_only=True, forbid_unknown_fields=True):
+    """A job comes, with what is known of it."""
+
+    job: Label
+    values: Values = {}
+
+
+class Completion(Event, tag="completion", kw_only=True, forbid_unknown_fields=True):
+    """A job has ended."""
+
+    job: Label
+
+
+class Progress(Event, tag="progress", kw_only=True, forbid_unknown_fields=True):
+    """How far a job is: the fraction of its work, or its work in the unit that the online block states."""
+
+    job: Label
+    fraction: Annotated[float, Meta(ge=0, le=1)] | None = None
+    done: Annotated[float, Meta(ge=0)] | None = None
+
+    def __post_init__(self) -> None:
+        if (self.fraction is None) is (self.done is None):
+            raise ValueError("give either `fraction` or `done`")
+
+
+class Withdrawal(Event, tag="withdrawal", kw_only=True, forbid_unknown_fields=True):
+    """A job is not wanted any more."""
+
+    job: Label
+
+
+class NodeDown(Event, tag="node_down", kw_only=True, forbid_unknown_fields=True):
+    """A node has failed or was taken away; its jobs are halted."""
+
+    node: Label
+
+
+class NodeUp(Event, tag="node_up", kw_only=True, forbid_unknown_fields=True):
+    """A node is there again."""
+
+    node: Label
+
+
+class Value(Event, tag="value", kw_only=True, forbid_unknown_fields=True):
+    """Parameters have other values from now on, such as a price."""
+
+    values: Annotated[Values, Meta(min_length=1)]
+
+
+class Tick(Event, tag="tick", kw_only=True, forbid_unknown_fields=True):
+    """Time has come so far; nothing else happened."""
+
+
+class End(Event, tag="end", kw_only=True, forbid_unknown_fields=True):
+    """Nothing comes any more: the run ends with its result."""
+
+
+AnyEvent = Arrival | Completion | Progress | Withdrawal | NodeDown | NodeUp | Value | Tick | End
+KINDS = ("arrival", "completion", "progress", "withdrawal", "node_down", "node_up", "value", "tick", "end")
+
+
+class _Outline(Struct):
+    version: Any = None
+    kind: Any = None
+    id: Any = None
+
+
+_outline = msgspec.json.Decoder(_Outline)
+_event: msgspec.json.Decoder[AnyEvent] = msgspec.json.Decoder(AnyEvent)
+
+
+class Refused(DiagnosticError):
+    """A line that is no event: `id` is that of the line, where it has one."""
+
+    def __init__(self, finding: Diagnostic, id: str | None = None) -> None:
+        super().__init__([finding])
+        self.finding, self.id = finding, id
+
+
+def event_of(line: bytes) -> AnyEvent:
+    """The event that a line of JSON describes; raises `Refused` with GSM5201 to GSM5204."""
+    if len(line) > LONGEST_LINE:
+        _refuse("GSM5201", f"the line is longer than {LONGEST_LINE} bytes", None, "send fewer values in one event")
+    try:
+        outline = _outline.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as failure:
+        _refuse("GSM5201", f"the line is no JSON object: {failure}", None, "write one JSON object on each line")
+    id = outline.id if isinstance(outline.id, str) else None
+    if outline.version != VERSION or isinstance(outline.version, bool):
+        told = "has no version" if outline.version is None else f"has version {outline.version!r}"
+        _refuse("GSM5202", f"the event {told}; this gsdsl reads version {VERSION}", id, f'write `"version": {VERSION}`')
+    if outline.kind not in KINDS:
+        told = "has no kind" if outline.kind is None else f"is of unknown kind {outline.kind!r}"
+        near = did_you_mean(outline.kind, KINDS) if isinstance(outline.kind, str) else None
+        _refuse("GSM5203", f"the event {told}", id, near or f"kinds are {', '.join(f'`{k}`' for k in KINDS)}")
+    try:
+        return _event.decode(line)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as failure:
+        help = f"docs/schema/online-event-1.json says what an event of kind `{outline.kind}` has"
+        _refuse("GSM5204", f"the event does not fit: {_in_words(str(failure))}", id, help)
+
+
+def _in_words(failure: str) -> str:
+    """The decoder's words, in lower case and without the place where that is the event itself."""
+    text, _, at = failure.partition(" - at `$")
+    where = at.rstrip("`").lstrip(".")
+    return (text[:1].lower() + text[1:]) + (f" (in `{where}`)" if where else "")
+
+
+def _refuse(code: str, message: str, id: str | None, help: str) -> NoReturn:
+    raise Refused(Diagnostic(code, message, help=help), id)
+
+
+# --- what goes out ---------------------------------------------------------------------------------------------------
+
+
+class Entry(Struct):
+    """A value of a variable that is not zero; `index` has the labels of its subscripts."""
+
+    index: list[str | int]
+    value: float
+
+
+class Record(Struct, tag_field="kind", kw_only=True):
+    """What every record has."""
+
+    version: Literal[1] = 1
+
+
+class Started(Record, tag="started", kw_only=True):
+    """The first record: the run begins, or goes on after so many recorded steps and events."""
+
+    online: str
+    time: float
+    unit: Annotated[str, Meta(description="of all times; empty: they count slots or have none")]
+    steps: Annotated[int, Meta(ge=0)]
+    events: Annotated[int, Meta(ge=0)]
+
+
+class Acknowledged(Record, tag="ack", kw_only=True):
+    """An event was recorded and counts; of a duplicate, the first one does."""
+
+    id: Id
+    time: Annotated[float, Meta(description="when it applies; of a late event the present time")]
+    late: bool = False
+    duplicate: bool = False
+
+
+class Failed(Record, tag="error", kw_only=True):
+    """A line that was not taken; the run goes on as if it had not come."""
+
+    code: Annotated[str, Meta(pattern="^GSM[0-9]{4}$")]
+    message: str
+    help: str | None = None
+    line: Annotated[int, Meta(ge=1, description="number of the line since this process began")]
+    id: str | None = None
+
+
+class Quarantined(Record, tag="quarantined", kw_only=True):
+    """An event of the journal that is set aside: no plan can be made after it, and the run goes on without it."""
+
+    id: Id
+    message: str
+    help: str | None = None
+
+
+class Decided(Record, tag="decision", kw_only=True):
+    """What is to be done from now on: it takes the place of the decision before."""
+
+    step: Annotated[int, Meta(ge=1, description="a decision that comes again after a restart has the same number")]
+    time: float
+    why: list[str]
+    method: str
+    status: str
+    seconds: Annotated[float, Meta(ge=0, description="by the wall clock, to make the plan")]
+    objective: float | None = None
+    bound: float | None = None
+    entries: Annotated[dict[str, list[Entry]], Meta(description="by variable; what is not listed is 0")]
+    again: Annotated[bool, Meta(description="whether it may have been told before, by a process that was killed")] = (
+        False
+    )
+
+
+class Finished(Record, tag="finished", kw_only=True):
+    """The last record of a run that has ended."""
+
+    time: float
+    steps: Annotated[int, Meta(ge=0)]
+    result: Any = None
+
+
+AnyRecord = Started | Acknowledged | Failed | Quarantined | Decided | Finished
+_encoder = msgspec.json.Encoder()
+
+
+def line_of(record: AnyRecord) -> bytes:
+    """A record as one line of JSON, with its end."""
+    return _encoder.encode(record) + b"\n"
+
+
+def failed(finding: Diagnostic, line: int, id: str | None) -> Failed:
+    help = None if finding.help is None else str(finding.help)  # JSON takes no subclass of `str`
+    return Failed(code=finding.code, message=finding.message, help=help, line=line, id=id)
+
+
+# --- schemas ---------------------------------------------------------------------------------------------------------
+
+
+def event_schema() -> dict[str, Any]:
+    """The JSON schema of events, as published in `docs/schema/online-event-1.json`."""
+    return _schema("Events of a live run, version 1", AnyEvent)
+
+
+def record_schema() -> dict[str, Any]:
+    """The JSON schema of records, as published in `docs/schema/online-decision-1.json`."""
+    return _schema("Records of a live run, version 1", AnyRecord)
+
+
+def _schema(title: str, kinds: Any) -> dict[str, Any]:
+    described = msgspec.json.schema(kinds)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title, **described}

@@ -1,0 +1,304 @@
+"""A live run: events come in as lines, are planned for, recorded, and decisions go out as lines.
+
+Events at one time form a batch. The loop takes the batch and plans on trial; only a batch that can be planned for is
+recorded, together with its step. An event after which no plan can be made is refused and leaves no trace. The
+acknowledgement of an event and the decision go out once both are recorded. So after a kill the same command goes on,
+and whoever sends may send everything again: known events are acknowledged and change nothing. A decision that was
+perhaps not sent before the kill is sent again, with its number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any, Protocol
+
+import msgspec
+
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.online.journal.journal import Journal
+from gpusched_dsl.online.journal.quarantine import quarantine_of, quarantined
+from gpusched_dsl.online.journal.records import External
+from gpusched_dsl.online.live.clock import LiveClock
+from gpusched_dsl.online.live.lines import Lines
+from gpusched_dsl.online.live.messages import (
+    Acknowledged,
+    AnyRecord,
+    Decided,
+    End,
+    Failed,
+    Finished,
+    Quarantined,
+    Refused,
+    Started,
+    event_of,
+    failed,
+    line_of,
+)
+from gpusched_dsl.online.live.trial import Defect, Taken, Trial, TrialRun, plain_defect
+
+
+class LiveLoop(Trial, Protocol):
+    """What a live run drives. All times are by the clock of the loop; the same calls make the same decisions."""
+
+    @property
+    def now(self) -> float: ...
+
+    def decisions(self) -> Sequence[Decided]:
+        """The decisions since the last call, in order; their steps are in the journal by then."""
+        ...
+
+    def finish(self) -> Any:
+        """The result of the run, as JSON can say it."""
+        ...
+
+
+class _Memory:
+    """In place of a journal, where there is none: nothing outlives the process."""
+
+    told = 0
+    finished = False
+
+    def __init__(self) -> None:
+        self._events: dict[str, External] = {}
+
+    def known(self, id: str) -> External | None:
+        return self._events.get(id)
+
+    def begin(self) -> None:
+        pass
+
+    def discard(self) -> None:
+        pass
+
+    def commit(self, events: Sequence[External]) -> None:
+        self._events.update((event.id, event) for event in events)
+
+    def external(self) -> Iterator[External]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+    def tell(self, seq: int) -> None:
+        pass
+
+    def finish(self, result: Any) -> None:
+        self.finished = True
+
+
+@dataclass
+class LiveRun:
+    """One live run over a loop that has not begun. `write` sends a line away and returns when it is sent.
+
+    `tell_from`: tell recorded decisions again from this step on; by default those that were perhaps not told.
+    `defect` makes the diagnostic of an internal error.
+    """
+
+    loop: LiveLoop
+    write: Callable[[bytes], object]
+    name: str = ""
+    clock: LiveClock = field(default_factory=LiveClock)
+    journal: Journal | None = None
+    tell_from: int | None = None
+    defect: Defect = plain_defect
+
+    def __post_init__(self) -> None:
+        self._record: Journal | _Memory = _Memory() if self.journal is None else self.journal
+        self._batch = 1
+        self._taken: list[Taken] = []  # applied on trial, in order
+        self._ids: dict[str, External] = {}  # of these events
+        self._refused: dict[str, Diagnostic] = {}  # events of the batch that were on trial and are not taken
+        self._before: object = None  # the state of the loop before them
+        self._answers: list[tuple[int, Acknowledged | Failed]] = []  # to their lines, once they are planned for
+        self._aside: dict[str, str] = {}  # events that were set aside, with the reason
+        self._ended = False
+        self._steps = 0
+
+    def run(self, lines: Lines) -> bool:
+        """Go on after what is recorded, then take all lines; whether the run has ended, else it can be resumed.
+
+        Raises DiagnosticError where the journal fails.
+        """
+        self._resume()
+        while not self._ended and self._gather(lines):
+            self._settle()
+            self._tell(self._decided())
+        if self._ended:
+            self._finish()
+        return self._ended
+
+    # --- what was recorded -------------------------------------------------------------------------------------------
+
+    def _resume(self) -> None:
+        """Go through what is recorded, without the events that were set aside."""
+        told, earlier = self._record.told, len(self._record)
+        recorded, self._aside = quarantined(self._record.external())
+        warnings = [Quarantined(id=id, message=message) for id, message in self._aside.items()]
+        taken = [Taken(event_of(msgspec.json.encode(e.content)), e) for e in recorded if e.id not in self._aside]
+        decided: list[Decided] = []
+        planned = 0  # how many events a recorded step follows
+        for _, batch in groupby(taken, key=lambda one: one.external.batch):
+            if self._steps >= earlier:
+                break
+            for one in batch:
+                self.loop.apply(one.event, one.external.time)
+                planned += 1
+            self.loop.decide()
+            decided += self._decided()
+        warnings += self._resume_unplanned(taken[planned:])
+        decided += self._decided()
+        last = max((event.batch for event in recorded), default=0)
+        self._batch = last + 1
+        self._ended = any(isinstance(one.event, End) and one.external.id not in self._aside for one in taken)
+        self._send(
+            Started(
+                online=self.name, time=self.loop.now, unit=self.clock.unit, steps=earlier, events=len(recorded)
+            )
+        )  # fmt: skip
+        for warning in warnings:
+            self._send(warning)
+        first = told + 1 if self.tell_from is None else self.tell_from
+        for decision in decided:
+            decision.again = decision.step <= earlier
+        self._tell(d for d in decided if d.step >= first)
+
+    def _resume_unplanned(self, rest: list[Taken]) -> list[Quarantined]:
+        """Take recorded events that no step follows; those that cannot be planned for are set aside from now on.
+
+        Their run ended because of them, with an older version, or was killed before its step was recorded.
+        """
+        if not rest:
+            return []
+        trial = self._trial(self.loop.state())
+        trial.sound(rest, applied=False)
+        found = [(one.external, diagnostic) for one, diagnostic in trial.refused]
+        self._aside.update((external.id, diagnostic.message) for external, diagnostic in found)
+        batch = rest[-1].external.batch
+        self._record.commit([quarantine_of(external, d.message, self.loop.now, batch) for external, d in found])
+        helps = [None if d.help is None else str(d.help) for _, d in found]
+        return [Quarantined(id=e.id, message=d.message, help=h) for (e, d), h in zip(found, helps, strict=True)]
+
+    # --- what comes --------------------------------------------------------------------------------------------------
+
+    def _gather(self, lines: Lines) -> bool:
+        """Let the loop take the next events: those at one time that are there together. False: no more lines come."""
+        while not self._taken or (lines.waiting() and self._goes_with(lines.peek())):
+            line = lines.next()
+            if line is None:
+                break
+            self._answers.append((lines.number, self._answer(line, lines.number)))
+            if not self._taken:
+                self._reply()
+            elif isinstance(self._taken[-1].event, End):
+                break
+        return bool(self._taken)
+
+    def _goes_with(self, line: bytes | None) -> bool:
+        """Whether the next line belongs to the time that the loop has come to; what will be refused does."""
+        if line is None:
+            return False
+        try:
+            return self.clock.read(event_of(line).time, self.loop.now) <= self.loop.now
+        except DiagnosticError:
+            return True
+
+    def _answer(self, line: bytes, number: int) -> Acknowledged | Failed:
+        """Let the loop take the event of a line on trial, unless it is known or refused; what to say to it."""
+        try:
+            event = event_of(line)
+        except Refused as refused:
+            return failed(refused.finding, number, refused.id)
+        id, content = event.id, msgspec.json.decode(line)
+        known = self._record.known(id) or self._ids.get(id)
+        try:
+            if known is not None:
+                _must_be(known, content)
+                if id in self._aside:
+                    _is_aside(id, self._aside[id])
+                return Acknowledged(id=id, time=known.time, duplicate=True)
+            stated = self.clock.read(event.time, self.loop.now)
+            self.loop.check(event)
+        except DiagnosticError as refused:
+            return failed(refused.diagnostics[0], number, id)
+        except Exception as failure:
+            return failed(self.defect(failure), number, id)
+        if not self._taken:
+            self._before = self.loop.state()
+            self._record.begin()
+        time = max(stated, self.loop.now)
+        external = External(id, time, content, self._batch)
+        self._taken.append(Taken(event, external))
+        self._ids[id] = external
+        trial = self._trial(self._before)
+        self._taken = trial.applied(self._taken)
+        self._note(trial)
+        return Acknowledged(id=id, time=time, late=stated < time)
+
+    def _note(self, trial: TrialRun) -> None:
+        for one, diagnostic in trial.refused:
+            self._refused[one.external.id] = diagnostic
+            self._ids.pop(one.external.id, None)
+
+    def _settle(self) -> None:
+        """Plan for the batch, record it with its step, and answer its lines."""
+        trial = self._trial(self._before)
+        kept = trial.sound(self._taken, applied=True)
+        if kept:
+            self._record.commit([one.external for one in kept])
+        else:
+            self._record.discard()
+        self._ended = any(isinstance(one.event, End) for one in kept)
+        self._note(trial)
+        self._reply()
+        self._taken, self._ids, self._before = [], {}, None
+        self._batch += 1
+
+    def _trial(self, before: object) -> TrialRun:
+        return TrialRun(self.loop, before, self._record.begin, self.defect)
+
+    def _decided(self) -> Sequence[Decided]:
+        decided = self.loop.decisions()
+        self._steps += len(decided)
+        return decided
+
+    # --- what goes out -----------------------------------------------------------------------------------------------
+
+    def _reply(self) -> None:
+        """Answer the lines that wait for it, in order."""
+        answers, self._answers = self._answers, []
+        refused, self._refused = self._refused, {}
+        for number, answer in answers:
+            if isinstance(answer, Acknowledged) and answer.id in refused:
+                answer = failed(refused[answer.id], number, answer.id)
+            self._send(answer)
+
+    def _tell(self, decisions: Iterable[Decided]) -> None:
+        for decision in decisions:
+            self._send(decision)
+            self._record.tell(decision.step)
+
+    def _finish(self) -> None:
+        result = self.loop.finish()
+        if not self._record.finished:
+            self._record.finish(result)
+        self._send(Finished(time=self.loop.now, steps=self._steps, result=result))
+
+    def _send(self, record: AnyRecord) -> None:
+        self.write(line_of(record))
+
+
+def _must_be(known: External, content: Any) -> None:
+    """Raise GSM5206 where an event that has the id of another one is another one."""
+    if known.content == content:
+        return
+    message = f"the id `{known.id}` is that of another event"
+    help = "give every event an id of its own; only the very same event may be sent again"
+    raise DiagnosticError([Diagnostic("GSM5206", message, help=help)])
+
+
+def _is_aside(id: str, reason: str) -> None:
+    """Raise GSM5210: the event is in the journal, and the run goes on without it."""
+    help = "send what is right as another event, with an id of its own"
+    raise DiagnosticError([Diagnostic("GSM5210", f"the event `{id}` was set aside: {reason}", help=help)])

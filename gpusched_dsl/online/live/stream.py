@@ -1,0 +1,49 @@
+"""A live run from where its events come to where its decisions go, with or without a journal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import BinaryIO
+
+from gpusched_dsl.online.journal.chain import Json
+from gpusched_dsl.online.journal.journal import Journal
+from gpusched_dsl.online.journal.steps import JournalSteps
+from gpusched_dsl.online.live.clock import LiveClock
+from gpusched_dsl.online.live.lines import opened
+from gpusched_dsl.online.live.session import LiveLoop, LiveRun
+from gpusched_dsl.online.live.trial import Defect, plain_defect
+from gpusched_dsl.online.loops.base import StepJournal
+
+
+def run_live(
+    loop_with: Callable[[StepJournal | None], LiveLoop],
+    source: str,
+    out: BinaryIO,
+    *,
+    name: str,
+    clock: LiveClock,
+    journal: Path | None = None,
+    header: Mapping[str, Json] | None = None,
+    resume: bool = True,
+    tell_from: int | None = None,
+    defect: Defect = plain_defect,
+) -> bool:
+    """Take events from `source` (`-`, a file, a named pipe) until they are over; whether the run has ended.
+
+    `loop_with` makes the loop, given where it finds recorded steps; `header` is what the run depends on (`header_of`);
+    `defect` makes the diagnostic of an internal error. Every line of `out` is flushed. Raises DiagnosticError where the
+    journal or the source cannot be opened, and where a record cannot be written; BrokenPipeError when nobody reads
+    `out` any more.
+    """
+
+    def write(line: bytes) -> None:
+        out.write(line)
+        out.flush()
+
+    with ExitStack() as held:
+        record = None if journal is None else held.enter_context(Journal.open(journal, header or {}, resume=resume))
+        loop = loop_with(None if record is None else JournalSteps(record))
+        lines = held.enter_context(opened(source))
+        return LiveRun(loop, write, name, clock, record, tell_from, defect).run(lines)

@@ -1,0 +1,1 @@
+"""The loops that drive a model over time."""

@@ -1,0 +1,63 @@
+"""A run as it stands at some time, and copies of it that go on by themselves with what is still unknown drawn anew.
+
+Nobody who asks at that time knows where running jobs will end, how fast jobs are that have not begun, or which nodes
+will fail. What a copy draws is conditional on what the run has shown by then. Jobs to come are those of the scenario.
+"""
+
+from __future__ import annotations
+
+from copy import copy, deepcopy
+from dataclasses import replace
+from typing import TypeVar
+
+from gpusched_dsl.language.checked import LawCore
+from gpusched_dsl.online.loops.base import Driver
+from gpusched_dsl.online.loops.events import EventLoop
+from gpusched_dsl.online.loops.slots import SlotLoop
+from gpusched_dsl.online.simulation.realisation import drawn_anew
+
+Loop = EventLoop | SlotLoop
+L = TypeVar("L", bound=Driver)
+
+
+def run_until(loop: Loop, time: float) -> str:
+    """Take all that happens up to a time, plans included, and let the time come; why the run is over before, else "".
+
+    A loop of slots stops where the slot begins in which the time lies.
+    """
+    near = loop.world.tolerance() + 1e-9 * max(1.0, abs(time))
+    if isinstance(loop, SlotLoop):
+        while loop.slot < loop.horizon and (loop.slot + 1) * loop.slot_length <= time + near:
+            if ended := loop.step():
+                return ended
+        return ""
+    while loop.next_time() <= time + near:
+        if ended := loop.step():
+            return ended
+    if time > loop.world.now:
+        loop.advance(time)
+    return ""
+
+
+def branched(loop: L, seed: int) -> L:
+    """A copy that goes on by itself: nothing of it is recorded or told, and its draws are of another seed."""
+    other = copy(loop)
+    other.world = deepcopy(loop.world)
+    other.options = replace(loop.options, seed=seed)
+    other.journal = other.whole = other.examine = None
+    other.stop, other.tell = (lambda: False), (lambda driver: None)
+    other.down, other.memory = dict(loop.down), {name: values.copy() for name, values in loop.memory.items()}
+    other.steps, other.warnings = list(loop.steps), list(loop.warnings)
+    other.failures = dict(loop.failures)
+    world = other.world
+    world.ends, world.stretch = drawn_anew(
+        loop.online, loop.base, world.ends, world.stretch, world.done, world.done > 0, seed
+    )
+    other.outages = [outage.drawn_anew(world.now, seed) for outage in loop.outages]
+    return other
+
+
+def is_drawn(loop: Driver) -> bool:
+    """Whether anything of what really happens is drawn."""
+    online = loop.online
+    return isinstance(online.ends, str) or isinstance(online.stretch, LawCore) or bool(loop.outages)

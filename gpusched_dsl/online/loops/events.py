@@ -1,0 +1,160 @@
+"""The loop of models that decide at events: arrivals, completions, failures, a period, times that policies ask for.
+
+Events at one time are taken together: completions, then failures and recoveries, then arrivals, then one plan.
+A. Jahani et al. (2019) and F. Filippini et al. (2024) describe it for their models.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpusched_dsl.ir.deadline import INTERRUPT, Abandoned, Stopped, limited
+from gpusched_dsl.language.text.counting import count_text
+from gpusched_dsl.online.data.magnitudes import check_period
+from gpusched_dsl.online.loops.base import Driver
+from gpusched_dsl.online.run_record import Outcome
+
+
+@dataclass(eq=False)
+class EventLoop(Driver):
+    """Runs until all jobs are done, `stop` says so, or nothing can happen any more."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.read_period()
+        self.any_trigger = bool(self.online.triggers)
+
+    def read_period(self) -> None:
+        """The time to the next plan at the latest, of the data as they are. Raises DiagnosticError (GSM7007)."""
+        periods = [(self.number(t.every), t.every) for t in self.online.triggers if t.every is not None]
+        for period, core in periods:
+            check_period(period, self.unit, "the period", core.span)
+        self.period = min((period for period, _ in periods), default=np.inf)
+
+    def run(self) -> Outcome:
+        """The whole run, from the first arrival on; a plan that `stop` ends is dropped.
+
+        Raises DiagnosticError as planning does.
+        """
+        try:
+            whole = self._replayed()
+            if whole is not None:
+                return whole
+            while True:
+                ended = self.step()
+                if ended:
+                    return self.outcome(ended)
+        except Abandoned:
+            return self.outcome("interrupt")
+
+    def _replayed(self) -> Outcome | None:
+        if self.whole is None or self.steps:
+            return None
+        try:
+            with limited(None, self.stop):
+                return self.whole(self)
+        except Stopped as stopped:
+            if stopped.reason != INTERRUPT:
+                raise
+            raise Abandoned from None
+
+    def step(self) -> str:
+        """Take the events of the next moment, and plan if one of them asks for it; why the run is over, else ""."""
+        if self.stop():
+            return "interrupt"
+        if self.events >= self.options.most_events:
+            self.warn("GSM7004", f"the run was ended after {count_text(self.events, 'event')}")
+            return "events"
+        until = self.next_time()
+        if not np.isfinite(until):
+            return self._over()
+        self.advance(until)
+        why = self.happen()
+        if why:
+            self.decide(tuple(why))
+        return ""
+
+    def next_time(self) -> float:
+        """When something happens next; infinite if nothing does."""
+        world = self.world
+        times = [world.next_arrival()]
+        unfinished = bool(len(world.present()))
+        if len(world.running):
+            times.append(float(world.completions().min()))
+        if unfinished:
+            times += [self.next_outage(), float(world.request.min(initial=np.inf))]
+            if np.isfinite(self.period):
+                times.append(self.last_plan + self.period)
+        return max(min(times), world.now)
+
+    def advance(self, until: float) -> None:
+        if self.online.charges and until > self.world.now and len(self.world.running):
+            self.charge_stated(until - self.world.now)
+        self.world.advance(until)
+
+    def happen(self) -> list[str]:
+        """What happens now, in order; the events among it that ask for a plan."""
+        world = self.world
+        happened = []
+        ended = world.complete()
+        if len(ended):
+            happened.append("completion")
+            self.left()
+        happened += self.outages_now()
+        came = world.arrive()
+        if len(came):
+            happened.append("arrival")
+        self.events += len(ended) + len(came)
+        why = [event for event in happened if not self.any_trigger or self.online.replans_on(event)]
+        if self.period_is_over(why):
+            why.append("period")
+            self.events += not happened
+        if (world.request <= world.now + world.tolerance()).any():
+            why.append("request")
+            self.events += 1
+        return why
+
+    def period_is_over(self, why: list[str]) -> bool:
+        """Whether a plan is due by the period: at once for the first jobs, where nothing else asks for it."""
+        if not np.isfinite(self.period):
+            return False
+        if np.isinf(self.last_plan):
+            return not why and bool(len(self.world.present()))
+        return bool(self.world.now >= self.last_plan + self.period - self.world.tolerance())
+
+    def left(self) -> None:
+        """The plan that holds, and what stated charges read of it, is of jobs that go on."""
+        if self.reader is not None:
+            self.drop_ended()
+        super().left()
+
+    def decide(self, why: tuple[str, ...], events: list[dict[str, Any]] | None = None) -> None:
+        """One plan for the jobs that are there, in effect from now on."""
+        if not len(self.world.present()):
+            self.last_plan = -np.inf  # no period without jobs
+            return
+        plan = self.plan(why, events)
+        assert self.reader is not None
+        assert self.part is not None
+        columns = self.chosen(plan)
+        inner = np.arange(len(self.part.kept[self.jobs_root]), dtype=np.int64)
+        due, weight = self.reader.jobs(inner)
+        self.world.know(self.part.kept[self.jobs_root], due, weight)
+        self.note(plan, self.put(columns, self.reader.entries(columns)))
+
+    def _over(self) -> str:
+        waiting = len(self.world.present())
+        if not waiting:
+            return "finished"
+        self.warn_stuck(waiting)
+        return "stuck"
+
+    def warn_stuck(self, waiting: int) -> None:
+        self.warn(
+            "GSM7005",
+            f"{waiting} job{'s wait' if waiting > 1 else ' waits'} and nothing will happen any more",
+            help="let the block `replan on` a period: a plan may leave jobs waiting on purpose",
+        )

@@ -1,0 +1,354 @@
+"""A loop that is driven from outside: time passes with events, and what really happens is told, not simulated."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn, TypeVar, cast
+
+import msgspec
+import numpy as np
+
+from gpusched_dsl.data.sources.python_values import pieces_of
+from gpusched_dsl.ir.domains import decode
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError, did_you_mean
+from gpusched_dsl.online.data.carry import Carrier
+from gpusched_dsl.online.data.magnitudes import LARGEST, check_magnitudes, check_period
+from gpusched_dsl.online.data.updates import with_jobs, with_values
+from gpusched_dsl.online.live.clock import LiveClock
+from gpusched_dsl.online.live.messages import (
+    VERSION,
+    AnyEvent,
+    Arrival,
+    Completion,
+    Decided,
+    Entry,
+    NodeDown,
+    NodeUp,
+    Progress,
+    Value,
+    Withdrawal,
+    event_of,
+)
+from gpusched_dsl.online.loops.events import EventLoop
+from gpusched_dsl.online.loops.restoring import DriverState
+from gpusched_dsl.online.planners.failures import is_of_solving
+from gpusched_dsl.online.planners.protocol import Planner, Question
+from gpusched_dsl.online.simulation.realisation import truth_of
+from gpusched_dsl.online.simulation.world import FUTURE, GONE, RUNNING, WAITING
+
+Label = str | int
+P = TypeVar("P", bound=Planner | None)
+_MOST_INTEGER = 2**63
+_INTEGER = re.compile(r"-?[0-9]{1,18}")
+REHEARSAL = 1.0  # seconds at most for a plan that is made to see whether one can be made
+
+
+@dataclass(eq=False)
+class LiveEventLoop(EventLoop):
+    """Follows `gpusched_dsl.online.live.session.LiveLoop`: the same calls make the same decisions.
+
+    Jobs of the scenario come when it says; others come by events, with what is known of them. Between events jobs
+    progress as planned; they end when that is told.
+    """
+
+    def __post_init__(self) -> None:
+        self.external = True
+        super().__post_init__()
+        self.world.ends[:] = np.inf
+        self._why: list[str] = []
+        self._told: list[Decided] = []
+        self._ids: set[str] = set()
+        self._planned = False  # by the last `decide`
+        self._failed = False  # whether the plan before the last `decide` was another method's
+
+    @property
+    def now(self) -> float:
+        return self.world.now
+
+    # --- events ------------------------------------------------------------------------------------------------------
+
+    def on_event(self, event: AnyEvent | Mapping[str, Any]) -> Sequence[Decided]:
+        """Take an event and plan if it asks for it; what was decided.
+
+        A dictionary is one as in a line of a live run; `version` and `id` may be left out. An event whose id is known
+        changes nothing. Its time is a number in the unit of the clock; without one, or where it is past, it is now.
+        Raises DiagnosticError for an event that does not fit or cannot be planned for; nothing has changed then.
+        """
+        if isinstance(event, Mapping):
+            told = {"version": VERSION, "id": f"event {self.events + 1}", **event}
+            event = event_of(msgspec.json.encode(told))
+        if event.id in self._ids:
+            return ()
+        time = LiveClock(str(self.online.unit)).read(event.time, self.now)
+        self.check(event)
+        before = self.state()
+        try:
+            self.apply(event, max(time, self.now))
+            self.decide()
+            if isinstance(event, Arrival | Value):
+                self._refuse_failure()
+        except Exception:
+            self.restore(before)
+            raise
+        self._ids.add(event.id)
+        return self.decisions()
+
+    def check(self, event: AnyEvent) -> None:
+        """Raise DiagnosticError for an event that does not fit what there is.
+
+        GSM5207; as data are checked; GSM7007 for numbers that no run can reckon with.
+        """
+        match event:
+            case Arrival():
+                if self._known(event.job) is None:
+                    self._new_base(event)
+                elif self.world.status[self._job(event.job)] != FUTURE:
+                    _refuse(f"job `{event.job}` is there already", "events of one job have one label")
+            case Completion() | Progress() | Withdrawal():
+                code = self._job(event.job)
+                if self.world.status[code] not in (WAITING, RUNNING):
+                    _refuse(f"job `{event.job}` is not there", "it has not come, or has ended before")
+                if isinstance(event, Progress) and event.done is not None and not event.done <= LARGEST:
+                    help = "`done` is in the unit that the block states by `work`"
+                    _refuse(f"job `{event.job}` has done {event.done:g}, and at most {LARGEST:g} makes sense", help)
+            case NodeDown() | NodeUp():
+                self._node(event.node)
+            case Value():
+                self._with_values(event)
+
+    def apply(self, event: AnyEvent, time: float) -> None:
+        """Let time come to `time` and take an event that fits; nothing is planned yet."""
+        self.advance(max(time, self.now))
+        if len(self.world.arrive()):  # jobs of the scenario
+            self._why.append("arrival")
+        match event:
+            case Arrival():
+                self._arrive(event)
+            case Completion():
+                self.world.finish(self._jobs(event.job))
+                self._why.append("completion")
+                self.left()
+            case Progress():
+                code = self._job(event.job)
+                work = self.world.work[code]
+                self.world.done[code] = event.done if event.done is not None else (event.fraction or 0.0) * work
+            case Withdrawal():
+                self.world.withdraw(self._jobs(event.job))
+                self._why.append("completion")
+                self.left()
+            case NodeDown():
+                self.fail(self.places_root, np.array([self._node(event.node)]))
+                self._why.append("failure")
+            case NodeUp():
+                self.recover(self.places_root, np.array([self._node(event.node)]))
+                self._why.append("recovery")
+            case Value():
+                self._rebase(self._with_values(event))
+                self.read_period()
+                self._why.append("change")
+        self.events += 1
+
+    def decide(self, why: tuple[str, ...] = (), events: list[dict[str, Any]] | None = None) -> None:
+        """Plan if what was applied asks for it, if the period is over, or if the policy asked for this time."""
+        asked = list(dict.fromkeys(w for w in self._why if not self.any_trigger or self.online.replans_on(w)))
+        self._why = []
+        if self.period_is_over(asked):
+            asked.append("period")
+        if (self.world.request <= self.now + self.world.tolerance()).any():
+            asked.append("request")
+        before, self._failed = len(self.steps), self._failing()
+        if asked:
+            super().decide((*why, *asked), events)
+        self._planned = len(self.steps) > before
+        if self._planned:
+            self._told.append(self._decided())
+
+    def decisions(self) -> Sequence[Decided]:
+        """What was decided since this was asked last."""
+        told, self._told = self._told, []
+        return told
+
+    # --- on trial ----------------------------------------------------------------------------------------------------
+
+    def state(self) -> DriverState:
+        return DriverState(self)
+
+    def restore(self, state: object) -> None:
+        assert isinstance(state, DriverState)
+        state.restore(self)
+        self.planner, self.fallback = _anew(self.planner), _anew(self.fallback)
+
+    def rehearse(self) -> None:
+        """Unless `decide` has just planned: plan within a second and forget it.
+
+        Raises DiagnosticError as planning, and where the solver fails, although the fallback could plan: a job or a
+        value with which the solver cannot plan is refused rather than all is left to the fallback. Where it had failed
+        without the event already, the event is not to blame.
+        """
+        if self._planned:
+            self._refuse_failure()
+        if self._planned or not len(self.world.present()):
+            return
+        part = self.base.part(self.kept_elements())
+        carried = {**self.carrier.carried(part, self.clock(), self.standing), **self._remembered(part)}
+        instance = self.base.instance_of(part, carried, self.instance)
+        running = None if self.standing is None else self.inner(self.standing.values, part)
+        seconds = min(self.options.time_limit or REHEARSAL, REHEARSAL)
+        question = Question(instance, self.policy_now(), len(self.steps), self.options.seed, running, seconds)
+        planner = self.planner.fresh()
+        try:
+            planner.plan(question)
+        except DiagnosticError as error:
+            if not (self._failing() and is_of_solving(error)):
+                raise
+        finally:
+            planner.close()
+
+    def _failing(self) -> bool:
+        """Whether another than the method made the last plan; read off the steps, which a journal keeps."""
+        return bool(self.steps) and self.steps[-1].method != self.planner.name
+
+    def _refuse_failure(self) -> None:
+        """Raise the error of the solver if it failed at the plan that `decide` has just made, and not before."""
+        if self._planned and self.failure is not None and not self._failed:
+            raise self.failure
+
+    def finish(self) -> dict[str, Any]:
+        """What the run has cost so far, and how many jobs are done."""
+        outcome = self.outcome("finished")
+        world = self.world
+        return {
+            "total": outcome.total,
+            "costs": dict(world.ledger.totals),
+            "done": int(np.isfinite(world.end).sum() - (world.status == GONE).sum()),
+            "present": len(world.present()),
+            "plans": len(self.steps),
+        }
+
+    # --- inside ------------------------------------------------------------------------------------------------------
+
+    def _decided(self) -> Decided:
+        assert self.standing is not None
+        step = self.steps[-1]
+        entries = {}
+        for name in sorted(self.kept & self.standing.values.keys()):
+            given = self.standing.values[name]
+            labels = decode(self._components(name), given.codes) if given.codes else [()] * len(given.values)
+            entries[name] = [Entry(list(k), v) for k, v in zip(labels, given.values.tolist(), strict=True)]
+        return Decided(
+            step=step.number + 1, time=step.time, why=list(step.why), method=step.method, status=step.status,
+            seconds=step.plan_seconds, objective=step.objective, bound=step.bound, entries=entries,
+        )  # fmt: skip
+
+    def _known(self, label: Label) -> int | None:
+        return self.base.store.universes[self.jobs_root].code_of.get(label)
+
+    def _job(self, label: Label) -> int:
+        code = self._known(label)
+        if code is None:
+            universe = self.base.store.universes[self.jobs_root]
+            near = did_you_mean(str(label), map(str, universe.labels))
+            _refuse(f"there is no job `{label}`", near or "tell of its arrival first")
+        return code
+
+    def _jobs(self, label: Label) -> Any:
+        return np.array([self._job(label)], dtype=np.int64)
+
+    def _node(self, label: Label) -> int:
+        universe = self.base.store.universes[self.places_root]
+        code = universe.code_of.get(label)
+        if code is None:
+            _refuse(f"there is no node `{label}`", did_you_mean(str(label), map(str, universe.labels)) or "")
+        return code
+
+    def _arrive(self, event: Arrival) -> None:
+        code = self._known(event.job)
+        if code is None:
+            base, _ = self._new_base(event)
+            code = len(self.world.status)
+            self._rebase(base)
+            truth = truth_of(self.online, base, self.options.seed, self.slot_length)
+            new = slice(code, code + 1)
+            self.world.grow(
+                replace(
+                    truth, arrival=np.array([self.now]), work=truth.work[new], ends=np.array([np.inf]),
+                    stretch=np.ones(1),
+                )
+            )  # fmt: skip
+            for name, kept in self.memory.items():
+                self.memory[name] = np.append(kept, np.nan)
+        else:
+            self.world.arrival[code] = self.now
+        self.world.arrive()
+        self._why.append("arrival")
+
+    def _new_base(self, event: Arrival) -> tuple[Any, int]:
+        """The base with the job of an event, from the values that it brings along."""
+        model = self.base.model
+        replaced = {self.jobs_root: pieces_of(model, self.jobs_root, [event.job])}
+        for name, told in event.values.items():
+            if name in self.online.brought:
+                continue
+            if name not in model.params and name not in model.sets:
+                _refuse(f"`{name}` is no parameter of `{model.name}`", did_you_mean(name, model.params) or "")
+            if name in model.sets:
+                rows = told if isinstance(told, list) else [[told]]
+                replaced[name] = pieces_of(model, name, [(event.job, *row) for row in rows])
+            else:
+                replaced[name] = pieces_of(model, name, dict(_keyed(name, told, (event.job,))))
+        base, count = with_jobs(self.base, self.jobs_root, replaced)
+        check_magnitudes(base, replaced)
+        return base, count
+
+    def _with_values(self, event: Value) -> Any:
+        base = self.base
+        for name, told in event.values.items():
+            if name not in base.store.params or base.model.params[name].value is not None:
+                _refuse(f"`{name}` is no parameter that can change", did_you_mean(name, base.store.params) or "")
+            pairs = _keyed(name, told, ())
+            base = with_values(base, name, [k for k, _ in pairs], [v for _, v in pairs])
+        check_magnitudes(base, event.values)
+        for trigger in self.online.triggers:
+            if trigger.every is not None:
+                check_period(self.number_of(trigger.every, base), self.unit, "the period", trigger.every.span)
+        return base
+
+    def _rebase(self, base: Any) -> None:
+        self.base = base
+        self.carrier = Carrier(self.online, base)
+        self.instance = None  # everything may have changed
+
+
+def _anew(planner: P) -> P:
+    """A planner without what a plan that failed may have left in it."""
+    if planner is None:
+        return planner
+    planner.close()
+    return cast(P, planner.fresh())
+
+
+def _keyed(name: str, told: Any, before: tuple[Label, ...]) -> list[tuple[tuple[Label, ...], Any]]:
+    """Values by subscripts: one value, an object by subscripts joined with commas, or rows of subscripts and value."""
+    if isinstance(told, Mapping):
+        pairs = [((*before, *_split(key)), value) for key, value in told.items()]
+    elif isinstance(told, list):
+        if not all(told):
+            _refuse(f"a row of `{name}` is empty", "a row is the subscripts and then the value")
+        pairs = [((*before, *row[:-1]), row[-1]) for row in told]
+    else:
+        pairs = [(before, told)]
+    for key, value in pairs:
+        if isinstance(value, int) and abs(value) > _MOST_INTEGER:
+            shown = ",".join(map(str, key))
+            _refuse(f"`{name}` of `{shown}` is an integer of {value.bit_length()} bits", "numbers go up to 1e+15")
+    return pairs
+
+
+def _split(key: str) -> tuple[Label, ...]:
+    return tuple(int(k) if _INTEGER.fullmatch(k.strip()) else k.strip() for k in key.split(","))
+
+
+def _refuse(message: str, help: str) -> NoReturn:
+    raise DiagnosticError([Diagnostic("GSM5207", message, help=help or None)])

@@ -1,0 +1,177 @@
+"""The loop of models that decide slot by slot: a window is planned, its first slots are executed, then the next window.
+
+A plan holds until its committed slots are over, or until an event that the block replans on: events are seen when the
+next slot begins. T. Kang, H. Lee, S. Kim (2022) decide over a whole week at once; this is how their model goes online.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpusched_dsl.ir.deadline import Abandoned
+from gpusched_dsl.ir.domains import Codes, Tuples
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.online.data.carry import Clock, Standing, without
+from gpusched_dsl.online.loops.base import Driver
+from gpusched_dsl.online.planners.protocol import Plan
+from gpusched_dsl.online.run_record import Outcome
+from gpusched_dsl.online.simulation.assignments import Entries
+from gpusched_dsl.online.simulation.world import TOLERANCE
+from gpusched_dsl.policies.workload import Ints
+
+
+@dataclass(eq=False)
+class SlotLoop(Driver):
+    """Runs to the end of the slots, or until `stop` says so."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        window, online = self.online.window, self.online
+        assert window is not None
+        if online.arrival is not None and (online.work is None or online.speed is None):
+            message = f"what jobs get done in a slot is not known: `{online.name}` states no `work` or no `speed`"
+            help = "state both: `work epochs[b];` and `speed slot / epoch_time[b, k];`"
+            raise DiagnosticError([Diagnostic("GSM1651", message, online.arrival.span, help=help)])
+        self.slots_root = self.carrier.slots_root
+        self.horizon = len(self.base.store.universes[self.slots_root].labels)
+        self.lookahead = max(1, round(self.number(window.lookahead)))
+        self.commit = max(1, round(self.number(window.commit)))
+        every = [self.number(t.every) for t in self.online.triggers if t.every is not None]
+        self.every = max(1, min([self.commit, *(round(e) for e in every)]))
+        self.slot = 0  # the next one to be executed
+        self.planned = 0  # the first slot of the plan that holds
+        self.until = 0  # the first slot that the plan that holds does not commit to
+        self.charged_to = 0
+        self.entries: Entries | None = None  # of all slots of the plan that holds
+        self.plan_columns: tuple[Codes, ...] = ()
+        self.skipped = np.zeros(0, dtype=np.bool_)  # entries of executed slots whose job or node was not there
+        self.new_plan: Plan | None = None  # not in effect yet
+        self.ended = False  # whether a job has come to its end since the last plan
+
+    def run(self) -> Outcome:
+        """The whole horizon; a plan that `stop` ends is dropped. Raises DiagnosticError as planning does."""
+        try:
+            while True:
+                ended = self.step()
+                if ended:
+                    return self.outcome(ended)
+        except Abandoned:
+            return self.outcome("interrupt")
+
+    def step(self) -> str:
+        """Execute the next slot, after a new plan if one is due; why the run is over, else ""."""
+        if self.stop():
+            self.settle()
+            return "interrupt"
+        if self.slot >= self.horizon:
+            self.settle()
+            return "horizon"
+        why = self.happen()
+        if self.slot >= self.until:
+            why.insert(0, "window")
+        if why:
+            self.settle()
+            self.decide(tuple(why))
+        self.execute()
+        return ""
+
+    def happen(self) -> list[str]:
+        """What has happened by the beginning of this slot and asks for a plan."""
+        happened = self.outages_now()
+        came = self.world.arrive()
+        if len(came):
+            happened.append("arrival")
+        self.events += len(came)
+        if self.ended:
+            happened.append("completion")
+            self.ended = False
+        return [event for event in happened if self.online.replans_on(event)]
+
+    def kept_elements(self) -> dict[str, Codes]:
+        stop = min(self.slot + self.lookahead, self.horizon)
+        return {**super().kept_elements(), self.slots_root: np.arange(self.slot, stop, dtype=np.int64)}
+
+    def clock(self) -> Clock:
+        clock = super().clock()
+        before = self.slot - 1 if self.slot else clock.committed
+        return Clock(float(self.slot), clock.remaining, clock.done, clock.running, clock.requested, before)
+
+    def decide(self, why: tuple[str, ...], events: list[dict[str, Any]] | None = None) -> None:
+        """Plan the window that begins with this slot."""
+        plan = self.plan(why, events)
+        assert self.reader is not None
+        columns = self.chosen(plan)
+        self.plan_columns = columns
+        self.entries = self.reader.entries(columns)
+        self.skipped = np.zeros(len(self.entries), dtype=np.bool_)
+        self.planned = self.charged_to = self.slot
+        self.until = self.slot + self.every
+        self.new_plan = plan
+
+    def execute(self) -> None:
+        """One slot as planned: what runs in it, and the time that it takes."""
+        entries = self.entries
+        if entries is not None:
+            due = entries.slot == self.slot
+            rows = np.flatnonzero(due & self._alive(entries.job) & self._up(entries.place))
+            self.skipped |= due
+            self.skipped[rows] = False
+            changed = self.put(tuple(c[rows] for c in self.plan_columns), entries.take(rows))
+            if self.new_plan is not None:
+                self.note(self.new_plan, changed)
+                self.new_plan = None
+        end = (self.slot + 1) * self.slot_length
+        while len(self.world.running):
+            first = float(self.world.completions().min())
+            if first > end - TOLERANCE * max(1.0, end):
+                break
+            self.world.advance(first)
+            self._complete()
+        self.world.advance(end)
+        self._complete()
+        self.slot += 1
+
+    def _complete(self) -> None:
+        ended = self.world.complete()
+        self.events += len(ended)
+        if len(ended):
+            self.ended = True
+            self.charge_rates()
+
+    def _alive(self, jobs: Ints) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        """Which jobs are there and not finished; entries without a job stand for themselves."""
+        world = self.world
+        here = np.zeros(len(world.status) + 1, dtype=np.bool_)
+        here[world.present()] = True
+        here[-1] = True
+        return here[jobs]
+
+    def _up(self, places: Ints) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        """Which places are not down."""
+        return ~np.isin(places, self.down.get(self.places_root, ()))
+
+    def settle(self) -> None:
+        """Charge what is stated for the slots executed since the plan was made."""
+        if self.slot <= self.charged_to or self.part is None:
+            return
+        codes = np.arange(self.charged_to - self.planned, self.slot - self.planned, dtype=np.int64)
+        planned = self.standing
+        self.standing = self._executed()
+        self.charge_stated(1.0, (self.online.window.slots if self.online.window else "", codes))
+        self.standing = planned
+        self.charged_to = self.slot
+
+    def _executed(self) -> Standing | None:
+        """The plan that holds without the entries that were skipped."""
+        variable = self.placement.variable
+        if self.standing is None or self.part is None or not self.skipped.any():
+            return self.standing
+        components = self._components(variable)
+        given = self.standing.values[variable]
+        skipped = self.part.outer(components, tuple(column[self.skipped] for column in self.plan_columns))
+        kept = np.ones(len(given.values), dtype=np.bool_)
+        kept[Tuples(components, given.codes).locate(skipped)] = False
+        return without(self.standing, variable, kept)

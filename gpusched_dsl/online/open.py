@@ -1,0 +1,165 @@
+"""From a text to a run: the online block, its scenario, the method and its fallback."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from gpusched_dsl.backends.protocol import SolveOptions
+from gpusched_dsl.compiling.build import Permissions, checked, choose_scenario, read_data
+from gpusched_dsl.data.chunks import Piece
+from gpusched_dsl.language.blocks.blocks import check_online
+from gpusched_dsl.language.checked import CheckedModel
+from gpusched_dsl.language.checked_online import CheckedOnline
+from gpusched_dsl.language.checked_policy import CheckedPolicy
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError, Diagnostics, did_you_mean
+from gpusched_dsl.language.scenarios.scenario import CheckedScenario
+from gpusched_dsl.language.workspace import Workspace
+from gpusched_dsl.online.data.base import Base
+from gpusched_dsl.online.loops.base import Driver, Options, StepJournal
+from gpusched_dsl.online.loops.events import EventLoop
+from gpusched_dsl.online.loops.external import LiveEventLoop
+from gpusched_dsl.online.loops.slots import SlotLoop
+from gpusched_dsl.online.planners.policy import PolicyPlanner
+from gpusched_dsl.online.planners.protocol import Planner
+from gpusched_dsl.online.planners.verification import PlanCheck
+from gpusched_dsl.online.run_record import BY_SLOT, BY_SOLVER, RECORDED, Outcome
+from gpusched_dsl.solving.methods import method_named
+
+
+def online_named(workspace: Workspace, name: str | None, scenario: CheckedScenario) -> CheckedOnline:
+    """The online block of that name for the model of a scenario, or the only one of the workspace.
+
+    Raises DiagnosticError: GSM6019 there is none of that name, or none, or several.
+    """
+    blocks = workspace.onlines
+    if name is None and len(blocks) == 1:
+        name = next(iter(blocks))
+    if name is None or name not in blocks:
+        listed = ", ".join(f"`{n}`" for n in blocks)
+        if name is not None:
+            message = f"there is no online block `{name}`"
+            help: str | None = did_you_mean(name, blocks)
+        elif blocks:
+            message, help = f"there are {len(blocks)} online blocks: {listed}", "choose one: `--online NAME`"
+        else:
+            message, help = "there is no online block: nothing says how the model is driven over time", None
+            help = f"write `online Name for {scenario.model.name} {{ arrive ...; replan on ...; carry ...; }}`"
+        raise DiagnosticError([Diagnostic("GSM6019", message, help=help)])
+    found = Diagnostics()
+    online = check_online(workspace, blocks[name], found, scenario.model)
+    found.raise_if_errors()
+    assert online is not None
+    return online
+
+
+def open_run(
+    workspace: Workspace,
+    online: str | None = None,
+    scenario: str | None = None,
+    method: str = "highs",
+    *,
+    settings: Mapping[str, str] | None = None,
+    permissions: Permissions | None = None,
+    options: Options | None = None,
+    solve_options: SolveOptions | None = None,
+    fallback: str | None = None,
+    journal: StepJournal | None = None,
+    stop: Callable[[], bool] | None = None,
+    tell: Callable[[Driver], None] | None = None,
+    external: bool = False,
+    replaced: Mapping[str, Sequence[Piece]] | None = None,
+) -> Driver:
+    """A loop that is ready to run; `replaced` are values in place of those of the scenario.
+
+    Raises DiagnosticError with everything wrong in text, data and names.
+    """
+    allowed = permissions or Permissions()
+    name = choose_scenario(workspace, scenario)
+    found, _ = checked(workspace, name, settings)
+    block = online_named(workspace, online, found)
+    planner = planner_named(workspace, method, block, allowed, solve_options)  # before the data: a process starts
+    instance = read_data(workspace, found, permissions=allowed, replaced=replaced)
+    instance.reader.forget()  # plans are made from what is bound
+    base = Base(instance, allowed.limits())
+    spare = fallback or block.fallback
+    make = _loop_of(block, found.model, external)
+    whole = _in_one_go(planner) if journal is None and not external else None
+    driver = make(
+        block,
+        base,
+        planner,
+        None if spare is None else planner_named(workspace, spare, block, allowed, solve_options),
+        options or Options(),
+        journal,
+        stop or (lambda: False),
+        tell or (lambda driver: None),
+        external,
+        whole,
+    )
+    if driver.options.verify != "none":
+        driver.examine = PlanCheck(full=driver.options.verify == "full")
+    if not isinstance(planner, PolicyPlanner):
+        driver.event_by_event = (BY_SOLVER,)
+    elif block.window is not None:
+        driver.event_by_event = (BY_SLOT,)
+    elif whole is None:
+        driver.event_by_event = (RECORDED,)
+    return driver
+
+
+def _in_one_go(planner: Planner) -> Callable[[EventLoop], Outcome | None] | None:
+    """Makes a whole run in one go, where the policy's queue allows it."""
+    if not isinstance(planner, PolicyPlanner):
+        return None
+    policy = planner.policy
+
+    def whole(loop: EventLoop) -> Outcome | None:
+        from gpusched_dsl.online.replay.fast_replay import replayed
+
+        found = replayed(loop, policy)
+        if isinstance(found, Outcome):
+            return found
+        loop.event_by_event = tuple(found)
+        return None
+
+    return whole
+
+
+def _loop_of(online: CheckedOnline, model: CheckedModel, external: bool) -> type[EventLoop | SlotLoop]:
+    if external and online.window is not None:
+        message = f"`{online.name}` plans slot by slot: it cannot be driven by events"
+        help = "simulate it, or solve window after window through the Python interface"
+        raise DiagnosticError([Diagnostic("GSM7006", message, online.window.span, help=help)])
+    if online.window is not None:
+        slots = model.sets[online.window.slots]
+        if slots.root is None:
+            message = f"`{slots.name}` consists of numbers, which have no elements that a plan could leave out"
+            help = f"declare `set {slots.name} ordered;` and let the scenario give its elements"
+            raise DiagnosticError([Diagnostic("GSM1621", message, online.window.span, help=help)])
+        return SlotLoop
+    return LiveEventLoop if external else EventLoop
+
+
+def planner_named(
+    workspace: Workspace,
+    method: str,
+    online: CheckedOnline,
+    permissions: Permissions,
+    options: SolveOptions | None = None,
+) -> Planner:
+    """A policy or a solver as a planner; raises DiagnosticError for unknown names.
+
+    A solver works in a process of its own, which begins to start: no crash of it ends the run.
+    """
+    found = method_named(workspace, method, online.base)
+    if isinstance(found, CheckedPolicy):
+        return PolicyPlanner(found, permissions)
+    from gpusched_dsl.backends.isolation.backend import guarded
+    from gpusched_dsl.online.planners.solver import SolverPlanner
+
+    guarded(found, everything=True)
+    return SolverPlanner(found, permissions, replace(options or SolveOptions()))
+
+
+__all__ = ["CheckedOnline", "Options", "online_named", "open_run", "planner_named"]

@@ -1,0 +1,40 @@
+"""Failures of solvers in a run: which errors lead to the fallback, and the warning that counts them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError, Severity
+from gpusched_dsl.language.text.counting import count_text
+
+# The solver refuses the problem, ends without an answer, gives a wrong one, or crashes. All others are about the model,
+# its data or the options of the solver: no later plan would be better.
+OF_SOLVING: Final = frozenset({"GSM4006", "GSM4007", "GSM4008", "GSM4009", "GSM4017"})
+
+
+def is_of_solving(error: DiagnosticError) -> bool:
+    """Whether the error is about one solve and not about what was asked for."""
+    return all(diagnostic.code in OF_SOLVING for diagnostic in error.diagnostics)
+
+
+@dataclass(frozen=True, slots=True)
+class Failures:
+    """So many plans of one method failed with errors of one code; `first` is that at `time`, in `unit`."""
+
+    method: str
+    first: Diagnostic
+    time: float
+    unit: str
+    count: int = 1
+
+    def another(self) -> Failures:
+        return replace(self, count=self.count + 1)
+
+    def warning(self, fallback: str | None) -> Diagnostic:
+        """The first error as a warning, which says what became of the plans."""
+        at = f"the first at {self.time:.5g} {self.unit}"
+        notes = (*self.first.notes, f"{count_text(self.count, 'plan')} of `{self.method}` failed like this, {at}")
+        instead = "what runs went on" if fallback in (None, self.method) else f"`{fallback}` planned instead"
+        help = instead if self.first.help is None else f"{instead}; {self.first.help}"
+        return replace(self.first, notes=notes, help=help, severity=Severity.WARNING)

@@ -1,0 +1,68 @@
+"""What the loop asks for: a plan of what is there now. Policies and solvers answer it alike."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+from gpusched_dsl.compiling.data.instance import Instance
+from gpusched_dsl.compiling.lowering.fixing import Given
+
+AS_BEFORE: Final = "as before"  # the method of a plan where none was found: what runs goes on
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Values of variables in codes of the instance, and how they came about.
+
+    `again` are jobs (codes) and in how long each wants a new plan; `remembered` values of parameters of jobs that the
+    policy keeps for its next plan. `objective` and `bound` are what the method claims, None where it claims nothing.
+    """
+
+    values: Mapping[str, Given]
+    method: str
+    status: str = "feasible"
+    seconds: float = 0.0
+    objective: float | None = None
+    bound: float | None = None
+    again: Given | None = None
+    remembered: Mapping[str, Given] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One plan to be made: `running` is the plan that holds, in codes of the instance, None before the first.
+
+    `now` is in the unit of the clock of policies (that of their `now`); `number` counts plans and seeds draws.
+    """
+
+    instance: Instance
+    now: float
+    number: int
+    seed: int
+    running: Mapping[str, Given] | None = None
+    seconds: float | None = None  # time limit
+
+
+class Planner(Protocol):
+    """A policy or a solver, ready for any instance of one model."""
+
+    @property
+    def name(self) -> str: ...
+
+    def plan(self, question: Question) -> Plan | None:
+        """A plan; None where none was found in time.
+
+        Raises DiagnosticError where none can be asked for, or where a solver failed (`failures.OF_SOLVING`).
+        """
+        ...
+
+    def fresh(self) -> Planner:
+        """The same planner, which knows nothing of the plans that this one made."""
+        ...
+
+    def close(self) -> None:
+        """Let go of what is kept from plan to plan."""
+        ...

@@ -1,0 +1,177 @@
+"""Solvers as planners of the online loop."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from gpusched_dsl.backends.protocol import Monitor, Silent, SolveOptions
+from gpusched_dsl.compiling.aggregation.aggregate import Aggregation, aggregate
+from gpusched_dsl.compiling.build import Built, Permissions
+from gpusched_dsl.compiling.data.instance import Instance
+from gpusched_dsl.compiling.lowering.fixing import Given
+from gpusched_dsl.ir.deadline import INTERRUPT, Deadline, Stopped, active, limited
+from gpusched_dsl.ir.domains import decode_column
+from gpusched_dsl.ir.solver_result import Status
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.online.planners.policy import seed_of
+from gpusched_dsl.online.planners.protocol import Plan, Question
+from gpusched_dsl.online.planners.relabel import renamed
+from gpusched_dsl.solving.aggregated import Entries, solve_built
+from gpusched_dsl.solving.solution import Solved
+
+ATTEMPTS = 2
+GIVEN_UP = 3  # so many questions in a row that ended in crashes; each costs two starts of a process
+
+
+@dataclass
+class Crashes:
+    """The crashes of a solver in one run, and for how many questions in a row it had no answer because of them."""
+
+    found: list[Diagnostic] = field(default_factory=list)
+    in_a_row: int = 0
+
+
+@dataclass(eq=False)
+class SolverPlanner:
+    """Plans by a solver: each problem is loaded as a change of the one before, and starts from the plan that holds."""
+
+    backend: str
+    permissions: Permissions
+    options: SolveOptions = field(default_factory=SolveOptions)
+    fold: bool = True
+    monitor: Monitor | None = None
+    _crashes: Crashes = field(default_factory=Crashes)  # shared with `fresh` planners
+    _solved: Solved | None = None
+
+    @property
+    def name(self) -> str:
+        return self.backend
+
+    @property
+    def crashes(self) -> Sequence[Diagnostic]:
+        """The crashes of the solver so far."""
+        return self._crashes.found
+
+    def plan(self, question: Question) -> Plan | None:
+        """None where the solver has no plan in time, says that there is none, or crashes twice.
+
+        After a crash it is asked once more, in a new process that knows nothing of earlier plans; after `GIVEN_UP`
+        questions in a row without an answer never again. Raises DiagnosticError as `solve_built` does.
+        """
+        from gpusched_dsl.backends.isolation.backend import is_crash
+
+        if self._crashes.in_a_row >= GIVEN_UP:
+            return None
+        began = time.perf_counter()
+        crashed = False
+        for _ in range(ATTEMPTS):
+            spent = time.perf_counter() - began
+            rest = None if question.seconds is None else question.seconds - spent
+            if rest is not None and rest <= 0:
+                break
+            try:
+                plan = self._plan(question, rest, began)
+            except DiagnosticError as error:
+                if not is_crash(error):
+                    raise
+                crashed, self._solved = True, None
+                self._crashes.found.extend(error.diagnostics)
+            else:
+                self._crashes.in_a_row = 0
+                return plan
+        self._crashes.in_a_row += crashed  # a question without time is no crash
+        return None
+
+    def _plan(self, question: Question, seconds: float | None, began: float) -> Plan | None:
+        from gpusched_dsl.backends.isolation.backend import guarded
+
+        options = replace(self.options, seed=seed_of(question), time_limit=seconds)
+        before = self._solved
+        backend = guarded(self.backend, everything=True) if before is None else before.backend
+        try:
+            with limited(seconds) as deadline:  # the limit covers what is built for this plan
+                built = built_of(question.instance, self.permissions, fold=self.fold)
+                start = None if question.running is None else labelled(question.instance, question.running)
+                monitor = self.monitor or Stopping(deadline)
+                solved, _ = solve_built(built, backend, options, start, monitor, before)
+        except Stopped as stopped:
+            if stopped.reason == INTERRUPT:
+                raise _interruption() from None
+            return None
+        self._solved = solved
+        if solved.reason == INTERRUPT:
+            raise _interruption()  # what was found by then is not the plan that the run would have had
+        if solved.point is None:
+            return None
+        found = {}
+        for family in solved.problem.variables:
+            point = solved.point[family.first : family.stop]
+            used = np.flatnonzero(point)
+            found[family.name] = Given(tuple(c[used] for c in family.domain.columns()), point[used])
+        values: Mapping[str, Given] = found
+        if question.running is not None:
+            values = renamed(question.instance.scenario.model, question.instance.store, found, question.running)
+        return Plan(
+            values,
+            self.name,
+            status=solved.status.value,
+            seconds=time.perf_counter() - began,
+            objective=None if len(solved.objectives) != 1 else solved.objectives[0].value,
+            bound=solved.bound if solved.status in (Status.OPTIMAL, Status.FEASIBLE) else None,
+        )
+
+    def fresh(self) -> SolverPlanner:
+        return replace(self, _solved=None)
+
+    def close(self) -> None:
+        if self._solved is not None:
+            self._solved.close()
+
+
+class Stopping(Silent):
+    """The monitor of a solver that is to stop with the work that it is part of."""
+
+    def __init__(self, deadline: Deadline) -> None:
+        self._deadline = deadline
+
+    @property
+    def stop_requested(self) -> bool:
+        return self._deadline.interrupted
+
+
+def _interruption() -> BaseException:
+    """What ends a plan that somebody wants to stop: Stopped where a deadline is active, else KeyboardInterrupt."""
+    return KeyboardInterrupt() if active() is None else Stopped(INTERRUPT)
+
+
+def built_of(instance: Instance, permissions: Permissions, *, fold: bool = True) -> Built:
+    """An instance of the loop as something to solve."""
+    found = Aggregation(None, ())
+    if fold:
+        found = aggregate(instance.scenario.model, instance.store, permissions.limits())
+    return Built(
+        scenario=instance.scenario,
+        instance=instance,
+        aggregation=found,
+        grounded=[],
+        seconds=0.0,
+        warnings=(),
+        permissions=permissions,
+        sha256={},
+    )
+
+
+def labelled(instance: Instance, values: Mapping[str, Given]) -> Entries:
+    """Values by labels, as solves start from."""
+    found = {}
+    for name, given in values.items():
+        variables = instance.scenario.model.variables[name].indexing.variables
+        components = [instance.store.component(v.type) for v in variables]
+        columns = [decode_column(u, c) for u, c in zip(components, given.codes, strict=True)]
+        keys = zip(*columns, strict=True) if columns else [()] * len(given.values)
+        found[name] = list(zip(keys, given.values.tolist(), strict=True))
+    return found

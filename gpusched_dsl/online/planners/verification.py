@@ -1,0 +1,87 @@
+"""Plans of a run, checked against the rows of the model: the first ones and some later, or all with `verify="full"`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gpusched_dsl.compiling.data.instance import Instance
+from gpusched_dsl.compiling.lowering.ground import ground
+from gpusched_dsl.explaining.propagation import CERTAIN, Activity
+from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError, Severity
+from gpusched_dsl.online.loops.base import Driver
+from gpusched_dsl.online.planners.protocol import Plan
+
+CODE = "GSM7008"
+NO_SUCH_ELEMENT = "GSM4014"
+MOST_ELEMENTS = 100_000  # of one family of variables: a sample of larger models would cost more than their plans
+
+
+@dataclass(frozen=True)
+class PlanCheck:
+    """Warns once of the first plan that breaks the model.
+
+    A sample has the plans 0, 1, 2, 4, 8 and so on, of policies alone: points of solvers are checked where they are
+    made. Variables that a policy leaves open may have any value within their bounds, and rows under a condition are not
+    looked at, so what is found is sure.
+    """
+
+    full: bool = False
+
+    def __call__(self, driver: Driver, instance: Instance, plan: Plan) -> None:
+        number = len(driver.steps)
+        if not self.full and (number & (number - 1) or plan.objective is not None or _is_large(instance)):
+            return
+        if plan.status == "none" or any(warning.code == CODE for warning in driver.warnings):
+            return
+        broken = broken_by(instance, plan)
+        if broken is not None:
+            message = f"the plan of `{plan.method}` at {driver.world.now:g} {driver.unit} breaks the model: {broken}"
+            help = "the run goes on by these plans; `gsdsl solve --backend POLICY` says what else of a plan is broken"
+            driver.warnings.append(Diagnostic(CODE, message, driver.online.span, help=help, severity=Severity.WARNING))
+
+
+def broken_by(instance: Instance, plan: Plan) -> str | None:
+    """The row or bound that a plan breaks most, in words; None where it may keep all."""
+    store = replace(instance.store, variables=dict(instance.store.variables), point=None)
+    try:
+        problem = ground(instance.scenario.model, store, None, plan.values)
+    except DiagnosticError as error:
+        found = [d.message for d in error.diagnostics if d.code == NO_SUCH_ELEMENT]
+        return found[0] if found else None
+    beyond = problem.lower - problem.upper
+    if (beyond > CERTAIN * np.maximum(1.0, np.abs(problem.upper))).any():
+        column = int(np.argmax(beyond))
+        return (
+            f"a bound of {_named(problem.column_family(column).name, problem.column_family(column).index_of(column))}"
+        )
+    return _row(problem)
+
+
+def _row(problem: Problem) -> str | None:
+    guarded = problem.conditions.rows
+    lower, upper = problem.row_lower.copy(), problem.row_upper.copy()
+    lower[guarded], upper[guarded] = -np.inf, np.inf
+    activity = Activity.of(problem.matrix, problem.lower, problem.upper)
+    found = activity.broken(replace(problem, row_lower=lower, row_upper=upper))
+    if found is None:
+        return None
+    row, above = found
+    family = problem.row_family(row)
+    sides = (activity.smallest, "at most", upper) if above else (activity.largest, "at least", lower)
+    unit = f" {family.unit}" if family.unit else ""
+    return f"{_named(family.name, family.index_of(row))} is {sides[0][row]:g}{unit}, {sides[1]} {sides[2][row]:g}{unit}"
+
+
+def _named(name: str, index: tuple[object, ...]) -> str:
+    return f"`{name}[{', '.join(map(str, index))}]`" if index else f"`{name}`"
+
+
+def _is_large(instance: Instance) -> bool:
+    sizes = (
+        np.prod([float(len(u.labels)) for v in variable.indexing.variables if (u := instance.store.component(v.type))])
+        for variable in instance.scenario.model.variables.values()
+    )
+    return bool(max(sizes, default=0.0) > MOST_ELEMENTS)

@@ -1,0 +1,66 @@
+"""What is noted while a run goes on: the cost so far at every plan, and how fast plans are made."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from gpusched_dsl.online.loops.base import Driver
+from gpusched_dsl.online.run_record import Outcome
+from gpusched_dsl.online.simulation.world import DONE, FUTURE
+from gpusched_dsl.policies.workload import Floats
+
+
+@dataclass(eq=False)
+class Samples:
+    """Hears of every plan (`Driver.tell`). `times`, and by then the amounts by term (`Ledger.totals`)."""
+
+    times: list[float] = field(default_factory=list)
+    amounts: list[dict[str, float]] = field(default_factory=list)
+
+    def __call__(self, driver: Driver) -> None:
+        self.times.append(driver.world.now)
+        self.amounts.append(dict(driver.world.ledger.totals))
+
+    def curve(self, outcome: Outcome) -> tuple[Floats, Floats]:
+        """Money over time, from the first plan to the end of the run."""
+        others = outcome.quantities
+        totals = [sum(v for name, v in found.items() if name not in others) for found in self.amounts]
+        return np.array([*self.times, outcome.world.now]), np.array([*totals, outcome.total])
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a run is: simulated time, jobs finished, there and to come, money so far, plans and seconds."""
+
+    now: float
+    unit: str
+    done: int
+    there: int
+    to_come: int
+    total: float
+    money: str
+    plans: int
+    seconds: float
+
+
+class ProgressReader:
+    """Tells how far a run is, also from another thread while it goes on."""
+
+    def __init__(self, driver: Driver) -> None:
+        begun = driver.outcome("")
+        self.driver, self.began = driver, time.perf_counter()
+        self.others = frozenset(begun.quantities)
+        self.unit, self.money = ("" if unit == "1" else unit for unit in (begun.unit, begun.money))
+
+    def read(self) -> Progress:
+        """As it is now."""
+        world = self.driver.world
+        to_come = int(((world.status == FUTURE) & np.isfinite(world.arrival)).sum())
+        total = sum(v for name, v in tuple(world.ledger.totals.items()) if name not in self.others)
+        return Progress(
+            world.now, self.unit, int((world.status == DONE).sum()), len(world.present()), to_come, total, self.money,
+            len(self.driver.steps), time.perf_counter() - self.began,
+        )  # fmt: skip

@@ -1,0 +1,296 @@
+"""Whether a run may be replayed in one go, or why it has to be planned anew at every event, in words.
+
+It may where a plan can only ever add waiting jobs to those that run, by an order and by ways that stay what they are,
+and where the world is the plan: then the run is a queue, and `kernel.py` gives what the loop over events would give.
+Where there is doubt the answer is no: every line of the policy and the block, every role of the placement and every
+declaration that may refuse its data is looked at, and what is not known to leave the run as it is speaks against it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Sized
+from dataclasses import dataclass, field, fields
+
+from gpusched_dsl.language.checked import (
+    CheckedPlacement,
+    CheckedPlacementItem,
+    Core,
+    Element,
+    IndexRef,
+    IndexVar,
+    Numeric,
+    ParamRef,
+)
+from gpusched_dsl.language.checked_online import CLOCK, EVENTS, CheckedCarry, CheckedOnline
+from gpusched_dsl.language.checked_policy import NOW, REMAINING, CheckedPolicy
+from gpusched_dsl.language.units import DIMENSIONLESS, convertible
+from gpusched_dsl.online.replay.constancy import Constancy
+from gpusched_dsl.online.replay.dependence import CONSTANT, FRACTION, Dependences
+from gpusched_dsl.online.replay.failing import Failing, clock_values, refusals
+from gpusched_dsl.online.replay.trace import BEST_FIT, FIRST_FIT, FITS_NOWHERE, Rules
+from gpusched_dsl.online.run_record import CHOSEN, MOVED
+from gpusched_dsl.policies.placement_reader import tells_apart
+
+_FITS = {"best_fit": BEST_FIT, "first_fit": FIRST_FIT}
+_EMPTY = {"new_node": False, "new_node exclusive": True}  # whether the job has the node for itself
+_PRICED = ("late", "postponed", "idle", "node_price", "stock")  # roles that only price a plan: one pass needs no price
+_KINDS = ("uses", "lasts", "costs", "node_rate", "late")  # roles by which nodes are told apart
+# Lines that leave a plan one pass over the queue and the run a queue. Every other line is a reason against a replay.
+_POLICY_LINES = (
+    "name", "span", "model", "order", "doc", "lets", "choose", "otherwise", "place", "keep", "kept", "lines",
+)  # fmt: skip
+_BLOCK_LINES = (
+    "name", "span", "model", "base", "arrival", "unit", "doc", "triggers", "carries", "per_entry", "fallback",
+    "brought",
+)  # fmt: skip
+_WORDS = {
+    "draws": "randomise", "rounds": "improve", "all_rounds": "improve", "moves": "improve", "memories": "remember",
+    "stages": "profile or admit", "changes": "on", "outages": "outage", "charges": "charge", "charged": "charge",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Driven:
+    """What an `online` block says, as far as it matters here.
+
+    `carried` are the parameters that are given new values, other than `fractions`: those that are given the fraction of
+    work left, which is 1 for a job that waits. `slopes`: those of `carried` that grow with the clock, by how much per
+    unit of it. `events` are those that a plan follows; `others` are words of lines that bring more into the run than
+    jobs that come and go, such as `window` or `outage`; `doubts` are reasons against a replay that carries give.
+    """
+
+    carried: frozenset[str]
+    events: frozenset[str]
+    others: tuple[str, ...] = ()
+    fractions: frozenset[str] = frozenset()
+    slopes: Mapping[str, float] = field(default_factory=dict)
+    doubts: tuple[str, ...] = ()
+
+
+def driven_by(online: CheckedOnline) -> Driven:
+    """What a block says, with those that it extends. Plans between events change nothing: they see the same queue."""
+    by_jobs = ("charged",) if online.charged == "jobs" else ()  # `charge jobs` is what a replay charges
+    others = _lines(online, (*_BLOCK_LINES, *by_jobs))
+    events = {t.event for t in online.triggers if t.event is not None}
+    fractions = frozenset(c.target for c in online.carries if _is_fraction_left(c))
+    jobs = online.arrival.jobs if online.arrival is not None else ""
+    clock = Constancy(online.model, jobs, CLOCK, own_clock=False)
+    forms = Dependences(clock, (), {NOW: 1.0})
+    slopes: dict[str, float] = {}
+    for carry in online.carries:
+        form = forms.of(carry.value, frozenset())
+        if form is not None and form.slope and carry.target not in fractions:
+            slopes[carry.target] = form.slope
+    values = [carry.value for carry in online.carries if carry.target not in fractions]
+    return Driven(
+        carried=frozenset(c.target for c in online.carries) - fractions,
+        events=frozenset(events if online.triggers else EVENTS),
+        others=tuple(others),
+        fractions=fractions,
+        slopes=slopes,
+        doubts=tuple(clock_values(online.model, values, jobs, CLOCK)),
+    )
+
+
+def _lines(declared: CheckedPolicy | CheckedOnline, known: Sequence[str]) -> list[str]:
+    """Words of the lines that are stated and not among those that are known."""
+    stated = [f.name for f in fields(declared) if f.name not in known and _is_stated(getattr(declared, f.name))]
+    return list(dict.fromkeys(_WORDS.get(name, name) for name in stated))
+
+
+def _is_stated(value: object) -> bool:
+    return bool(value) if isinstance(value, (bool, Sized)) else value is not None
+
+
+def _is_fraction_left(carry: CheckedCarry) -> bool:
+    """Whether it is `carry p[j] = remaining[j];`."""
+    value = carry.value
+    if not isinstance(value, ParamRef) or value.name != REMAINING or len(carry.variables) != 1:
+        return False
+    [subscript] = value.subscripts
+    return isinstance(subscript, IndexRef) and subscript.variable is carry.variables[0]
+
+
+def why_not(policy: CheckedPolicy, driven: Driven) -> list[str]:
+    """Every reason against a replay, each the end of `... because`; empty where there is none."""
+    found = [f"`{word}` brings more into the run than jobs that come and go" for word in driven.others]
+    found += [
+        f"plans do not follow every {event}" for event in ("arrival", "completion") if event not in driven.events
+    ]
+    found += driven.doubts
+    found += _of_lines(policy)
+    rules = rules_of(policy)
+    if isinstance(rules, str):
+        found.append(rules)
+    placement = _placement(policy)
+    items = {item.role: item.value for item in reversed(placement.items)}
+    job, node, kind = (_index_in(items.get(role)) for role in ("job", "node", "node_type"))
+    if job is None or node is None or not isinstance(job.type, Element):
+        return [*found, "the placement does not name the job and the node by an index"]
+    if kind is not None:
+        found.append(CHOSEN)
+    if sum(item.role == "uses" for item in placement.items) > 1:
+        found.append("jobs take more than one capacity of a node")
+    if sum(isinstance(v.type, Element) and v.type.root == job.type.root for v in placement.indices) > 1:
+        found.append("a decision is of several jobs")
+    return list(dict.fromkeys(found + _of_expressions(policy, driven, job, node, items.get("node_type"))))
+
+
+def clock_of_due(policy: CheckedPolicy, driven: Driven) -> float | None:
+    """By how much `due` of the placement grows per unit of the run's clock, in its own unit; None: in another way."""
+    due = next((item.value for item in _placement(policy).items if item.role == "due"), None)
+    job = next((_index_in(item.value) for item in _placement(policy).items if item.role == "job"), None)
+    if due is None or job is None or not isinstance(job.type, Element):
+        return 0.0
+    form = _forms(policy, driven, job.type.root).of(due, frozenset({job}))
+    return None if form is None or form.fraction else form.slope
+
+
+def keys_move(policy: CheckedPolicy, driven: Driven) -> bool:
+    """Whether keys of the queue change while a job runs."""
+    job = next((_index_in(item.value) for item in _placement(policy).items if item.role == "job"), None)
+    assert job is not None
+    assert isinstance(job.type, Element)
+    still = _forms(policy, driven, job.type.root).still
+    return any(still.change_in(key.value) is not None for key in policy.order.keys)
+
+
+def rules_of(policy: CheckedPolicy) -> Rules | str:
+    """The rules of `place`, or why they are none that can be replayed."""
+    words = [rule.text for rule in policy.place]
+    places: list[str] = []
+    while words and (words[0] in _FITS or words[0] in _EMPTY):
+        places.append(words.pop(0))
+    next_choice = bool(words) and words[0] == "next_choice"
+    rest = words[1:] if next_choice else words
+    waits = bool(rest) and rest[0] == "wait"
+    fits, empty = [p for p in places if p in _FITS], [p for p in places if p in _EMPTY]
+    strange = next((word for word in rest if word not in ("wait", "postpone")), None)
+    if strange is not None:
+        return f"`{strange}` stands where no rule that is replayed does"
+    alone = any(_EMPTY[p] for p in empty)
+    if not places or len(fits) > 1 or len(empty) > 1 or (alone and fits):
+        return f"`place {', '.join(rule.text for rule in policy.place)}` is no list of rules that is replayed"
+    return Rules(
+        fit=_FITS[fits[0]] if fits else FITS_NOWHERE,
+        opens=bool(empty),
+        opens_first=places[0] in _EMPTY,
+        alone=alone,
+        next_choice=next_choice,
+        waits=waits,
+    )
+
+
+def _of_lines(policy: CheckedPolicy) -> list[str]:
+    """Lines that make a plan more than one pass over the queue."""
+    found = []
+    if not any(rule.name == "running" for rule in policy.keep):
+        found.append(MOVED)
+    found += [f"the policy has a line `{line}`" for line in _lines(policy, _POLICY_LINES)]
+    if any(rule.name != "running" for rule in policy.keep):
+        found.append("the policy keeps more than running jobs")
+    return found
+
+
+def chooses_nodes(policy: CheckedPolicy) -> bool:
+    """Whether `choose` lists nodes by name, so that each is a kind of its own."""
+    assert policy.model.placement is not None
+    node = next((_index_in(i.value) for i in policy.model.placement.items if i.role == "node"), None)
+    rankings = [r for r in (policy.choose, policy.otherwise) if r is not None]
+    return node is not None and any(v.name == node.name for r in rankings for v in r.indexing.variables)
+
+
+def _of_expressions(
+    policy: CheckedPolicy, driven: Driven, job: IndexVar, node: IndexVar, kind: Core | None
+) -> list[str]:
+    """All that a run reads and that may change on the way, or that tells nodes of one type apart."""
+    model, placement = policy.model, _placement(policy)
+    assert isinstance(job.type, Element)
+    jobs = job.type.root
+    waiting = Constancy(model, jobs, driven.carried, _own_clock(policy))  # a job that waits has all of its work left
+    forms = _forms(policy, driven, jobs)
+    failing = Failing(forms.still)
+    variable = model.variables[placement.variable]
+    found = list(refusals(model, driven.fractions, forms))
+
+    for line, ranking in (("order", policy.order), ("choose", policy.choose), ("otherwise", policy.otherwise)):
+        if ranking is not None:
+            keys = [key.value for key in ranking.keys]
+            changes = [waiting.change_in_listed(ranking.indexing), *(waiting.change_in(key) for key in keys)]
+            failures = [failing.in_part(part) for part in (*ranking.indexing.conditions, *keys)]  # of all jobs
+            found += _first(f"`{line}` may change while a job waits: ", changes) or _first("", failures)
+    found += _first(f"where `{variable.name}` exists may change: ", [forms.still.change_in_listed(variable.indexing)])
+    if not any(item.role == "lasts" for item in placement.items):
+        found.append("the placement does not say how long a job takes")
+    for item in placement.items:
+        found += _of_item(item, policy, forms, failing, job)
+    if not chooses_nodes(policy):
+        told = [(f"where `{variable.name}` exists", core) for core in variable.indexing.conditions]
+        for item in placement.items:
+            parts = [core for core in (item.value, item.of) if core is not None]
+            told += [(f"`{item.role}`", core) for core in parts if item.role in _KINDS]
+        apart = {what: None for what, core in told if tells_apart(core, node, kind)}
+        found += [f"{what} differs between nodes of one type" for what in apart]
+    return found
+
+
+def _of_item(
+    item: CheckedPlacementItem, policy: CheckedPolicy, forms: Dependences, failing: Failing, job: IndexVar
+) -> list[str]:
+    """What a role of the placement says against a replay. A role that is not known must not change."""
+    parts = [core for core in (item.value, item.of) if core is not None]
+    changes = _first(f"`{item.role}` may change: ", [forms.still.change_in(core) for core in parts])
+    found = _first("", [failing.in_part(core) for core in parts])
+    if item.role in _PRICED:
+        return found
+    if item.role == "lasts":
+        form = forms.of(item.value, frozenset({job}))
+        if form == FRACTION:
+            return found
+        if form == CONSTANT:
+            return [*found, "`lasts` does not shrink with the work that is left: every plan lets a job begin anew"]
+        return found + (changes or ["`lasts` is not the fraction of the work left times a time"])
+    if item.role == "due":
+        form = forms.of(item.value, frozenset({job}))
+        return found if form is not None and not form.fraction else found + changes
+    if item.role == "costs" and _is_amount(item, policy):
+        # Divided by `lasts`, which is the fraction left times a time: so a rate that does not change.
+        return found if forms.of(item.value, frozenset({job})) == FRACTION else [*found, _AMOUNT]
+    return found + changes
+
+
+_AMOUNT = "`costs` is no rate, and does not shrink with the work that is left"
+
+
+def _is_amount(item: CheckedPlacementItem, policy: CheckedPolicy) -> bool:
+    """Whether `costs` is money for what is left of the job, not a rate."""
+    money = next((o.unit for o in policy.model.objectives), DIMENSIONLESS)
+    unit = item.unit or (item.value.type.unit if isinstance(item.value.type, Numeric) else DIMENSIONLESS)
+    return convertible(unit, money) and unit != DIMENSIONLESS
+
+
+def _first(words: str, changes: Sequence[str | None]) -> list[str]:
+    """The first of several changes, behind some words."""
+    found = next((change for change in changes if change is not None), None)
+    return [] if found is None else [words + found]
+
+
+def _forms(policy: CheckedPolicy, driven: Driven, jobs: str) -> Dependences:
+    """Forms of what changes during the whole run of a job."""
+    always = Constancy(policy.model, jobs, driven.carried | driven.fractions, _own_clock(policy))
+    return Dependences(always, driven.fractions, driven.slopes)
+
+
+def _placement(policy: CheckedPolicy) -> CheckedPlacement:
+    assert policy.model.placement is not None, "the checker refuses policies for models without a placement"
+    return policy.model.placement
+
+
+def _own_clock(policy: CheckedPolicy) -> bool:
+    """Whether `now` is the time of the decision, and no name of the model."""
+    clock = policy.model.lets.get(NOW)
+    return clock is not None and clock.span == policy.span
+
+
+def _index_in(core: Core | None) -> IndexVar | None:
+    return core.variable if isinstance(core, IndexRef) else None

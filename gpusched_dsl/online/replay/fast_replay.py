@@ -1,0 +1,135 @@
+"""A whole run in one go as the loop over events would have told it: the world at its end, and its costs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from gpusched_dsl.compiling.data.slicing import Part
+from gpusched_dsl.language.checked_policy import CheckedPolicy
+from gpusched_dsl.online.loops.events import EventLoop
+from gpusched_dsl.online.replay.eligibility import Driven, clock_of_due, driven_by, keys_move, why_not
+from gpusched_dsl.online.replay.run import replay
+from gpusched_dsl.online.replay.sampling import difference
+from gpusched_dsl.online.replay.trace import Replayed
+from gpusched_dsl.online.replay.trace_reader import NoReplay, read_trace
+from gpusched_dsl.online.run_record import Outcome
+from gpusched_dsl.online.simulation.assignments import Entries, Reader
+from gpusched_dsl.online.simulation.world import DONE, EXECUTION, FUTURE, TARDINESS, WAITING
+from gpusched_dsl.policies.workload import Floats, Ints
+
+SAME = 1e-9
+
+
+def replayed(loop: EventLoop, policy: CheckedPolicy) -> Outcome | list[str]:
+    """The outcome of a loop that has not begun, or every reason against a replay.
+
+    Raises DiagnosticError as evaluation does.
+    """
+    found = against(loop, policy)
+    if found:
+        return found
+    world, driven = loop.world, driven_by(loop.online)
+    reader = Reader(loop.online, loop.base.store, loop.base.limits, Part(loop.base.store.universes, {}))
+    try:
+        submitted = world.arrival / reader.hours
+        moves = keys_move(policy, driven)
+        readied = read_trace(policy, loop.base.store, loop.base.limits, submitted, driven.fractions, moves)
+        due, weight = _due(loop, policy, driven, readied.jobs)
+    except NoReplay as no:
+        return [str(no)]
+    went = replay(readied.trace)
+    if _events_at_most(loop, went, reader.hours) >= loop.options.most_events:
+        return [f"the run may be ended after {loop.options.most_events:,} events"]
+    columns = readied.entries(went.node, went.way)
+    started = np.flatnonzero(went.node >= 0)
+    entries = reader.entries(columns)
+    start, end = went.start[started] * reader.hours, went.end[started] * reader.hours
+    if loop.options.verify != "none" and (differs := difference(loop, entries, columns, start, end)) is not None:
+        return [differs]
+    world.due[readied.jobs], world.weight[readied.jobs] = due, weight
+    _settle(loop, entries, start, end)
+    waiting = int(np.count_nonzero(world.status == WAITING))
+    loop.events = 2 * len(started) + waiting
+    if waiting:
+        loop.warn_stuck(waiting)
+    return loop.outcome("stuck" if waiting else "finished", instants=went.instants)
+
+
+def _events_at_most(loop: EventLoop, went: Replayed, hours: float) -> float:
+    """At least as many events as the loop would count: of jobs, and plans after a period."""
+    ends, jobs = went.end[np.isfinite(went.end)], len(went.start)
+    ticks = 0.0 if np.isinf(loop.period) else float(ends.max(initial=0.0)) * hours / loop.period
+    return 2 * jobs + ticks + 1
+
+
+def against(loop: EventLoop, policy: CheckedPolicy) -> list[str]:
+    """What stands against replaying a run in one go, each the end of `... because`."""
+    online = loop.online
+    found = why_not(policy, driven_by(online))
+    roles = {item.role for item in loop.placement.items}
+    if online.charged == "nodes" or (online.charged == "" and "node_rate" in roles):
+        found.append("nodes are paid for by what all of their jobs use")
+    return found
+
+
+def _due(loop: EventLoop, policy: CheckedPolicy, driven: Driven, jobs: Ints) -> tuple[Floats, Floats]:
+    """When jobs are due and the price of being late, as their first plan would tell the world, at their arrival."""
+    base = loop.base
+    part = base.part({loop.jobs_root: jobs})
+    carried = loop.carrier.carried(part, replace(loop.clock(), now=0.0), None)
+    reader = Reader(loop.online, base.instance_of(part, carried).store, base.limits, part)
+    due, weight = reader.jobs(np.arange(len(jobs), dtype=np.int64))
+    slope = clock_of_due(policy, driven)
+    passes = None if slope is None else slope * reader.factor("due") * reader.hours  # time that passes, by the clock
+    if passes == 0.0:
+        return loop.world.arrival[jobs] + due, weight
+    if passes is not None and abs(passes + 1.0) <= SAME:
+        return due, weight
+    raise NoReplay("the time until jobs are due does not pass as the clock does")
+
+
+def _settle(loop: EventLoop, entries: Entries, start: Floats, end: Floats) -> None:
+    """The world when all is over."""
+    world, jobs = loop.world, entries.job
+    world.now = float(end.max(initial=0.0))
+    came = world.arrival <= world.now + world.tolerance()
+    world.status[came & (world.status == FUTURE)] = WAITING
+    world.status[jobs], world.done[jobs] = DONE, world.ends[jobs]
+    world.first_start[jobs], world.end[jobs], world.since[jobs] = start, end, start
+    world.kind[jobs], world.uses[jobs] = entries.kind, entries.uses
+    world.counts["start"][jobs] = 1
+    world.stretches.append((jobs, entries.place, entries.kind, entries.uses, start, end))
+    lasted = end - start
+    np.add.at(world.gpu_time, entries.kind, lasted * entries.uses)
+    _place_times(loop, entries, start, end)
+    ledger, costs = world.ledger, lasted * entries.rate
+    if costs.any():
+        ledger.add_jobs(EXECUTION, jobs, costs)
+        ledger.share_places(EXECUTION, *_by(entries.place, costs))
+    late = np.where(np.isfinite(world.due[jobs]), np.maximum(end - world.due[jobs], 0.0), 0.0)
+    if world.weight[jobs].any():
+        ledger.add_jobs(TARDINESS, jobs, world.weight[jobs] * late)
+
+
+def _by(places: Ints, amounts: Floats) -> tuple[Ints, Floats]:
+    sums: Floats = np.bincount(places, weights=amounts).astype(np.float64)
+    used = np.flatnonzero(sums)
+    return used, sums[used]
+
+
+def _place_times(loop: EventLoop, entries: Entries, start: Floats, end: Floats) -> None:
+    """How long places of each kind had a job: the union of the times of their jobs."""
+    order = np.lexsort((start, entries.place))
+    place, begin, until = entries.place[order], start[order], end[order]
+    if not len(place):
+        return
+    first = np.flatnonzero(np.concatenate(([True], place[1:] != place[:-1])))
+    # The latest end so far within a place: times of one place lie behind all those of the place before.
+    shift = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(place)))) * (until.max() + 1.0)
+    reached = np.maximum.accumulate(until + shift) - shift
+    before = np.concatenate(([0.0], reached[:-1]))
+    before[first] = begin[first]
+    covered = np.maximum(until - np.maximum(begin, before), 0.0)
+    np.add.at(loop.world.place_time, entries.kind[order], covered)

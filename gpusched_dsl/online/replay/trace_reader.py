@@ -1,0 +1,215 @@
+"""From a built instance to what is replayed: the policy's own lines decide, evaluated for all jobs of the run at once.
+
+The cluster is read off the placement for some jobs at a time: its table of ways by size would not fit otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
+from gpusched_dsl.compiling.evaluation.frames import Frame
+from gpusched_dsl.compiling.evaluation.limits import Limits
+from gpusched_dsl.compiling.evaluation.store import Store
+from gpusched_dsl.ir.domains import Codes, Tuples
+from gpusched_dsl.language.checked import IndexRef, NamedSet
+from gpusched_dsl.language.checked_policy import CheckedPolicy
+from gpusched_dsl.online.replay.eligibility import chooses_nodes, rules_of
+from gpusched_dsl.online.replay.queue_order import NoOneOrder, queue_order
+from gpusched_dsl.online.replay.trace import Trace
+from gpusched_dsl.policies.placement_reader import cluster_of
+from gpusched_dsl.policies.workload import NONE, Floats, Ints
+
+_FIRST_JOBS = 64  # of the first part, which shows how large the next ones may be
+_ENTRIES = 400_000  # of the table of ways of one part, about
+
+
+class NoReplay(Exception):
+    """The data do not allow a replay; the reason is the end of `... because`."""
+
+
+@dataclass(frozen=True, eq=False)
+class Readied:
+    """A trace and what its numbers stand for: `jobs` and `nodes` are codes of elements, in the order of the arrays.
+
+    `ways` are the index codes of the placement's family for each way, with a node of its kind in place of the node.
+    """
+
+    trace: Trace
+    jobs: Codes
+    nodes: Codes
+    ways: tuple[Codes, ...]
+    job_at: int
+    node_at: int
+
+    def entries(self, node: Ints, way: Ints) -> tuple[Codes, ...]:
+        """The index codes of the family's elements that are 1, for the nodes and ways of jobs (NONE: does not run)."""
+        runs = np.flatnonzero(node >= 0)
+        codes = [column[way[runs]] for column in self.ways]
+        codes[self.node_at] = self.nodes[node[runs]]
+        return tuple(codes)
+
+
+def read_trace(
+    policy: CheckedPolicy, store: Store, limits: Limits, submitted: Floats, fractions: Collection[str] = (),
+    keys_move: bool = False,
+) -> Readied:  # fmt: skip
+    """What is replayed; `submitted` has the arrival of every job, by code, in the unit of the placement's `lasts`.
+
+    For policies of which `why_not` says nothing. `store` has all jobs of the run with the values that they arrive with;
+    `fractions` are the parameters for the fraction of work left (`Driven.fractions`), which must be 1 for all of them;
+    `keys_move`: the keys of jobs that run change, so two of jobs that wait are equal or apart whoever runs.
+    Raises NoReplay where the data stand against it, DiagnosticError as evaluation does.
+    """
+    for name in sorted(fractions):
+        if not (np.asarray(store.params[name].values) == 1).all():
+            raise NoReplay(f"some jobs arrive with part of their work done: `{name}` is not 1")
+    rules = rules_of(policy)
+    assert not isinstance(rules, str), "the policy may not be replayed"
+    parts = list(_parts(policy, store, limits))
+    first = parts[0]
+    jobs = np.concatenate([part.jobs for part in parts])
+    counts = np.concatenate([part.counts for part in parts])
+    ends = np.cumsum([0, *(len(part.kind) for part in parts)])
+    for part in parts:
+        if not np.array_equal(part.node_kind, first.node_kind):
+            raise NoReplay("nodes are of one kind for some jobs and not for others")
+        if part.pieces != 1:
+            raise NoReplay("jobs take parts of GPUs")
+    ranked = [np.where(part.ranked == NONE, NONE, part.ranked + at) for part, at in zip(parts, ends, strict=False)]
+    size = np.concatenate([part.size for part in parts])
+    time = np.concatenate([part.time for part in parts])
+    if len(submitted) != len(jobs):
+        raise ValueError(f"{len(submitted)} arrivals of {len(jobs)} jobs")
+    if not np.isfinite(submitted).all():
+        raise NoReplay("some jobs never arrive")
+    if (submitted < 0).any():
+        raise NoReplay("some jobs arrive before the run begins")
+    if len(size) and (size.min() < 1 or not (time > 0).all()):
+        raise NoReplay("some jobs take no GPU or no time")
+    trace = Trace(
+        submitted=np.asarray(submitted, dtype=np.float64),
+        rank=_ranks(policy, store, limits, jobs, keys_move),
+        first_way=np.concatenate(([0], np.cumsum(counts))).astype(np.int64),
+        ranked=np.concatenate(ranked).astype(np.int64),
+        kind=np.concatenate([part.kind for part in parts]),
+        size=size,
+        time=time,
+        node_kind=first.node_kind,
+        units=np.max([part.units for part in parts], axis=0),
+        family=_families(parts),
+        rules=rules,
+    )
+    ways = tuple(np.concatenate(columns) for columns in zip(*(part.ways for part in parts), strict=True))
+    return Readied(trace, jobs, first.nodes, ways, first.job_at, first.node_at)
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """Some of the jobs: what is needed of their cluster, and their ways as the policy lists them."""
+
+    jobs: Codes
+    nodes: Codes
+    ways: tuple[Codes, ...]
+    job_at: int
+    node_at: int
+    pieces: int  # of one GPU
+    node_kind: Ints
+    units: Ints
+    family: Ints
+    counts: Ints  # of ways, by job
+    kind: Ints
+    size: Ints
+    time: Floats
+    ranked: Ints
+
+
+def _parts(policy: CheckedPolicy, store: Store, limits: Limits) -> Iterator[_Part]:
+    """All jobs, some at a time where the placement and the queue go through one set of them."""
+    name = _jobs_set(policy)
+    if name is None:
+        yield _part(policy, store, limits)[0]
+        return
+    domain = store.sets[name]
+    codes = np.sort(domain.columns()[0])
+    at, length = 0, min(_FIRST_JOBS, len(codes))
+    while at < len(codes) or at == 0:
+        some = Tuples((domain.components[0],), (codes[at : at + length],))
+        part, entries = _part(policy, replace(store, sets={**store.sets, name: some}), limits)
+        yield part
+        at += max(length, 1)
+        length = max(_FIRST_JOBS, _ENTRIES * length // max(entries, 1))
+
+
+def _part(policy: CheckedPolicy, store: Store, limits: Limits) -> tuple[_Part, int]:
+    """And how many entries the table had that is let go."""
+    cluster = cluster_of(policy.model, store, limits, nodes_differ=chooses_nodes(policy))
+    if _lists_all(policy):
+        ranked = np.arange(len(cluster.work.job))
+    else:
+        from gpusched_dsl.policies.instructions import instructions_of  # with the compiler's package
+
+        ranked = instructions_of(policy, cluster, store, limits).ranked
+    work = cluster.work
+    part = _Part(
+        cluster.jobs, cluster.nodes, cluster.ways, cluster.job_at, cluster.node_at, work.parts, work.node_kind,
+        work.units, work.family, np.diff(work.first_way), work.kind, work.size, work.time, ranked,
+    )  # fmt: skip
+    return part, work.way_at.size + len(cluster.jobs) * len(cluster.nodes)
+
+
+def _lists_all(policy: CheckedPolicy) -> bool:
+    """Whether the policy lists all ways of a job, in the order in which they stand."""
+    choose = policy.choose
+    if policy.otherwise is not None or choose is None:
+        return False
+    return not (choose.indexing.iterators or choose.indexing.conditions or choose.keys)
+
+
+def _jobs_set(policy: CheckedPolicy) -> str | None:
+    """The set that both the placement's family and the queue go through for their jobs; None where there is none."""
+    placement = policy.model.placement
+    assert placement is not None
+    job = next(i.value.variable for i in placement.items if i.role == "job" and isinstance(i.value, IndexRef))
+    at = placement.indices.index(job)
+    names = []
+    for indexing in (policy.model.variables[placement.variable].indexing, policy.order.indexing):
+        place = at if indexing is not policy.order.indexing else 0
+        for iterator in indexing.iterators:
+            if place < len(iterator.variables):
+                alone = len(iterator.variables) == 1 and isinstance(iterator.domain, NamedSet)
+                names.append(iterator.domain.name if alone and isinstance(iterator.domain, NamedSet) else None)
+                break
+            place -= len(iterator.variables)
+    return names[0] if names[0] == names[1] else None
+
+
+def _ranks(policy: CheckedPolicy, store: Store, limits: Limits, jobs: Codes, keys_move: bool) -> Ints:
+    """The place of every job in the queue, NONE where it is not in it."""
+    ev = Evaluator(policy.model, store, limits)
+    indexing = policy.order.indexing
+    codes = ev.index_domain(indexing, policy.order.span).columns()[0]
+    frame = Frame(len(codes), {indexing.variables[0]: codes})
+    keys = np.zeros((len(codes), len(policy.order.keys)))
+    for column, key in enumerate(policy.order.keys):
+        keys[:, column] = ev.numbers(key.value, frame) * (-1.0 if key.descending else 1.0)
+    try:
+        order = queue_order(keys, exact=keys_move)
+    except NoOneOrder:
+        raise NoReplay("keys of the queue are so near one another that their order depends on who waits") from None
+    rank = np.full(len(jobs), NONE)
+    rank[np.searchsorted(jobs, codes[order])] = np.arange(len(order))
+    return rank
+
+
+def _families(parts: list[_Part]) -> Ints:
+    """Kinds of one family in any part are of one family; of a kind that no job of a part can have it knows nothing."""
+    family = np.arange(len(parts[0].units))
+    for part in parts:
+        for kind in np.unique(part.kind).tolist():
+            ours, theirs = family[kind], family[part.family[kind]]
+            family[family == max(ours, theirs)] = min(ours, theirs)
+    return family

@@ -1,0 +1,77 @@
+"""What happened in a run: one line for each plan, and the outcome of all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from gpusched_dsl.language.checked_online import CheckedOnline
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic
+from gpusched_dsl.online.data.base import Base
+from gpusched_dsl.online.simulation.world import World
+
+
+class Step(NamedTuple):
+    """One plan. Times in the unit of the world's clock, seconds by the wall clock.
+
+    `plan_seconds` is what making the plan took, `build_seconds` making its instance, `other_seconds` all the rest since
+    the plan before. `why` are the events that asked for it.
+    """
+
+    number: int
+    time: float
+    why: tuple[str, ...]
+    method: str
+    status: str
+    jobs: int
+    placed: int
+    started: int
+    resumed: int
+    migrated: int
+    resized: int
+    halted: int
+    booted: int
+    plan_seconds: float
+    build_seconds: float
+    other_seconds: float
+    objective: float | None
+    bound: float | None
+
+
+# Why a run is planned event by event, whatever its data: nothing that an author would look for.
+BY_SOLVER = "a solver makes every plan"
+BY_SLOT = "plans are made slot by slot"
+RECORDED = "every plan is recorded, or events come from outside"
+MOVED = "running jobs may be moved: the policy does not say `keep running`"
+CHOSEN = "the kind of a node is chosen with the plan"
+EXPECTED = frozenset((BY_SOLVER, BY_SLOT, RECORDED, MOVED, CHOSEN))
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """A run that has ended: the world as it is then, its steps, and why it ended.
+
+    `ended` is `finished`, `horizon` (slots are over), `interrupt`, `error`, `stuck` (jobs wait and nothing will
+    happen) or `events` (the most events). `unit` names the unit of all times; `money` that of the total.
+    `event_by_event` has the reasons why the run was not replayed in one go, each the end of `... because`.
+    """
+
+    online: CheckedOnline
+    base: Base
+    world: World
+    steps: tuple[Step, ...]
+    ended: str
+    unit: str
+    money: str
+    slot_length: float = 0.0
+    events: int = 0
+    quantities: Mapping[str, str] = field(default_factory=dict)  # charges that are no money: their units
+    warnings: tuple[Diagnostic, ...] = ()
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    event_by_event: tuple[str, ...] = ()
+
+    @property
+    def total(self) -> float:
+        """All that was charged in money."""
+        return sum(v for name, v in self.world.ledger.totals.items() if name not in self.quantities)

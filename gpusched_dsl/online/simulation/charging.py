@@ -1,0 +1,128 @@
+"""What is charged while a plan holds: rates of jobs, of nodes by GPUs in use, of whole nodes, and stated charges."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from gpusched_dsl.compiling.data.slicing import Part
+from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
+from gpusched_dsl.compiling.evaluation.limits import Limits
+from gpusched_dsl.compiling.evaluation.store import Columns, Store
+from gpusched_dsl.compiling.lowering.fixing import Given
+from gpusched_dsl.ir.domains import Codes, Scalars, Tuples
+from gpusched_dsl.language.checked_online import CheckedCharge, CheckedOnline
+from gpusched_dsl.online.simulation.assignments import Reader
+from gpusched_dsl.online.simulation.ledger import Ledger
+from gpusched_dsl.online.simulation.world import World
+from gpusched_dsl.policies.workload import Floats, Ints
+
+SMALL = 1e-6  # of a GPU
+
+
+def rates(online: CheckedOnline, world: World, reader: Reader, columns: Sequence[Codes], jobs: Ints) -> None:
+    """Set the rates of the world from the plan's entries of the jobs that run.
+
+    `columns` are the entries in codes of the reader's part, `jobs` their jobs in codes of the whole, sorted; every
+    running job has one.
+    """
+    running = world.running
+    places = world.place[running]
+    used = world.used_places
+    at = np.searchsorted(used, places)
+    whole = online.charged == "nodes" or (online.charged == "" and reader.rated)
+    if online.charges and online.charged == "":
+        world.set_rates(np.zeros(len(running)), np.zeros(len(used)))
+        return
+    if not whole:
+        own = world.own_rate[running]
+        world.set_rates(own, np.bincount(at, weights=own, minlength=len(used)).astype(np.float64))
+        return
+    share = world.uses[running]
+    total = np.bincount(at, weights=share, minlength=len(used))
+    if reader.rated and online.charged == "":
+        gpus = gpus_in_use(at, share, len(used))
+        rows = np.searchsorted(jobs, running)
+        one = np.full(len(used), -1, dtype=np.int64)
+        one[at] = rows
+        of_places = reader.node_rates(columns, one, gpus) if len(used) else np.zeros(0)
+    else:
+        of_places = np.zeros(len(used))
+        of_places[at] = world.node_price[running]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        of_jobs = of_places[at] * np.where(total[at] > 0, share / total[at], 0.0)
+    world.set_rates(of_jobs, of_places)
+
+
+def gpus_in_use(at: Ints, share: Floats, places: int) -> Ints:
+    """GPUs of each place in use, where entry e is at place `at[e]` and has `share[e]` GPUs, or a part of one.
+
+    Parts are packed as well as can be: as many GPUs as they add up to, or as those of one size alone need. That is
+    exact where parts divide one another and the whole, or are 2 and 3 twentieths.
+    """
+    whole = share > 1.0 - SMALL
+    gpus = np.bincount(at, weights=np.where(whole, share, 0.0), minlength=places)
+    shared = np.ceil(np.bincount(at, weights=np.where(whole, 0.0, share), minlength=places) - SMALL)
+    for size in np.unique(np.round(share[~whole], 9)).tolist():
+        alike = np.bincount(at[np.abs(share - size) <= SMALL], minlength=places)
+        shared = np.maximum(shared, np.ceil(alike / np.floor(1.0 / size + SMALL)))
+    found: Ints = np.rint(gpus + shared).astype(np.int64)
+    return found
+
+
+def plan_store(
+    online: CheckedOnline, store: Store, values: dict[str, Given], limits: Limits, slots: tuple[str, Codes] | None
+) -> Store:
+    """A store in which variables have the values of a plan (codes of its instance), with some of the slots only."""
+    sets = dict(store.sets)
+    if slots is not None:
+        name, codes = slots
+        sets[name] = Tuples(store.sets[name].components, (codes,))
+    found = replace(store, sets=sets, variables={}, point=None)
+    ev = Evaluator(online.base, store, limits)
+    points: list[Floats] = []
+    first = 0
+    for name, variable in online.base.variables.items():
+        given = values.get(name)
+        components = tuple(store.component(v.type) for v in variable.indexing.variables)
+        indexed = ev.index_domain(variable.indexing, variable.span, conditions=False)
+        if given is None:
+            given = Given(tuple(np.zeros(0, dtype=np.int64) for _ in components), np.zeros(0 if components else 1))
+        domain = Tuples(components, given.codes) if components else Scalars()
+        found.variables[name] = Columns(domain, first, indexed)
+        points.append(given.values)
+        first += len(given.values)
+    found.point = np.concatenate(points) if points else np.zeros(0)
+    return found
+
+
+def charge(
+    charge: CheckedCharge,
+    online: CheckedOnline,
+    store: Store,
+    limits: Limits,
+    part: Part,
+    ledger: Ledger,
+    times: float,
+    jobs_root: str,
+    places_root: str,
+) -> None:
+    """Add a stated charge `times` (a span of time for rates, 1 for amounts) to the ledger, by job and place."""
+    ev = Evaluator(online.base, store, limits)
+    domain = ev.index_domain(charge.indexing, charge.span)
+    frame = ev.domain_frame(charge.indexing, domain)
+    amounts = np.array(np.broadcast_to(ev.numbers(charge.value, frame), (frame.size,)), dtype=np.float64) * times
+    ledger.add(charge.name, float(amounts.sum()))
+    outer = part.outer(domain.components, domain.columns()) if domain.arity else ()
+    for component, codes in zip(domain.components, outer, strict=True):
+        if component is None:
+            continue
+        by = np.bincount(codes, weights=amounts).astype(np.float64)
+        touched = np.flatnonzero(by)
+        if component.name == jobs_root:
+            ledger.share_jobs(charge.name, touched, by[touched])
+        elif component.name == places_root:
+            ledger.share_places(charge.name, touched, by[touched])
+

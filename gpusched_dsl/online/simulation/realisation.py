@@ -1,0 +1,201 @@
+"""What really happens, known to the world alone: when jobs come, how much work they are, when nodes fail.
+
+Every draw has a stream of its own, named, so that one more draw elsewhere changes nothing here.
+"""
+
+from __future__ import annotations
+
+import zlib
+from copy import copy
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gpusched_dsl.compiling.data.distributions import laws_of
+from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
+from gpusched_dsl.compiling.evaluation.frames import Frame, Mask
+from gpusched_dsl.compiling.evaluation.store import Param, RandomLaws, Store
+from gpusched_dsl.ir.distributions.base import Distribution
+from gpusched_dsl.ir.domains import Interval
+from gpusched_dsl.language.checked import CheckedRandom, Core, IndexingCore, LawCore, Numeric
+from gpusched_dsl.language.checked_online import CheckedOnline, CheckedOutage
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
+from gpusched_dsl.online.data.base import Base
+from gpusched_dsl.policies.workload import Floats, Ints
+
+NEVER = np.inf
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """Arrays over all jobs: times in the unit of the world's clock, work in its own unit.
+
+    `arrival` is infinite for jobs that never come. `stretch` multiplies the time that a job needs.
+    """
+
+    arrival: Floats
+    work: Floats
+    ends: Floats
+    stretch: Floats
+
+
+def stream(seed: int, name: str) -> np.random.Generator:
+    """The random stream of one purpose."""
+    return np.random.default_rng([seed, zlib.crc32(name.encode())])
+
+
+def truth_of(online: CheckedOnline, base: Base, seed: int, slot_hours: float) -> Truth:
+    """Draws and reads the truth of all jobs of a base. `slot_hours`: the length of a slot, with a window."""
+    if online.arrival is None:
+        nothing = np.zeros(0)
+        return Truth(nothing, nothing, nothing, nothing)
+    root = online.arrival.jobs
+    count = len(base.store.universes[root].labels)
+    codes = np.arange(count, dtype=np.int64)
+    ev = Evaluator(online.model, _with_brought(online, base), base.limits)
+    frame = Frame(count, {online.arrival.job: codes})
+    arrival = _numbers(ev, online.arrival.at, frame)
+    if online.window is not None:
+        arrival = _slot_starts(online, base, arrival, slot_hours)
+    work = np.ones(count) if online.work is None else _numbers(ev, online.work, frame)
+    return Truth(arrival, work, _ends(online, base, ev, frame, work, seed), _stretch(online, base, ev, frame, seed))
+
+
+def _numbers(ev: Evaluator, core: Core, frame: Frame) -> Floats:
+    return np.array(np.broadcast_to(ev.numbers(core, frame), (frame.size,)), dtype=np.float64)
+
+
+def _with_brought(online: CheckedOnline, base: Base) -> Store:
+    """The data with what events bring along, which is 0 where none has."""
+    if not online.brought or online.arrival is None:
+        return base.store
+    jobs = base.store.universes[online.arrival.jobs]
+    every = Interval(0, len(jobs.labels) - 1, 1, jobs)
+    brought = {name: Param(every, np.zeros(len(jobs.labels))) for name in online.brought}
+    return replace(base.store, params={**base.store.params, **brought})
+
+
+def _slot_starts(online: CheckedOnline, base: Base, labels: Floats, slot_hours: float) -> Floats:
+    """Numbers of slots as the times at which they start; slots before the first one count as the first."""
+    assert online.window is not None
+    universe = base.store.universes[online.base.sets[online.window.slots].root or ""]
+    numbers = universe.integer_labels
+    if numbers is None:
+        numbers = np.arange(len(universe.labels), dtype=np.int64)
+    place = np.searchsorted(numbers, np.ceil(labels - 1e-9))
+    return np.where(place < len(numbers), place * slot_hours, NEVER)
+
+
+def _ends(online: CheckedOnline, base: Base, ev: Evaluator, frame: Frame, work: Floats, seed: int) -> Floats:
+    if online.ends is None:
+        return work.copy()
+    if isinstance(online.ends, str):
+        laws = base.store.randoms[online.ends]
+        return _drawn(laws, frame, stream(seed, f"ends {online.ends}"))
+    return _numbers(ev, online.ends, frame)
+
+
+def _stretch(online: CheckedOnline, base: Base, ev: Evaluator, frame: Frame, seed: int) -> Floats:
+    if online.stretch is None:
+        return np.ones(frame.size)
+    if isinstance(online.stretch, LawCore):
+        assert online.arrival is not None
+        laws = _laws(base, ev, online.stretch, online.arrival.indexing, "stretch")
+        return np.maximum(_drawn(laws, frame, stream(seed, "stretch")), 1e-9)
+    return _numbers(ev, online.stretch, frame)
+
+
+def _laws(base: Base, ev: Evaluator, law: LawCore, indexing: IndexingCore, name: str) -> RandomLaws:
+    found = Diagnostics()
+    laws = laws_of(CheckedRandom(name, law.span, Numeric(), indexing), law, ev, base.instance.reader, found)
+    found.raise_if_errors()
+    assert laws is not None
+    return laws
+
+
+def _drawn(laws: RandomLaws, frame: Frame, rng: np.random.Generator) -> Floats:
+    """One draw for each job, from the law of each: job j takes the j-th uniform number."""
+    uniform = rng.random(frame.size)
+    position = np.arange(frame.size) if laws.domain.arity else np.zeros(frame.size, dtype=np.int64)
+    return np.array(laws.each(position, lambda law, u: law.inv_lo(u), uniform), dtype=np.float64)
+
+
+def drawn_anew(
+    online: CheckedOnline, base: Base, ends: Floats, stretch: Floats, done: Floats, begun: Mask, seed: int
+) -> tuple[Floats, Floats]:
+    """Ends and stretches of all jobs, those that nobody can know yet drawn again by another seed.
+
+    Where a job ends is drawn from what is left of its law beyond the work `done`. How fast it is can be seen of a job
+    that has `begun`. What the block states by an expression stays.
+    """
+    if online.arrival is None:
+        return ends, stretch
+    count = len(ends)
+    if isinstance(online.ends, str):
+        laws = base.store.randoms[online.ends]
+        uniform = stream(seed, f"ends {online.ends}").random(count)
+        position = np.arange(count) if laws.domain.arity else np.zeros(count, dtype=np.int64)
+        ends = np.array(
+            laws.each(position, lambda law, u, known: law.inv_lo(u * law.survival(known)), uniform, done),
+            dtype=np.float64,
+        )
+    if isinstance(online.stretch, LawCore):
+        ev = Evaluator(online.model, _with_brought(online, base), base.limits)
+        frame = Frame(count, {online.arrival.job: np.arange(count, dtype=np.int64)})
+        stretch = np.where(begun, stretch, _stretch(online, base, ev, frame, seed))
+    return ends, stretch
+
+
+class Outages:
+    """When each node of a set fails and how long it is down, drawn one after the other for each node by itself."""
+
+    def __init__(self, outage: CheckedOutage, online: CheckedOnline, base: Base, seed: int) -> None:
+        self.root = outage.nodes
+        ev = Evaluator(online.model, base.store, base.limits)
+        self.every = _laws(base, ev, outage.every, outage.indexing, "every")
+        self.lasting = _laws(base, ev, outage.lasting, outage.indexing, "lasting")
+        self.labels = labels = base.store.universes[self.root].labels
+        self.rngs = [stream(seed, f"outage {self.root} {label}") for label in labels]
+        self.since = np.zeros(len(labels))  # when the times that come next began
+        self.next: Floats = np.array([self._draw(self.every, n, 0.0) for n in range(len(labels))])
+        self.down: Ints = np.zeros(len(labels), dtype=np.int64)
+
+    def at(self, now: float, tolerance: float) -> tuple[Ints, Ints]:
+        """Nodes that are down and were not before, and nodes that are up again; each then has its next time.
+
+        While nobody looked, nodes went on failing and coming back at their own times.
+        """
+        before = self.down.copy()
+        due = np.flatnonzero(self.next <= now + tolerance)
+        while len(due):
+            for n in due.tolist():
+                happens = float(self.next[n])
+                self.down[n] = 1 - self.down[n]
+                laws = self.lasting if self.down[n] else self.every
+                later = max(self._draw(laws, n, happens), float(np.nextafter(happens, np.inf)))
+                self.next[n], self.since[n] = later, happens
+            due = due[self.next[due] <= now + tolerance]
+        return np.flatnonzero(self.down > before), np.flatnonzero(self.down < before)
+
+    def drawn_anew(self, now: float, seed: int) -> Outages:
+        """The same at this time, with what comes from now on drawn by another seed."""
+        other = copy(self)
+        labels = self.labels
+        other.rngs = [stream(seed, f"outage {self.root} {label}") for label in labels]
+        other.next, other.down, other.since = self.next.copy(), self.down.copy(), self.since.copy()
+        for n in range(len(labels)):
+            law = self._law(self.lasting if self.down[n] else self.every, n)
+            passed = np.array([now - self.since[n]])
+            left = law.inv_lo(other.rngs[n].random(1) * law.survival(passed))
+            other.next[n] = max(now, self.since[n] + float(left[0]))
+        return other
+
+    def _draw(self, laws: RandomLaws, node: int, now: float) -> float:
+        return now + float(self._law(laws, node).inv_lo(np.array([self.rngs[node].random()]))[0])
+
+    @staticmethod
+    def _law(laws: RandomLaws, node: int) -> Distribution:
+        law: Distribution = laws.laws[laws.which[node if laws.domain.arity else 0]]
+        return law
+
+

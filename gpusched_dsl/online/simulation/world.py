@@ -1,0 +1,293 @@
+"""The cluster as it really runs: progress of jobs, what changes with a plan, and what all that costs.
+
+It knows no formulation: a plan comes as `Entries`, and what is told of it goes into a `Ledger`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from gpusched_dsl.online.simulation.assignments import Entries
+from gpusched_dsl.online.simulation.ledger import Ledger
+from gpusched_dsl.online.simulation.realisation import Truth
+from gpusched_dsl.policies.workload import Floats, Ints
+
+FUTURE, WAITING, RUNNING, DONE, GONE = range(5)
+STATES = ("future", "waiting", "running", "done", "withdrawn")
+TOLERANCE = 1e-9  # of the work of a job, and of a time
+TARDINESS = "tardiness"
+EXECUTION = "execution"
+
+
+@dataclass(frozen=True, eq=False)
+class Changed:
+    """What a plan changes: jobs by kind of change, and places that are switched on or become another type."""
+
+    start: Ints
+    resume: Ints
+    migration: Ints
+    resize: Ints
+    halt: Ints
+    boot: Ints  # places
+
+
+class World:
+    """State of all jobs of a run: arrays over jobs (codes of the whole), one time for all.
+
+    `rates` turns the entries that run into money by time of each entry and of each place in use: it stands for what
+    the online block charges.
+    """
+
+    def __init__(self, truth: Truth, places: int, kinds: int, indices: int) -> None:
+        count = len(truth.arrival)
+        self.now = 0.0
+        self.arrival, self.work = truth.arrival, truth.work
+        self.ends, self.stretch = truth.ends, truth.stretch
+        self.status = np.full(count, FUTURE, dtype=np.int64)
+        self.done = np.zeros(count)
+        self.speed = np.zeros(count)  # planned work by time in the last place
+        self.hold = np.zeros(count)  # no progress before this time
+        self.delay_left = np.zeros(count)  # of a job that was halted during a delay
+        self.due = np.full(count, np.inf)
+        self.weight = np.zeros(count)
+        self.place = np.full(count, -1, dtype=np.int64)
+        self.kind = np.full(count, -1, dtype=np.int64)
+        self.way = np.full((count, indices), -1, dtype=np.int64)
+        self.uses = np.zeros(count)
+        self.since = np.zeros(count)
+        self.first_start = np.full(count, np.nan)
+        self.end = np.full(count, np.nan)
+        self.request = np.full(count, np.inf)
+        self.counts = {name: np.zeros(count, dtype=np.int64) for name in Changed.__dataclass_fields__ if name != "boot"}
+        self.boots = 0
+        self.place_kind = np.full(places, -1, dtype=np.int64)  # -1: not in use
+        self.halt_cost = np.zeros(count)
+        self.ledger = Ledger(count, places)
+        self.running: Ints = np.zeros(0, dtype=np.int64)
+        self.rate: Floats = np.zeros(0)  # of each running job
+        self.used_places: Ints = np.zeros(0, dtype=np.int64)
+        self.place_rate: Floats = np.zeros(0)
+        self.node_price = np.zeros(count)
+        self.own_rate = np.zeros(count)
+        self.gpu_time = np.zeros(kinds)
+        self.place_time = np.zeros(kinds)
+        self.stretches: list[tuple[Ints, Ints, Ints, Floats, Floats, Floats]] = []
+
+    # --- jobs that come and go ---------------------------------------------------------------------------------------
+
+    def grow(self, truth: Truth) -> None:
+        """More jobs, behind those that are known."""
+        more = len(truth.arrival)
+        blank = World(truth, len(self.place_kind), len(self.gpu_time), self.way.shape[1])
+        for name in _OF_JOBS:
+            setattr(self, name, np.concatenate((getattr(self, name), getattr(blank, name))))
+        for name, counts in self.counts.items():
+            self.counts[name] = np.concatenate((counts, np.zeros(more, dtype=np.int64)))
+        self.ledger.grow(len(self.status))
+
+    def tolerance(self) -> float:
+        return TOLERANCE * max(1.0, abs(self.now))
+
+    def arrive(self) -> Ints:
+        """Jobs that have come by now and were not there before."""
+        come = np.flatnonzero((self.status == FUTURE) & (self.arrival <= self.now + self.tolerance()))
+        self.status[come] = WAITING
+        self.since[come] = self.now
+        return come
+
+    def next_arrival(self) -> float:
+        waiting = self.arrival[self.status == FUTURE]
+        return float(waiting.min(initial=np.inf))
+
+    def present(self) -> Ints:
+        """Jobs that are there and not finished."""
+        return np.flatnonzero((self.status == WAITING) | (self.status == RUNNING))
+
+    def remaining(self) -> Floats:
+        """The fraction of the work left, as the planner may know it: of the work stated, not of where it really ends.
+
+        It stays above 0 for jobs that take longer than stated.
+        """
+        with np.errstate(invalid="ignore", divide="ignore"):
+            left = 1.0 - self.done / self.work
+        return np.clip(np.where(np.isfinite(left), left, 1.0), TOLERANCE, 1.0)
+
+    # --- time --------------------------------------------------------------------------------------------------------
+
+    def pace(self, jobs: Ints) -> Floats:
+        """True work by time."""
+        return self.speed[jobs] / self.stretch[jobs]
+
+    def completions(self) -> Floats:
+        """When each running job ends if all goes on like this."""
+        jobs = self.running
+        pace = self.pace(jobs)
+        left = np.maximum(self.ends[jobs] - self.done[jobs], 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            needed = np.where(left > 0, left / pace, 0.0)
+        return np.maximum(self.now, self.hold[jobs]) + np.where(np.isnan(needed), np.inf, needed)
+
+    def advance(self, until: float) -> None:
+        """Let time pass: progress, money, and time in use."""
+        passed = until - self.now
+        if passed > 0:
+            jobs = self.running
+            if len(jobs):
+                active = np.maximum(until - np.maximum(self.now, self.hold[jobs]), 0.0)
+                self.done[jobs] += self.pace(jobs) * active
+                self._accrue(passed)
+            self.now = until
+
+    def _accrue(self, passed: float) -> None:
+        jobs = self.running
+        if self.place_rate.any():
+            self.ledger.add(EXECUTION, passed * float(self.place_rate.sum()))
+            self.ledger.share_jobs(EXECUTION, jobs, passed * self.rate)
+            self.ledger.share_places(EXECUTION, self.used_places, passed * self.place_rate)
+        np.add.at(self.gpu_time, self.kind[jobs], passed * self.uses[jobs])
+        np.add.at(self.place_time, self.place_kind[self.used_places], passed)
+
+    def complete(self) -> Ints:
+        """Jobs that have come to their end by now; their tardiness is charged."""
+        jobs = self.running
+        left = self.ends[jobs] - self.done[jobs]
+        over = (left <= TOLERANCE * np.maximum(1.0, self.ends[jobs])) | (
+            left <= self.pace(jobs) * self.tolerance()
+        )
+        over &= self.hold[jobs] <= self.now + self.tolerance()
+        ended = jobs[over]
+        self.finish(ended)
+        return ended
+
+    def finish(self, jobs: Ints) -> None:
+        """End jobs now."""
+        if not len(jobs):
+            return
+        self._leave(jobs)
+        self.done[jobs] = np.minimum(self.done[jobs], self.ends[jobs])
+        self.status[jobs] = DONE
+        self.end[jobs] = self.now
+        late = np.where(np.isfinite(self.due[jobs]), np.maximum(self.now - self.due[jobs], 0.0), 0.0)
+        if self.weight[jobs].any():
+            self.ledger.add_jobs(TARDINESS, jobs, self.weight[jobs] * late)
+        self._drop(jobs)
+
+    def withdraw(self, jobs: Ints) -> None:
+        """Take jobs back that are not finished."""
+        self._leave(jobs[self.status[jobs] == RUNNING])
+        self.status[jobs] = GONE
+        self.end[jobs] = self.now
+        self._drop(jobs)
+
+    def _leave(self, jobs: Ints) -> None:
+        """Note where jobs were until now."""
+        if len(jobs):
+            until = np.full(len(jobs), self.now)
+            where = (jobs, self.place[jobs], self.kind[jobs], self.uses[jobs], self.since[jobs], until)
+            self.stretches.append(where)
+
+    def _drop(self, jobs: Ints) -> None:
+        self.place[jobs] = -1
+        self.request[jobs] = np.inf
+        self.running = self.running[self.status[self.running] == RUNNING]
+        self.used_places = np.unique(self.place[self.running])
+        idle = np.ones(len(self.place_kind), dtype=np.bool_)
+        idle[self.used_places] = False
+        self.place_kind[idle] = -1
+
+    # --- plans -------------------------------------------------------------------------------------------------------
+
+    def know(self, jobs: Ints, due: Floats, weight: Floats) -> None:
+        """When jobs are due from now, and what being late costs: told at their first plan."""
+        new = np.isinf(self.due[jobs]) & (self.weight[jobs] == 0)
+        self.due[jobs[new]] = self.now + due[new]
+        self.weight[jobs[new]] = weight[new]
+
+    def apply(
+        self, plan: Entries, delays: Mapping[str, Floats], costs: Mapping[str, Floats], halt_costs: Floats | None = None
+    ) -> Changed:
+        """Put a plan into effect: jobs that it does not name are halted. `delays` and `costs` are by kind of change."""
+        jobs = plan.job
+        was = self.status[jobs] == RUNNING
+        ran = ~np.isnan(self.first_start[jobs])
+        moved = was & (self.place[jobs] != plan.place)
+        other = was & ~moved & (self.way[jobs] != plan.way).any(axis=1)
+        kinds = {"start": ~was & ~ran, "resume": ~was & ran, "migration": moved, "resize": other}
+        new_kind = np.full(len(self.place_kind), -1, dtype=np.int64)
+        new_kind[plan.place] = plan.kind
+        switched = (new_kind >= 0) & (new_kind != self.place_kind)
+        kinds["boot"] = switched[plan.place]
+        stays = np.zeros(len(self.status), dtype=np.bool_)
+        stays[jobs] = True
+        halted = self.running[~stays[self.running]]
+        self._leave(np.concatenate((halted, jobs[moved | other])))
+        self._charge_changes(plan, kinds, costs, halted)
+        self._keep_delays(halted)
+        wait = np.where(was, 0.0, self.delay_left[jobs])
+        for name, rows in kinds.items():
+            if name in delays:
+                wait = np.where(rows, np.maximum(wait, delays[name]), wait)
+        self.hold[jobs] = np.maximum(np.where(was, self.hold[jobs], -np.inf), self.now + wait)
+        self.delay_left[jobs] = 0.0
+        self.since[jobs[~was | moved | other]] = self.now
+        self.status[halted], self.place[halted], self.since[halted] = WAITING, -1, self.now
+        self.status[jobs], self.place[jobs], self.kind[jobs], self.way[jobs] = RUNNING, plan.place, plan.kind, plan.way
+        self.uses[jobs], self.own_rate[jobs], self.node_price[jobs] = plan.uses, plan.rate, plan.node_price
+        left = np.maximum(self.work[jobs] - self.done[jobs], TOLERANCE * self.work[jobs])
+        self.speed[jobs] = np.where(np.isnan(plan.speed), left / plan.lasts, plan.speed)
+        self.first_start[jobs] = np.where(ran, self.first_start[jobs], self.now)
+        self.halt_cost[jobs] = 0.0 if halt_costs is None else halt_costs
+        self.running = np.sort(jobs)
+        self.place_kind = new_kind
+        self.used_places = np.flatnonzero(new_kind >= 0)
+        changes = Changed(
+            **{name: jobs[rows] for name, rows in kinds.items() if name != "boot"},
+            halt=halted,
+            boot=np.flatnonzero(switched),
+        )
+        for name, counts in self.counts.items():
+            counts[getattr(changes, name)] += 1
+        self.boots += len(changes.boot)
+        return changes
+
+    def _keep_delays(self, jobs: Ints) -> None:
+        """Note what is left of the delays of jobs that are halted: no job does work before its delay is over."""
+        self.delay_left[jobs] = np.maximum(self.hold[jobs] - self.now, 0.0)
+
+    def _charge_changes(
+        self, plan: Entries, kinds: Mapping[str, np.ndarray[tuple[int], np.dtype[np.bool_]]],
+        costs: Mapping[str, Floats], halted: Ints,
+    ) -> None:
+        for name, amounts in costs.items():
+            if name in kinds and kinds[name].any():
+                rows = np.flatnonzero(kinds[name])
+                if name == "boot":  # once for each place, however many jobs it has
+                    rows = rows[np.unique(plan.place[rows], return_index=True)[1]]
+                self.ledger.add_jobs(name, plan.job[rows], amounts[rows])
+        if len(halted) and self.halt_cost[halted].any():
+            self.ledger.add_jobs("halt", halted, self.halt_cost[halted])
+
+    def set_rates(self, of_jobs: Floats, of_places: Floats) -> None:
+        """Money by time: of each running job, its share, and of each place in use, the whole."""
+        self.rate, self.place_rate = of_jobs, of_places
+
+    def halt_on(self, places: Ints) -> Ints:
+        """Halt the jobs of places that go down."""
+        hit = self.running[np.isin(self.place[self.running], places)]
+        if len(hit):
+            self._leave(hit)
+            self._keep_delays(hit)
+            self.status[hit] = WAITING
+            self.since[hit] = self.now
+            self.counts["halt"][hit] += 1
+            self._drop(hit)
+        return hit
+
+
+_OF_JOBS = (
+    "arrival", "work", "ends", "stretch", "status", "done", "speed", "hold", "delay_left", "due", "weight", "place",
+    "kind", "way", "uses", "since", "first_start", "end", "request", "halt_cost", "node_price", "own_rate",
+)  # fmt: skip

@@ -1,0 +1,127 @@
+"""What a policy decides on a built instance: values of the variables that its plan is made of."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
+from gpusched_dsl.compiling.evaluation.limits import Limits
+from gpusched_dsl.compiling.evaluation.store import Store
+from gpusched_dsl.compiling.lowering.fixing import Given
+from gpusched_dsl.language.checked import Core
+from gpusched_dsl.language.checked_policy import CheckedPolicy
+from gpusched_dsl.policies.cluster import Cluster
+from gpusched_dsl.policies.engine import Settings, never, run
+from gpusched_dsl.policies.instructions import binds_nodes, instructions_of
+from gpusched_dsl.policies.kernels.pinning import pin
+from gpusched_dsl.policies.kernels.pricing import PRICES
+from gpusched_dsl.policies.local_search import UNLIMITED
+from gpusched_dsl.policies.memory import remembered, wanted_again
+from gpusched_dsl.policies.placement_reader import cluster_of
+from gpusched_dsl.policies.queues.run import appends, run_queues
+from gpusched_dsl.policies.relabelling import stay
+from gpusched_dsl.policies.slotted.run import has_slots, run_slotted
+from gpusched_dsl.policies.stages import with_stages
+from gpusched_dsl.policies.workload import NONE, Schedule, empty_schedule
+
+Stop = Callable[[], bool]
+Tell = Callable[[int, float], None]  # passes done, best price
+CHOSEN = 0.5  # a binary above this is 1
+LISTED = 10  # jobs that a move looks at where its length is not stated
+
+
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """The plan of a policy as values of variables, and how it came about.
+
+    `price` is what the engine took the plan to cost, NaN where it does not price; the model prices it again.
+    `statistics` are counts and seconds, such as `iterations` and `compile_seconds`. For the next plan: `again`, in how
+    long jobs want one (codes of jobs, the unit of `now`), and `remembered` values of parameters of jobs.
+    """
+
+    values: Mapping[str, Given]
+    seconds: float
+    price: float = float("nan")
+    statistics: Mapping[str, float] = field(default_factory=dict)
+    stopped: bool = False
+    again: Given | None = None
+    remembered: Mapping[str, Given] = field(default_factory=dict)
+
+
+def decide(
+    policy: CheckedPolicy,
+    store: Store,
+    limits: Limits,
+    seed: int = 0,
+    running: Mapping[str, Given] | None = None,
+    stop: Stop | None = None,
+    tell: Tell | None = None,
+) -> Decision:
+    """The plan of a policy. `running` is the plan before, whose jobs stay where the policy says `keep running`.
+
+    `stop` is asked, and `tell` told how far it is, now and then.
+
+    Raises DiagnosticError as evaluation does, and where the placement does not say what is needed (GSM3016).
+    """
+    began = time.perf_counter()
+    store = with_stages(policy, store, limits)
+    if has_slots(policy):
+        found = run_slotted(policy, store, limits, stop)
+        return Decision(found.values, time.perf_counter() - began, statistics=found.statistics, stopped=found.stopped)
+    if appends(policy):
+        plan = run_queues(policy, store, limits, stop)
+        told = {"unplaced": float(len(plan.unplaced))}
+        return Decision(plan.values, time.perf_counter() - began, statistics=told, stopped=plan.stopped)
+    cluster = cluster_of(policy.model, store, limits, nodes_differ=binds_nodes(policy))
+    instructions = instructions_of(policy, cluster, store, limits)
+    settings = settings_of(policy, store, limits)
+    initial = None
+    if running is not None and any(rule.name == "running" for rule in policy.keep):
+        initial = schedule_from(cluster, running)
+    outcome = run(cluster.work, instructions, settings, seed, initial, stop or never, tell)
+    if running is not None and any(rule.name == "nodes" for rule in policy.keep):
+        stay(cluster.work, outcome.schedule, schedule_from(cluster, running))
+    codes = cluster.entries(outcome.schedule.node, outcome.schedule.way)
+    values = {cluster.placement.variable: Given(codes, np.ones(len(codes[0])))}
+    return Decision(
+        values,
+        time.perf_counter() - began,
+        outcome.price,
+        {"iterations": float(outcome.iterations), "compile_seconds": outcome.compile_seconds},
+        outcome.stopped,
+        wanted_again(policy, cluster, outcome.schedule, store, limits),
+        remembered(policy, cluster, outcome.schedule, instructions, store, limits),
+    )
+
+
+def settings_of(policy: CheckedPolicy, store: Store, limits: Limits) -> Settings:
+    """How often, how many and by which price: the numbers in a policy's last lines."""
+    ev = Evaluator(policy.model, store, limits)
+
+    def whole(core: Core | None, otherwise: int) -> int:
+        return otherwise if core is None else max(0, round(ev.number(core)))
+
+    return Settings(
+        iterations=whole(policy.repeat, 0),
+        keep=max(1, whole(policy.improve, 1)),
+        improve=max(1, whole(policy.improve, 1)),
+        price=policy.kept if policy.kept in PRICES else "total",
+        moves=tuple((m.text, whole(m.arguments[0] if m.arguments else None, LISTED)) for m in policy.moves),
+        rounds=UNLIMITED if policy.all_rounds else whole(policy.rounds, 1),
+        controllers=max(1, whole(policy.split, 1)),
+    )
+
+
+def schedule_from(cluster: Cluster, plan: Mapping[str, Given]) -> Schedule:
+    """The schedule of a plan that was made before; what it says of jobs and nodes that are not here is left out."""
+    schedule = empty_schedule(cluster.work)
+    given = plan.get(cluster.placement.variable)
+    if given is not None:
+        chosen = given.values > CHOSEN
+        pin(cluster.work, schedule, *cluster.running([c[chosen] for c in given.codes]))
+        schedule.chosen[:] = NONE  # the rules did not choose it anew
+    return schedule

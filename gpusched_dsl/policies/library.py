@@ -1,0 +1,180 @@
+"""Policies by name: those of a text and its imports, and those of the standard library for the same model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
+
+from gpusched_dsl.language import tree
+from gpusched_dsl.language.blocks.policies.policy import check_policy
+from gpusched_dsl.language.checked import CheckedModel
+from gpusched_dsl.language.checked_policy import CheckedPolicy
+from gpusched_dsl.language.checking import check_workspace
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError, Diagnostics, did_you_mean
+from gpusched_dsl.language.source_files import library_folder
+from gpusched_dsl.language.workspace import Workspace, load_workspace
+
+# `policy Name "doc" for Model extends Other {`, the words between in any order.
+_DECLARED = re.compile(r'^policy\s+(\w+)((?:\s+(?:for\s+\w+|extends\s+\w+|"(?:[^"\\\n]|\\.)*"))*)', re.MULTILINE)
+_FOR, _EXTENDS = re.compile(r"\bfor\s+(\w+)"), re.compile(r"\bextends\s+(\w+)")
+_TEXT = re.compile(r'"(?:[^"\\\n]|\\.)*"')
+
+
+def policies_folder() -> Path:
+    """The folder of the policies that come with the package."""
+    return library_folder() / "policies"
+
+
+@cache
+def _library_files() -> dict[Path, dict[str, str | None]]:
+    """The files of the library with the names of their policies, and the model that each is for if the file says so.
+
+    Read off the text, so that no file need be parsed to find out that it has nothing for a model.
+    """
+    files = sorted(policies_folder().glob("*.gsm"))
+    return {path: _declared(path.read_text(encoding="utf-8")) for path in files}
+
+
+def _declared(text: str) -> dict[str, str | None]:
+    """The policies of a text with their models; None where a policy extends one of another file."""
+    heads = {found[1]: _TEXT.sub("", found[2]) for found in _DECLARED.finditer(text)}
+
+    def model(name: str, seen: frozenset[str]) -> str | None:
+        head = heads.get(name, "")
+        named, base = _FOR.search(head), _EXTENDS.search(head)
+        if named is not None:
+            return named[1]
+        return None if base is None or base[1] in seen else model(base[1], seen | {name})
+
+    return {name: model(name, frozenset()) for name in heads}
+
+
+def _files_for(chain: Sequence[str], name: str | None = None) -> Iterator[Path]:
+    """The files of the library that may have a policy (of that name) for one of these models."""
+    for path, declared in _library_files().items():
+        models = set(declared.values()) if name is None else {declared[name]} if name in declared else set()
+        if None in models or not models.isdisjoint(chain):
+            yield path
+
+
+@cache
+def library(path: Path) -> Workspace:
+    """One file of the library with what it imports; raises DiagnosticError if it was damaged."""
+    found = Diagnostics()
+    workspace = load_workspace(path, found)
+    found.raise_if_errors()
+    return workspace
+
+
+def model_chain(workspace: Workspace, name: str) -> list[str]:
+    """A model and all that it extends, the newest first."""
+    chain = [name]
+    while (block := workspace.models.get(chain[-1])) is not None and block.extends is not None:
+        if block.extends.text in chain:
+            break
+        chain.append(block.extends.text)
+    return chain
+
+
+def policies_for(workspace: Workspace, model: str) -> Iterator[tuple[Workspace, tree.Policy]]:
+    """The policies for a model: those of the text first, then those of the library that no name of the text hides."""
+    chain = model_chain(workspace, model)
+    seen: set[str] = set()
+    for place in (workspace, *map(library, _files_for(chain))):
+        for name, policy in place.policies.items():
+            if name not in seen and policy_model(place, policy) in chain:
+                seen.add(name)
+                yield place, policy
+
+
+def policy_model(workspace: Workspace, policy: tree.Policy) -> str | None:
+    """The name of the model that a policy, or the nearest one that it extends, is for."""
+    seen: set[str] = set()
+    at: tree.Policy | None = policy
+    while at is not None and at.name.text not in seen:
+        if at.model is not None:
+            return at.model.text
+        seen.add(at.name.text)
+        at = None if at.extends is None else workspace.policies.get(at.extends.text)
+    return None
+
+
+def libraries() -> Iterator[Workspace]:
+    """All files of the library, each with what it imports."""
+    for path in _library_files():
+        yield library(path)
+
+
+def is_policy(workspace: Workspace, name: str) -> bool:
+    """Whether a name is that of a policy, of the text or of the library, whichever model it is for."""
+    return name in workspace.policies or any(name in names for names in _library_files().values())
+
+
+def policy_names(workspace: Workspace) -> frozenset[str]:
+    """The names of all policies, of the text and of the library, whichever model they are for."""
+    return frozenset(workspace.policies).union(*_library_files().values())
+
+
+def policy_named(workspace: Workspace, name: str, model: CheckedModel) -> CheckedPolicy:
+    """The policy of that name, checked against a model with its options.
+
+    Raises DiagnosticError: GSM4016 there is none for this model, else with all that is wrong in its text.
+    """
+    held = _holding(workspace, name, model.name)
+    if held is None:
+        known = [policy.name.text for _, policy in policies_for(workspace, model.name)]
+        message = f"there is no policy `{name}` for the model `{model.name}`"
+        notes = (f"`{name}` is a policy for another model",) if is_policy(workspace, name) else ()
+        listed = f"its policies are {', '.join(f'`{n}`' for n in known)}" if known else "the model has no policies"
+        raise DiagnosticError([Diagnostic("GSM4016", message, notes=notes, help=did_you_mean(name, known) or listed)])
+    return _checked(*held, model)
+
+
+def any_policy_named(workspace: Workspace | None, name: str, model: str | None = None) -> CheckedPolicy:
+    """The policy of that name, of a text or else of the library, checked against the model that it names.
+
+    Raises DiagnosticError: GSM4016 there is none (for `model`), or several for different models; else with all that is
+    wrong in its text.
+    """
+    own = () if workspace is None else (workspace,)
+    files = (path for path, names in _library_files().items() if name in names)
+    found = [
+        (place, policy)
+        for place in (*own, *map(library, files))
+        if (policy := place.policies.get(name)) is not None
+        and (model is None or policy_model(place, policy) in model_chain(place, model))
+    ]
+    if not found:
+        known = sorted(policy_names(workspace or Workspace(None)))
+        help = did_you_mean(name, known) or "`gsdsl policies` lists them"
+        which = f" for the model `{model}`" if model else ""
+        raise DiagnosticError([Diagnostic("GSM4016", f"there is no policy `{name}`{which}", help=help)])
+    models = list(dict.fromkeys(policy_model(*each) or "" for each in found))
+    if len(models) > 1 and found[0][0] is not workspace:
+        listed = ", ".join(f"`{each}`" for each in models)
+        help = f"say for which, as in `--model {models[0]}`, or name a file"
+        raise DiagnosticError([Diagnostic("GSM4016", f"`{name}` is a policy for several models: {listed}", help=help)])
+    return _checked(*found[0], None)
+
+
+def _checked(place: Workspace, policy: tree.Policy, model: CheckedModel | None) -> CheckedPolicy:
+    found = Diagnostics()
+    checked = check_policy(place, policy, found, model)
+    found.raise_if_errors()
+    if checked is None:  # its model is wrong: say what is
+        check_workspace(place, found)
+        found.raise_if_errors()
+    assert checked is not None
+    return checked
+
+
+def _holding(workspace: Workspace, name: str, model: str) -> tuple[Workspace, tree.Policy] | None:
+    """The policy of that name for a model, and where it stands; reads only those files of the library that have one."""
+    chain = model_chain(workspace, model)
+    for place in (workspace, *map(library, _files_for(chain, name))):
+        policy = place.policies.get(name)
+        if policy is not None and policy_model(place, policy) in chain:
+            return place, policy
+    return None

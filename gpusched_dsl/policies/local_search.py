@@ -1,0 +1,118 @@
+"""Local search on the best schedules that were made: exact prices of small changes, the best one at a time.
+
+Source: Kiros, Analysis of Scheduling Algorithms for Deep Learning Training Jobs (Politecnico di Milano), section 3.1.5.
+Other packages may add moves: Python functions of `Workload`, `Schedule`, `Books`, a length and a `Change` that they
+write their candidate into, as those of `kernels/moves/swaps.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import numpy as np
+
+from gpusched_dsl.policies.kernels.moves.change import Change, apply, copy_change, empty_change
+from gpusched_dsl.policies.kernels.moves.delta_evaluation import Books, empty_books, keep_books, tolerance
+from gpusched_dsl.policies.kernels.moves.hill_climbing import climb
+from gpusched_dsl.policies.kernels.moves.regroup import regroup_gpus
+from gpusched_dsl.policies.kernels.moves.ruin_and_recreate import repack_node, repack_two
+from gpusched_dsl.policies.kernels.moves.shapes import double_gpus, faster_type, halve_gpus
+from gpusched_dsl.policies.kernels.moves.swaps import swap_postponed_running, swap_tardy_any, swap_tardy_costly
+from gpusched_dsl.policies.kernels.pricing import PRICES, price
+from gpusched_dsl.policies.rules import MOVE_NAMES
+from gpusched_dsl.policies.workload import Floats, Schedule, Workload
+
+Move = Callable[[Workload, Schedule, Books, int, Change], float]
+
+BUILT_IN: Final[tuple[Move, ...]] = (  # in the order of `MOVE_NAMES`
+    swap_tardy_costly,
+    swap_tardy_any,
+    swap_postponed_running,
+    faster_type,
+    double_gpus,
+    halve_gpus,
+    regroup_gpus,
+    repack_node,
+    repack_two,
+)
+UNLIMITED: Final = np.iinfo(np.int64).max  # rounds: until no change is for the better
+
+
+def improve(
+    work: Workload,
+    plans: Sequence[Schedule],
+    moves: Sequence[tuple[str | Move, int]],
+    rounds: int = 1,
+    price_kind: str = "first_end",
+    pressure: Floats | None = None,
+    stopped: Callable[[], bool] = lambda: False,
+) -> Schedule:
+    """The best schedule seen while each of the plans, best first, is changed for the better up to `rounds` times.
+
+    `moves` are names of `rules.MOVE_NAMES` or functions, each with the length of its lists (0: all). Of moves equally
+    good the first by `MOVE_NAMES` is made, then functions in the order given. `pressure` (J,) is higher for jobs that
+    are more urgent, by default the shortest time minus the time left. `stopped` is asked between plans. The plans stay
+    as they are. Raises ValueError without a plan, KeyError for a name that is none.
+    """
+    if not plans:
+        raise ValueError("there is no plan to improve")
+    books = empty_books(work, PRICES[price_kind], shortest_minus_due(work) if pressure is None else pressure)
+    numbers = {name: number for number, name in enumerate(MOVE_NAMES)}
+    named = sorted((numbers[move], length) for move, length in moves if isinstance(move, str))
+    places, lengths = np.array(named, dtype=np.int64).reshape(-1, 2).T.copy()
+    functions = [(BUILT_IN[number], length, True) for number, length in named]
+    functions += [(move, length, False) for move, length in moves if not isinstance(move, str)]
+    change, trial = empty_change(work), empty_change(work)
+    best, least = plans[0], np.inf
+    for plan in plans:
+        now = copied(plan)
+        if len(functions) > len(named):
+            _climb_with(work, now, books, functions, rounds, (change, trial))
+        else:
+            climb(work, now, books, places, lengths, rounds, change, trial)
+        if books.sums[0] < least - tolerance(least if np.isfinite(least) else 0.0):
+            best, least = now, float(books.sums[0])
+        if stopped():
+            break
+    return best
+
+
+def shortest_minus_due(work: Workload) -> Floats:
+    """How much more time each job needs at least than it has, (J,)."""
+    shortest = np.full(len(work.due), np.inf)
+    np.minimum.at(shortest, work.job, work.time)
+    return shortest - work.due
+
+
+def copied(plan: Schedule) -> Schedule:
+    """A schedule that may be changed without changing the given one."""
+    return Schedule._make(array.copy() for array in plan)
+
+
+def _climb_with(
+    work: Workload,
+    plan: Schedule,
+    books: Books,
+    moves: Sequence[tuple[Move, int, bool]],
+    rounds: int,
+    buffers: tuple[Change, Change],
+) -> None:
+    """`climb` with functions among the moves: what those say they gain is not believed, but priced in full."""
+    change, trial = buffers
+    keep_books(work, plan, books)
+    for _ in range(rounds):
+        best, margin = 0.0, tolerance(books.sums[0])
+        for move, length, exact in moves:
+            gain = move(work, plan, books, length, trial)
+            if not exact and np.isfinite(gain):
+                after = copied(plan)
+                apply(work, after, trial)
+                gain = price(work, after, books.price_kind) - books.sums[0]
+            if gain < best - margin:
+                best = gain
+                copy_change(change, trial)
+        if best == 0.0:
+            return
+        apply(work, plan, change)
+        keep_books(work, plan, books)

@@ -1,0 +1,298 @@
+"""Reads a cluster off a model's `placement`: jobs, nodes, kinds of nodes, ways to run and their numbers.
+
+The family of binaries that the placement explains is looked at for one node of every kind; a way is an element of it
+without its node. What a model's variable leaves out by its own condition is no way to run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
+from gpusched_dsl.compiling.evaluation.frames import Frame, ranges
+from gpusched_dsl.compiling.evaluation.free_variables import free_variables
+from gpusched_dsl.compiling.evaluation.limits import Limits
+from gpusched_dsl.compiling.evaluation.store import Store
+from gpusched_dsl.ir.domains import Codes, Tuples
+from gpusched_dsl.language.checked import (
+    CheckedModel,
+    Core,
+    IndexingCore,
+    IndexRef,
+    IndexVar,
+    NamedSet,
+    ParamRef,
+    TextType,
+)
+from gpusched_dsl.language.checking.walk import Part, children
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.policies.cluster import Cluster
+from gpusched_dsl.policies.roles import Roles
+from gpusched_dsl.policies.workload import NONE, Floats, Ints, Workload
+
+ONE_NODE_OF_EACH = "(one node of each kind)"  # no author can write this name
+MOST_PARTS = 1000  # a GPU is given out in so many equal parts at most
+WHOLE = 1e-9
+
+
+def cluster_of(model: CheckedModel, store: Store, limits: Limits, *, nodes_differ: bool = False) -> Cluster:
+    """The cluster of a built instance; with `nodes_differ` every node is a kind of its own.
+
+    Raises DiagnosticError (GSM3016) where the placement does not say what is needed.
+    """
+    return _Reader(model, store, limits, nodes_differ).run()
+
+
+class _Reader(Roles):
+    def __init__(self, model: CheckedModel, store: Store, limits: Limits, nodes_differ: bool) -> None:
+        super().__init__(model, store, limits)
+        self.nodes_differ = nodes_differ
+
+    def run(self) -> Cluster:
+        job_at, node_at = self._index_of("job"), self._index_of("node")
+        type_at = self._own_index("node_type")
+        jobs, nodes = self._elements(job_at), self._elements(node_at)
+        if type_at is not None:
+            kind_of_node = np.full(len(nodes), NONE)
+            columns = self._family(node_at, nodes[:1])
+            kinds, kind = np.unique(columns[type_at], return_inverse=True)
+        else:
+            kinds, kind_of_node, columns, kind = self._nodes_as_they_are(job_at, node_at, nodes)
+        order = np.lexsort((np.arange(len(kind)), np.searchsorted(jobs, columns[job_at])))
+        columns, kind = tuple(c[order] for c in columns), kind.reshape(-1)[order]
+        work = self._workload(columns, kind, kind_of_node, jobs, len(kinds), job_at)
+        return Cluster(work, jobs, nodes, kinds, columns, job_at, node_at, type_at, self.placement)
+
+    # --- indices ---------------------------------------------------------------------------------------------------
+
+    def _index_of(self, role: str) -> int:
+        at = self._own_index(role)
+        if at is None:
+            raise self._refusal(role)
+        return at
+
+    def _own_index(self, role: str) -> int | None:
+        item = self.items.get(role)
+        if item is None or not isinstance(item.value, IndexRef):
+            return None
+        return self.placement.indices.index(item.value.variable)
+
+    def _refusal(self, role: str) -> DiagnosticError:
+        declared = self.items.get(role)
+        span = self.placement.span if declared is None else declared.value.span
+        message = f"no policy can decide here: the placement does not say which index is the {role}"
+        help = f"state `{role}` by an index of `{self.placement.variable}`"
+        return DiagnosticError([Diagnostic("GSM3016", message, span, f"no index as `{role}`", help=help)])
+
+    def _elements(self, at: int) -> Codes:
+        """The elements that an index runs over, sorted by code."""
+        variable = self.model.variables[self.placement.variable]
+        place = 0
+        for iterator in variable.indexing.iterators:
+            if place <= at < place + len(iterator.variables):
+                if isinstance(iterator.domain, NamedSet):
+                    return _distinct(self.store.sets[iterator.domain.name].columns()[at - place])
+                break
+            place += len(iterator.variables)
+        domain = self.ev.index_domain(variable.indexing, variable.span)
+        return _distinct(domain.columns()[at])
+
+    def _family(self, node_at: int, nodes: Codes) -> tuple[Codes, ...]:
+        """The index codes of the family's elements on some nodes."""
+        variable = self.model.variables[self.placement.variable]
+        indexing = variable.indexing
+        place = 0
+        for number, iterator in enumerate(indexing.iterators):
+            if place == node_at and len(iterator.variables) == 1 and isinstance(iterator.domain, NamedSet):
+                only = replace(iterator, domain=replace(iterator.domain, name=ONE_NODE_OF_EACH))
+                listed = (*indexing.iterators[:number], only, *indexing.iterators[number + 1 :])
+                component = self.store.sets[iterator.domain.name].components[0]
+                sets = {**self.store.sets, ONE_NODE_OF_EACH: Tuples((component,), (nodes,))}
+                small = Evaluator(self.model, replace(self.store, sets=sets), self.limits)
+                return small.index_domain(IndexingCore(listed, indexing.conditions), variable.span).columns()
+            place += len(iterator.variables)
+        columns = self.ev.index_domain(indexing, variable.span).columns()
+        kept = np.isin(columns[node_at], nodes)
+        return columns if kept.all() else tuple(c[kept] for c in columns)
+
+    def _nodes_as_they_are(
+        self, job_at: int, node_at: int, nodes: Codes
+    ) -> tuple[Codes, Ints, tuple[Codes, ...], Ints]:
+        """Kinds of nodes that are there: those of one type on which all jobs have the same ways form a kind."""
+        frame = Frame(len(nodes), {self.placement.indices[node_at]: nodes})
+        declared = self.items.get("node_type")
+        label = nodes
+        if not self.nodes_differ:
+            label = np.zeros_like(nodes) if declared is None else self.ev.codes(declared.value, frame)
+        columns = self._family(node_at, nodes)
+        signature = np.zeros(len(nodes), dtype=np.uint64)
+        if not self.nodes_differ:
+            place = np.searchsorted(nodes, columns[node_at])
+            others = [c for at, c in enumerate(columns) if at != node_at]
+            told = [i.value for i in self._quantities("uses", "lasts", "costs", "node_rate", "late")]
+            told += [i.of for i in self._quantities("uses") if i.of is not None]
+            kept_apart = None if declared is None else declared.value
+            node = self.placement.indices[node_at]
+            numbers = [self._numbers(c, self._frame(columns)) for c in told if tells_apart(c, node, kept_apart)]
+            np.add.at(signature, place, _hashes(others, numbers))
+        table = np.stack((np.broadcast_to(label, nodes.shape).astype(np.int64), signature.astype(np.int64)), axis=1)
+        _, first, kind_of_node = np.unique(table, axis=0, return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        rank = np.empty(len(order), dtype=np.int64)
+        rank[order] = np.arange(len(order))
+        kind_of_node = rank[kind_of_node.reshape(-1)]
+        representatives = nodes[first[order]]
+        kept = np.isin(columns[node_at], representatives)
+        columns = tuple(c[kept] for c in columns)
+        kind = kind_of_node[np.searchsorted(nodes, columns[node_at])]
+        return np.broadcast_to(label, nodes.shape)[first[order]], kind_of_node, columns, kind
+
+    # --- numbers ---------------------------------------------------------------------------------------------------
+
+    def _workload(
+        self, columns: tuple[Codes, ...], kind: Ints, kind_of_node: Ints, jobs: Codes, kinds: int, job_at: int
+    ) -> Workload:
+        frame = self._frame(columns)
+        job = np.searchsorted(jobs, columns[job_at])
+        uses = list(self._quantities("uses"))
+        if not uses:
+            used, capacity = np.ones(len(kind)), np.ones(kinds)  # a job takes a whole node
+        else:
+            used = self._numbers(uses[0].value, frame)
+            capacity = self._by(kind, kinds, self._capacity(uses[0], frame))
+        parts = self._parts(used, capacity)
+        size, units = np.rint(used * parts).astype(np.int64), np.floor(capacity * parts + WHOLE).astype(np.int64)
+        extra = uses[1:]
+        needs = np.stack([self._numbers(i.value, frame) for i in extra], axis=1) if extra else np.zeros((len(kind), 0))
+        room = [self._by(kind, kinds, self._capacity(i, frame)) for i in extra]
+
+        of_job = self._job_frame(job_at, jobs)
+        time = self._times("lasts", frame, 1.0)
+        due = self._times("due", of_job, np.inf)
+        weight = self._money("weight", of_job, per_time=True)
+        first_way = np.searchsorted(job, np.arange(len(jobs) + 1))
+        # Kernels look sizes up without asking how large nodes are: a way larger than any has a size that none holds.
+        size = np.minimum(size, units.max(initial=0) + 1)
+        way_at = np.full((len(jobs), kinds, int(max(units.max(initial=0), size.max(initial=0))) + 1), NONE)
+        fits = np.flatnonzero(size <= units[kind])[::-1]  # where several ways have one size, the first one stands
+        way_at[job[fits], kind[fits], size[fits]] = fits
+        return Workload(
+            parts=parts,
+            node_kind=kind_of_node,
+            units=units,
+            family=self._families(kind, kinds, frame),
+            stock=self._stock(kind, kinds, frame, len(kind_of_node)),
+            price=self._by(kind, kinds, self._money("node_price", frame, per_time=True)),
+            idle=self._by(kind, kinds, self._money("idle", frame)),
+            node_rate=self._node_rates(kind, columns, units // parts),
+            room=np.stack(room, axis=1) if room else np.zeros((kinds, 0)),
+            due=due,
+            weight=weight,
+            postponed=self._money("postponed", of_job),
+            first_way=first_way,
+            job=job,
+            kind=kind.astype(np.int64),
+            size=size,
+            time=time,
+            rate=self._rates(frame, time),
+            late=self._late(frame, weight[job] * np.maximum(0.0, time - due[job])),
+            needs=needs,
+            way_at=way_at,
+        )
+
+    @staticmethod
+    def _by(kind: Ints, kinds: int, values: Floats) -> Floats:
+        """The value of each kind, from values of ways."""
+        found = np.zeros(kinds)
+        found[kind] = values
+        return found
+
+    def _parts(self, used: Floats, capacity: Floats) -> int:
+        """Into how many parts a GPU is cut so that every way takes whole ones."""
+        shares = np.unique(np.concatenate((used, capacity[np.isfinite(capacity)])))
+        for parts in range(1, MOST_PARTS + 1):
+            if (np.abs(shares * parts - np.rint(shares * parts)) <= 1e-6).all():
+                return parts
+        item = self._quantities("uses")[0]
+        message = f"what jobs use is no multiple of a {MOST_PARTS}th of a unit"
+        raise DiagnosticError([Diagnostic("GSM3016", message, item.value.span, "cannot be cut into parts")])
+
+    def _families(self, kind: Ints, kinds: int, frame: Frame) -> Ints:
+        """Numbers of families; a kind without a family (or called \"\") is one of its own."""
+        item = self.items.get("family")
+        own = np.arange(kinds)
+        if item is None:
+            return own
+        values = np.broadcast_to(self.ev.values(item.value, frame), (frame.size,))
+        names: list[object] = [None] * kinds
+        first = np.unique(kind, return_index=True)
+        for k, row in zip(first[0].tolist(), first[1].tolist(), strict=True):
+            names[k] = values[row]
+        unnamed = "" if isinstance(item.value.type, TextType) else None
+        place: dict[object, int] = {}
+        return np.array([k if n == unnamed else place.setdefault(n, k) for k, n in enumerate(names)], dtype=np.int64)
+
+    def _late(self, frame: Frame, otherwise: Floats) -> Floats:
+        """Money for being late in each way: as stated, else the weight times how late the planned time is."""
+        return self._money("late", frame) if "late" in self.items else otherwise
+
+    def _node_rates(self, kind: Ints, columns: tuple[Codes, ...], gpus: Ints) -> Floats:
+        """Money per time of a node by the number of its GPUs in use, shape (kinds, 0) where that is not stated.
+
+        `node_rate` names, beside the node, one index of the placement: it stands for that number.
+        """
+        if "node_rate" not in self.items:
+            return np.zeros((len(gpus), 0))
+        item = self.items["node_rate"]
+        fixed = [self.items[role].value for role in ("job", "node", "node_type") if role in self.items]
+        known = [core.variable for core in fixed if isinstance(core, IndexRef)]
+        counting = [v for v in free_variables(item.value) if v not in known]
+        if len(counting) != 1:
+            message = "`node_rate` is the rate of a node by the number of its GPUs in use"
+            help = "write it with one index of the placement in place of that number, such as `g`"
+            found = Diagnostic("GSM3016", message, item.value.span, f"{len(counting)} such indices", help=help)
+            raise DiagnosticError([found])
+        kinds, first = np.unique(kind, return_index=True)
+        count = ranges(gpus[kinds]) + 1
+        frame = self._frame(columns).take(np.repeat(first, gpus[kinds]))
+        rates = self._money("node_rate", frame.bind({counting[0]: count}), per_time=True)
+        table = np.zeros((len(gpus), int(gpus.max(initial=0)) + 1))
+        table[np.repeat(kinds, gpus[kinds]), count] = rates
+        return table
+
+    def _stock(self, kind: Ints, kinds: int, frame: Frame, nodes: int) -> Ints:
+        if "stock" not in self.items:
+            return np.full(kinds, nodes)
+        return np.floor(self._by(kind, kinds, self._numbers(self.items["stock"].value, frame)) + WHOLE).astype(np.int64)
+
+
+def _distinct(codes: Codes) -> Codes:
+    """The codes that occur, sorted; by counting where they are small."""
+    if len(codes) and codes.min() >= 0 and codes.max() < 4 * len(codes):
+        return np.flatnonzero(np.bincount(codes))
+    return np.unique(codes)
+
+
+def tells_apart(part: Part, node: IndexVar, label: Core | None) -> bool:
+    """Whether a value can differ between nodes of one type: whether it reads the node otherwise than for its type."""
+    if isinstance(part, IndexRef):
+        return part.variable is node
+    if isinstance(part, ParamRef) and isinstance(label, ParamRef) and part.name == label.name:
+        both = (*part.subscripts, *label.subscripts)
+        if all(isinstance(s, IndexRef) and s.variable is node for s in both):
+            return False
+    return any(tells_apart(inner, node, label) for inner in children(part))
+
+
+def _hashes(codes: Sequence[Codes], numbers: Sequence[Floats]) -> Codes:
+    """A number for each row that tells rows apart; sums of them tell sets of rows apart, by all likelihood."""
+    found = np.zeros(len(codes[0]) if codes else len(numbers[0]), dtype=np.uint64)
+    with np.errstate(over="ignore"):
+        for column in (*codes, *numbers):
+            bits = np.ascontiguousarray(column).view(np.uint64)
+            found = (found ^ bits) * np.uint64(0x9E3779B97F4A7C15)
+            found ^= found >> np.uint64(29)
+    return found  # type: ignore[return-value]

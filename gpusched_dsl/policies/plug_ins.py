@@ -1,0 +1,245 @@
+"""Rules of other packages: entry points of the group `gpusched_dsl.rules` name a `PlaceRule`, `FinishRule` or `Move`.
+
+With such a rule in `place` or `finish`, the loop over jobs runs in Python and calls compiled and added rules in turn.
+Added rules get codes from `FIRST_ADDED` on, in the order of their names.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.metadata
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import numpy as np
+
+from gpusched_dsl.policies.kernels.candidate_search import OPEN, OPENED
+from gpusched_dsl.policies.kernels.construct import (
+    BEST_SUBOPTIMAL,
+    FIRST_SUBOPTIMAL,
+    NEXT_CHOICE,
+    PLACED,
+    POSTPONE,
+    WAIT,
+    Lookups,
+    Scratch,
+    begin,
+    first_choice,
+    has_part,
+    list_node,
+    place_jobs,
+    unlist_node,
+)
+from gpusched_dsl.policies.kernels.drawing import Pool, draw_queue, keep
+from gpusched_dsl.policies.kernels.finishing import finish
+from gpusched_dsl.policies.kernels.free_capacity import copy_schedule, fits_empty, has_room, put, shared_gpu
+from gpusched_dsl.policies.kernels.pricing import price
+from gpusched_dsl.policies.rules import FINISH_CODES, MOVE_NAMES, PLACE_CODES
+from gpusched_dsl.policies.workload import NONE, Instructions, Ints, Schedule, Workload
+
+GROUP = "gpusched_dsl.rules"
+FIRST_ADDED = 1_000
+
+Place = tuple[int, int]  # a node and a way
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceRule:
+    """`function(work, plan, job, way)` gives a node and the way to run the job on it; None: the next rule may.
+
+    `way` is the job's choice, NONE if it has none. The function changes nothing; there must be room for what it gives.
+    `words` say what the rule does, for those who ask for a policy to be explained.
+    """
+
+    name: str
+    words: str
+    function: Callable[[Workload, Schedule, int, int], Place | None]
+
+
+@dataclass(frozen=True, slots=True)
+class FinishRule:
+    """`function(work, plan, queue)` changes a schedule in place once every job has had its turn."""
+
+    name: str
+    words: str
+    function: Callable[[Workload, Schedule, Ints], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """`function` is one of local search, as `improving.py` describes it."""
+
+    name: str
+    words: str
+    function: Callable[..., float]
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """The rules of other packages by name."""
+
+    place: Mapping[str, PlaceRule] = field(default_factory=dict)
+    finish: Mapping[str, FinishRule] = field(default_factory=dict)
+    moves: Mapping[str, Move] = field(default_factory=dict)
+
+    def place_codes(self) -> dict[str, int]:
+        """The codes of all placing rules, built in and added."""
+        return PLACE_CODES | {name: FIRST_ADDED + at for at, name in enumerate(sorted(self.place))}
+
+    def finish_codes(self) -> dict[str, int]:
+        """The codes of all finishing rules, built in and added."""
+        return FINISH_CODES | {name: FIRST_ADDED + at for at, name in enumerate(sorted(self.finish))}
+
+
+@functools.cache
+def added() -> Added:
+    """What installed packages add. Raises ValueError for what is no rule, and for names that are taken."""
+    found = Added({}, {}, {})
+    places, finishes, moves = dict(found.place), dict(found.finish), dict(found.moves)
+    for entry in sorted(importlib.metadata.entry_points(group=GROUP), key=lambda entry: entry.name):
+        rule = entry.load()
+        if isinstance(rule, PlaceRule):
+            _add(places, rule.name, rule, PLACE_CODES)
+        elif isinstance(rule, FinishRule):
+            _add(finishes, rule.name, rule, FINISH_CODES)
+        elif isinstance(rule, Move):
+            _add(moves, rule.name, rule, MOVE_NAMES)
+        else:
+            raise ValueError(f"entry point `{entry.name}` of {GROUP} is no PlaceRule, FinishRule or Move")
+    return Added(places, finishes, moves)
+
+
+_Rule = TypeVar("_Rule")
+
+
+def _add(rules: dict[str, _Rule], name: str, rule: _Rule, taken: Mapping[str, int] | tuple[str, ...]) -> None:
+    if name in taken or name in rules:
+        raise ValueError(f"a rule named `{name}` is there already; an entry point of {GROUP} adds another one")
+    rules[name] = rule
+
+
+def uses_added(instructions: Instructions) -> bool:
+    """Whether a policy names rules that are not built in."""
+    return bool((instructions.place >= FIRST_ADDED).any() or (instructions.finish >= FIRST_ADDED).any())
+
+
+def run_passes(
+    work: Workload, look: Lookups, instructions: Instructions, scratch: Scratch, start: Schedule, plan: Schedule,
+    pool: Pool, first: int, stop: int, kind_of_price: int, rng: np.random.Generator,
+) -> None:  # fmt: skip
+    """The same as `drawing.randomised`, with the loop over jobs in Python."""
+    queue = scratch.queue[: len(instructions.order)]
+    for turn in range(first, stop):
+        copy_schedule(start, plan)
+        draw_queue(instructions.order, instructions.swap_chance, queue, turn > 0, rng)
+        begin(work, look, scratch, plan)
+        one = Pass(work, look, instructions, scratch, plan, turn > 0, rng)
+        for j in queue.tolist():
+            if plan.node[j] == NONE and not one.place(j):
+                break
+        one.finish(queue, start)
+        keep(work, pool, plan, price(work, plan, kind_of_price), turn)
+
+
+class Pass:
+    """One pass over the queue, rule by rule. `heard(rule, way, placed)` is told of each rule that is tried."""
+
+    def __init__(
+        self, work: Workload, look: Lookups, instructions: Instructions, scratch: Scratch, plan: Schedule,
+        drawing: bool, rng: np.random.Generator, heard: Callable[[int, int, bool], None] | None = None,
+    ) -> None:  # fmt: skip
+        self.heard = heard
+        self.work, self.look, self.instructions, self.scratch = work, look, instructions, scratch
+        self.plan, self.drawing, self.rng = plan, drawing, rng
+        rules = added()
+        self.place_rules = [rules.place[name] for name in sorted(rules.place)]
+        self.finish_rules = [rules.finish[name] for name in sorted(rules.finish)]
+        self.codes = instructions.place.tolist()
+
+    def place(self, j: int) -> bool:
+        """Try the rules in their order; False if the queue stops at this job."""
+        lines, work = self.instructions, self.work
+        first = first_choice(
+            work.first_way, lines.ranked, lines.preferred, lines.way_list, lines.way_odds, j, self.drawing, self.rng
+        )
+        for at, code in enumerate(self.codes):
+            if code == WAIT:
+                return False
+            if code == POSTPONE:
+                return True
+            if code == NEXT_CHOICE:
+                if any(self._by(before, j, w) for w in self._others(j, first) for before in self._listed(at)):
+                    return True
+            elif self._by(at, j, first):
+                return True
+        return True
+
+    def _others(self, j: int, first: int) -> Iterator[int]:
+        ways = self.instructions.ranked[self.work.first_way[j] : self.work.first_way[j + 1]].tolist()
+        return (w for w in ways if w not in (NONE, first))
+
+    def _listed(self, at: int) -> list[int]:
+        """The rules before `next_choice` that depend on the way."""
+        apart = (NEXT_CHOICE, BEST_SUBOPTIMAL, FIRST_SUBOPTIMAL)
+        return [before for before in range(at) if self.codes[before] not in apart]
+
+    def _by(self, at: int, j: int, w: int) -> bool:
+        placed = self._tried(at, j, w)
+        if self.heard is not None:
+            self.heard(at, w, placed)
+        return placed
+
+    def _tried(self, at: int, j: int, w: int) -> bool:
+        code = self.codes[at]
+        if code >= FIRST_ADDED:
+            rule = self.place_rules[code - FIRST_ADDED]
+            found = rule.function(self.work, self.plan, j, w)
+            if found is None:
+                return False
+            self._put(rule.name, j, int(found[0]), int(found[1]))
+            return True
+        queue = np.array([j], dtype=np.int64)
+        if w == NONE and code not in (BEST_SUBOPTIMAL, FIRST_SUBOPTIMAL):
+            return False
+        return bool(
+            place_jobs(
+                self.work, self.look, self.instructions, self.scratch, self.plan, queue, w, at, at + 1, self.drawing,
+                self.rng,
+            )
+            == PLACED
+        )  # fmt: skip
+
+    def _put(self, name: str, j: int, n: int, w: int) -> None:
+        """Do what an added rule says, if it can be done."""
+        work, plan, scratch = self.work, self.plan, self.scratch
+        if not (0 <= n < len(plan.kind) and 0 <= w < len(work.job) and work.job[w] == j):
+            raise ValueError(
+                f"rule `{name}` gives node {n} and way {w} for job {j}: no such node, or no way of the job"
+            )
+        k, opens = int(work.kind[w]), bool(plan.jobs[n] == 0)
+        rents = opens and work.node_kind[n] == NONE
+        if opens:
+            room = fits_empty(work, k, w) and (scratch.kinds[k] < work.stock[k] if rents else plan.kind[n] == k)
+        else:
+            room = plan.kind[n] == k and has_room(work, plan, n, w)
+        if not room:
+            raise ValueError(f"rule `{name}` puts job {j} on node {n} in way {w}, for which the node has no room")
+        gpu = shared_gpu(plan, n, int(work.size[w])) if work.size[w] < work.parts and not opens else NONE
+        put(work, plan, j, n, w, gpu, int(scratch.counts[OPENED]))
+        full = plan.used[n] == work.units[k] and not has_part(plan.spare, n)
+        if opens:
+            scratch.counts[OPENED] += 1
+            scratch.kinds[k] += rents
+            if not full:
+                list_node(scratch.nodes, scratch.counts, work.node_kind, plan.opened, n)
+        elif full and n in scratch.nodes[: scratch.counts[OPEN]]:
+            unlist_node(scratch.nodes, scratch.counts, n)
+
+    def finish(self, queue: Ints, start: Schedule) -> None:
+        """The finishing rules one after the other."""
+        for code in self.instructions.finish.tolist():
+            if code >= FIRST_ADDED:
+                self.finish_rules[code - FIRST_ADDED].function(self.work, self.plan, queue.copy())
+            else:
+                finish(self.work, self.look, np.array([code], dtype=np.int64), self.plan, queue, start)

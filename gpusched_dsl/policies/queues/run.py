@@ -1,0 +1,198 @@
+"""A policy for queues run on a built instance: values of the placement's variable.
+
+`order` lists jobs, `choose` and then `otherwise` their nodes, `append` puts each at the end of a queue, `finish sort
+by` puts every queue in another order at the end. Equal keys leave jobs and nodes as their sets have them. A job
+without a node that the model allows is in no queue.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
+from gpusched_dsl.compiling.evaluation.frames import Frame
+from gpusched_dsl.compiling.evaluation.limits import Limits
+from gpusched_dsl.compiling.evaluation.store import Store
+from gpusched_dsl.compiling.lowering.fixing import Given
+from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.language.checked import CheckedPlacementItem, Core, IndexRef
+from gpusched_dsl.language.checked_policy import CheckedKey, CheckedPolicy, CheckedRanking
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.policies.kernels.queues import append_all
+from gpusched_dsl.policies.kernels.ranking import order_rows
+from gpusched_dsl.policies.workload import Floats, Ints
+
+PLACE = "place_from_end"
+
+
+@dataclass(frozen=True, eq=False)
+class QueuePlan:
+    """`values` fix the family of the placement; `unplaced` are the codes of jobs that no queue took."""
+
+    values: Mapping[str, Given]
+    unplaced: Codes
+    stopped: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class _Candidates:
+    """Nodes for jobs, those of a job side by side, the best first. `turn` is the job's place in the order."""
+
+    turn: Ints
+    job: Codes
+    node: Codes
+    time: Floats
+
+
+def appends(policy: CheckedPolicy) -> bool:
+    """Whether a policy is one for queues."""
+    return any(rule.name == "append" for rule in policy.place)
+
+
+def run_queues(
+    policy: CheckedPolicy,
+    store: Store,
+    limits: Limits,
+    stop: Callable[[], bool] | None = None,
+) -> QueuePlan:
+    """The plan of a policy with `place append`. Nothing is drawn and nothing kept.
+
+    Raises DiagnosticError as evaluation does, and where the placement does not say what is needed (GSM3016).
+    """
+    return _Queues(policy, store, limits).run(stop)
+
+
+class _Queues:
+    def __init__(self, policy: CheckedPolicy, store: Store, limits: Limits) -> None:
+        assert policy.model.placement is not None, "the checker refuses policies for models without a placement"
+        self.policy, self.placement, self.store = policy, policy.model.placement, store
+        self.items = {item.role: item for item in self.placement.items}
+        self.ev = Evaluator(policy.model, store, limits)
+        self.job, self.node, self.place = (self._index(role) for role in ("job", "node", PLACE))
+
+    def run(self, stop: Callable[[], bool] | None) -> QueuePlan:
+        ordered = self._order()
+        found = self._candidates(ordered)
+        nodes, queue = np.unique(found.node, return_inverse=True)
+        first = np.searchsorted(found.turn, np.arange(len(ordered) + 1))
+        by_finish = any(rule.text == "append by earliest_finish" for rule in self.policy.place)
+        taken, place = append_all(first, queue.astype(np.int64), found.time, np.zeros(len(nodes)), by_finish)
+        placed = np.flatnonzero(taken >= 0)
+        job, node, place = found.job[taken[placed]], found.node[taken[placed]], place[placed]
+        from_end = self._from_end(job, node, place)
+        columns = {self.job: job, self.node: node, self.place: self._codes_of_places(from_end)}
+        codes = tuple(columns[at] for at in range(len(self.placement.indices)))
+        values = {self.placement.variable: Given(codes, np.ones(len(job)))}
+        return QueuePlan(values, np.delete(ordered, placed), stop is not None and stop())
+
+    # --- what the placement says -------------------------------------------------------------------------------------
+
+    def _index(self, role: str) -> int:
+        item = self.items.get(role)
+        if item is None or not isinstance(item.value, IndexRef):
+            raise self._refusal(role, item)
+        return self.placement.indices.index(item.value.variable)
+
+    def _refusal(self, role: str, item: CheckedPlacementItem | None) -> DiagnosticError:
+        span = self.placement.span if item is None else item.value.span
+        message = f"no policy can decide here: the placement does not say which index is the {role.replace('_', ' ')}"
+        help = f"state `{role}` by an index of `{self.placement.variable}`"
+        return DiagnosticError([Diagnostic("GSM3016", message, span, f"no index as `{role}`", help=help)])
+
+    def _pairs(self, job: Codes, node: Codes) -> Frame:
+        indices = self.placement.indices
+        return Frame(len(job), {indices[self.job]: job, indices[self.node]: node})
+
+    def _allowed(self, job: Codes, node: Codes) -> Ints:
+        """Which pairs the family of variables has, at the last place of a queue."""
+        variable = self.policy.model.variables[self.placement.variable]
+        parts = {self.job: job, self.node: node, self.place: self._codes_of_places(np.ones(len(job), dtype=np.int64))}
+        frame = Frame(len(job), {v: parts[at] for at, v in enumerate(variable.indexing.variables)})
+        rows = np.arange(len(job))
+        for iterator in variable.indexing.iterators:
+            kept = np.flatnonzero(
+                self.ev.contains(iterator.domain, [frame.columns[v] for v in iterator.variables], frame)
+            )
+            rows, frame = rows[kept], frame.take(kept)
+        for condition in variable.indexing.conditions:
+            kept = np.flatnonzero(self.ev.mask(condition, frame))
+            rows, frame = rows[kept], frame.take(kept)
+        return rows
+
+    def _codes_of_places(self, from_end: Ints) -> Codes:
+        """Places are numbers from 1 on, so that the number is the code; an ordered set has its first element there."""
+        variable = self.policy.model.variables[self.placement.variable].indexing.variables[self.place]
+        return from_end if self.store.component(variable.type) is None else from_end - 1
+
+    # --- what the policy says ----------------------------------------------------------------------------------------
+
+    def _order(self) -> Codes:
+        """Jobs in the order in which they are appended."""
+        ranking = self.policy.order
+        jobs = np.sort(self.ev.index_domain(ranking.indexing, ranking.span).columns()[0])
+        frame = Frame(len(jobs), {ranking.indexing.variables[0]: jobs})
+        return jobs[order_rows(self._keys(ranking.keys, frame), np.ones(len(jobs), dtype=np.int64))]
+
+    def _keys(self, keys: tuple[CheckedKey, ...], frame: Frame) -> Floats:
+        """A column for each key, smaller is better."""
+        columns = [self._numbers(key.value, frame) * (-1.0 if key.descending else 1.0) for key in keys]
+        return np.stack(columns, axis=1) if columns else np.zeros((frame.size, 0))
+
+    def _numbers(self, core: Core, frame: Frame) -> Floats:
+        return np.array(np.broadcast_to(self.ev.numbers(core, frame), (frame.size,)), dtype=np.float64)
+
+    def _candidates(self, ordered: Codes) -> _Candidates:
+        """The nodes of every job by `choose`, then those that `otherwise` adds."""
+        listed = [(at, r) for at, r in enumerate((self.policy.choose, self.policy.otherwise)) if r is not None]
+        parts = [
+            (np.full(len(turn), at), turn, node, rank)
+            for at, r in listed
+            for turn, node, rank in [self._listed(r, ordered)]
+        ]
+        if not parts:
+            none = np.zeros(0, dtype=np.int64)
+            return _Candidates(none, none, none, np.zeros(0))
+        line, turn, node, rank = (np.concatenate(column) for column in zip(*parts, strict=True))
+        order = np.lexsort((rank, line, turn))
+        turn, node = turn[order], node[order]
+        _, once = np.unique(np.stack((turn, node), axis=1), axis=0, return_index=True)
+        kept = np.sort(once)
+        kept = kept[self._allowed(ordered[turn[kept]], node[kept])]
+        turn, node, job = turn[kept], node[kept], ordered[turn[kept]]
+        lasts = self.items.get("lasts")
+        if lasts is None:
+            raise self._refusal("lasts", None)
+        return _Candidates(turn, job, node, self._numbers(lasts.value, self._pairs(job, node)))
+
+    def _listed(self, ranking: CheckedRanking, ordered: Codes) -> tuple[Ints, Codes, Ints]:
+        """Turns and nodes that a line lists, and the rank of each among all of the line."""
+        job = self.policy.order.indexing.variables[0]
+        place = np.argsort(ordered, kind="stable")
+        frame = self.ev.expand(Frame(len(ordered), {job: ordered}), ranking.indexing, ranking.span).frame
+        name = self.placement.indices[self.node].name
+        bound = next(v for v in ranking.indexing.variables if v.name == name)
+        jobs, nodes = (np.broadcast_to(frame.columns[v], (frame.size,)) for v in (job, bound))
+        by_node = np.argsort(nodes, kind="stable")  # equal keys: as the set of nodes has them
+        keys = self._keys(ranking.keys, frame)[by_node]
+        rank = np.empty(frame.size, dtype=np.int64)
+        rank[by_node[order_rows(keys, np.ones(frame.size, dtype=np.int64))]] = np.arange(frame.size)
+        return place[np.searchsorted(ordered[place], jobs)], nodes, rank
+
+    def _from_end(self, job: Codes, node: Codes, place: Ints) -> Ints:
+        """Places counted from the end of each queue, after sorting it where the policy says so."""
+        sort = next((rule.key for rule in self.policy.finish if rule.key is not None), None)
+        order = np.lexsort((place, node))
+        if sort is not None:
+            scope = {v.name: v for v in self.policy.order.indexing.variables}
+            names = self.placement.indices[self.node]
+            frame = Frame(len(job), {scope[self.placement.indices[self.job].name]: job, names: node})
+            keys = self._keys((sort,), frame)[order]
+            sorted_ = order_rows(keys, np.ones(len(job), dtype=np.int64))
+            order = order[sorted_[np.argsort(node[order][sorted_], kind="stable")]]
+        _, start, size = np.unique(node[order], return_index=True, return_counts=True)
+        from_end = np.empty(len(job), dtype=np.int64)
+        from_end[order] = np.repeat(start + size, size) - np.arange(len(job))
+        return from_end

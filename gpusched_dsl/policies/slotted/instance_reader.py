@@ -1,0 +1,242 @@
+"""A policy for slots on a built instance: jobs, classes of nodes, slots and loads as arrays, by the one evaluator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
+from gpusched_dsl.compiling.evaluation.frames import Frame, Mask
+from gpusched_dsl.compiling.evaluation.grids import Axis
+from gpusched_dsl.compiling.evaluation.limits import Limits
+from gpusched_dsl.compiling.evaluation.store import Store
+from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.language.checked import Core, Element, IndexingCore, IndexVar
+from gpusched_dsl.language.checked_policy import CheckedKey, CheckedPolicy
+from gpusched_dsl.language.checked_slots import CheckedLoads, CheckedSlots
+from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.policies.kernels.slotted_cluster import Bools, Cluster, Guard, Serving
+from gpusched_dsl.policies.slotted.classes import classes_of, read_of_nodes
+from gpusched_dsl.policies.slotted.rules import GUARD_CODES, SERVING_CODES
+from gpusched_dsl.policies.workload import Floats, Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Instance:
+    """A cluster and what its numbers stand for: codes of jobs, nodes, slots, and of the services that are served."""
+
+    cluster: Cluster
+    guard: Guard
+    serving: Serving
+    jobs: Codes
+    nodes: Codes
+    slots: Codes
+    services: Codes
+
+
+def read_instance(policy: CheckedPolicy, store: Store, limits: Limits) -> Instance:
+    """What a policy with `slots` decides on. Raises DiagnosticError as evaluation does, and GSM3016."""
+    assert policy.slots is not None
+    return _Reader(policy, policy.slots, Evaluator(policy.model, store, limits)).run()
+
+
+class _Reader:
+    def __init__(self, policy: CheckedPolicy, slots: CheckedSlots, ev: Evaluator) -> None:
+        assert policy.choose is not None, "the checker asks for it"
+        self.policy, self.lines, self.ev, self.choose = policy, slots, ev, policy.choose
+        self.job = policy.order.indexing.variables[0]
+        chosen = {v.name: v for v in self.choose.indexing.variables}
+        self.node = chosen.get(slots.node.name, slots.node)
+        self.slot = chosen.get(slots.slot.name, slots.slot)
+
+    def run(self) -> Instance:
+        jobs = np.sort(self.ev.index_domain(self.policy.order.indexing, self.policy.order.span).columns()[0])
+        nodes = np.sort(self._elements(self.node))
+        self.slots = self._elements(self.slot)
+        self.jobs = jobs
+        class_of = self._classes(nodes)
+        _, first = np.unique(class_of, return_index=True)
+        self.kinds = nodes[first]  # one node of each class
+        allowed = self._allowed()
+        reserve, serve = self.lines.reserve, self.lines.serve
+        cluster = Cluster(
+            class_of=class_of,
+            allowed=allowed,
+            key=self._key(allowed),
+            length=self._length(allowed),
+            first=np.where(allowed.any(axis=(1, 2)), allowed.any(axis=1).argmax(axis=1), allowed.shape[2]),
+            order=self._order(),
+            value=self._performance(),
+        )
+        services = np.zeros(0, dtype=np.int64) if serve is None else self._elements(serve.service)
+        return Instance(cluster, self._guard(reserve), self._serving(serve), jobs, nodes, self.slots, services)
+
+    # --- axes --------------------------------------------------------------------------------------------------------
+
+    def _elements(self, index: IndexVar) -> Codes:
+        """All elements of the root set of an index in their order; of whole numbers those that the family has."""
+        if isinstance(index.type, Element):
+            return self.ev.store.sets[index.type.root].columns()[0]
+        placement = self.policy.model.placement
+        assert placement is not None
+        family = self.policy.model.variables[placement.variable].indexing
+        at = [v.name for v in placement.indices].index(index.name)
+        for iterator in family.iterators:
+            if family.variables[at] in iterator.variables:
+                column = self.ev.domain(iterator.domain).columns()[iterator.variables.index(family.variables[at])]
+                return np.unique(column)
+        raise AssertionError("every index of a family has an iterator")
+
+    def _classes(self, nodes: Codes) -> Ints:
+        lines, marks = self.lines, []
+        parts = [(c, self.node) for c in (*self.choose.indexing.conditions, *(k.value for k in self.choose.keys))]
+        parts += [(lines.occupies, lines.node)]
+        iterators = [(i, self.node) for i in self.choose.indexing.iterators]
+        for loads in (lines.reserve, lines.serve):
+            if loads is not None:
+                parts += [(c, loads.node) for c in (*loads.indexing.conditions, *loads.rule.arguments)]
+                iterators += [(i, loads.node) for i in loads.indexing.iterators]
+        read = read_of_nodes(parts, self.policy.model)
+        for iterator, node in iterators:
+            if iterator.variables == (node,):
+                marks.append(self.ev.contains(iterator.domain, [nodes], Frame(len(nodes), {node: nodes})))
+            elif node in iterator.variables:
+                read = None
+        return classes_of(nodes, read, self.ev.store, [m.astype(np.int64) for m in marks])
+
+    def _grid(self, *axes: tuple[IndexVar, Codes]) -> Frame:
+        return Frame.grid([Axis((variable,), (codes,), len(codes)) for variable, codes in axes])
+
+    # --- jobs --------------------------------------------------------------------------------------------------------
+
+    def _allowed(self) -> Bools:
+        """In which slots a job may be on a node of each class, by `choose`."""
+        frame = self._grid((self.job, self.jobs), (self.node, self.kinds), (self.slot, self.slots))
+        inside = self._inside(self.choose.indexing, frame)
+        return inside.reshape(len(self.jobs), len(self.kinds), len(self.slots))
+
+    def _inside(self, indexing: IndexingCore, frame: Frame) -> Mask:
+        """Which rows an index list has, where the frame binds all its names."""
+        found = np.ones(frame.size, dtype=np.bool_)
+        for iterator in indexing.iterators:
+            found &= self.ev.contains(iterator.domain, [frame.columns[v] for v in iterator.variables], frame)
+        for condition in indexing.conditions:
+            found &= self._holds(condition, frame, found)
+        return found
+
+    def _holds(self, condition: Core, frame: Frame, among: Mask) -> Mask:
+        """Where a condition holds; rows that one before it excludes need not have a value for it."""
+        if among.all():
+            return self.ev.mask(condition, frame)
+        try:
+            return self.ev.mask(condition, frame)
+        except DiagnosticError:
+            rows = np.flatnonzero(among)
+            found = np.zeros(frame.size, dtype=np.bool_)
+            found[rows] = self.ev.mask(condition, frame.take(rows))
+            return found
+
+    def _key(self, allowed: Bools) -> Floats:
+        """The key of every choice that there is; of several keys the rank among the choices of the job."""
+        keys = self.choose.keys
+        by_slot = any(self.slot in self.ev.needs(key.value) for key in keys)
+        where = allowed if by_slot else allowed.any(axis=2, keepdims=True)
+        job, kind, slot = np.nonzero(where)
+        frame = Frame(len(job), {self.job: self.jobs[job], self.node: self.kinds[kind], self.slot: self.slots[slot]})
+        columns = self._columns(keys, frame)
+        found = np.full(where.shape, np.inf)
+        if len(columns) == 1:
+            found[where] = columns[0]
+        elif columns:
+            order = np.lexsort((*columns[::-1], job))
+            sorted_ = np.stack([c[order] for c in (*columns, job)])
+            rank = np.empty(len(job))
+            rank[order] = np.cumsum(np.concatenate([[0], (np.diff(sorted_, axis=1) != 0).any(axis=0)])[: len(job)])
+            found[where] = rank
+        else:
+            found[where] = 0.0
+        return found
+
+    def _columns(self, keys: Sequence[CheckedKey], frame: Frame) -> list[Floats]:
+        return [self._numbers(k.value, frame) * (-1.0 if k.descending else 1.0) for k in keys]
+
+    def _numbers(self, core: Core, frame: Frame) -> Floats:
+        return np.array(np.broadcast_to(self.ev.numbers(core, frame), (frame.size,)), dtype=np.float64)
+
+    def _length(self, allowed: Bools) -> Ints:
+        """How many slots a job takes on a node of each class, 0 where it may not run."""
+        where = allowed.any(axis=2)
+        job, kind = np.nonzero(where)
+        frame = Frame(len(job), {self.job: self.jobs[job], self.lines.node: self.kinds[kind]})
+        slots = np.rint(self._numbers(self.lines.occupies, frame))
+        message = "a job occupies at least one slot"
+        self.ev.refuse_where(slots < 1, "GSM3016", message, self.lines.occupies, frame, "less than one")
+        found = np.zeros(where.shape, dtype=np.int64)
+        found[where] = slots
+        return found
+
+    def _order(self) -> Ints:
+        frame = Frame(len(self.jobs), {self.job: self.jobs})
+        columns = self._columns(self.policy.order.keys, frame)
+        return np.lexsort((np.arange(len(self.jobs)), *columns[::-1])).astype(np.int64)
+
+    def _performance(self) -> Floats:
+        """What a job performs by its last slot, where it is placed by that."""
+        key = next((rule.key for rule in self.policy.place if rule.key is not None), None)
+        if key is None:
+            return np.zeros((len(self.jobs), 0))
+        frame = self._grid((self.job, self.jobs), (self.lines.slot, self.slots))
+        sign = -1.0 if key.descending else 1.0
+        return sign * self._numbers(key.value, frame).reshape(len(self.jobs), len(self.slots))
+
+    # --- loads -------------------------------------------------------------------------------------------------------
+
+    def _guard(self, loads: CheckedLoads | None) -> Guard:
+        if loads is None:
+            return Guard(0, np.zeros((0, len(self.kinds))), np.zeros((0, len(self.slots))))
+        (capacity,) = self._taken(loads)
+        return Guard(GUARD_CODES[loads.rule.text], np.maximum(capacity, 0.0), self._loads(loads))
+
+    def _serving(self, loads: CheckedLoads | None) -> Serving:
+        if loads is None:
+            none = np.zeros((0, len(self.kinds)))
+            return Serving(0, none, np.zeros((0, len(self.slots))), none, none, np.zeros(0))
+        nothing = np.zeros((len(self._elements(loads.service)), len(self.kinds)))
+        bound = np.zeros(len(nothing))
+        capacity, whole, unit = self._taken(loads), nothing, nothing
+        if loads.rule.text == "cheapest_nodes":
+            _, whole, unit = capacity
+        elif loads.rule.text == "pools":
+            bound = capacity[1].max(axis=1, initial=0.0)
+        code = SERVING_CODES[loads.rule.text]
+        return Serving(code, np.maximum(capacity[0], 0.0), self._loads(loads), whole, unit, bound)
+
+    def _loads(self, loads: CheckedLoads) -> Floats:
+        """The load of every service in every slot, 0 where a condition leaves the slot out."""
+        services = self._elements(loads.service)
+        frame = self._grid((loads.service, services), (loads.slot, self.slots))
+        rows = np.flatnonzero(self._conditions(loads, loads.node, frame))
+        found = np.zeros(frame.size)
+        found[rows] = self._numbers(loads.load, frame.take(rows))
+        return np.maximum(found, 0.0).reshape(len(services), len(self.slots))
+
+    def _taken(self, loads: CheckedLoads) -> list[Floats]:
+        """The arguments of a rule by service and class, 0 where the service does not run; if none, 1 where it does."""
+        services = self._elements(loads.service)
+        frame = self._grid((loads.service, services), (loads.node, self.kinds))
+        rows = np.flatnonzero(self._conditions(loads, loads.slot, frame))
+        part = frame.take(rows)
+        found: list[Floats] = []
+        for core in loads.rule.arguments or (None,):
+            column = np.zeros(frame.size)
+            column[rows] = 1.0 if core is None else self._numbers(core, part)
+            found.append(column.reshape(len(services), len(self.kinds)))
+        return found
+
+    def _conditions(self, loads: CheckedLoads, other: IndexVar, frame: Frame) -> Mask:
+        """Which rows fulfil what does not depend on an index that the frame does not bind."""
+        kept = [i for i in loads.indexing.iterators if other not in i.variables]
+        conditions = [c for c in loads.indexing.conditions if other not in self.ev.needs(c)]
+        return self._inside(IndexingCore(tuple(kept), tuple(conditions)), frame)

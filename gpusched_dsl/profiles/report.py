@@ -1,0 +1,72 @@
+"""What a fit comes to, in words and as JSON."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gpusched_dsl.language.text.counting import count_text
+from gpusched_dsl.profiles.errors import Errors
+from gpusched_dsl.profiles.fitting import Fitted
+from gpusched_dsl.profiles.profile import NO, YES
+
+HEADINGS = ("quantity", "learner", "error for", "pairs", "mean error", "median", "R2")
+
+
+def lines_of(fitted: Fitted) -> list[str]:
+    """Counts, a table of errors, and what was predicted."""
+    profile = fitted.profile
+    fit, unfit = int((profile.fits == YES).sum()), int((profile.fits == NO).sum())
+    counts = [f"{count_text(len(profile.job), 'row')}: {fit} fit, {unfit} do not"]
+    if profile.zeros:
+        counts.append(f"{profile.zeros} of them by a time of 0")
+    if profile.anew:
+        counts.append(f"{count_text(profile.anew, 'prediction')} made anew")
+    jobs, types = count_text(len(profile.jobs), "job"), count_text(len(profile.types), "GPU model")
+    lines = [", ".join(counts), f"{jobs}, {types}, described by "
+             f"{', '.join(f.name for f in profile.features) or 'nothing but the GPU model'}", ""]  # fmt: skip
+    rows: list[tuple[str, ...]] = [HEADINGS]
+    for p in fitted.predictors:
+        rows.append((p.target, p.learner, f"new {fitted.group}s", *_cells(p.new)))
+        if p.known is not None:
+            rows.append(("", "", "known jobs", *_cells(p.known)))
+        rows.append(("", "", "the mean", *_cells(p.mean)))
+    widths = [max(len(row[at]) for row in rows) for at in range(len(HEADINGS))]
+    for row in rows:
+        cells = [c.ljust(w) if at < 3 else c.rjust(w) for at, (c, w) in enumerate(zip(row, widths, strict=True))]
+        lines.append("  ".join(cells).rstrip())
+    without = int((fitted.fits == NO).sum())
+    lines += ["", f"{len(fitted.job)} pairs predicted" + (f", {without} of which do not fit" if without else "")]
+    return lines
+
+
+def _cells(errors: Errors) -> tuple[str, str, str, str]:
+    return (str(errors.rows), _percent(errors.mape), _percent(errors.median),
+            "-" if np.isnan(errors.r2) else f"{errors.r2:.3f}")  # fmt: skip
+
+
+def _percent(value: float) -> str:
+    return "-" if np.isnan(value) else f"{100 * value:.1f} %"
+
+
+def document_of(fitted: Fitted) -> dict[str, Any]:
+    """The same for programs; errors as fractions, null where there are none."""
+    profile = fitted.profile
+    return {
+        "rows": len(profile.job), "fit": int((profile.fits == YES).sum()),
+        "do_not_fit": int((profile.fits == NO).sum()), "zero_times": profile.zeros,
+        "jobs": len(profile.jobs), "gpu_types": list(profile.types),
+        "features": [f.name for f in profile.features], "group": fitted.group,
+        "predictors": [
+            {"target": p.target, "learner": p.learner, "new_jobs": _errors(p.new),
+             "known_jobs": None if p.known is None else _errors(p.known), "mean": _errors(p.mean)}
+            for p in fitted.predictors
+        ],
+        "predicted_pairs": len(fitted.job), "predicted_not_to_fit": int((fitted.fits == NO).sum()),
+    }  # fmt: skip
+
+
+def _errors(errors: Errors) -> dict[str, float | int | None]:
+    values = {"mape": errors.mape, "median": errors.median, "r2": errors.r2}
+    return {"pairs": errors.rows, **{k: v if np.isfinite(v) else None for k, v in values.items()}}

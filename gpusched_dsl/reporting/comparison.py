@@ -1,0 +1,284 @@
+"""What several methods made of one scenario: rows, the best of them, the best bound, as table, JSON and CSV."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gpusched_dsl.ir.contradiction import REMARK as CONTRADICTED
+from gpusched_dsl.ir.contradiction import beats, contradiction
+from gpusched_dsl.ir.solver_result import relative_gap
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic
+from gpusched_dsl.language.text.numbers import column_texts, number_text, percent_text, seconds_text, with_unit
+from gpusched_dsl.reporting.grid import Column, Grid, plain
+from gpusched_dsl.reporting.result import Origins, Result
+
+if TYPE_CHECKING:
+    import polars as pl
+
+FORMAT = "gsdsl-comparison/1"
+REMARK = "remark"
+SHOWN = 3  # constraints that a plan breaks
+SAME = 1e-9  # of their size: values that differ by less are equally good
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """One run of one method. `result` is None where it was refused; `findings` tell why, or what its plan breaks.
+
+    `seconds` are those from the data to the checked plan, without compiling kernels or reading them from the cache,
+    and finding out what a plan breaks. `seed` is None for methods that draw nothing.
+    """
+
+    method: str
+    is_policy: bool
+    seed: int | None
+    result: Result | None
+    findings: tuple[Diagnostic, ...]
+    seconds: float
+    compile_seconds: float = 0.0
+
+    @property
+    def status(self) -> str:
+        """That of the result, or `refused`."""
+        return "refused" if self.result is None else self.result.status.value
+
+    @property
+    def objective(self) -> float | None:
+        return None if self.result is None else self.result.objective
+
+    @property
+    def remark(self) -> str:
+        """Why there is no plan, or what ended the run early."""
+        if self.result is not None and self.result.reason:
+            return f"stopped: {self.result.reason}"
+        if self.status == "broken":
+            return _broken_rows(self.findings)
+        return self.findings[0].message if self.result is None and self.findings else ""
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Rows in the order of the methods. Money and the like are in the unit of the first objective.
+
+    `bound` is the best that any run proved, None where none did; `bound_by` the method. `interrupted`: methods that
+    come after the last row were not run. `print` shows it as the command line does.
+    """
+
+    model: str
+    scenario: str | None
+    objective: str
+    unit: str
+    minimise: bool
+    rows: tuple[Row, ...]
+    bound: float | None = None
+    bound_by: str | None = None
+    interrupted: bool = False
+    origins: Origins = field(default_factory=Origins, repr=False)
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def best(self) -> float | None:
+        """The best value of the first objective."""
+        values = [row.objective for row in self.rows if row.objective is not None]
+        return None if not values else min(values) if self.minimise else max(values)
+
+    def is_best(self, row: Row) -> bool:
+        """Whether no row is better."""
+        if row.objective is None or self.best is None:
+            return False
+        if self.refutes(row):
+            return False
+        return abs(row.objective - self.best) <= SAME * max(1.0, abs(self.best))
+
+    def refutes(self, row: Row) -> bool:
+        """Whether the value of a row is better than the bound: then one of the two is wrong."""
+        return row.status != "broken" and beats(row.objective, self.bound, minimise=self.minimise)
+
+    @property
+    def contradictions(self) -> tuple[Diagnostic, ...]:
+        """The findings GSM9002 of rows whose values are better than the bound."""
+        return tuple(
+            contradiction(
+                f"`{self.objective}` of {row.method}", row.objective, self.bound, self.unit,
+                f"proved by {self.bound_by}",
+            )
+            for row in self.rows
+            if row.objective is not None and self.bound is not None and self.refutes(row)
+        )  # fmt: skip
+
+    def remark(self, row: Row) -> str:
+        """What stands beside a row: its own remark, or that its value cannot be."""
+        return "; ".join(text for text in (CONTRADICTED if self.refutes(row) else "", row.remark) if text)
+
+    def gap(self, row: Row) -> float | None:
+        """How far a row is from the best bound; None where one of the two is not there."""
+        if row.objective is None or self.bound is None or self.refutes(row):
+            return None
+        found = relative_gap(row.objective, self.bound)
+        return found if found > SAME else 0.0
+
+    @cached_property
+    def terms(self) -> tuple[str, ...]:
+        """The names of the terms of all objectives, without one that is the first objective itself."""
+        names = dict.fromkeys(n for row in self.rows if row.result is not None for n in row.result.terms)
+        return tuple(name for name in names if name != self.objective)
+
+    def __getitem__(self, method: str) -> Row:
+        """The first row of a method; KeyError where there is none."""
+        for row in self.rows:
+            if row.method == method:
+                return row
+        raise KeyError(method)
+
+    # --- tables ------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def table(self) -> pl.DataFrame:
+        """A row per run: `method`, `seed`, `status`, every term, the objective, `gap`, `seconds`, `best`, `remark`."""
+        import polars as pl
+
+        numbers = dict.fromkeys((*self.terms, self.objective, "gap", "seconds"), pl.Float64)
+        texts = {"method": pl.String, "seed": pl.Int64, "status": pl.String}
+        schema = {**texts, **numbers, "best": pl.Boolean, "remark": pl.String}
+        return pl.DataFrame([self._record(row) for row in self.rows], schema=schema, orient="row")
+
+    def _record(self, row: Row) -> dict[str, Any]:
+        terms = {} if row.result is None else row.result.terms
+        return {
+            "method": row.method,
+            "seed": row.seed,
+            "status": row.status,
+            **{name: terms.get(name) for name in self.terms},
+            self.objective: row.objective,
+            "gap": self.gap(row),
+            "seconds": row.seconds,
+            "best": self.is_best(row),
+            "remark": self.remark(row),
+        }
+
+    def grid(self, *, terms: bool = True) -> Grid:
+        """The table as texts, with or without the cost by term; `*` stands at the best value."""
+        unit = f" [{self.unit}]" if self.unit else ""
+        columns = [Column("method", [row.method for row in self.rows])]
+        if any(row.seed is not None for row in self.rows):
+            columns.append(Column("seed", ["" if r.seed is None else str(r.seed) for r in self.rows], right=True))
+        columns.append(Column("status", [row.status for row in self.rows]))
+        for name in self.terms if terms else ():
+            values = [None if row.result is None else row.result.terms.get(name) for row in self.rows]
+            columns.append(Column(name, column_texts(values, digits=6), right=True))
+        totals = column_texts([row.objective for row in self.rows], digits=6)
+        marked = [f"{text} {self._mark(row)}" for text, row in zip(totals, self.rows, strict=True)]
+        columns.append(Column(f"{self.objective}{unit}  ", marked, right=True))
+        if self.bound is not None:
+            columns.append(Column("gap", [percent_text(self.gap(row)) for row in self.rows], right=True))
+        columns.append(Column("time", [seconds_text(row.seconds) for row in self.rows], right=True))
+        if any(self.remark(row) for row in self.rows):
+            columns.append(Column(REMARK, [self.remark(row) for row in self.rows]))
+        return Grid(tuple(columns))
+
+    def _mark(self, row: Row) -> str:
+        """`*` at the best value, `!` at one that is better than the bound."""
+        return "!" if self.refutes(row) else "*" if self.is_best(row) else " "
+
+    def footer(self) -> list[str]:
+        """What stands below the table: the bound that gaps are told of, and whether methods are missing."""
+        lines = []
+        if self.bound is not None:
+            best = "no plan is better" if self.minimise else "no plan gives more"
+            lines.append(f"bound {with_unit(number_text(self.bound), self.unit)}, proved by {self.bound_by}: {best}")
+        if self.interrupted:
+            lines.append("interrupted: the methods after the last row were not run")
+        return lines
+
+    def __str__(self) -> str:
+        return "\n".join([plain(self.grid()).rstrip("\n"), *self.footer()])
+
+    def __repr__(self) -> str:
+        return f"<Comparison {self.model}, {self.scenario}: {', '.join(row.method for row in self.rows)}>"
+
+    # --- files -------------------------------------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """The comparison as `docs/schema/comparison.schema.json` describes it; numbers that are not finite are None."""
+        from gpusched_dsl import __version__
+        from gpusched_dsl.reporting.document import finite
+
+        rows = []
+        for row in self.rows:
+            record = self._record(row)
+            rows.append(
+                {
+                    "method": row.method,
+                    "kind": "policy" if row.is_policy else "solver",
+                    "seed": row.seed,
+                    "status": row.status,
+                    "reason": "" if row.result is None else row.result.reason,
+                    "objective": row.objective,
+                    "terms": {} if row.result is None else row.result.terms,
+                    "bound": None if row.result is None else row.result.bound,
+                    "gap": record["gap"],
+                    "best": record["best"],
+                    "seconds": round(row.seconds, 6),
+                    "compile_seconds": round(row.compile_seconds, 6),
+                    "statistics": {} if row.result is None else row.result.solved.statistics,
+                    "remark": record["remark"],
+                    "findings": [{"code": d.code, "message": d.message} for d in row.findings],
+                }
+            )
+        versions = {"gsdsl": __version__}
+        for row in self.rows:
+            versions.update({} if row.result is None else row.result.versions)
+        model = self.origins.model
+        found: dict[str, Any] = finite(
+            {
+                "format": FORMAT,
+                "model": self.model,
+                "scenario": self.scenario,
+                "objective": self.objective,
+                "unit": self.unit,
+                "sense": "minimize" if self.minimise else "maximize",
+                "bound": self.bound,
+                "bound_by": self.bound_by,
+                "interrupted": self.interrupted,
+                "rows": rows,
+                "options": dict(model.options) if model is not None else {},
+                "settings": dict(self.origins.settings),
+                "solver_options": dict(self.options),
+                "versions": versions,
+                "inputs_sha256": dict(self.origins.inputs_sha256),
+                "build_seconds": round(self.origins.build_seconds, 6),
+            }
+        )
+        return found
+
+    def to_json(self, path: str | Path) -> None:
+        """Write the comparison as JSON, whole or not at all; raises DiagnosticError (GSM6008)."""
+        from gpusched_dsl.data.sources.writing import write_text
+        from gpusched_dsl.reporting.document import json_text
+
+        write_text(Path(path), json_text(self.to_dict()))
+
+    def csv_text(self) -> str:
+        """The table as CSV."""
+        return self.table.write_csv()
+
+    def to_csv(self, path: str | Path) -> None:
+        """Write the table as CSV, whole or not at all; raises DiagnosticError (GSM6008)."""
+        from gpusched_dsl.data.sources.writing import write_text
+
+        write_text(Path(path), self.csv_text())
+
+
+def _broken_rows(findings: tuple[Diagnostic, ...]) -> str:
+    """The constraints that a plan breaks, by name; the findings tell which rows of them, and by how much."""
+    notes = " ".join(note for finding in findings for note in finding.notes)
+    names = list(dict.fromkeys(re.findall(r"`(\w+)(?:\[[^`]*\])?`", notes)))
+    if not names:
+        return "breaks constraints of the model"
+    listed = ", ".join(f"`{name}`" for name in names[:SHOWN])
+    return f"breaks {listed}" + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")

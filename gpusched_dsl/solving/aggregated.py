@@ -1,0 +1,234 @@
+"""Solves what was built: as it stands, or with interchangeable elements counted and the plan unfolded again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
+from gpusched_dsl.backends.registry import backend as backend_named
+from gpusched_dsl.compiling.aggregation.assembling import Aggregated
+from gpusched_dsl.compiling.aggregation.notes import aggregation_notes
+from gpusched_dsl.compiling.aggregation.parts import Spread
+from gpusched_dsl.compiling.aggregation.support import support
+from gpusched_dsl.compiling.build import Built
+from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
+from gpusched_dsl.compiling.evaluation.store import Columns
+from gpusched_dsl.compiling.passes.steps import Prepared
+from gpusched_dsl.compiling.symmetry.full_size import full_size
+from gpusched_dsl.compiling.symmetry.quotient import Quotient, place_of
+from gpusched_dsl.ir.deadline import TIME, Deadline, Stopped, active, grace
+from gpusched_dsl.ir.domains import Codes, Domain
+from gpusched_dsl.ir.problem import Family, Floats, Problem
+from gpusched_dsl.ir.solver_result import Status
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.solving.abandoned import abandoned_aggregation
+from gpusched_dsl.solving.pattern_generation import is_pooled, solve_pooled
+from gpusched_dsl.solving.polishing import polished
+from gpusched_dsl.solving.postsolve import restated
+from gpusched_dsl.solving.repair_time import Allowance
+from gpusched_dsl.solving.solution import Solved
+from gpusched_dsl.solving.solve import deadline_of, resolve, solve_problem
+from gpusched_dsl.solving.starts import OUTSIDE, Entry, codes_of, point_from, without_place
+from gpusched_dsl.solving.unfinished import nothing_built
+from gpusched_dsl.solving.verification import CheckedPoint, checked_reading
+
+# Up to this many nonzeros the problem of all elements is grounded and the plan stated and checked in it; beyond, in the
+# part of it in which the plan is not zero (`support`), which says the same.
+MOST_WHOLE = 3_000_000
+MOST_SECONDS = 10.0  # for a plan by element that must be moved to be clean
+SECONDS_PER_NONZERO = 1e-6  # that grounding takes, more or less
+
+Entries = Mapping[str, Sequence[Entry]]
+
+
+def solve_built(
+    built: Built,
+    backend: Backend | str = "highs",
+    options: SolveOptions | None = None,
+    start: Entries | None = None,
+    monitor: Monitor | None = None,
+    before: Solved | None = None,
+) -> tuple[Solved, tuple[Diagnostic, ...]]:
+    """Solve a built scenario from values by name, in the session of an earlier solve if one is given.
+
+    Gives the solution in terms of the whole problem, and warnings about what has no place in the problem. The time
+    limit covers what is still to be built; where it ends before there is a problem, the solution is that of
+    `nothing_built`. Raises what `solve_problem` and `resolve` raise.
+    """
+    asked = options or (before.options if before is not None else SolveOptions())
+    with deadline_of(asked.time_limit, monitor):
+        try:
+            solved, told = _solved(built, backend, asked, start, monitor, before)
+            return solved, (*told, *abandoned_aggregation(built.aggregation))
+        except Stopped as stopped:
+            chosen = backend_named(backend) if isinstance(backend, str) else backend
+            return nothing_built(built.scenario.model, chosen, asked, stopped), ()
+        finally:
+            if before is not None:
+                before.close()  # what is still open was of no use
+
+
+def _solved(
+    built: Built,
+    backend: Backend | str,
+    asked: SolveOptions,
+    start: Entries | None,
+    monitor: Monitor | None,
+    before: Solved | None,
+) -> tuple[Solved, tuple[Diagnostic, ...]]:
+    if built.folded is None:
+        point, told = (None, []) if start is None else point_from(built.problem, start)
+        if before is not None:
+            return resolve(before, built.problem, asked, point, monitor), tuple(told)
+        return solve_problem(built.problem, backend, asked, point, monitor), tuple(told)
+    folded = built.folded
+    point, told = (None, []) if start is None else _folded_start(folded, start)
+    if before is not None and (before.folded is None or is_pooled(folded)):
+        before.close()  # its session holds another form of the problem
+    if is_pooled(folded):
+        folded, inner = solve_pooled(folded, backend, asked, point, monitor)
+    elif before is not None and before.folded is not None:
+        inner = resolve(before.folded, folded.problem, asked, point, monitor)
+    else:
+        inner = solve_problem(folded.problem, backend, asked, point, monitor)
+    deadline = active()
+    with grace():
+        return _unfolded(built, folded, inner, deadline), tuple(told)
+
+
+def _unfolded(built: Built, folded: Aggregated, inner: Solved, deadline: Deadline | None) -> Solved:
+    """The solution in terms of all elements, checked against their rows; in the small where no time is left."""
+    quotient = folded.quotient
+    notes = (*aggregation_notes(folded), *inner.prepared.notes)
+    size = full_size(quotient)
+    without = replace(inner, prepared=replace(inner.prepared, notes=notes), session=None, size=size, folded=inner)
+    if inner.point is None:
+        return without
+    left = None if deadline is None else deadline.left
+    spread = folded.expanded(inner.point)
+    most = MOST_WHOLE if left is None else min(MOST_WHOLE, int(left / SECONDS_PER_NONZERO))
+    if built.grounded or quotient.full_nonzeros <= most:
+        whole = built.problem
+        point = _placed(quotient, whole, spread)
+    else:
+        whole, point = support(quotient, spread)
+        _state_in_store(built, whole)
+    name = inner.backend.name
+    try:
+        try:
+            checked = _clean(whole, point, inner, None if deadline is None else deadline.left)
+        except DiagnosticError:
+            if inner.status is not Status.LIMIT and (deadline is None or deadline.left != 0.0):
+                raise
+            return _pointless(without)
+        objectives = tuple(
+            restated(o, r, r.bound, v, size.columns, name)
+            for o, r, v in zip(whole.objectives, inner.objectives, checked.verification.objectives, strict=True)
+        )
+    except BaseException:
+        inner.close()
+        raise
+    return replace(
+        inner,
+        problem=whole,
+        prepared=Prepared(whole, inner.prepared.problem, notes, bound_error=inner.prepared.bound_error),
+        point=checked.point,
+        verification=checked.verification,
+        whole=checked.whole,
+        objectives=objectives,
+        row_duals=None,
+        reduced_costs=None,
+        session=None,
+        size=size,
+        folded=inner,
+    )
+
+
+def _pointless(solved: Solved) -> Solved:
+    """The same without its point, which could not be made clean in time; bounds are proved all the same."""
+    objectives = tuple(replace(o, value=None, terms=()) for o in solved.objectives)
+    reason = solved.reason or TIME
+    return replace(
+        solved, status=Status.LIMIT, reason=reason, point=None, verification=None, whole=False, objectives=objectives
+    )
+
+
+def _clean(whole: Problem, point: Floats, inner: Solved, left: float | None) -> CheckedPoint:
+    """The plan by element, moved to the nearest clean one where rows of elements are broken by a solver's tolerance."""
+    name = inner.backend.name
+    try:
+        return checked_reading(whole, point, inner.tolerances, name)
+    except DiagnosticError:
+        seconds = Allowance(MOST_SECONDS if left is None else min(left, MOST_SECONDS), whole, inner.reason).left
+        moved = polished(whole, point, inner.tolerances, SolveOptions(time_limit=seconds), None)
+        if moved is None:
+            raise
+        return checked_reading(whole, moved, inner.tolerances, name)
+
+
+def _placed(quotient: Quotient, whole: Problem, spread: Spread) -> Floats:
+    """The spread as a point of the grounded problem of all elements."""
+    point = np.zeros(whole.columns)
+    for small, large in zip(quotient.problem.variables, whole.variables, strict=True):
+        own = np.flatnonzero((spread.columns >= small.first) & (spread.columns < small.stop))
+        codes = _index_codes(quotient, small, spread.columns[own], spread.elements[own])
+        place = large.domain.locate(codes) if codes else np.zeros(len(own), dtype=np.int64)
+        point[large.first + place] = spread.values[own]
+    return point
+
+
+def _index_codes(quotient: Quotient, family: Family, columns: Codes, elements: Codes) -> list[Codes]:
+    codes = [c[columns - family.first] for c in family.domain.columns()]
+    at = place_of(family.domain, quotient.universe)
+    if at is not None:
+        codes[at] = elements
+    return codes
+
+
+def _state_in_store(built: Built, whole: Problem) -> None:
+    """Let evaluators find the columns that were kept; all others read 0."""
+    store, model = built.instance.store, built.scenario.model
+    evaluator = Evaluator(model, store, built.permissions.limits())
+    families = {f.name: f for f in whole.variables}
+    for name, variable in model.variables.items():
+        indexed: Domain = evaluator.index_domain(variable.indexing, variable.span, conditions=False)
+        if name in families:
+            store.variables[name] = Columns(families[name].domain, families[name].first, indexed)
+
+
+def _folded_start(folded: Aggregated, start: Entries) -> tuple[Floats | None, list[Diagnostic]]:
+    """The start in terms of the aggregated problem; what has no place is told, what breaks a row starts nothing."""
+    quotient = folded.quotient
+    columns: list[Codes] = []
+    elements: list[Codes] = []
+    values: list[Floats] = []
+    families = {f.name: f for f in quotient.problem.variables}
+    told = point_from(quotient.problem, {n: e for n, e in start.items() if n not in families})[1]
+    for name, entries in start.items():
+        family = families.get(name)
+        if family is None or not entries:
+            continue
+        codes = codes_of(family.domain, [labels for labels, _ in entries])
+        inside = (
+            np.logical_and.reduce([c != OUTSIDE for c in codes]) if codes else np.ones(len(entries), dtype=np.bool_)
+        )
+        at = place_of(family.domain, quotient.universe)
+        element = np.full(len(entries), -1, dtype=np.int64)
+        if at is not None:
+            element[inside] = codes[at][inside]
+            codes[at][inside] = quotient.classes.first[quotient.classes.of[codes[at][inside]]]
+        place = np.full(len(entries), -1, dtype=np.int64)
+        place[inside] = family.domain.locate([c[inside] for c in codes]) if codes else 0
+        amount = np.array([value for _, value in entries], dtype=np.float64)
+        known = (place >= 0) & np.isfinite(amount)
+        told += without_place(name, entries, known)
+        columns.append(family.first + place[known])
+        elements.append(element[known])
+        values.append(amount[known])
+    if not columns:
+        return None, told
+    spread = Spread(np.concatenate(columns), np.concatenate(elements), np.concatenate(values))
+    return folded.gathered(spread), told

@@ -1,0 +1,129 @@
+"""Column generation: points are added where a block has one cheaper than the master knows, until the bound is near.
+
+Duals of the master jump about from round to round. Blocks are therefore priced at a point between the duals with the
+best bound so far and those of the master (Wentges, Weighted Dantzig-Wolfe decomposition, 1997): new points are found
+there, or the bound improves, or the blocks are priced at the master's own duals.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.matrix import Floats
+from gpusched_dsl.ir.solver_result import Status
+from gpusched_dsl.solving.decomposition.blocks import Parts
+from gpusched_dsl.solving.decomposition.bounds import cleaned, lagrangian_bound, shared_bound
+from gpusched_dsl.solving.decomposition.master import Master, MasterAnswer
+from gpusched_dsl.solving.decomposition.monitor import Watch
+from gpusched_dsl.solving.decomposition.points import Points, Pool
+from gpusched_dsl.solving.decomposition.pricing import Pricer
+
+SMOOTHING = 0.5
+ELASTIC = 20.0  # what slack costs at first, in mean costs of a column
+DEARER, MOST_TIMES_DEARER = 10.0, 6
+NO_SLACK = 1e-6
+MOST_ROUNDS = 500
+
+
+@dataclass(eq=False)
+class Generation:
+    """A master, a pool of points and the best bound so far (of what is minimised; minus infinity at first)."""
+
+    parts: Parts
+    pricer: Pricer
+    pool: Pool
+    master: Master
+    watch: Watch
+    bound: float = -np.inf
+    least: Floats | None = None  # of the blocks, where the bound is best
+    duals: Floats | None = None  # where the bound is best
+    status: Status = Status.OPTIMAL  # other than OPTIMAL: what stands in the way of going on
+    rounds: int = 0
+
+    @staticmethod
+    def begin(parts: Parts, pricer: Pricer, watch: Watch) -> Generation:
+        """With the points that are cheapest when use has no price, of every alternative."""
+        sizes = np.abs(np.concatenate((parts.own_cost, parts.shared_cost)))
+        mean = float(sizes[sizes > 0].mean()) if (sizes > 0).any() else 1.0
+        generation = Generation(parts, pricer, Pool(parts), Master(parts, ELASTIC * mean, watch), watch)
+        priced = pricer.price(parts.own_cost, watch, every_lane=True)
+        generation.status = priced.status
+        generation.add(priced.points)
+        return generation
+
+    def add(self, points: Points) -> int:
+        """Take points into pool and master; how many were new."""
+        new = self.pool.add(points)
+        self.master.add(new)
+        return new.count
+
+    def run(self, within: float) -> MasterAnswer | None:
+        """Generate until the bound is this near (relatively) to the master, or nothing more is found.
+
+        The last answer of the master, None where it has none. Where slack is left it is made dearer; what remains in
+        the end says that the problem may have no point.
+        """
+        answer: MasterAnswer | None = None
+        dearer = 0
+        while self.rounds < MOST_ROUNDS and not self.watch.over:
+            self.rounds += 1
+            solved = self.master.solve()
+            if solved is None:
+                return answer
+            answer = solved
+            near = self.bound > -np.inf and answer.value - self.bound <= within * max(abs(answer.value), 1e-9)
+            grown = 0 if near else self._round(answer)
+            if self.status is not Status.OPTIMAL:
+                return answer
+            if grown:
+                continue
+            if answer.slack.sum() <= NO_SLACK or dearer == MOST_TIMES_DEARER:
+                return answer
+            dearer += 1
+            self.master.price_slack(self.master.elastic * DEARER)
+        return answer
+
+    def _round(self, answer: MasterAnswer) -> int:
+        """Price between the best duals and the master's, then, where that gives nothing, at the master's."""
+        at = cleaned(self.parts, answer.duals)
+        if self.duals is not None:
+            between = cleaned(self.parts, SMOOTHING * self.duals + (1 - SMOOTHING) * at)
+            before = self.bound
+            if self._price(between) or self.bound > before + 1e-9 * abs(before) or self.status is not Status.OPTIMAL:
+                return 1
+        return self._price(at)
+
+    def _price(self, duals: Floats) -> int:
+        """Points of all blocks at these duals, and the bound there; how many points were new."""
+        costs = self.parts.block_costs(self.parts.prices(duals))
+        priced = self.pricer.price(costs, self.watch)
+        if priced.status is not Status.OPTIMAL:
+            self.status = priced.status
+            return 0
+        bound = lagrangian_bound(shared_bound(self.parts, duals), priced.least)
+        if bound > self.bound or self.duals is None:
+            self.bound, self.duals, self.least = bound, duals, priced.least
+            self.watch.tell(None, bound)
+        return self.add(priced.points)
+
+    def refine(self, rounds: int, worth: float, free: Codes | None = None) -> MasterAnswer | None:
+        """A few rounds for a master in which something is held: the bound does not hold for it and is left alone.
+
+        Ends when a round improves the master by less than `worth` (relatively). `free`: blocks to be priced.
+        """
+        answer = self.master.solve()
+        for _ in range(rounds):
+            if answer is None or self.watch.over:
+                break
+            costs = self.parts.block_costs(self.parts.prices(cleaned(self.parts, answer.duals)))
+            priced = self.pricer.price(costs, self.watch, some=free)
+            if priced.status is not Status.OPTIMAL or not self.add(priced.points):
+                break
+            before = answer.value
+            answer = self.master.solve()
+            if answer is None or before - answer.value <= worth * abs(before):
+                break
+        return answer

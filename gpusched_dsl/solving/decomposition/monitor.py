@@ -1,0 +1,82 @@
+"""What a running decomposition asks again and again: how much time is left, whether to stop, and whom to tell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpusched_dsl.backends.interrupt import Control
+from gpusched_dsl.backends.protocol import Progress
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """The clock and the wish to stop.
+
+    `sign` (1 or -1) turns what is minimised inside into the objective of the problem inside, `unit` divides the latter
+    into the objective as the caller knows it.
+    """
+
+    control: Control
+    limit: float | None
+    sign: float = 1.0
+    unit: float = 1.0
+
+    @property
+    def seconds_left(self) -> float | None:
+        return None if self.limit is None else self.limit - self.control.seconds
+
+    @property
+    def stopping(self) -> bool:
+        return self.control.stopping
+
+    @property
+    def over(self) -> bool:
+        """Whether to come to an end now."""
+        left = self.seconds_left
+        return self.control.stopping or (left is not None and left <= 0)
+
+    @property
+    def reason(self) -> str:
+        return "interrupt" if self.control.stopping else "time"
+
+    def tell(self, objective: float | None, bound: float | None) -> None:
+        """Report what is known, in what is minimised inside."""
+        if self.control.wants_progress and not self.control.stopping:
+            scale = self.sign / self.unit
+            self.control.report(
+                None if objective is None else scale * objective, None if bound is None else scale * bound
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Quiet:
+    """The monitor of a solve of a part: stops it when the whole is to stop, and tells nothing."""
+
+    watch: Watch
+
+    def progress(self, progress: Progress) -> None:
+        pass
+
+    @property
+    def stop_requested(self) -> bool:
+        return self.watch.stopping
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """The monitor of a solve inside: stops it when the whole is to stop, and tells the better of the bounds."""
+
+    watch: Watch
+    objective: float | None
+    bound: float | None
+
+    def progress(self, progress: Progress) -> None:
+        sign = self.watch.sign
+        seen = None if progress.objective is None else sign * progress.objective
+        known = [v for v in (seen, self.objective) if v is not None]
+        bounds = [v for v in (None if progress.bound is None else sign * progress.bound, self.bound) if v is not None]
+        self.watch.tell(min(known, default=None), max(bounds, default=None))
+
+    @property
+    def stop_requested(self) -> bool:
+        return self.watch.stopping

@@ -1,0 +1,187 @@
+"""Pieces of the shared part: what rows with whole columns hold together when the use by blocks is given.
+
+Shared columns are joined by the rows that hold a whole column; each component with whole columns is a piece, such as
+the nodes that serve and train in one slot. Rows of continuous columns only may cross from piece to piece, as switching
+on does from slot to slot. A piece is small, so its best whole values are found by branch and bound in a moment: without
+the crossing rows (`choose`), or with all else held where it is (`improve`), which never makes a plan worse.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import highspy
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
+
+from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.matrix import Floats
+from gpusched_dsl.solving.decomposition.blocks import Parts
+from gpusched_dsl.solving.decomposition.monitor import Watch
+
+Highs: Any = highspy.Highs
+# What takes longer than it saves on problems of a dozen whole columns: half the time is saved without it.
+QUICK = {
+    "output_flag": False,
+    "threads": 1,
+    "presolve": "off",
+    "mip_detect_symmetry": False,
+    "mip_allow_restart": False,
+    "mip_heuristic_run_feasibility_jump": False,  # not known to all versions, which is no harm
+}
+PIECE_GAP = 0.01  # of choose: heuristics are far nearer to the optimum than the bound at the root
+BETTER_GAP = 0.003  # of improve
+PIECE_SECONDS = 2.0
+LEAST_SECONDS = 0.01
+
+
+class Pieces:
+    """The pieces of the shared part of a problem."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        a = parts.a
+        whole = parts.whole
+        holding = np.asarray(abs(a) @ whole.astype(np.float64)) > 0
+        held = abs(a[holding])
+        width = len(parts.shared)
+        graph = sp.block_array([[None, held], [held.T, None]], format="csr") if holding.any() else None
+        label = np.arange(width)
+        if graph is not None:
+            _, found = connected_components(graph, directed=False)
+            label = found[held.shape[0] :]
+        counts = np.diff(a.indptr)
+        filled = np.flatnonzero(counts)
+        low = np.full(parts.rows, -1)
+        high = np.full(parts.rows, -2)
+        labels = label[a.indices]
+        if len(filled):
+            low[filled] = np.minimum.reduceat(labels, a.indptr[filled])
+            high[filled] = np.maximum.reduceat(labels, a.indptr[filled])
+        inside = np.where(low == high, low, -1)
+        self.numbers = np.unique(label[whole])
+        self._columns = _grouped(label, self.numbers)
+        self._rows = _grouped(inside, self.numbers)
+        self._by_column = a.tocsc()
+
+    def choose(self, values: Floats, used: Floats, watch: Watch) -> Floats | None:
+        """Whole columns at their best in each piece by itself, for about this much use; other values are kept.
+
+        Use is rounded up where a row bounds it from above, down where from below, if that leaves the piece feasible.
+        None when the time is over or a piece has no point.
+        """
+        parts = self._parts
+        values = values.copy()
+        rounded = (np.floor(used + 1e-6), np.ceil(used - 1e-6))
+        for columns, rows in zip(self._columns, self._rows, strict=True):
+            if watch.over:
+                return None
+            found = self._solve(columns, rows, rounded, None, None, watch, PIECE_GAP)
+            if found is None:
+                found = self._solve(columns, rows, (used, used), None, None, watch, PIECE_GAP)
+            if found is None:
+                return None
+            values[columns] = found
+        values[parts.whole] = np.rint(values[parts.whole])
+        return values
+
+    def using(self, uses: Codes) -> Codes:
+        """The numbers of the pieces that stand in rows of these uses."""
+        rows = np.flatnonzero(np.isin(self._parts.use_of, uses))
+        columns = np.unique(self._parts.a[rows].indices)
+        holding = [n for n, own in enumerate(self._columns) if np.isin(own, columns).any()]
+        return np.array(holding, dtype=np.int64)
+
+    def improve(
+        self, values: Floats, used: Floats, watch: Watch, some: Codes | None = None, broken: bool = False
+    ) -> Floats:
+        """Each piece again with everything else of the plan held: the use, and what crossing rows see of the others.
+
+        Columns that stand in crossing rows only (as those that count switching on) move with the piece. `some`: numbers
+        of pieces; `broken`: their values are no point, so that any point is better.
+        """
+        parts = self._parts
+        values = values.copy()
+        for number in range(len(self.numbers)) if some is None else some.tolist():
+            if watch.over:
+                break
+            columns = self._columns[number]
+            rows = _rows_of(self._by_column, columns)
+            extra = self._movable(rows, columns)
+            columns = np.concatenate((columns, extra))
+            rows = np.unique(np.concatenate((rows, _rows_of(self._by_column, extra))))
+            start = None if broken else values[columns]
+            found = self._solve(columns, rows, (used, used), values, start, watch, BETTER_GAP)
+            if found is not None:
+                before = float(parts.shared_cost[columns] @ values[columns])
+                if broken or float(parts.shared_cost[columns] @ found) < before - 1e-9 * abs(before):
+                    values[columns] = found
+        values[parts.whole] = np.rint(values[parts.whole])
+        return values
+
+    def _movable(self, rows: Codes, columns: Codes) -> Codes:
+        """Continuous columns of these rows that stand in no other rows."""
+        a = self._parts.a
+        near = np.setdiff1d(np.unique(a[rows].indices), columns)
+        near = near[~self._parts.whole[near]]
+        counts = np.diff(self._by_column.indptr)[near]
+        return np.asarray(near[counts == 1])
+
+    def _solve(
+        self,
+        columns: Codes,
+        rows: Codes,
+        used: tuple[Floats, Floats],
+        fixed: Floats | None,
+        start: Floats | None,
+        watch: Watch,
+        gap: float,
+    ) -> Floats | None:
+        """The best values of some columns in some rows; all other columns are at `fixed` (None: not in the rows)."""
+        parts = self._parts
+        block = parts.a[rows]
+        inner = block[:, columns].tocsr()
+        use = parts.use_of[rows]
+        low, high = (np.append(side, 0.0)[use] for side in used)  # a row without a use takes the last one, 0
+        lower, upper = parts.lower[rows] - low, parts.upper[rows] - high
+        if fixed is not None:
+            rest = fixed.copy()
+            rest[columns] = 0.0
+            given = block @ rest
+            lower, upper = lower - given, upper - given
+        if (lower > upper + 1e-9).any():
+            return None
+        upper = np.maximum(lower, upper)
+        highs = Highs()
+        for name, value in QUICK.items():
+            highs.setOptionValue(name, value)
+        highs.setOptionValue("mip_rel_gap", gap)
+        left = watch.seconds_left
+        seconds = PIECE_SECONDS if left is None else min(PIECE_SECONDS, max(left, LEAST_SECONDS))
+        highs.setOptionValue("time_limit", seconds)
+        numbers = parts.shared[columns]
+        highs.passModel(
+            len(columns), len(rows), inner.nnz, int(highspy.MatrixFormat.kRowwise), int(highspy.ObjSense.kMinimize),
+            0.0, parts.shared_cost[columns], parts.problem.lower[numbers], parts.problem.upper[numbers], lower, upper,
+            inner.indptr.astype(np.int32), inner.indices.astype(np.int32), inner.data,
+            parts.problem.integer[numbers].astype(np.int32),
+        )  # fmt: skip
+        if start is not None:
+            highs.setSolution(len(columns), np.arange(len(columns), dtype=np.int32), start)
+        highs.run()
+        if highs.getInfo().primal_solution_status != highspy.SolutionStatus.kSolutionStatusFeasible:
+            return None
+        return np.array(highs.getSolution().col_value)
+
+
+def _grouped(label: Codes, numbers: Codes) -> list[Codes]:
+    """The places of each of the labels."""
+    order = np.argsort(label, kind="stable")
+    ordered = label[order]
+    starts, ends = np.searchsorted(ordered, numbers, "left"), np.searchsorted(ordered, numbers, "right")
+    return [order[s:e] for s, e in zip(starts.tolist(), ends.tolist(), strict=True)]
+
+
+def _rows_of(by_column: sp.csc_array, columns: Codes) -> Codes:
+    return np.unique(by_column[:, columns].indices).astype(np.int64)

@@ -1,0 +1,80 @@
+"""Points of blocks in sparse form, and the pool of those that column generation has found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.matrix import Floats
+from gpusched_dsl.solving.decomposition.blocks import Parts
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Point p is of `block[p]`; its values other than 0 are row p of `values`, over the own columns of `Parts`."""
+
+    block: Codes
+    values: sp.csr_array
+
+    @property
+    def count(self) -> int:
+        return len(self.block)
+
+    def take(self, some: Codes) -> Points:
+        return Points(self.block[some], self.values[some])
+
+    def costs(self, parts: Parts) -> Floats:
+        return np.asarray(self.values @ parts.own_cost)
+
+    def uses(self, parts: Parts) -> sp.csr_array:
+        """What every point takes of every use: points x uses."""
+        return (self.values @ parts.use.T).tocsr()
+
+    @staticmethod
+    def none(parts: Parts) -> Points:
+        return Points(np.zeros(0, dtype=np.int64), sp.csr_array((0, len(parts.own))))
+
+
+def together(some: Sequence[Points]) -> Points:
+    """All points one after the other."""
+    return Points(np.concatenate([p.block for p in some]), sp.vstack([p.values for p in some], format="csr"))
+
+
+class Pool:
+    """Distinct points with their costs and uses, numbered in the order in which they came."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._weights = np.random.default_rng(1).random(len(parts.own))
+        self._seen: set[tuple[int, float]] = set()
+        self._batches: list[Points] = [Points.none(parts)]
+        self.cost: Floats = np.zeros(0)
+        self.block: Codes = np.zeros(0, dtype=np.int64)
+
+    @property
+    def count(self) -> int:
+        return len(self.block)
+
+    @property
+    def points(self) -> Points:
+        if len(self._batches) > 1:
+            self._batches = [together(self._batches)]
+        return self._batches[0]
+
+    def add(self, points: Points) -> Points:
+        """Take in the points that are not here yet; they are returned."""
+        keys = list(zip(points.block.tolist(), np.asarray(points.values @ self._weights).tolist(), strict=True))
+        fresh: list[int] = []
+        for number, key in enumerate(keys):
+            if key not in self._seen:
+                self._seen.add(key)
+                fresh.append(number)
+        new = points.take(np.array(fresh, dtype=np.int64))
+        self._batches.append(new)
+        self.cost = np.concatenate((self.cost, new.costs(self._parts)))
+        self.block = np.concatenate((self.block, new.block))
+        return new

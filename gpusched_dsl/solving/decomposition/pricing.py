@@ -1,0 +1,184 @@
+"""The cheapest point of every block at given costs: lanes by dynamic programming, other blocks by the backend."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.sparse as sp
+
+from gpusched_dsl.backends.protocol import Backend, Session, SolveOptions
+from gpusched_dsl.ir.domains import Codes, Interval
+from gpusched_dsl.ir.matrix import Floats
+from gpusched_dsl.ir.problem import Family, Objective, Problem, Term
+from gpusched_dsl.ir.solver_result import Answer, Status
+from gpusched_dsl.solving.decomposition.blocks import Parts
+from gpusched_dsl.solving.decomposition.lanes import Planner
+from gpusched_dsl.solving.decomposition.monitor import Quiet, Watch
+from gpusched_dsl.solving.decomposition.points import Points, together
+from gpusched_dsl.solving.decomposition.recognition import Choices, recognised
+
+BLOCK_GAP = 1e-7  # blocks given to the backend are solved to this gap; the bound counts what is left of it
+
+
+@dataclass(frozen=True, eq=False)
+class Priced:
+    """`least[k]` is at most the cost of every point of block k, infinite where it has none; `points` are cheapest ones.
+
+    `status` is LIMIT where a block could not be finished in time (its `least` is then what is known), UNBOUNDED or
+    INFEASIBLE where a block is.
+    """
+
+    least: Floats
+    points: Points
+    status: Status = Status.OPTIMAL
+
+
+class Pricer:
+    """Prices all blocks of a problem again and again."""
+
+    def __init__(self, parts: Parts, backend: Backend, recognise: bool = True) -> None:
+        self._parts = parts
+        self._choices: Choices | None = recognised(parts) if recognise else None
+        self._planner: Planner | None = None
+        known = np.zeros(parts.blocks.count, dtype=np.bool_)
+        if self._choices is not None:
+            known = self._choices.known
+            self._planner = Planner(self._choices.lanes)
+        self.known = known
+        self.others = int((~known).sum())
+        self._others = [_Other(parts, backend, int(k)) for k in np.flatnonzero(~known)]
+
+    def close(self) -> None:
+        for other in self._others:
+            other.close()
+
+    def price(
+        self,
+        costs: Floats,
+        watch: Watch | None = None,
+        every_lane: bool = False,
+        some: Codes | None = None,
+    ) -> Priced:
+        """The cheapest point of every block (of `some`) at these costs of the own columns.
+
+        `every_lane`: the best point of each alternative of a block too, not only of its best one.
+        """
+        wanted = np.ones(self._parts.blocks.count, dtype=np.bool_)
+        if some is not None:
+            wanted[:] = False
+            wanted[some] = True
+        least = np.full(self._parts.blocks.count, np.inf)
+        found: list[Points] = [Points.none(self._parts)]
+        if self._planner is not None:
+            found.append(self._plan(costs, least, every_lane, wanted))
+        status = Status.OPTIMAL
+        for other in self._others:
+            if not wanted[other.block]:
+                continue
+            answer = other.solve(costs, watch)
+            if answer.status is Status.OPTIMAL or answer.status is Status.LIMIT:
+                least[other.block] = -np.inf if answer.bound is None else answer.bound
+            if answer.status is not Status.OPTIMAL:
+                status = answer.status
+            if answer.values is not None:
+                found.append(other.point(answer.values))
+            if status in (Status.UNBOUNDED, Status.INFEASIBLE, Status.INFEASIBLE_OR_UNBOUNDED):
+                break
+        if status is Status.OPTIMAL and np.isposinf(least[wanted]).any():
+            status = Status.INFEASIBLE
+        return Priced(least, together(found), status)
+
+    def _plan(self, costs: Floats, least: Floats, every_lane: bool, wanted: np.ndarray) -> Points:
+        assert self._planner is not None
+        assert self._choices is not None
+        choices = self._choices
+        slot_cost = np.where(choices.usable, costs[choices.slot], np.inf)
+        start_cost = np.where(choices.start >= 0, costs[choices.start], 0.0)
+        values, active = self._planner.solve(slot_cost, start_cost)
+        values = values + costs[choices.home]
+        np.minimum.at(least, choices.block, values)
+        lanes = np.isfinite(values) & wanted[choices.block]
+        if not every_lane:
+            lanes &= values <= least[choices.block]
+            chosen = np.flatnonzero(lanes)
+            _, first = np.unique(choices.block[chosen], return_index=True)
+            chosen = chosen[first]
+        else:
+            chosen = np.flatnonzero(lanes)
+        return _points_of_lanes(self._parts, choices, active, chosen)
+
+
+def _points_of_lanes(parts: Parts, choices: Choices, active: np.ndarray, chosen: Codes) -> Points:
+    """A point for each chosen lane: its slots, its starts and its alternative."""
+    starts, running = choices.lanes.starts, choices.lanes.running
+    before = np.concatenate(([False], active[:-1])) if len(active) else active
+    begins = starts[:-1][np.diff(starts) > 0]
+    before[begins] = running[np.diff(starts) > 0]
+    begun = active & ~before & (choices.start >= 0)
+    lane_of = np.repeat(np.arange(choices.lanes.count), np.diff(starts))
+    row = np.full(choices.lanes.count, -1, dtype=np.int64)
+    row[chosen] = np.arange(len(chosen))
+    slots, starting = np.flatnonzero(active & (row[lane_of] >= 0)), np.flatnonzero(begun & (row[lane_of] >= 0))
+    rows = np.concatenate((row[lane_of[slots]], row[lane_of[starting]], np.arange(len(chosen))))
+    columns = np.concatenate((choices.slot[slots], choices.start[starting], choices.home[chosen]))
+    values = sp.coo_array((np.ones(len(rows)), (rows, columns)), shape=(len(chosen), len(parts.own))).tocsr()
+    return Points(choices.block[chosen], values)
+
+
+class _Other:
+    """A block of another shape: a small problem for the backend."""
+
+    def __init__(self, parts: Parts, backend: Backend, block: int) -> None:
+        self.block = block
+        self._backend = backend
+        self._width = len(parts.own)
+        self._own = np.flatnonzero(parts.block == block)
+        self._problem = _problem_of(parts, block, parts.own[self._own])
+        self._session: Session | None = None
+
+    def solve(self, costs: Floats, watch: Watch | None) -> Answer:
+        term = Term(None, np.arange(len(self._own), dtype=np.int32), costs[self._own])
+        problem = replace(self._problem, objectives=(Objective("minimize", (term,)),))
+        if self._session is not None and self._backend.capabilities.in_place_update:
+            self._session.update(problem)
+        else:
+            self.close()
+            self._session = self._backend.open(problem)
+        if watch is None:
+            return self._session.solve(SolveOptions(gap=BLOCK_GAP))
+        left = watch.seconds_left
+        options = SolveOptions(time_limit=None if left is None else max(left, 0.0), gap=BLOCK_GAP)
+        return self._session.solve(options, monitor=Quiet(watch))
+
+    def point(self, values: Floats) -> Points:
+        whole = self._problem.integer
+        values = np.where(whole, np.rint(values), values)
+        used = np.flatnonzero(values)
+        row = sp.csr_array((values[used], self._own[used], np.array([0, len(used)])), shape=(1, self._width))
+        return Points(np.array([self.block]), row)
+
+    def close(self) -> None:
+        if self._session is not None:
+            self._session.close()
+            self._session = None
+
+
+def _problem_of(parts: Parts, block: int, columns: Codes) -> Problem:
+    """The rows and columns of one block, without costs."""
+    problem = parts.problem
+    rows = parts.blocks.rows_of(block)
+    place = np.full(problem.columns, -1, dtype=np.int32)
+    place[columns] = np.arange(len(columns))
+    matrix = problem.matrix.take(rows)
+    return Problem(
+        name=f"{problem.name} {parts.blocks.labels[block]}",
+        variables=(Family("block", 0, Interval(0, len(columns) - 1)),),
+        lower=problem.lower[columns],
+        upper=problem.upper[columns],
+        integer=problem.integer[columns],
+        constraints=(Family("inside", 0, Interval(0, len(rows) - 1)),),
+        matrix=replace(matrix, columns=place[matrix.columns]),
+        row_lower=problem.row_lower[rows],
+        row_upper=problem.row_upper[rows],
+    )

@@ -1,0 +1,92 @@
+"""Whether a problem is solved block by block: its author names the blocks, it has them, and it is large enough."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gpusched_dsl.ir.blocks import Blocks, NoBlocksError, blocks_of
+from gpusched_dsl.ir.problem import Family, Problem
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
+
+# What `SolveOptions.decompose` can be: by size, whatever the size, never.
+AUTO, ON, OFF = "auto", "on", "off"
+MODES = (AUTO, ON, OFF)
+
+# On smaller problems a solver is as fast: see docs/performance.md.
+LEAST_INTEGERS = 2_500
+LEAST_BLOCKS = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """`blocks` where the problem has them; `reason`, in words that fit behind `: `, where it is not solved by them.
+
+    `able` says that it could be; `family` is the family of columns that is in the way.
+    """
+
+    root: str | None
+    blocks: Blocks | None = None
+    able: bool = False
+    reason: str = ""
+    family: Family | None = None
+
+    @property
+    def by_blocks(self) -> bool:
+        return self.able and not self.reason
+
+
+def choice_for(problem: Problem, mode: str = AUTO) -> Choice:
+    """Whether a problem that is prepared for a backend is solved by the blocks that its author names."""
+    root = problem.decompose
+    if root is None:
+        return Choice(None, reason="the model does not say `decompose by`")
+    try:
+        blocks = blocks_of(problem, root)
+    except NoBlocksError as refusal:
+        return Choice(root, reason=refusal.reason, family=refusal.family)
+    unable = _unable(problem)
+    if unable:
+        return Choice(root, blocks, reason=unable)
+    return Choice(root, blocks, able=True, reason=_unwilling(problem, blocks, mode))
+
+
+def chosen_or_refused(problem: Problem, mode: str) -> Choice:
+    """The choice; raises DiagnosticError (GSM4013) where `on` asks for what cannot be."""
+    if mode == OFF:
+        return Choice(problem.decompose, reason="decomposition is switched off")
+    choice = choice_for(problem, mode)
+    if mode == ON and not choice.able:
+        raise DiagnosticError([_refusal(choice)])
+    return choice
+
+
+def _unable(problem: Problem) -> str:
+    if not problem.is_mip:
+        return "it has no whole variables, so a solver does it at once"
+    if len(problem.objectives) != 1:
+        count = len(problem.objectives) or "no"
+        return f"it has {count} objective{'s' if problem.objectives else ''}, and columns are generated for one"
+    return ""
+
+
+def _unwilling(problem: Problem, blocks: Blocks, mode: str) -> str:
+    if mode == ON:
+        return ""
+    whole = int(np.count_nonzero(problem.integer & (problem.lower < problem.upper)))
+    if whole < LEAST_INTEGERS:
+        return f"its {whole:,} whole columns are few enough for a solver (fewer than {LEAST_INTEGERS:,})"
+    if blocks.count < LEAST_BLOCKS:
+        return f"it has only {blocks.count} blocks ({LEAST_BLOCKS} are needed)"
+    return ""
+
+
+def _refusal(choice: Choice) -> Diagnostic:
+    by = f" by `{choice.root}`" if choice.root else ""
+    return Diagnostic(
+        "GSM4013",
+        f"the problem cannot be decomposed{by}: {choice.reason}",
+        None if choice.family is None else choice.family.span,
+        help="leave out `--decompose on`: what cannot be decomposed goes to the solver as it is",
+    )

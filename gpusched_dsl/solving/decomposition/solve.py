@@ -1,0 +1,217 @@
+"""The door to decomposition: a linear mixed-integer problem whose blocks only some rows link.
+
+1. The bound: column generation over the blocks (generation.py), with rounding cuts of the shared part (cuts.py).
+2. A plan: whole shared columns piece by piece (pieces.py), then a point for every block by diving (plans.py), bettered
+   by turns until it is within the gap of the bound.
+3. Where that does not close the gap, or column generation finds no way (a block without optimum, too few points): the
+   whole problem by the backend, with the plan as its start. Its bound and this one are both valid: the better counts.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gpusched_dsl.backends.interrupt import Control, run_stoppable
+from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
+from gpusched_dsl.ir.blocks import Blocks
+from gpusched_dsl.ir.matrix import Floats
+from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.ir.solver_result import Answer, Status, relative_gap
+from gpusched_dsl.ir.verify import verify
+from gpusched_dsl.solving.decomposition.blocks import Parts, take_apart
+from gpusched_dsl.solving.decomposition.column_generation import NO_SLACK, Generation
+from gpusched_dsl.solving.decomposition.cuts import with_rounding_cuts
+from gpusched_dsl.solving.decomposition.diving import Plan, Planning
+from gpusched_dsl.solving.decomposition.master import Highs
+from gpusched_dsl.solving.decomposition.monitor import Watch, Within
+from gpusched_dsl.solving.decomposition.pricing import Pricer
+from gpusched_dsl.solving.lexicographic import in_own_size, with_visible_costs
+
+# Column generation stops when its bound is this share of the gap asked for below the master, within these limits.
+SHARE_OF_GAP, TIGHTEST, LOOSEST = 0.1, 1e-7, 5e-4
+FEWEST_ROUNDS = 10  # of pricing that the time must be enough for
+MOST_TURNS = 8
+WORTH_A_TURN = 0.02  # share of the remaining gap that a turn must close to be worth another
+
+
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """Which parts of the method to use; all but in tests."""
+
+    recognise: bool = True  # lanes by dynamic programming
+    cuts: bool = True
+    finish: bool = True  # the whole problem by the backend where the gap stays open
+
+
+def solve_by_blocks(
+    problem: Problem,
+    blocks: Blocks,
+    backend: Backend,
+    options: SolveOptions,
+    start: Floats | None = None,
+    monitor: Monitor | None = None,
+    ways: Ways | None = None,
+) -> Answer:
+    """Solve a linear mixed-integer problem with at most one objective by its blocks.
+
+    `values` of the answer fulfil rows, bounds and integrality as `verify` checks them; `bound` holds whatever the
+    method did. OPTIMAL: the two are within `options.gap`. Ctrl-C, the time limit and the monitor stop with the best
+    plan found. `statistics` counts `rounds`, `points` and blocks `by_dynamic_program`.
+    """
+    began = time.perf_counter()
+    visible, factor = with_visible_costs(problem)
+    control = Control()
+    found: list[Answer] = []
+    run = _Run(visible, factor, blocks, backend, options, start, control, ways or Ways())
+
+    def work() -> None:
+        try:
+            found.append(run.run())
+        finally:
+            # The scheduler of HiGHS belongs to this thread and fixes the number of threads when it starts.
+            Highs.resetGlobalScheduler(False)
+
+    run_stoppable(work, control, monitor)
+    return replace(in_own_size(found[0], factor), solve_seconds=time.perf_counter() - began)
+
+
+class _Run:
+    """One solve, in what is minimised inside; `best` and `bound` are kept through all stages."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        factor: float,
+        blocks: Blocks,
+        backend: Backend,
+        options: SolveOptions,
+        start: Floats | None,
+        control: Control,
+        ways: Ways,
+    ) -> None:
+        self.problem, self.backend, self.options, self.ways = problem, backend, options, ways
+        self.parts = take_apart(problem, blocks)
+        self.watch = Watch(control, options.time_limit, self.parts.sign, factor)
+        self.best: Floats | None = None
+        self.value, self.bound = np.inf, -np.inf
+        self.statistics: dict[str, float] = {}
+        if start is not None:
+            self._offer(start)
+
+    def run(self) -> Answer:
+        parts = with_rounding_cuts(self.parts) if self.ways.cuts else self.parts
+        pricer = Pricer(parts, self.backend, self.ways.recognise)
+        self.statistics["by_dynamic_program"] = float(pricer.known.sum())
+        try:
+            status = self._generate(parts, pricer)
+        finally:
+            pricer.close()
+        if status is not None:
+            return Answer(status, statistics=self.statistics)
+        if self.closed:
+            return self._answer(Status.OPTIMAL)
+        if self.watch.over or not self.ways.finish:
+            return self._answer(Status.LIMIT, self.watch.reason)
+        return self._finish()
+
+    @property
+    def closed(self) -> bool:
+        return self.best is not None and self._gap() <= self.options.gap
+
+    def _gap(self) -> float:
+        return relative_gap(self.value, min(self.bound, self.value)) if np.isfinite(self.value) else np.inf
+
+    def _generate(self, parts: Parts, pricer: Pricer) -> Status | None:
+        """Bound and plans by column generation; a status where that alone settles the problem."""
+        began = self.watch.control.seconds
+        generation = Generation.begin(parts, pricer, self.watch)
+        left = self.watch.seconds_left
+        if pricer.others and left is not None and left < FEWEST_ROUNDS * (self.watch.control.seconds - began):
+            generation.master.close()
+            return None  # blocks for the backend, so slow that the time is better spent on the whole
+        try:
+            if generation.status is not Status.OPTIMAL:
+                return Status.INFEASIBLE if generation.status is Status.INFEASIBLE else None
+            within = min(max(SHARE_OF_GAP * self.options.gap, TIGHTEST), LOOSEST)
+            answer = generation.run(within)
+            self.bound = max(self.bound, generation.bound)
+            self.statistics |= {"rounds": float(generation.rounds), "points": float(generation.pool.count)}
+            if answer is None or generation.status is not Status.OPTIMAL or answer.slack.sum() > NO_SLACK:
+                return None
+            if not self.closed and not self.watch.over:
+                self._plan(generation, Planning(generation).first(answer), Planning(generation))
+        finally:
+            generation.master.close()
+        return None
+
+    def _plan(self, generation: Generation, plan: Plan | None, planning: Planning) -> None:
+        """Better a plan by turns: its pieces, then its blocks."""
+        every = np.arange(self.parts.blocks.count)
+        best = plan
+        self._take(generation, plan)
+        for _ in range(MOST_TURNS):
+            if best is None or not np.isfinite(best.value) or self.closed or self.watch.over:
+                return
+            before = best.value
+            for better in (planning.with_better_pieces, lambda plan: planning.with_better_blocks(plan, every)):
+                other = better(best)
+                if other is not None and other.value < best.value:
+                    best = other
+                    self._take(generation, best)
+                if self.closed or self.watch.over:
+                    return
+            if before - best.value <= WORTH_A_TURN * (before - self.bound):
+                return
+
+    def _take(self, generation: Generation, plan: Plan | None) -> None:
+        if plan is None or not np.isfinite(plan.value):
+            return
+        own = np.asarray(generation.pool.points.values[plan.chosen].sum(axis=0)).reshape(-1)
+        shared = np.where(self.parts.whole, np.rint(plan.shared), plan.shared)
+        self._offer(self.parts.whole_point(shared, own))
+
+    def _offer(self, point: Floats) -> None:
+        """Keep a point of the whole problem if it is one, and the best so far."""
+        point = np.clip(point, self.problem.lower, self.problem.upper)
+        point = np.where(self.problem.integer, np.rint(point), point)
+        value = self.parts.sign * (self.problem.objectives[0].value(point) if self.problem.objectives else 0.0)
+        if value < self.value and verify(self.problem, point).feasible:
+            self.best, self.value = point, value
+            self.watch.tell(value, None if np.isneginf(self.bound) else self.bound)
+
+    def _finish(self) -> Answer:
+        """The whole problem by the backend."""
+        known = None if self.best is None else self.value
+        within = Within(self.watch, known, None if np.isneginf(self.bound) else self.bound)
+        session = self.backend.open(self.problem)
+        try:
+            options = replace(self.options, time_limit=self.watch.seconds_left)
+            start = self.best if self.backend.capabilities.warm_start else None
+            answer = session.solve(options, start, within)
+        finally:
+            session.close()
+        if answer.bound is not None:
+            self.bound = max(self.bound, self.parts.sign * answer.bound)
+        if answer.values is not None:
+            self._offer(answer.values)
+            if self.best is None:
+                return replace(answer, statistics=self.statistics)
+        if answer.status in (Status.OPTIMAL, Status.LIMIT) and self.best is not None:
+            proved = answer.status is Status.OPTIMAL or self.closed
+            return self._answer(Status.OPTIMAL if proved else Status.LIMIT, "" if proved else answer.reason)
+        return replace(answer, statistics=self.statistics)
+
+    def _answer(self, status: Status, reason: str = "") -> Answer:
+        sign = self.parts.sign
+        bound = min(self.bound, self.value)
+        return Answer(
+            status,
+            values=self.best,
+            objective=None if self.best is None else sign * self.value,
+            bound=sign * bound if np.isfinite(bound) else None,
+            reason=reason,
+            statistics=self.statistics,
+        )

@@ -1,0 +1,113 @@
+"""One objective at a time: the problem of each stage of a lexicographic solve, and costs brought to a fit size."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gpusched_dsl.ir.domains import Scalars
+from gpusched_dsl.ir.problem import Family, Floats, Matrix, Objective, Problem, Term
+from gpusched_dsl.ir.solver_result import Answer
+
+# Solvers compare costs, bounds and objectives with absolute tolerances between 1e-9 and 1e-6, but a cost of 1e-7 for a
+# quantity in thousands counts. Objectives with a cost below the first size are multiplied by a power of two, which is
+# exact, that brings their largest cost near the second.
+SMALL_COST, LARGE_COST = 2.0**-10, 2.0**4
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """An earlier objective, to be kept at `value` or better."""
+
+    objective: Objective
+    value: float
+
+    def loss(self, point: Floats) -> float:
+        """By how much the objective is worse at a point."""
+        sign = 1.0 if self.objective.sense == "minimize" else -1.0
+        return sign * (self.objective.value(point) - self.value)
+
+    def scale(self, columns: int) -> float:
+        """What tolerances are relative to: the larger of the value and of the largest coefficient."""
+        return max(abs(self.value), largest_cost(self.objective.costs(columns)))
+
+
+def stage_problem(problem: Problem, objective: Objective, kept: Sequence[Kept], tolerance: float) -> Problem:
+    """`problem` with this one objective, and a row more for each earlier one.
+
+    The row allows `tolerance` times the larger of the earlier value and of the objective's largest coefficient; it is
+    divided by (a power of two near) that coefficient, so that the solver's feasibility tolerance means the same for
+    objectives of any size.
+    """
+    if not kept:
+        return problem if problem.objectives == (objective,) else replace(problem, objectives=(objective,))
+    starts, columns, values = [problem.matrix.starts], [problem.matrix.columns], [problem.matrix.values]
+    lower, upper = [problem.row_lower], [problem.row_upper]
+    families = list(problem.constraints)
+    row, entries = problem.rows, problem.matrix.nonzeros
+    for k in kept:
+        costs = k.objective.costs(problem.columns)
+        used = np.flatnonzero(costs)
+        largest = largest_cost(costs)
+        scale = power_of_two(largest)
+        slack = tolerance * k.scale(problem.columns)
+        side = np.array([(k.value - k.objective.offset) / scale])
+        unbounded = np.array([np.inf])
+        maximizes = k.objective.sense == "maximize"
+        lower.append(side - slack / scale if maximizes else -unbounded)
+        upper.append(unbounded if maximizes else side + slack / scale)
+        entries += len(used)
+        starts.append(np.array([entries], dtype=np.int64))
+        columns.append(used.astype(np.int32))
+        values.append(costs[used] / scale)
+        families.append(Family(k.objective.name or "objective", row, Scalars(), k.objective.span))
+        row += 1
+    return replace(
+        problem,
+        objectives=(objective,),
+        constraints=tuple(families),
+        matrix=Matrix(np.concatenate(starts), np.concatenate(columns), np.concatenate(values)),
+        row_lower=np.concatenate(lower),
+        row_upper=np.concatenate(upper),
+    )
+
+
+def with_visible_costs(problem: Problem) -> tuple[Problem, float]:
+    """The problem with its one objective multiplied by the returned power of two (1 unless costs are tiny)."""
+    if not problem.objectives:
+        return problem, 1.0
+    objective = problem.objectives[0]
+    sizes = np.abs(objective.costs(problem.columns))
+    smallest, largest = float(sizes.min(where=sizes > 0, initial=np.inf)), float(sizes.max(initial=0.0))
+    if smallest >= SMALL_COST or largest >= LARGE_COST:
+        return problem, 1.0
+    factor = power_of_two(LARGE_COST / largest)
+    terms = tuple(
+        Term(t.name, t.columns, t.coefficients * factor, t.constant * factor, t.span) for t in objective.terms
+    )
+    return replace(problem, objectives=(replace(objective, terms=terms),)), factor
+
+
+def in_own_size(answer: Answer, factor: float) -> Answer:
+    """The answer to the problem before `with_visible_costs` multiplied its objective by `factor`."""
+    if factor == 1.0:
+        return answer
+    return replace(
+        answer,
+        objective=None if answer.objective is None else answer.objective / factor,
+        bound=None if answer.bound is None else answer.bound / factor,
+        row_duals=None if answer.row_duals is None else answer.row_duals / factor,
+        reduced_costs=None if answer.reduced_costs is None else answer.reduced_costs / factor,
+    )
+
+
+def largest_cost(costs: Floats) -> float:
+    return float(np.abs(costs).max(initial=0.0))
+
+
+def power_of_two(size: float) -> float:
+    """The largest power of two that is not above `size`; 1 for 0."""
+    return 2.0 ** math.floor(math.log2(size)) if size > 0 else 1.0

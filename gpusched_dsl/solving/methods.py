@@ -1,0 +1,43 @@
+"""What a scenario can be solved with, by name: solvers, and policies of a text or of the standard library."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TypeAlias
+
+from gpusched_dsl.language.checked import CheckedModel
+from gpusched_dsl.language.checked_policy import CheckedPolicy
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError, did_you_mean
+from gpusched_dsl.language.workspace import Workspace
+from gpusched_dsl.policies.library import is_policy, policies_for, policy_named
+
+Method: TypeAlias = CheckedPolicy | str  # a policy, or the name of a solver
+
+
+def method_named(workspace: Workspace, name: str, model: CheckedModel) -> Method:
+    """The policy of that name for a model, or the name itself where a solver has it.
+
+    Raises DiagnosticError: GSM4001 there is neither, GSM4016 the policy is for another model, else with all that is
+    wrong in its text.
+    """
+    from gpusched_dsl.backends.registry import backend_names
+
+    solvers = backend_names()
+    if name in solvers:
+        return name
+    if is_policy(workspace, name):
+        return policy_named(workspace, name, model)
+    policies = [policy.name.text for _, policy in policies_for(workspace, model.name)]
+    listed = f"the solvers are {_listed(solvers)}"
+    listed += f"; the policies for `{model.name}` are {_listed(policies)}" if policies else ""
+    help = did_you_mean(name, (*solvers, *policies)) or listed
+    raise DiagnosticError([Diagnostic("GSM4001", f"there is no solver or policy `{name}`", help=help)])
+
+
+def means_policy(workspace: Workspace, start: str) -> bool:
+    """Whether a warm start names a policy: the name of one, and no file is called so."""
+    return is_policy(workspace, start) and not Path(start).is_file()
+
+
+def _listed(names: tuple[str, ...] | list[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)

@@ -1,0 +1,168 @@
+"""Values of options as Python callers write them: their kind and range, checked before anything is done with them."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import fields, replace
+from inspect import getattr_static
+from numbers import Integral, Real
+from typing import Any, TypeAlias
+
+from gpusched_dsl.backends.protocol import SolveOptions
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
+
+LARGEST_SEED = 2**31 - 1
+MOST_THREADS = 2**31 - 1
+VERIFY = ("none", "sample", "full")
+
+Value: TypeAlias = Any  # what a caller may have written
+Check: TypeAlias = Callable[[Value], bool]
+
+_SECONDS = {"": 1.0, "s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "%": 0.01}
+_WITH_UNIT = re.compile(r"\s*([0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?)\s*([a-z%]*)\s*", re.ASCII)
+
+
+def _number(least: float) -> Check:
+    def accepts(value: Value) -> bool:
+        try:
+            return is_a(value, Real) and least <= float(value) < math.inf
+        except OverflowError:  # an integer that no float comes near
+            return False
+
+    return accepts
+
+
+def _whole(least: int, most: float = math.inf) -> Check:
+    def accepts(value: Value) -> bool:
+        return is_a(value, Integral) and least <= value <= most
+
+    return accepts
+
+
+def is_a(value: Value, kind: type) -> bool:
+    """Whether it is a number of this kind; True and False are none."""
+    return isinstance(value, kind) and not isinstance(value, bool)
+
+
+def _is_text(value: Value) -> bool:
+    return isinstance(value, str)
+
+
+def _is_flag(value: Value) -> bool:
+    return isinstance(value, bool)
+
+
+def _is_mapping(value: Value) -> bool:
+    return isinstance(value, Mapping)
+
+
+def _is_monitor(value: Value) -> bool:
+    return all(getattr_static(value, name, None) is not None for name in ("progress", "stop_requested"))
+
+
+def _is_names(value: Value) -> bool:
+    is_list = isinstance(value, Collection) and not isinstance(value, str | bytes)
+    return is_list and all(isinstance(name, str) for name in value)
+
+
+def _is_file(value: Value) -> bool:
+    return isinstance(value, str | os.PathLike)
+
+
+# What each option must be, and what tests it.
+RULES: Mapping[str, tuple[str, Check]] = {
+    "time_limit": ("the time limit must be a number of seconds that is not negative", _number(0.0)),
+    "gap": ("the gap must be a finite number that is not negative", _number(0.0)),
+    "threads": ("the number of threads must be an integer of at least 1", _whole(1, MOST_THREADS)),
+    "seed": (f"the seed must be an integer from 0 to {LARGEST_SEED}", _whole(0, LARGEST_SEED)),
+    "samples": ("the number of samples must be an integer of at least 1", _whole(1)),
+    "at": ("the time `at` must be a finite number that is not negative", _number(0.0)),
+    "backend": ("the backend must be the name of a solver or policy", _is_text),
+    "method": ("the method must be the name of a solver or policy", _is_text),
+    "methods": ("methods must be a list of names of solvers and policies", _is_names),
+    "without": ("`without` must be a list of names of passes", _is_names),
+    "journal": ("the journal must be the path of a file", _is_file),
+    "path": ("the file to load must be a path", _is_file),
+    "memory": ("the memory must be a whole number of bytes of at least 1", _whole(1)),
+    "judge": ("the judge must be the name of a solver", _is_text),
+    "fallback": ("the fallback must be the name of a solver or policy", _is_text),
+    "scenario": ("the scenario must be a name", _is_text),
+    "online": ("the online block must be a name", _is_text),
+    "bound": ("`bound` must be True or False", _is_flag),
+    "replay": ("`replay` must be True or False", _is_flag),
+    "verify": ('`verify` must be "none", "sample" or "full"', VERIFY.__contains__),
+    "settings": ("settings must be a dictionary of values by name", _is_mapping),
+    "solver_options": ("options of the solver must be a dictionary of values by name", _is_mapping),
+    "monitor": ("a monitor must have a method `progress` and a property `stop_requested`", _is_monitor),
+    "stop": ("`stop` must be a function without arguments", callable),
+    "tell": ("`tell` must be a function of the run", callable),
+}
+
+
+def value_findings(given: Mapping[str, Value], optional: tuple[str, ...] = ()) -> list[Diagnostic]:
+    """A finding (GSM4011) for each value that its option does not take; None is taken where it is `optional`."""
+    findings = []
+    for name, value in given.items():
+        words, accepts = RULES[name]
+        if (value is None and name in optional) or accepts(value):
+            continue
+        findings.append(Diagnostic("GSM4011", f"{words}, not {_shown(value)}", help=_meant(name, value)))
+    return findings
+
+
+def checked_values(given: Mapping[str, Value], optional: tuple[str, ...] = ()) -> None:
+    """Raise DiagnosticError (GSM4011) with all that `value_findings` finds."""
+    findings = value_findings(given, optional)
+    if findings:
+        raise DiagnosticError(findings)
+
+
+def option_findings(options: SolveOptions) -> list[Diagnostic]:
+    """What is wrong with the numbers among the options of a solve."""
+    numbers = ("time_limit", "gap", "threads", "seed")
+    return value_findings({name: getattr(options, name) for name in numbers}, optional=("time_limit", "threads"))
+
+
+def plain_options(options: SolveOptions) -> SolveOptions:
+    """The options with plain numbers in place of those of NumPy; raises DiagnosticError (GSM4011) for wrong ones."""
+    findings = option_findings(options)
+    if findings:
+        raise DiagnosticError(findings)
+    changed = {}
+    for field in fields(options):
+        value = getattr(options, field.name)
+        plain = plain_number(value)
+        if plain is not value:
+            changed[field.name] = plain
+    return replace(options, **changed) if changed else options
+
+
+def plain_number(value: Value) -> Value:
+    """A number of NumPy as one of Python; anything else as it is."""
+    if isinstance(value, bool | int) or type(value) is float or not isinstance(value, Real):
+        return value
+    return int(value) if isinstance(value, Integral) else float(value)
+
+
+def _shown(value: Value) -> str:
+    text = repr(value)
+    return f"`{text}`" if len(text) <= 60 else f"a value of the type `{type(value).__name__}`"
+
+
+def _meant(name: str, value: Value) -> str | None:
+    """The number that a text such as `5m` or `1%` stands for, as advice."""
+    if name in ("methods", "without") and isinstance(value, str):
+        return f"write `{name}=[{value!r}]`"
+    if not isinstance(value, str) or name not in ("time_limit", "gap", "threads", "seed", "samples", "at"):
+        return None
+    found = _WITH_UNIT.fullmatch(value)
+    if found is None or found[2] not in _SECONDS:
+        return None
+    unit = found[2]
+    if (unit == "%") != (name == "gap" and unit != "") or (unit not in ("", "%") and name != "time_limit"):
+        return None
+    number = float(found[1]) * _SECONDS[unit]
+    return f"write `{name}={number:g}`" if RULES[name][1](number if number % 1 else int(number)) else None

@@ -1,0 +1,85 @@
+"""Checks what is asked of a backend before anything is built."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import numpy as np
+
+from gpusched_dsl.backends.protocol import Backend, SolveOptions
+from gpusched_dsl.compiling.passes import names, pipeline
+from gpusched_dsl.ir.problem import Floats, Problem
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError, did_you_mean
+from gpusched_dsl.solving.decomposition.selection import MODES
+from gpusched_dsl.solving.option_values import option_findings
+
+HEURISTIC = ("auto", "on", "off")
+
+
+def check_request(backend: Backend, problem: Problem, options: SolveOptions, start: Floats | None) -> None:
+    """Raise DiagnosticError when options make no sense or the backend does not accept problem, options or start."""
+    findings = [*_options(options), *_capabilities(backend, options, start)]
+    if problem.is_linear:
+        findings += _integers(backend, problem)
+    if start is not None:
+        if start.shape != (problem.columns,):
+            message = f"the start has {start.size} values, the problem {problem.columns} columns"
+            findings.append(Diagnostic("GSM4010", message))
+        elif np.isinf(start).any():
+            findings.append(Diagnostic("GSM4010", "the start holds a value that is infinite"))
+    if findings:
+        raise DiagnosticError(findings)
+
+
+def _options(options: SolveOptions) -> list[Diagnostic]:
+    wrong = []
+    if options.heuristic not in HEURISTIC:
+        wrong.append(f"the heuristic must be {', '.join(HEURISTIC[:-1])} or {HEURISTIC[-1]}, not `{options.heuristic}`")
+    if options.decompose not in MODES:
+        wrong.append(f"whether to decompose is one of {', '.join(f'`{m}`' for m in MODES)}, not `{options.decompose}`")
+    words = [Diagnostic("GSM4011", message) for message in wrong]
+    return [*option_findings(options), *words, *unknown_passes(options.without)]
+
+
+def unknown_passes(without: Collection[str]) -> list[Diagnostic]:
+    """A finding for each name that no tightening pass has."""
+    known = [*(one.name for one in pipeline.TIGHTENINGS), names.AGGREGATION, names.EVERY]
+    listed = f"these can be left out: {', '.join(f'`{name}`' for name in known)}"
+    findings = []
+    for name in sorted(set(without) - set(known)):
+        near = did_you_mean(name, known)
+        help = f"{near}; {listed}" if near else listed
+        findings.append(Diagnostic("GSM4011", f"there is no pass `{name}` to leave out", help=help))
+    return findings
+
+
+def check_integers(backend: Backend, problem: Problem) -> None:
+    """Raise DiagnosticError when the problem, perhaps since its reformulation, has integers the backend refuses."""
+    findings = _integers(backend, problem)
+    if findings:
+        raise DiagnosticError(findings)
+
+
+def _integers(backend: Backend, problem: Problem) -> list[Diagnostic]:
+    able = backend.capabilities
+    nonlinear = problem.definitions and not able.nonlinear_integers
+    if not problem.is_mip or (able.integers and not nonlinear):
+        return []
+    family = problem.column_family(int(np.argmax(problem.integer)))
+    message = f"the backend `{backend.name}` does not accept integer variables such as `{family.name}`"
+    if not able.integers:
+        help = "choose another backend, for instance `highs` or `scip`"
+        return [Diagnostic("GSM4003", message, family.span, help=help)]
+    term = problem.definitions[0]
+    message += f" beside nonlinear terms such as `{term.name}`"
+    return [Diagnostic("GSM4003", message, term.span, help="choose another backend, for instance `scip`")]
+
+
+def _capabilities(backend: Backend, options: SolveOptions, start: Floats | None) -> list[Diagnostic]:
+    able = backend.capabilities
+    findings = []
+    if options.time_limit is not None and not able.time_limit:
+        findings.append(Diagnostic("GSM4003", f"the backend `{backend.name}` does not accept a time limit"))
+    if start is not None and not able.warm_start:
+        findings.append(Diagnostic("GSM4003", f"the backend `{backend.name}` does not accept a start"))
+    return findings

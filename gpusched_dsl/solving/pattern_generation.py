@@ -1,0 +1,242 @@
+"""Solves an aggregated problem with pools of patterns, of which few matter.
+
+1. The linear relaxation is solved over the patterns at hand; dual values price all others, and the cheapest join, until
+   none has a negative reduced cost: its value z then bounds the problem with all patterns (column generation, P. C.
+   Gilmore, R. E. Gomory, 1961; over a listed pool, sifting).
+2. The problem is solved over the patterns at hand: a plan of value u.
+3. Where u - z is more than was asked for, it is solved over all patterns whose reduced cost is at most u - z. A plan
+   that uses another one costs more than u, so the solver's bound, if below u, holds for all patterns.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import sparse
+
+from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
+from gpusched_dsl.compiling.aggregation.assembling import Aggregated, assembled
+from gpusched_dsl.compiling.aggregation.parts import Part
+from gpusched_dsl.ir.domains import Interval
+from gpusched_dsl.ir.matrix import Floats, Matrix
+from gpusched_dsl.ir.problem import Family, Objective, Problem, Term
+from gpusched_dsl.ir.solver_result import Status
+from gpusched_dsl.solving.solution import Solved
+from gpusched_dsl.solving.solve import solve_problem
+
+LINEAR = "highs"  # the relaxations are solved by it, whatever the backend is
+PRECISION = 1e-9  # a reduced cost above minus this, relative to the objective, counts as none
+ROUNDING = 1e-12  # of a bound, relative to it
+MOST_ROUNDS = 500
+FIRST_SHARE = 0.4  # of the time for the first plan
+
+
+def is_pooled(aggregated: Aggregated) -> bool:
+    return any(part.pool is not None for part in aggregated.parts)
+
+
+def solve_pooled(
+    aggregated: Aggregated,
+    backend: Backend | str,
+    options: SolveOptions,
+    start: Floats | None = None,
+    monitor: Monitor | None = None,
+) -> tuple[Aggregated, Solved]:
+    """The problem with the patterns that were looked at last, and its solution with a bound for all patterns."""
+    clock = _Clock(options, monitor)
+    sifted = _sifted(aggregated, clock)
+    small = sifted.aggregated
+    if start is not None:
+        start = None if small.problem.columns != aggregated.problem.columns else start
+    first = solve_problem(small.problem, backend, clock.options(FIRST_SHARE), start, monitor)
+    if sifted.infeasible:
+        return small, replace(first, status=Status.INFEASIBLE, reason="", point=None)
+    if first.status in (Status.UNBOUNDED, Status.INFEASIBLE_OR_UNBOUNDED):
+        return small, first  # more patterns change nothing about that
+    if first.status is Status.INFEASIBLE and sifted.value is not None and not clock.over:
+        first.close()
+        every = sifted.within(np.inf)
+        return every, solve_problem(every.problem, backend, clock.options(1.0), None, monitor)
+    if first.point is None or first.objective is None or sifted.value is None:
+        reason = first.reason or clock.reason
+        return small, _judged(replace(first, status=Status.LIMIT, reason=reason), sifted.value, options)
+    known = _judged(first, sifted.value, options)
+    if known.status is Status.OPTIMAL or clock.over or first.reason == "interrupt":
+        return small, known
+    excess = abs(first.objective - sifted.value)
+    wide = sifted.within(excess * (1 + 1e-9) + PRECISION * max(1.0, abs(first.objective)))
+    again = wide.gathered(small.expanded(first.point))
+    first.close()
+    second = solve_problem(wide.problem, backend, clock.options(1.0), again, monitor)
+    if second.objective is None:
+        return small, known
+    sign = _sign(aggregated.problem)
+    bounds = [sign * sifted.value]
+    if second.bound is not None:
+        bounds.append(min(sign * second.bound, sign * first.objective))
+    return wide, _judged(second, sign * max(bounds), options)
+
+
+@dataclass
+class _Clock:
+    """What is left of the time."""
+
+    asked: SolveOptions
+    monitor: Monitor | None
+
+    def __post_init__(self) -> None:
+        self.began = time.perf_counter()
+
+    @property
+    def left(self) -> float | None:
+        if self.asked.time_limit is None:
+            return None
+        return max(0.0, self.asked.time_limit - (time.perf_counter() - self.began))
+
+    @property
+    def over(self) -> bool:
+        return self.left == 0.0 or (self.monitor is not None and self.monitor.stop_requested)
+
+    @property
+    def reason(self) -> str:
+        """Why there was an end before a proof."""
+        if self.monitor is not None and self.monitor.stop_requested:
+            return "interrupt"
+        return "time" if self.left == 0.0 else "patterns"
+
+    def options(self, share: float) -> SolveOptions:
+        left = self.left
+        return replace(self.asked, time_limit=None if left is None else left * share)
+
+
+@dataclass(frozen=True, eq=False)
+class _Sifted:
+    """The relaxation solved over the pool: its `value` (None where it did not come to an end) and dual values."""
+
+    aggregated: Aggregated
+    value: float | None
+    duals: Floats | None = None
+    infeasible: bool = False
+
+    def within(self, limit: float) -> Aggregated:
+        """With all patterns whose reduced cost is up to a limit."""
+        assert self.duals is not None
+        relaxed = _relaxed(self.aggregated.problem)
+        parts = []
+        for part, prices, duals in _prices(self.aggregated, relaxed, self.duals):
+            parts.append(part if part.pool is None else part.pool.within(prices, duals, limit))
+        return assembled(self.aggregated.quotient, parts)
+
+
+def _sifted(aggregated: Aggregated, clock: _Clock) -> _Sifted:
+    sign = _sign(aggregated.problem)
+    missing = True  # no point of the relaxation is known yet
+    for _ in range(MOST_ROUNDS):
+        if clock.over:
+            break
+        relaxed = _relaxed(aggregated.problem)
+        solved = solve_problem(relaxed, LINEAR, clock.options(1.0), None, clock.monitor)
+        solved.close()
+        if missing and solved.status is Status.INFEASIBLE:
+            relaxed = _elastic(relaxed)
+            solved = solve_problem(relaxed, LINEAR, clock.options(1.0), None, clock.monitor)
+            solved.close()
+        else:
+            missing = False
+        if solved.row_duals is None or solved.objective is None:
+            break
+        duals = solved.row_duals[: aggregated.problem.rows]
+        precision = PRECISION * max(1.0, abs(solved.objective))
+        found: list[Part] = []
+        joined = False
+        below = 0.0  # what patterns of negative reduced cost, one for each element, could still gain
+        for part, prices, own in _prices(aggregated, relaxed, duals):
+            least, more = (0.0, None) if part.pool is None else part.pool.priced(prices, own, precision)
+            joined |= more is not None
+            below += min(0.0, least) * int(aggregated.quotient.classes.sizes[part.component.kind])
+            found.append(more or part)
+        if not joined:
+            if missing:
+                return _Sifted(aggregated, None, infeasible=solved.objective > 1e-6)
+            return _Sifted(aggregated, sign * (solved.objective + below), duals)
+        aggregated = assembled(aggregated.quotient, found)
+    return _Sifted(aggregated, None)
+
+
+def _sign(problem: Problem) -> float:
+    return -1.0 if problem.objectives[0].sense == "maximize" else 1.0
+
+
+def _judged(solved: Solved, bound: float | None, options: SolveOptions) -> Solved:
+    """A solve over some patterns with a bound for all of them, and the status that follows from it.
+
+    A solver that has proved its plan to be best may give a bound that is off by a rounding error: then this may be too.
+    """
+    if not solved.objectives:
+        return solved
+    own = solved.objectives[0]
+    allowed = options.gap
+    if solved.status is Status.OPTIMAL and own.gap is not None:
+        allowed = max(allowed, own.gap) + ROUNDING
+    first = replace(own, bound=bound, status=Status.OPTIMAL)
+    if first.gap is not None and first.gap <= allowed:
+        return replace(solved, status=Status.OPTIMAL, reason="", objectives=(first,))
+    first = replace(first, status=Status.LIMIT)
+    reason = "patterns" if solved.status is Status.OPTIMAL else solved.reason
+    return replace(solved, status=Status.LIMIT, reason=reason, objectives=(first,))
+
+
+def _relaxed(problem: Problem) -> Problem:
+    """The linear relaxation, minimised."""
+    objective, sign = problem.objectives[0], _sign(problem)
+    terms = tuple(replace(t, coefficients=sign * t.coefficients, constant=sign * t.constant) for t in objective.terms)
+    return replace(
+        problem,
+        integer=np.zeros(problem.columns, dtype=np.bool_),
+        objectives=(replace(objective, sense="minimize", terms=terms),),
+    )
+
+
+def _elastic(problem: Problem) -> Problem:
+    """What rows lack is bought at 1 a unit, and nothing else costs anything."""
+    rows, columns = problem.rows, problem.columns
+    matrix = problem.matrix
+    own = sparse.csr_matrix((matrix.values, matrix.columns, matrix.starts), shape=(rows, columns))
+    whole = sparse.hstack((own, sparse.eye(rows), -sparse.eye(rows))).tocsr()
+    bought = Term(None, np.arange(columns, columns + 2 * rows, dtype=np.int32), np.ones(2 * rows))
+    return replace(
+        problem,
+        lower=np.concatenate((problem.lower, np.zeros(2 * rows))),
+        upper=np.concatenate((problem.upper, np.full(2 * rows, np.inf))),
+        integer=np.zeros(columns + 2 * rows, dtype=np.bool_),
+        auxiliary=(*problem.auxiliary, Family("lack", columns, Interval(1, 2 * rows))),
+        matrix=Matrix(whole.indptr.astype(np.int64), whole.indices.astype(np.int32), whole.data.astype(np.float64)),
+        objectives=(Objective("minimize", (bought,)),),
+    )
+
+
+def _prices(
+    aggregated: Aggregated, relaxed: Problem, duals: Floats
+) -> Sequence[tuple[Part, Floats, tuple[Floats, ...]]]:
+    """For each part the reduced costs of the columns that it stands for, as sums, and the duals of its own rows."""
+    quotient = aggregated.quotient
+    matrix = quotient.problem.matrix
+    shape = (matrix.rows, quotient.problem.columns)
+    whole = sparse.csr_matrix((matrix.values, matrix.columns, matrix.starts), shape=shape)
+    costs = np.zeros(quotient.problem.columns)
+    if relaxed.columns == aggregated.problem.columns:  # else it only looks for a point
+        costs = _sign(aggregated.problem) * quotient.problem.objectives[0].costs(quotient.problem.columns)
+    reduced = costs - whole[aggregated.rows].T @ duals[: len(aggregated.rows)]
+    found = []
+    at = len(aggregated.rows)
+    for part in aggregated.parts:
+        own = []
+        for rows in part.rows:
+            own.append(duals[at : at + rows.domain.size])
+            at += rows.domain.size
+        size = int(quotient.classes.sizes[part.component.kind])
+        found.append((part, reduced[part.component.columns] / size, tuple(own)))
+    return found

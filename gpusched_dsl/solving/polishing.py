@@ -1,0 +1,163 @@
+"""The nearest clean point: whole columns and choices kept, the continuous columns moved as little as possible.
+
+Solvers give points within their tolerance. Computed anew from the declared columns, a comparison may then be false by
+1e-8, or a row that reads terms broken by more than is allowed. Near the point a problem is linear in first order
+(`ir/linearised.py`), also in what its terms make of an error in their arguments; the move with the smallest sum of
+relative changes is a linear program. After a few moves, each of which squares the error, rows hold to rounding errors.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpusched_dsl.backends.protocol import Monitor, SolveOptions
+from gpusched_dsl.backends.registry import backend as backend_named
+from gpusched_dsl.ir.definitions import completed
+from gpusched_dsl.ir.domains import Interval
+from gpusched_dsl.ir.linearisation import Linearised, linearised
+from gpusched_dsl.ir.matrix import Floats, Matrix, stacked
+from gpusched_dsl.ir.problem import Family, Objective, Problem, Term
+from gpusched_dsl.ir.solver_result import Answer, Status
+from gpusched_dsl.ir.tolerances import NEAR
+from gpusched_dsl.ir.verify import Tolerances, verify
+from gpusched_dsl.solving.screening import answer_without_solver
+
+MOVES = 5
+SOLVER = "highs"
+
+
+def polished(
+    problem: Problem, point: Floats, tolerances: Tolerances, options: SolveOptions, monitor: Monitor | None
+) -> Floats | None:
+    """A clean point near one that is almost feasible; None where there is none, or the point is further off.
+
+    The time limit is for all moves together.
+
+    The point's result columns say which comparisons its solver took for true.
+    """
+    declared = _declared(problem)
+    if not np.isfinite(point[declared]).all():
+        return None
+    whole = np.where(problem.integer, np.rint(point), point)
+    if (np.abs(whole - point)[declared] > NEAR).any():
+        return None
+    said = completed(problem.definitions, whole, NEAR)
+    now = _clipped(problem, said)
+    began = time.perf_counter()
+    for _ in range(MOVES):
+        limit = options.time_limit
+        if limit is not None and (limit := limit - (time.perf_counter() - began)) <= 0:
+            return None
+        near = linearised(problem.definitions, now)
+        if not _is_near(problem, near):
+            return None
+        move = _smallest_move(problem, near, replace(options, time_limit=limit), monitor)
+        if move is None:
+            return None
+        now = _clipped(problem, near.point + move)
+        if verify(problem, now, tolerances).feasible:
+            return completed(problem.definitions, now)
+    return None
+
+
+def _declared(problem: Problem) -> NDArray[np.bool_]:
+    declared = np.ones(problem.columns, dtype=np.bool_)
+    for definition in problem.definitions:
+        declared[definition.results] = False
+    return declared
+
+
+def _clipped(problem: Problem, point: Floats) -> Floats:
+    return np.clip(point, problem.lower, problem.upper)
+
+
+def _sides(problem: Problem, near: Linearised) -> tuple[Matrix, Floats, Floats]:
+    """The rows that must hold, and by how much a move must and may change them."""
+    required = np.flatnonzero(problem.conditions.active(problem.rows, near.point))
+    matrix = problem.matrix.take(required)
+    activity = matrix.activity(near.point)
+    rows = stacked((matrix, near.matrix))
+    lower = np.concatenate((problem.row_lower[required] - activity, near.lower))
+    upper = np.concatenate((problem.row_upper[required] - activity, near.upper))
+    return rows, lower, upper
+
+
+def _is_near(problem: Problem, near: Linearised) -> bool:
+    """Whether the point breaks nothing by more than a small share of its magnitude."""
+    rows, lower, upper = _sides(problem, near)
+    size = np.ones(rows.rows)
+    np.maximum.at(size, rows.row_of, np.abs(rows.values * near.point[rows.columns]))
+    broken = np.maximum(lower, -upper)
+    return bool((broken <= NEAR * size).all())
+
+
+def _smallest_move(problem: Problem, near: Linearised, options: SolveOptions, monitor: Monitor | None) -> Floats | None:
+    """The change of every column with the smallest sum of relative changes, in which the rows hold in first order.
+
+    Numbers are multiplied so that the largest error is near 1: what is left of it is then small to it.
+    """
+    rows, lower, upper = _sides(problem, near)
+    declared = _declared(problem)
+    free = declared & ~problem.integer & (problem.lower < problem.upper)
+    low = np.where(declared & ~free, 0.0, problem.lower - near.point)
+    high = np.where(declared & ~free, 0.0, problem.upper - near.point)
+    low, high = np.where(declared, np.minimum(low, 0.0), low), np.where(declared, np.maximum(high, 0.0), high)
+    error = max(float(np.maximum(lower, -upper).max(initial=0.0)), float(np.maximum(low, -high).max(initial=0.0)))
+    if error == 0.0:
+        return np.zeros(problem.columns)
+    factor = 2.0 ** -math.floor(math.log2(error))
+    down = np.flatnonzero(free)  # a change is the difference of two columns that are not negative
+    place = np.full(problem.columns, -1, dtype=np.int32)
+    place[down] = problem.columns + np.arange(len(down), dtype=np.int32)
+    columns = problem.columns + len(down)
+    low, high = low * factor, high * factor
+    lows = np.concatenate((np.where(free, 0.0, low), np.zeros(len(down))))
+    highs = np.concatenate((high, -low[down]))
+    costs = np.zeros(columns)
+    costs[down] = costs[problem.columns :] = 1.0 / np.maximum(1.0, np.abs(near.point[down]))
+    used = np.flatnonzero(costs).astype(np.int32)
+    linear = Problem(
+        "move",
+        (Family("move", 0, Interval(0, columns - 1)),),
+        lows,
+        highs,
+        np.zeros(columns, dtype=np.bool_),
+        (Family("row", 0, Interval(0, rows.rows - 1)),) if rows.rows else (),
+        _with_negatives(rows, place),
+        lower * factor,
+        upper * factor,
+        (Objective("minimize", (Term(None, used, costs[used]),)),),
+    )
+    answer = _solved(linear, options, monitor)
+    if answer.status is not Status.OPTIMAL or answer.values is None:
+        return None
+    move = answer.values[: problem.columns].copy()
+    move[down] -= answer.values[problem.columns :]
+    return np.asarray(move / factor)
+
+
+def _with_negatives(rows: Matrix, place: NDArray[np.int32]) -> Matrix:
+    """The rows with the second column of each change beside the first."""
+    twice = place[rows.columns] >= 0
+    counts = np.bincount(rows.row_of[twice], minlength=rows.rows) + np.diff(rows.starts)
+    row = np.concatenate((rows.row_of, rows.row_of[twice]))
+    order = np.argsort(row, kind="stable")
+    columns = np.concatenate((rows.columns, place[rows.columns[twice]]))[order]
+    values = np.concatenate((rows.values, -rows.values[twice]))[order]
+    return Matrix(np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(counts))), columns, values)
+
+
+def _solved(linear: Problem, options: SolveOptions, monitor: Monitor | None) -> Answer:
+    answer = answer_without_solver(linear)
+    if answer is not None:
+        return answer
+    session = backend_named(SOLVER).open(linear)
+    try:
+        return session.solve(replace(options, extra={"solver": "simplex"}, tight=True), None, monitor)
+    finally:
+        session.close()

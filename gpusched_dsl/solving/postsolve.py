@@ -1,0 +1,76 @@
+"""Back from the problem that was solved to the one that was stated."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from gpusched_dsl.compiling.passes.steps import Prepared
+from gpusched_dsl.ir.problem import Floats, Objective
+from gpusched_dsl.ir.verify import ObjectiveValue
+from gpusched_dsl.solving.solution import ObjectiveResult, Solved
+from gpusched_dsl.solving.verification import CheckedPoint, checked_bound, checked_reading, refuse_worse
+
+
+def recovered(solved: Solved, stated: CheckedPoint | None = None) -> Solved:
+    """`solved` in terms of the original problem: declared columns as they are recovered, terms computed from them.
+
+    `stated` is its point in these terms, where it has been checked already.
+
+    Raises DiagnosticError (GSM4008, GSM4009) when the original's own check refuses the point, or when an objective is
+    worse there than the solver was told.
+    """
+    prepared = solved.prepared
+    original = prepared.original
+    if prepared.problem is original:
+        return solved
+    bounds = [_widened(r, prepared.bound_error) for r in solved.objectives]
+    # A problem with integers has no duals, even when those of its columns that are whole by themselves were left to the
+    # solver as continuous ones.
+    has_duals = not original.is_mip
+    duals = _rows_of_original(prepared, solved.row_duals) if has_duals and solved.row_duals is not None else None
+    costs = solved.reduced_costs[: original.columns] if has_duals and solved.reduced_costs is not None else None
+    solved = replace(solved, problem=original, row_duals=duals, reduced_costs=costs)
+    if solved.point is None:
+        objectives = tuple(replace(r, bound=b) for r, b in zip(solved.objectives, bounds, strict=True))
+        return replace(solved, objectives=objectives)
+    name = solved.backend.name
+    try:
+        checked = stated or checked_reading(original, prepared.recover(solved.point), solved.tolerances, name)
+        objectives = tuple(
+            restated(o, r, b, v, original.columns, name)
+            for o, r, b, v in zip(
+                original.objectives, solved.objectives, bounds, checked.verification.objectives, strict=True
+            )
+        )
+    except BaseException:
+        solved.close()
+        raise
+    return replace(
+        solved, point=checked.point, verification=checked.verification, whole=checked.whole, objectives=objectives
+    )
+
+
+def restated(
+    objective: Objective, solved: ObjectiveResult, bound: float | None, value: ObjectiveValue, columns: int, solver: str
+) -> ObjectiveResult:
+    """The value may be better than that of the prepared problem, which may keep only one half of a definition."""
+    assert solved.value is not None
+    refuse_worse(objective, solved.value, value, columns, solver)
+    bound = checked_bound(objective, bound, value, columns, solver)
+    return replace(solved, value=value.value, bound=bound, terms=value.terms)
+
+
+def _widened(result: ObjectiveResult, error: float) -> float | None:
+    if result.bound is None or np.isinf(error):
+        return None
+    return result.bound - error if result.sense == "minimize" else result.bound + error
+
+
+def _rows_of_original(prepared: Prepared, duals: Floats) -> Floats:
+    """The dual values of the original rows; those that no row stands for have none (NaN)."""
+    count = prepared.original.rows
+    if prepared.rows is None:
+        return duals[:count]
+    return np.where(prepared.rows >= 0, duals[prepared.rows], np.nan)

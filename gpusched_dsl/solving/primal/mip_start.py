@@ -1,0 +1,163 @@
+"""From a start that says something of some columns to a feasible point: what fits is kept, the rest is solved for.
+
+First the integer columns that are not zero are fixed as given, as far as the rows allow, then those that are given as
+zero, but not those that share a row with one that could not be kept: they are where a replacement is found. The backend
+decides about what is left. Where that is impossible, the nearest feasible point is looked for: the number of 0/1
+columns that change is minimised, over columns around the broken rows, over more of them, over all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpusched_dsl.backends.protocol import Backend, SolveOptions
+from gpusched_dsl.ir.problem import Floats, Problem
+from gpusched_dsl.ir.verify import Violation, verify
+from gpusched_dsl.solving.primal.budget import Budget
+from gpusched_dsl.solving.primal.fix_and_propagate import fix_what_fits
+from gpusched_dsl.solving.primal.incumbent import Incumbent
+from gpusched_dsl.solving.primal.propagation import Box
+from gpusched_dsl.solving.primal.restriction import Restriction, restricted, solve_part, usable
+from gpusched_dsl.solving.primal.rows import Rows, entries, rows_of
+from gpusched_dsl.solving.primal.search import Search
+
+Flags = NDArray[np.bool_]
+
+LARGE = 5_000  # free integer columns; beyond, the search for starts is asked before the solver
+RINGS = (1, 3)  # how far around broken rows columns may change; then everywhere
+SHARE = 0.5  # of what is left, for each attempt
+
+
+@dataclass(frozen=True, eq=False)
+class Completion:
+    """`point` is feasible, None where none was found; `broken` is then what the start breaks.
+
+    `as_given`: the point has every given value, and zero (or the nearest bound) where none was given.
+    """
+
+    point: Floats | None
+    broken: Violation | None = None
+    as_given: bool = False
+
+
+def complete(problem: Problem, partial: Floats, backend: Backend, options: SolveOptions, budget: Budget) -> Completion:
+    """Complete `partial` (NaN where nothing is said) to a feasible point of a linear problem."""
+    said = np.isfinite(partial)
+    filled = np.clip(np.where(said, partial, 0.0), problem.lower, problem.upper)
+    filled = np.where(problem.integer, np.rint(filled), filled) + 0.0
+    checked = verify(problem, filled)
+    incumbent = Incumbent(problem)
+    open_integers = int((problem.integer & ~said).sum())
+    if checked.feasible:
+        incumbent.offer(filled)
+        if not open_integers:
+            return Completion(filled, as_given=True)
+    rows = rows_of(problem)
+    box = Box(problem, rows)
+    if box.settle():
+        _keep(box, problem, partial, rows, budget)
+        _solve_rest(problem, box, backend, options, incumbent, budget)
+    if incumbent.point is None:
+        _repair(problem, filled, said, rows, backend, options, incumbent, budget)
+    if incumbent.point is None:
+        return Completion(None, checked.worst[0] if checked.worst else None)
+    return Completion(incumbent.point)
+
+
+def _keep(box: Box, problem: Problem, partial: Floats, rows: Rows, budget: Budget) -> None:
+    """Fix given integers where the rows allow it."""
+    given = np.flatnonzero(problem.integer & np.isfinite(partial))
+    chosen = np.rint(partial[given]) != 0
+    targets = np.where(np.isfinite(partial), partial, 0.0)
+    lost = fix_what_fits(box, given[chosen], targets, budget)
+    zeros = given[~chosen]
+    if len(lost):
+        zeros = zeros[~_around(rows, lost, len(partial), 1)[zeros]]
+    fix_what_fits(box, zeros, targets, budget)
+
+
+def _solve_rest(
+    problem: Problem, box: Box, backend: Backend, options: SolveOptions, incumbent: Incumbent, budget: Budget
+) -> None:
+    """Let the backend decide about the integers that are not fixed, and about all other columns."""
+    whole = problem.integer
+    lower, upper = np.where(whole, box.lower, problem.lower), np.where(whole, box.upper, problem.upper)
+    _solve(restricted(problem, lower, upper), backend, options, incumbent, budget.share(SHARE))
+
+
+def _solve(part: Restriction, backend: Backend, options: SolveOptions, incumbent: Incumbent, budget: Budget) -> None:
+    if not part.problem.columns:
+        incumbent.offer(part.base)
+        return
+    start = None if incumbent.point is None else part.values(incumbent.point)
+    if int(part.problem.integer.sum()) > LARGE:
+        found = Search(part.problem, backend, replace(options, time_limit=None), budget.share(SHARE), start).run().point
+        if found is not None:
+            incumbent.offer(part.point(found))
+            start = found
+    if budget.over:
+        return
+    answer = solve_part(backend, part.problem, replace(options, time_limit=budget.left), start, budget)
+    if usable(answer):
+        assert answer.values is not None
+        incumbent.offer(part.point(answer.values))
+
+
+def _repair(
+    problem: Problem,
+    filled: Floats,
+    said: Flags,
+    rows: Rows,
+    backend: Backend,
+    options: SolveOptions,
+    incumbent: Incumbent,
+    budget: Budget,
+) -> None:
+    """The nearest point: free columns around broken rows, minimise how many 0/1 columns change."""
+    activity = problem.matrix.activity(filled)
+    broken = np.flatnonzero(
+        (activity < problem.row_lower - rows.tolerance) | (activity > problem.row_upper + rows.tolerance)
+    )
+    at, _ = entries(rows.starts, broken)
+    beginning = np.unique(rows.columns[at]).astype(np.int64)
+    binary = problem.integer & (problem.lower >= 0) & (problem.upper <= 1)
+    distance = np.where(binary & said, np.where(filled > 0.5, -1.0, 1.0), 0.0)
+    done = 0
+    for rings in (*RINGS, None):
+        if budget.over:
+            return
+        free = np.ones(problem.columns, dtype=np.bool_)
+        if rings is not None:
+            free = _around(rows, beginning, problem.columns, rings) | ~said
+        fixed = problem.integer & ~free
+        if int((~fixed).sum()) == done:
+            continue
+        done = int((~fixed).sum())
+        lower, upper = np.where(fixed, filled, problem.lower), np.where(fixed, filled, problem.upper)
+        near = restricted(problem, lower, upper, costs=distance)
+        found = Incumbent(near.whole)
+        _solve(near, backend, options, found, budget.share(SHARE))
+        if found.point is not None:
+            incumbent.offer(found.point)
+            whole = problem.integer
+            lower, upper = np.where(whole, found.point, problem.lower), np.where(whole, found.point, problem.upper)
+            _solve(restricted(problem, lower, upper), backend, options, incumbent, budget.share(SHARE))
+            return
+
+
+def _around(rows: Rows, columns: NDArray[np.int64], count: int, rings: int) -> Flags:
+    """The columns that are, through so many rows, related to some."""
+    near = np.zeros(count, dtype=np.bool_)
+    near[columns] = True
+    ring = columns
+    for _ in range(rings):
+        at, _ = entries(rows.column_starts, ring)
+        touched = np.unique(rows.rows[at])
+        at, _ = entries(rows.starts, touched)
+        found = np.unique(rows.columns[at]).astype(np.int64)
+        ring = found[~near[found]]
+        near[ring] = True
+    return near

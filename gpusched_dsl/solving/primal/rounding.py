@@ -1,0 +1,53 @@
+"""Rounding of an LP point with the help of locks: how many rows forbid a column to rise or to fall."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpusched_dsl.ir.problem import Floats, Problem
+from gpusched_dsl.solving.primal.rows import Rows
+
+FRACTION = 1e-6  # an integer column of an LP point is whole within this
+
+
+def locks(problem: Problem, rows: Rows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """How many rows a column may break by falling, and how many by rising."""
+    above = np.isfinite(rows.upper)[rows.rows]
+    below = np.isfinite(rows.lower)[rows.rows]
+    positive, negative = rows.column_values > 0, rows.column_values < 0
+    column = np.repeat(np.arange(problem.columns), np.diff(rows.column_starts))
+    rising = (above & positive) | (below & negative)
+    falling = (above & negative) | (below & positive)
+    return (
+        np.bincount(column[falling], minlength=problem.columns),
+        np.bincount(column[rising], minlength=problem.columns),
+    )
+
+
+def is_whole(problem: Problem, point: Floats) -> NDArray[np.bool_]:
+    """Which columns are no integers, or whole at the point."""
+    return ~problem.integer | (np.abs(point - np.rint(point)) <= FRACTION)
+
+
+def simply_rounded(
+    problem: Problem, point: Floats, down: NDArray[np.int64], up: NDArray[np.int64]
+) -> tuple[Floats, bool]:
+    """The point with its integers rounded to where no row is lost, and whether every one could be.
+
+    A column without locks downwards is rounded down, one without locks upwards up: the rows that the point fulfils are
+    fulfilled still, however many columns move. What has locks both ways is rounded to the nearest.
+    """
+    fraction = ~is_whole(problem, point)
+    result = np.where(problem.integer, np.rint(point), point)
+    falls, rises = fraction & (down == 0), fraction & (down > 0) & (up == 0)
+    result[falls], result[rises] = np.floor(point[falls]), np.ceil(point[rises])
+    return np.clip(result, problem.lower, problem.upper), not bool((fraction & ~falls & ~rises).any())
+
+
+def guided(problem: Problem, point: Floats, guide: Floats) -> Floats:
+    """The point rounded towards another one: up where the other is larger, down where it is smaller."""
+    result = np.where(guide > point + FRACTION, np.ceil(point - FRACTION), np.floor(point + FRACTION))
+    same = np.abs(guide - point) <= FRACTION
+    result = np.where(same, np.rint(point), result)
+    return np.clip(np.where(problem.integer, result, point), problem.lower, problem.upper)

@@ -1,0 +1,183 @@
+"""The door of the search for a start: relaxation, rounding, fixing with propagation, then neighbourhoods."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
+from gpusched_dsl.ir.problem import Floats, Problem
+from gpusched_dsl.ir.solver_result import Status
+from gpusched_dsl.solving.primal.budget import Budget
+from gpusched_dsl.solving.primal.fix_and_propagate import MOST_DEAD_ENDS, Order, fix
+from gpusched_dsl.solving.primal.incumbent import Incumbent
+from gpusched_dsl.solving.primal.large_neighbourhood import Neighbourhoods
+from gpusched_dsl.solving.primal.propagation import Box
+from gpusched_dsl.solving.primal.restriction import restricted, solve_part, usable
+from gpusched_dsl.solving.primal.rounding import guided, is_whole, locks, simply_rounded
+from gpusched_dsl.solving.primal.rows import Rows, rows_of
+
+Counts = NDArray[np.int64]
+
+# Shares of what is left: at most so much for a first point without the relaxation (it mostly takes far less), for the
+# relaxation (less while there is no point), for each way of fixing from there.
+BLIND, RELAXATION, RELAXATION_FIRST, DIVE = 0.3, 0.7, 0.5, 0.4
+BLIND_ENDS = 16  # dead ends after which a first point is left to the relaxation
+EPSILON = 1e-6
+GOOD = 0.1  # the gap at which a first point is good enough
+FAR = 1e6  # where a column without bounds is put when it is fixed before anything is known of it
+
+
+def find_start(
+    problem: Problem,
+    backend: Backend,
+    seconds: float,
+    seed: int = 0,
+    monitor: Monitor | None = None,
+    options: SolveOptions | None = None,
+) -> Floats | None:
+    """A feasible point of a linear problem with integers, as good as can be found in so many seconds; None without.
+
+    `options` hold the gap at which to stop and the number of threads. The point has passed `verify`, its integer
+    columns are whole. With enough time the same seed gives the same point; where time runs out it decides.
+    """
+    given = replace(options or SolveOptions(), seed=seed, extra={}, time_limit=None)
+    return Search(problem, backend, given, Budget(seconds, monitor)).run().point
+
+
+@dataclass(eq=False)
+class Search:
+    """One search for a start; `run` gives the best point with the bound that the relaxation gave."""
+
+    problem: Problem
+    backend: Backend
+    options: SolveOptions
+    budget: Budget
+    start: Floats | None = None
+    rows: Rows = field(init=False)
+    integers: Order = field(init=False)
+    costs: Floats = field(init=False)
+    incumbent: Incumbent = field(init=False)
+
+    def run(self) -> Incumbent:
+        problem = self.problem
+        self.incumbent = Incumbent(problem)
+        if self.start is not None:
+            self.incumbent.offer(self.start)
+        if not problem.is_linear:
+            raise ValueError("the search for a start takes linear problems only")
+        self.rows = rows_of(problem)
+        self.integers = np.flatnonzero(problem.integer)
+        self.costs = np.zeros(problem.columns)
+        if problem.objectives:
+            self.costs = self.incumbent.sign * problem.objectives[0].costs(problem.columns)
+        if self.budget.over or not Box(problem, self.rows).settle():
+            return self.incumbent
+        down, up = locks(problem, self.rows)
+        self._blindly(down, up)
+        relaxed, reduced = self._relaxed()
+        if self._done:
+            return self.incumbent
+        if relaxed is None and self.incumbent.point is None:
+            self._blindly(down, up, 1.0)
+        if relaxed is not None:
+            self._rounded(relaxed, down, up)
+            self._guided(relaxed, reduced)
+        if self.incumbent.point is not None and not self._done:
+            random = np.random.default_rng(self.options.seed)
+            Neighbourhoods(
+                self.incumbent, self.rows, self.backend, self.options, relaxed, reduced, random
+            ).improve(self.budget)  # fmt: skip
+        return self.incumbent
+
+    @property
+    def _done(self) -> bool:
+        return self.budget.over or self.incumbent.gap <= self.options.gap
+
+    def _blindly(self, down: Counts, up: Counts, share: float = BLIND) -> None:
+        """A first point by costs and locks alone: it is there when the relaxation takes too long."""
+        problem, integers = self.problem, self.integers
+        prefers_low = (self.costs > 0) | ((self.costs == 0) & (down <= up))
+        near, far = np.where(prefers_low, problem.lower, problem.upper), np.where(prefers_low, problem.upper, 0.0)
+        targets = np.clip(np.where(np.isfinite(near), near, np.where(np.isfinite(far), far, 0.0)), -FAR, FAR)
+        order = integers[np.argsort(-np.abs(self.costs[integers]), kind="stable")]
+        self._fix(order, targets, len(order), share, BLIND_ENDS if share < 1.0 else MOST_DEAD_ENDS)
+
+    def _relaxed(self) -> tuple[Floats | None, Floats | None]:
+        """Point and reduced costs (of a problem to be minimised) of the relaxation."""
+        problem = self.problem
+        options = replace(
+            self.options, time_limit=self.budget.left * (0.5 if self.incumbent.point is None else RELAXATION)
+        )
+        relaxed = replace(problem, integer=np.zeros(problem.columns, dtype=np.bool_))
+        if self.budget.over:
+            return None, None
+        answer = solve_part(self.backend, relaxed, options, None, self.budget)
+        if answer.status is Status.INFEASIBLE or not usable(answer):
+            return None, None
+        assert answer.values is not None
+        if answer.status is Status.OPTIMAL:
+            self.incumbent.bound = answer.bound
+        reduced = None if answer.reduced_costs is None else self.incumbent.sign * answer.reduced_costs
+        return np.clip(answer.values, problem.lower, problem.upper), reduced
+
+    def _rounded(self, relaxed: Floats, down: Counts, up: Counts) -> None:
+        point, sound = simply_rounded(self.problem, relaxed, down, up)
+        if sound or not (self.problem.integer.all()):
+            self._offer(point)
+
+    def _guided(self, relaxed: Floats, reduced: Floats | None) -> None:
+        """Fix what the relaxation chose, then what it chose in part, then the rest, the dearest to have first."""
+        problem, integers = self.problem, self.integers
+        value, whole = relaxed[integers], is_whole(problem, relaxed)
+        chosen = value > problem.lower[integers] + EPSILON
+        rank = np.where(whole[integers] & chosen, 0, np.where(chosen, 1, 2))
+        dear = (self.costs if reduced is None else reduced)[integers]
+        fraction = value - np.floor(value)
+        within = np.where(rank == 1, -fraction, np.where(rank == 2, -dear, 0.0))
+        order = integers[np.lexsort((within, rank))]
+        first = int((rank == 0).sum())
+        self._fix(order, np.where(whole, np.rint(relaxed), np.ceil(relaxed)), first, DIVE)
+        if not self._done:
+            self._fix(order, np.rint(relaxed), first, DIVE)
+        if not self._done and self.incumbent.point is not None:
+            self._fix(order, guided(problem, relaxed, self.incumbent.point), first, DIVE)
+
+    def _fix(self, order: Order, targets: Floats, first: int, share: float, ends: int = MOST_DEAD_ENDS) -> None:
+        """Fix all integers in this order near these values, and the other columns by a linear problem."""
+        if self.budget.over:
+            return
+        problem = self.problem
+        box = Box(problem, self.rows)
+        if not box.settle():
+            return
+        if fix(box, order, targets, self.budget.share(share), first=first, dead_ends=ends):
+            self._solve_rest(box, relaxed=True)
+        elif self.incumbent.point is None and share != BLIND:
+            box.undo(box.mark // 2)  # what led into the dead end
+            self._solve_rest(box, relaxed=False)
+
+    def _solve_rest(self, box: Box, relaxed: bool) -> None:
+        """Let the backend decide about what is not fixed: all integers are, or else the first good point will do."""
+        if self.budget.over:
+            return
+        problem, whole = self.problem, self.problem.integer
+        lower = np.where(whole, box.lower, problem.lower)
+        upper = np.where(whole, box.upper, problem.upper)
+        part = restricted(problem, lower, upper, relaxed=relaxed)
+        if not part.problem.columns:
+            self._offer(part.base)
+            return
+        options = replace(self.options, time_limit=self.budget.left * (1.0 if relaxed else DIVE))
+        if not relaxed:
+            options = replace(options, gap=max(options.gap, GOOD))
+        answer = solve_part(self.backend, part.problem, options, None, self.budget)
+        if usable(answer):
+            assert answer.values is not None
+            self._offer(part.point(answer.values))
+
+    def _offer(self, point: Floats) -> None:
+        if self.incumbent.offer(point):
+            self.budget.tell(self.incumbent.objective, self.incumbent.bound)

@@ -1,0 +1,155 @@
+"""What a solve begins with: a start made complete, or our own search where a solver is likely to lack a point."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gpusched_dsl.backends.interrupt import Control, CtrlC
+from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
+from gpusched_dsl.ir.problem import Floats, Problem
+from gpusched_dsl.ir.solver_result import Answer, Status
+from gpusched_dsl.ir.verify import Violation, objective_value, verify
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, Severity
+from gpusched_dsl.solving.primal.budget import Budget
+
+# Smaller problems are solvers' own business: they have a point, often the optimum, before a search of ours would end.
+LARGE_INTEGERS, LARGE_NONZEROS = 5_000, 50_000
+SHARE = 0.2  # of the time limit
+# Of problems this large a solver does no more in the rest of the time than to solve the relaxation once again.
+HUGE_NONZEROS, HUGE_SHARE = 500_000, 0.4
+MOST_SECONDS = 60.0  # without a time limit, or with a long one, for a start that is made complete
+
+
+@dataclass(frozen=True, eq=False)
+class Beginning:
+    """`point` is where to start, None for nowhere; `objective` is its value where it is known to be feasible.
+
+    `bound` is proved, None where there is none. `proved`: the point is as good as was asked for. `interrupted`:
+    somebody wants the best point now. `warnings` say what became of a start that was given.
+    """
+
+    point: Floats | None = None
+    objective: float | None = None
+    bound: float | None = None
+    proved: bool = False
+    interrupted: bool = False
+    seconds: float = 0.0
+    warnings: tuple[Diagnostic, ...] = ()
+
+    @property
+    def answer(self) -> Answer | None:
+        """The answer where no solver is needed any more."""
+        if not self.proved and not self.interrupted:
+            return None
+        status, reason = (Status.OPTIMAL, "") if self.proved else (Status.LIMIT, "interrupt")
+        point = None if self.objective is None else self.point
+        return Answer(status, point, self.objective, self.bound, reason=reason, solve_seconds=self.seconds)
+
+    def added_to(self, answer: Answer, problem: Problem) -> Answer:
+        """A solver's answer, with our bound or our point where its own is worse or missing."""
+        maximizes = bool(problem.objectives) and problem.objectives[0].sense == "maximize"
+        sign = -1.0 if maximizes else 1.0
+        answer = replace(answer, solve_seconds=answer.solve_seconds + self.seconds)
+        if answer.status is not Status.LIMIT:
+            return answer
+        if self.bound is not None and (answer.bound is None or sign * answer.bound < sign * self.bound):
+            answer = replace(answer, bound=self.bound)
+        if self.point is None or self.objective is None:
+            return answer
+        if answer.values is None or answer.objective is None or sign * self.objective < sign * answer.objective:
+            return replace(answer, values=self.point, objective=self.objective)
+        return answer
+
+
+def begin(
+    problem: Problem, backend: Backend, options: SolveOptions, start: Floats | None, monitor: Monitor | None
+) -> Beginning:
+    """Complete a start (NaN: nothing is said of a column), or search for one where that is worth it.
+
+    `options` hold what is left of the time limit, of which a share is taken.
+    """
+    if start is not None and not np.isfinite(start).any():
+        start = None
+    beginning = Beginning(start)
+    if start is not None:
+        beginning = _started(problem, backend, options, start, monitor)
+    if not beginning.interrupted and _search_is_wanted(problem, backend, options, beginning.point):
+        beginning = _searched(problem, backend, options, beginning, monitor)
+    return beginning
+
+
+def _search_is_wanted(problem: Problem, backend: Backend, options: SolveOptions, start: Floats | None) -> bool:
+    if options.heuristic == "off" or not _is_ours(problem, backend):
+        return False
+    if options.heuristic == "on":
+        return True
+    large = problem.matrix.nonzeros >= LARGE_NONZEROS and int(problem.integer.sum()) >= LARGE_INTEGERS
+    return start is None and large
+
+
+def _is_ours(problem: Problem, backend: Backend) -> bool:
+    """Whether this is a problem that the searches here understand, and a backend that makes use of what they find."""
+    able = backend.capabilities
+    return able.warm_start and able.time_limit and problem.is_mip and problem.is_linear and len(problem.objectives) <= 1
+
+
+def _started(
+    problem: Problem, backend: Backend, options: SolveOptions, start: Floats, monitor: Monitor | None
+) -> Beginning:
+    """A start that was given, made complete and feasible; one that cannot be is dropped, with a warning."""
+    full = bool(np.isfinite(start).all())
+    if not _is_ours(problem, backend):
+        return Beginning(start if full else np.clip(np.where(np.isfinite(start), start, 0.0), *_bounds(problem)))
+    if full and verify(problem, start).feasible:
+        return Beginning(start, _value(problem, start))
+    from gpusched_dsl.solving.primal.mip_start import complete
+
+    seconds = MOST_SECONDS if options.time_limit is None else min(MOST_SECONDS, SHARE * options.time_limit)
+    control = Control()
+    budget = Budget(seconds, monitor, lambda: control.stopping)
+    with CtrlC(control):
+        done = complete(problem, start, backend, replace(options, extra={}), budget)
+    stopped = budget.stop_requested
+    if done.point is None:
+        return Beginning(interrupted=stopped, seconds=budget.seconds, warnings=(_dropped(done.broken),))
+    return Beginning(done.point, _value(problem, done.point), interrupted=stopped, seconds=budget.seconds)
+
+
+def _searched(
+    problem: Problem, backend: Backend, options: SolveOptions, beginning: Beginning, monitor: Monitor | None
+) -> Beginning:
+    from gpusched_dsl.solving.primal.search import Search
+
+    share = SHARE if problem.matrix.nonzeros < HUGE_NONZEROS else HUGE_SHARE
+    seconds = MOST_SECONDS if options.time_limit is None else share * options.time_limit
+    control = Control()
+    budget = Budget(seconds, monitor, lambda: control.stopping)
+    with CtrlC(control):
+        given = replace(options, extra={}, time_limit=None)
+        found = Search(problem, backend, given, budget, beginning.point).run()
+    proved = found.point is not None and found.gap <= options.gap
+    return Beginning(
+        found.point, found.objective, found.bound, proved, budget.stop_requested and not proved,
+        beginning.seconds + budget.seconds, beginning.warnings,
+    )  # fmt: skip
+
+
+def _value(problem: Problem, point: Floats) -> float:
+    return objective_value(problem.objectives[0], point).value if problem.objectives else 0.0
+
+
+def _bounds(problem: Problem) -> tuple[Floats, Floats]:
+    return problem.lower, problem.upper
+
+
+def _dropped(broken: Violation | None) -> Diagnostic:
+    why = "" if broken is None else f": {broken}"
+    return Diagnostic(
+        "GSM4010",
+        f"the start was dropped, as no feasible point was found near it{why}",
+        None if broken is None else broken.family.span,
+        help="the problem was solved from the beginning",
+        severity=Severity.WARNING,
+    )

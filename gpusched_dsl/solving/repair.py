@@ -1,0 +1,93 @@
+"""Whole numbers made exact: the integer columns fixed at their rounded values, the others solved for again.
+
+Columns that are whole at every vertex once the integer ones are (`compiling/tightening/network_integrality.py`) become
+whole in the same way, where a solver returned a point between two vertices: the second solve ends in a vertex.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
+from gpusched_dsl.backends.registry import backend as backend_named
+from gpusched_dsl.compiling.passes.steps import Prepared
+from gpusched_dsl.ir.problem import Floats, Problem
+from gpusched_dsl.ir.solver_result import Answer, Status, relative_gap
+from gpusched_dsl.ir.verify import Tolerances
+from gpusched_dsl.solving.lexicographic import in_own_size, with_visible_costs
+from gpusched_dsl.solving.screening import answer_without_solver
+
+ALLOWED_LOSS = 1e-6  # of the objective, beside the gap asked for
+
+# What makes a backend end a linear problem in a vertex, and the one that surely does: SCIP 10.0.2 returns points
+# between vertices of small assignment problems with ties, even with presolve, propagation and heuristics off.
+BY_VERTICES: Mapping[str, Mapping[str, str]] = {"highs": {"solver": "simplex"}}
+SURELY = "highs"
+
+
+def whole_as_stated(prepared: Prepared, point: Floats, tolerances: Tolerances) -> bool:
+    """Whether a point of the prepared problem is whole where the problem as stated must be.
+
+    Results of definitions are not looked at: they are computed anew.
+    """
+    original = prepared.original
+    if prepared.problem is original or not original.is_mip:
+        return True
+    declared = original.integer.copy()
+    for definition in original.definitions:
+        declared[definition.results] = False
+    values = prepared.recover(point)[declared]
+    return bool((np.abs(values - np.rint(values)) <= tolerances.integrality).all())
+
+
+def helpers(backend: Backend, prepared: Prepared, answer: Answer, tolerances: Tolerances) -> tuple[Backend, ...]:
+    """The backends to repair with, in order: its own, and for columns left to the vertices one that ends in them."""
+    assert answer.values is not None
+    left = prepared.problem.is_linear and not whole_as_stated(prepared, answer.values, tolerances)
+    return (backend, backend_named(SURELY)) if left and backend.name != SURELY else (backend,)
+
+
+def repaired(
+    backend: Backend, problem: Problem, answer: Answer, options: SolveOptions, monitor: Monitor | None
+) -> Answer | None:
+    """The answer with a point whose integer columns are whole; None when there is none that is as good.
+
+    The repaired point is not checked for feasibility here. Solvers accept 0.999999 for 1; with a large coefficient on
+    that column the rounded point breaks a row, but often another choice of the continuous columns does not.
+    """
+    assert answer.values is not None
+    if not np.isfinite(answer.values).all():
+        return None
+    whole = np.clip(np.rint(answer.values), problem.lower, problem.upper)
+    if problem.integer.all():
+        objective = problem.objectives[0].value(whole) if problem.objectives else 0.0
+        return _unless_worse(replace(answer, values=whole, objective=objective), answer, options)
+    linear = replace(
+        problem,
+        lower=np.where(problem.integer, whole, problem.lower),
+        upper=np.where(problem.integer, whole, problem.upper),
+        integer=np.zeros(problem.columns, dtype=bool),
+    )
+    found = answer_without_solver(linear)
+    if found is None:
+        visible, factor = with_visible_costs(linear)
+        session = backend.open(visible)
+        try:
+            again = replace(options, extra=BY_VERTICES.get(backend.name, {}))
+            found = in_own_size(session.solve(again, None, monitor), factor)
+        finally:
+            session.close()
+    if found.status is not Status.OPTIMAL or found.values is None:
+        return None
+    return _unless_worse(replace(answer, values=found.values, objective=found.objective), answer, options)
+
+
+def _unless_worse(other: Answer, answer: Answer, options: SolveOptions) -> Answer | None:
+    """`other`, or None when it is no longer the optimum that `answer` claims to be."""
+    best = answer.bound if answer.bound is not None else answer.objective
+    if answer.status is not Status.OPTIMAL or other.objective is None or best is None:
+        return other
+    return other if relative_gap(other.objective, best) <= options.gap + ALLOWED_LOSS else None

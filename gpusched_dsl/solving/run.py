@@ -1,0 +1,341 @@
+"""One run of a backend on a problem that it takes: objectives in order of priority, every point checked."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from gpusched_dsl.backends.protocol import Backend, Monitor, Session, SolveOptions
+from gpusched_dsl.compiling.passes.steps import Prepared
+from gpusched_dsl.ir.changes import Changes
+from gpusched_dsl.ir.deadline import SOLVING, Deadline, Stopped, grace
+from gpusched_dsl.ir.problem import Floats, Problem
+from gpusched_dsl.ir.solver_result import Answer, Status
+from gpusched_dsl.ir.verify import Tolerances, Verification, verify
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.solving.abandoned import abandoned_passes
+from gpusched_dsl.solving.acceptance import Acceptance, Accepted
+from gpusched_dsl.solving.decomposition.selection import Choice, chosen_or_refused
+from gpusched_dsl.solving.lexicographic import Kept, in_own_size, largest_cost, stage_problem, with_visible_costs
+from gpusched_dsl.solving.options import check_integers
+from gpusched_dsl.solving.primal.start import Beginning, begin
+from gpusched_dsl.solving.repair import repaired
+from gpusched_dsl.solving.repair_time import Allowance
+from gpusched_dsl.solving.screening import answer_without_solver, uncrossed
+from gpusched_dsl.solving.solution import Loading, ObjectiveResult, Solved
+from gpusched_dsl.solving.verification import CheckedPoint, checked_bound
+
+# How much of its value an earlier objective may give up for later ones; the second is for points that a solver found
+# by using up its own feasibility tolerance.
+KEPT_WITHIN = (1e-7, 1e-5)
+ROUNDING = 1e-12
+
+# How long a tight run may take: a multiple of the first run, and at least some seconds.
+TIGHT_RUN = 2.0
+LEAST_TIGHT_SECONDS = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class _Stage:
+    """What the solve of one objective gave: a point in terms of the prepared problem, and of the one as stated."""
+
+    answer: Answer
+    checked: CheckedPoint | None
+    stated: CheckedPoint | None
+    seconds: float
+
+
+class Solving:
+    """One run of `solve_problem` or `resolve`, on the prepared problem and in its terms."""
+
+    def __init__(
+        self,
+        backend: Backend,
+        prepared: Prepared,
+        options: SolveOptions,
+        monitor: Monitor | None,
+        tolerances: Tolerances,
+        deadline: Deadline,
+    ) -> None:
+        self.backend, self.prepared, self.options = backend, prepared, options
+        self.problem = prepared.problem
+        self.monitor, self.tolerances = monitor, tolerances
+        self.session: Session | None = None
+        self.changes: Changes | None = None
+        self.choice = Choice(None)
+        self.deadline = deadline
+        self.load_seconds = 0.0
+        self.warnings: list[Diagnostic] = [*abandoned_passes(prepared.notes)]
+        self.beginning = Beginning()
+        self.stated: CheckedPoint | None = None  # the point of the last run, in terms of the problem as stated
+
+    def run(
+        self,
+        start: Floats | None,
+        session: Session | None = None,
+        loading: Loading = Loading.FIRST,
+        changes: Changes | None = None,
+    ) -> Solved:
+        """Solve from `start`, in an earlier `session` if there is one; `changes` say what came and went since."""
+        self.session, self.changes = session, changes
+        try:
+            self.deadline.begin(SOLVING)
+            self.deadline.check()
+            check_integers(self.backend, self.problem)
+            self.choice = chosen_or_refused(self.problem, self.options.decompose)
+            if self.choice.by_blocks and self.session is not None:
+                self._close()
+                loading = Loading.NO_SESSION
+            stages = self._stages(start)
+        except BaseException:
+            self._close()
+            raise
+        if len(stages) > 1:
+            self._close()
+        return self._solved(stages, loading)
+
+    def _stages(self, start: Floats | None) -> list[_Stage]:
+        """Solve for one objective after the other, as long as each is proved."""
+        objectives = self.problem.objectives
+        if len(objectives) <= 1:
+            return [self._stage(self.problem, self.prepared.original, 0, start)]
+        stages: list[_Stage] = []
+        kept: list[Kept] = []
+        kept_as_stated: list[Kept] = []
+        for number, objective in enumerate(objectives):
+            if stages and self.deadline.reason:  # nothing is left for this objective and those after it
+                stages.append(_Stage(Answer(Status.LIMIT, reason=self.deadline.reason), None, None, 0.0))
+                break
+            for within in KEPT_WITHIN if kept else KEPT_WITHIN[:1]:
+                problem = stage_problem(self.problem, objective, kept, within)
+                original = self.prepared.original
+                stated = stage_problem(original, original.objectives[number], kept_as_stated, within)
+                self._close()
+                stage = self._stage(problem, stated, number, start)
+                if stage.answer.status is not Status.INFEASIBLE:
+                    break
+            if stage.answer.status is Status.INFEASIBLE and kept:
+                raise DiagnosticError([_lost(problem, self.backend.name)])
+            stages.append(stage)
+            if stage.answer.status is not Status.OPTIMAL or stage.checked is None or stage.stated is None:
+                break
+            start = stage.checked.point if self.backend.capabilities.warm_start else None
+            value = stage.checked.verification.objectives[0].value
+            kept.append(Kept(objective, value))
+            value = stage.stated.verification.objectives[number].value
+            kept_as_stated.append(Kept(self.prepared.original.objectives[number], value))
+        last = len(stages) - 1
+        stages[last] = self._exactly_kept(kept[:last], kept_as_stated[:last], stages[last])
+        return stages
+
+    def _exactly_kept(self, kept: list[Kept], kept_as_stated: list[Kept], stage: _Stage) -> _Stage:
+        """The last stage with a point that uses no slack of the earlier objectives, where one is as good."""
+        answer, number = stage.answer, len(kept)
+        if answer.status is not Status.OPTIMAL or stage.checked is None or answer.values is None:
+            return stage
+        if not _slack_used(kept, stage.checked.point):
+            return stage
+        began = time.perf_counter()
+        original = self.prepared.original
+        problem = stage_problem(self.problem, self.problem.objectives[number], kept, 0.0)
+        stated = stage_problem(original, original.objectives[number], kept_as_stated, KEPT_WITHIN[0])
+        allowed = replace(self.options, time_limit=Allowance(self.deadline.left, problem).left)
+        exact = repaired(self.backend, problem, answer, allowed, self.monitor)
+        if exact is None:
+            return stage
+        if not problem.is_mip and problem.is_linear:
+            exact = replace(exact, bound=exact.objective)
+        try:
+            found = self._accepted(problem, stated, exact, number)
+        except DiagnosticError:
+            return stage
+        if not isinstance(found, Accepted) or _slack_used(kept, found.checked.point):
+            return stage
+        seconds = stage.seconds + time.perf_counter() - began
+        return _Stage(found.answer, found.checked, found.stated, seconds)
+
+    def _stage(self, problem: Problem, stated: Problem, number: int, start: Floats | None) -> _Stage:
+        """Solve a problem with at most one objective, in the open session if there is one."""
+        began = time.perf_counter()
+        answer = answer_without_solver(problem)
+        if answer is None:
+            answer = self._searched(problem, start)
+        else:
+            self._close()  # an update that never reached the session would leave it with the earlier problem
+        if answer.status is Status.OPTIMAL and answer.values is None:
+            raise DiagnosticError([Diagnostic("GSM4007", f"`{self.backend.name}` claims an optimum without a point")])
+        if answer.values is None:
+            return _Stage(answer, None, None, time.perf_counter() - began)
+        with grace():
+            found = self._accepted(problem, stated, answer, number)
+        seconds = time.perf_counter() - began
+        if isinstance(found, Answer):
+            return _Stage(found, None, None, seconds)
+        return _Stage(found.answer, found.checked, found.stated, seconds)
+
+    def _searched(self, problem: Problem, start: Floats | None) -> Answer:
+        """Complete the start, or search for one where that is worth it, then solve by blocks, or by the backend."""
+        problem = uncrossed(problem)
+        options = self._rest_of_time()
+        if self.choice.by_blocks and options.heuristic == "auto":
+            options = replace(options, heuristic="off")  # generated columns lead to points soon enough
+        self.beginning = beginning = begin(problem, self.backend, options, start, self.monitor)
+        self.warnings.extend(beginning.warnings)
+        if beginning.answer is not None:
+            self._close()
+            return beginning.answer
+        try:
+            if self.choice.by_blocks:
+                return beginning.added_to(self._by_blocks(problem, beginning.point), problem)
+            visible, factor = with_visible_costs(problem)
+            self._hand_over(visible)
+            assert self.session is not None
+            answer = self.session.solve(self._rest_of_time(), beginning.point, self.monitor)
+            if not isinstance(answer, Answer):
+                message = f"the backend `{self.backend.name}` gave `{type(answer).__name__}` for an answer"
+                raise DiagnosticError([Diagnostic("GSM4007", message)])
+            return beginning.added_to(in_own_size(answer, factor), problem)
+        except Stopped as stopped:
+            self._close()
+            return beginning.added_to(Answer(Status.LIMIT, reason=stopped.reason), problem)
+
+    def _by_blocks(self, problem: Problem, start: Floats | None) -> Answer:
+        from gpusched_dsl.solving.decomposition.solve import solve_by_blocks  # loads what most solves do without
+
+        assert self.choice.blocks is not None
+        return solve_by_blocks(problem, self.choice.blocks, self.backend, self._rest_of_time(), start, self.monitor)
+
+    def _accepted(self, problem: Problem, stated: Problem, answer: Answer, number: int) -> Accepted | Answer:
+        """The point to take of an answer; at a limit, where its own is refused, the one that the search began with."""
+        acceptance = Acceptance(
+            self.backend, self.prepared, problem, stated, number, self.tolerances, self._rest_of_time, self.monitor,
+            lambda: self._again(problem, answer.solve_seconds),
+        )  # fmt: skip
+        found = acceptance.of(answer)
+        first = self.beginning
+        if isinstance(found, Accepted) or found.status is not Status.LIMIT or first.objective is None:
+            return found
+        with suppress(DiagnosticError):
+            return acceptance.of(replace(found, values=first.point, objective=first.objective))
+        return found
+
+    def _again(self, problem: Problem, seconds: float) -> Answer | None:
+        """A second run of the backend with tight tolerances, where it has them and there is time.
+
+        It may take a small multiple of the `seconds` of the first: what that has proved need not be proved again.
+        """
+        options = self._rest_of_time()
+        if not self.backend.capabilities.tightens or self.choice.by_blocks or options.time_limit == 0.0:
+            return None
+        given = max(LEAST_TIGHT_SECONDS, TIGHT_RUN * seconds)
+        given = given if options.time_limit is None else min(given, options.time_limit)
+        # Half of the gap is left for what mending costs.
+        options = replace(options, tight=True, gap=options.gap / 2, time_limit=given)
+        visible, factor = with_visible_costs(uncrossed(problem))
+        if self.session is None:
+            self._hand_over(visible)
+        assert self.session is not None
+        return in_own_size(self.session.solve(options, None, self.monitor), factor)
+
+    def _hand_over(self, problem: Problem) -> None:
+        began = time.perf_counter()
+        if self.session is None:
+            self.session = self.backend.open(problem)
+        elif self.changes is not None:
+            self.session.carry(problem, self.changes)
+        else:
+            self.session.update(problem)
+        self.load_seconds += time.perf_counter() - began
+
+    def _rest_of_time(self) -> SolveOptions:
+        """What the backend is asked for: all that is left until the deadline."""
+        return replace(self.options, time_limit=self.deadline.left)
+
+    def _close(self) -> None:
+        if self.session is not None:
+            self.session.close()
+            self.session = None
+
+    def _solved(self, stages: list[_Stage], loading: Loading) -> Solved:
+        last = stages[-1]
+        with_point = last if last.checked else next((s for s in reversed(stages) if s.checked is not None), last)
+        if last.answer.status is not Status.LIMIT and last.checked is None:
+            with_point = last  # infeasible or unbounded: a point of an earlier stage is no solution
+        best, self.stated = with_point.checked, with_point.stated
+        verification = None
+        if best is not None:
+            single = len(self.problem.objectives) <= 1
+            verification = best.verification if single else verify(self.problem, best.point, self.tolerances)
+        only = last.answer if len(self.problem.objectives) == 1 else Answer(last.answer.status)
+        return Solved(
+            problem=self.problem,
+            prepared=self.prepared,
+            backend=self.backend,
+            options=self.options,
+            tolerances=self.tolerances,
+            status=last.answer.status,
+            reason=last.answer.reason,
+            point=None if best is None else best.point,
+            objectives=self._objectives(stages, verification),
+            row_duals=only.row_duals,
+            reduced_costs=only.reduced_costs,
+            verification=verification,
+            whole=best is not None and best.whole,
+            loading=loading,
+            load_seconds=self.load_seconds,
+            solve_seconds=sum(s.answer.solve_seconds for s in stages),
+            statistics=_summed(stages),
+            versions=self.backend.versions(),
+            session=self.session,
+            warnings=tuple(self.warnings),
+        )
+
+    def _objectives(self, stages: list[_Stage], verification: Verification | None) -> tuple[ObjectiveResult, ...]:
+        results = []
+        for number, objective in enumerate(self.problem.objectives):
+            stage = stages[number] if number < len(stages) else None
+            bound = None if stage is None else stage.answer.bound
+            value = None
+            if verification is not None:
+                value = verification.objectives[number]
+                bound = checked_bound(objective, bound, value, self.problem.columns, self.backend.name)
+            results.append(
+                ObjectiveResult(
+                    objective.name,
+                    objective.sense,
+                    objective.unit,
+                    None if value is None else value.value,
+                    bound,
+                    () if value is None else value.terms,
+                    None if stage is None else stage.answer.status,
+                    0.0 if stage is None else stage.seconds,
+                    largest_cost(objective.costs(self.problem.columns)),
+                )
+            )
+        return tuple(results)
+
+
+def _slack_used(kept: Sequence[Kept], point: Floats) -> bool:
+    """Whether an earlier objective is worse than before by more than rounding makes it."""
+    return any(k.loss(point) > ROUNDING * k.scale(len(point)) for k in kept)
+
+
+def _summed(stages: list[_Stage]) -> dict[str, float]:
+    total: dict[str, float] = {}
+    for stage in stages:
+        for name, count in stage.answer.statistics.items():
+            total[name] = total.get(name, 0.0) + count
+    return total
+
+
+def _lost(problem: Problem, solver: str) -> Diagnostic:
+    objective = problem.objectives[0]
+    name = f" `{objective.name}`" if objective.name else ""
+    return Diagnostic(
+        "GSM4007",
+        f"`{solver}` finds no point for the objective{name} although the earlier ones have one",
+        objective.span,
+        help="numbers of very different size are the usual cause; try other units, or another backend",
+    )

@@ -1,0 +1,141 @@
+"""Looks at a problem before a solver sees it: what no solver can take is refused, what needs none is answered."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpusched_dsl.ir.names import entry_name
+from gpusched_dsl.ir.problem import Floats, Problem
+from gpusched_dsl.ir.solver_result import Answer, Status
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.language.source import Span
+from gpusched_dsl.solving.divisibility import indivisible_rows
+
+# Sides that cross by less are rounding errors of the data.
+CROSSING = 1e-9
+SHOWN = 3
+
+
+def refuse_unusable(problem: Problem) -> None:
+    """Raise DiagnosticError naming coefficients and costs that are not finite, and sides that are no numbers."""
+    matrix = problem.matrix
+    bad_values = np.flatnonzero(~np.isfinite(matrix.values))
+    row_of = np.searchsorted(matrix.starts, bad_values[:SHOWN], side="right") - 1
+    findings = [
+        Diagnostic(
+            "GSM4012",
+            f"the coefficient of `{_column(problem, int(matrix.columns[k]))}` in `{_row(problem, int(row))}` "
+            f"is {matrix.values[k]}",
+            problem.row_family(int(row)).span,
+        )
+        for k, row in zip(bad_values.tolist(), row_of.tolist(), strict=False)
+    ]
+    for row in _places(np.isnan(problem.row_lower) | np.isnan(problem.row_upper)):
+        findings.append(_bad(f"a side of `{_row(problem, row)}`", problem.row_family(row).span))
+    for column in _places(np.isnan(problem.lower) | np.isnan(problem.upper)):
+        findings.append(_bad(f"a bound of `{_column(problem, column)}`", problem.column_family(column).span))
+    for definition in problem.definitions:
+        arguments = definition.arguments
+        if not (np.isfinite(arguments.matrix.values).all() and np.isfinite(arguments.constants).all()):
+            findings.append(_bad(f"a number in `{definition.name}`", definition.span))
+    for objective in problem.objectives:
+        for term in objective.terms:
+            for k in _places(~np.isfinite(term.coefficients)):
+                what = f"the cost of `{_column(problem, int(term.columns[k]))}`"
+                findings.append(Diagnostic("GSM4012", f"{what} is {term.coefficients[k]}", term.span or objective.span))
+            if not np.isfinite(term.constant):
+                findings.append(_bad("the constant part of the objective", term.span or objective.span))
+    if findings:
+        raise DiagnosticError(findings)
+
+
+def largest_coefficient(problem: Problem) -> tuple[float, str, Span | None]:
+    """The size of the largest coefficient, where it stands, and the declaration of that constraint."""
+    sizes = np.abs(problem.matrix.values)
+    if not len(sizes):
+        return 0.0, "nowhere", None
+    k = int(sizes.argmax())
+    row = int(np.searchsorted(problem.matrix.starts, k, side="right")) - 1
+    place = f"`{_column(problem, int(problem.matrix.columns[k]))}` in `{_row(problem, row)}`"
+    return float(sizes[k]), place, problem.row_family(row).span
+
+
+def largest_cost_of(problem: Problem) -> tuple[float, str, Span | None]:
+    """The size of the largest cost of the first objective, its column, and the declaration of that objective."""
+    costs = np.abs(problem.objectives[0].costs(problem.columns)) if problem.objectives else np.zeros(0)
+    if not costs.any():
+        return 0.0, "nothing", None
+    column = int(costs.argmax())
+    return float(costs[column]), f"`{_column(problem, column)}` in the objective", problem.objectives[0].span
+
+
+def largest_number(problem: Problem) -> tuple[float, str, Span | None]:
+    """The larger one of the largest coefficient and the largest cost."""
+    return max(largest_coefficient(problem), largest_cost_of(problem), key=lambda found: found[0])
+
+
+def answer_without_solver(problem: Problem) -> Answer | None:
+    """The answer where bounds, sides or a row without entries admit no point, or nothing is to decide; else None."""
+    stated = np.ones(problem.rows, dtype=bool)
+    stated[problem.conditions.rows] = False
+    if _crossing(problem.lower, problem.upper) or _crossing(problem.row_lower[stated], problem.row_upper[stated]):
+        return Answer(Status.INFEASIBLE)
+    if len(indivisible_rows(problem)):
+        return Answer(Status.INFEASIBLE)
+    empty = np.flatnonzero(stated & (np.diff(problem.matrix.starts) == 0))
+    if (problem.row_lower[empty] > CROSSING).any() or (problem.row_upper[empty] < -CROSSING).any():
+        return Answer(Status.INFEASIBLE)
+    if problem.columns == 0:
+        value = problem.objectives[0].offset if problem.objectives else 0.0
+        nothing = np.zeros(0)
+        duals = None if problem.is_mip else np.zeros(problem.rows)
+        return Answer(Status.OPTIMAL, nothing, value, value, duals, nothing)
+    return None
+
+
+def uncrossed(problem: Problem) -> Problem:
+    """The problem with bounds and sides that cross by a rounding error put in order; the same object if none do.
+
+    Sides under a condition may cross by more, which says that the condition must not hold.
+    """
+    columns, rows = problem.lower > problem.upper, problem.row_lower > problem.row_upper
+    rows[problem.conditions.rows] = False
+    if not columns.any() and not rows.any():
+        return problem
+    return replace(
+        problem,
+        lower=np.minimum(problem.lower, problem.upper),
+        upper=np.maximum(problem.lower, problem.upper),
+        row_lower=np.where(rows, problem.row_upper, problem.row_lower),
+        row_upper=np.where(rows, problem.row_lower, problem.row_upper),
+    )
+
+
+def _crossing(lower: Floats, upper: Floats) -> bool:
+    if np.isposinf(lower).any() or np.isneginf(upper).any():
+        return True
+    crossed = lower > upper
+    if not crossed.any():
+        return False
+    low, high = lower[crossed], upper[crossed]
+    return bool((low - high > CROSSING * np.maximum(1.0, np.abs(low))).any())
+
+
+def _places(broken: NDArray[np.bool_]) -> list[int]:
+    places: list[int] = np.flatnonzero(broken)[:SHOWN].tolist()
+    return places
+
+
+def _row(problem: Problem, row: int) -> str:
+    return entry_name(problem.row_family(row), row)
+
+
+def _column(problem: Problem, column: int) -> str:
+    return entry_name(problem.column_family(column), column)
+
+
+def _bad(what: str, span: Span | None) -> Diagnostic:
+    return Diagnostic("GSM4012", f"{what} is not a number", span)

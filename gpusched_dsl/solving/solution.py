@@ -1,0 +1,120 @@
+"""What `solve_problem` gives back: a checked point in terms of the problem as it was stated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from gpusched_dsl.backends.protocol import Backend, Session, SolveOptions
+from gpusched_dsl.compiling.passes.steps import Prepared
+from gpusched_dsl.ir.problem import Floats, Problem, Size
+from gpusched_dsl.ir.solver_result import Status, relative_gap
+from gpusched_dsl.ir.verify import TermValue, Tolerances, Verification
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic
+
+
+class Loading(StrEnum):
+    """How the problem came into the solver; all but the first three say why a re-solve built it anew."""
+
+    FIRST = "first"
+    IN_PLACE = "in_place"  # numbers were changed in the loaded problem
+    CARRIED = "carried"  # columns, rows or coefficients came or went; the basis and the point were kept
+    TOO_MUCH_CHANGED = "too_much_changed"  # most columns and rows are new
+    TERMS_CHANGED = "terms_changed"  # other nonlinear terms or conditions, or other columns beside them
+    BACKEND_CANNOT_UPDATE = "backend_cannot_update"
+    SEVERAL_OBJECTIVES = "several_objectives"
+    NO_SESSION = "no_session"  # the earlier problem needed no solver, or its session was closed
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectiveResult:
+    """One objective. `value` is None without a point; `bound` is None where the solver proved none.
+
+    `status` is that of the solve in which this objective was the one to improve; None when an earlier objective ended
+    without a proof, so that this one was only computed at the point.
+    """
+
+    name: str | None
+    sense: str
+    unit: str
+    value: float | None
+    bound: float | None
+    terms: tuple[TermValue, ...]
+    status: Status | None
+    seconds: float
+    largest_cost: float = 0.0
+
+    @property
+    def gap(self) -> float | None:
+        """The relative gap as `relative_gap` defines it."""
+        if self.value is None or self.bound is None:
+            return None
+        return relative_gap(self.value, self.bound, self.largest_cost)
+
+
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """The result of a solve, checked against `problem`; `prepared` is what the backend solved, with its notes.
+
+    `point` has a value per column of `problem`, with whole columns exactly whole where `whole` is true; None without a
+    point. `row_duals` and `reduced_costs` (see `Answer`) exist for problems without integers and with one objective;
+    rows that were reformulated away have NaN. `objectives` are in order of priority; `objective`, `bound`, `gap` and
+    `terms` are those of the first.
+    `session` stays open for `resolve`; `close` frees the solver. Where interchangeable elements were aggregated,
+    `folded` is the solve of the aggregated problem, and `size` is that of all elements, of which `problem` may be the
+    part only in which the point is not zero.
+    `warnings` tell what became of a start that could not be used. `stopped_at` names the stage at which the time limit
+    or a stop ended the work before a solver was asked, "" where one was.
+    """
+
+    problem: Problem
+    prepared: Prepared
+    backend: Backend
+    options: SolveOptions
+    tolerances: Tolerances
+    status: Status
+    reason: str
+    point: Floats | None
+    objectives: tuple[ObjectiveResult, ...]
+    row_duals: Floats | None
+    reduced_costs: Floats | None
+    verification: Verification | None
+    whole: bool
+    loading: Loading
+    load_seconds: float
+    solve_seconds: float
+    statistics: dict[str, float]
+    versions: dict[str, str]
+    session: Session | None = field(repr=False)
+    folded: Solved | None = field(default=None, repr=False)
+    size: Size | None = None
+    warnings: tuple[Diagnostic, ...] = ()
+    stopped_at: str = ""
+
+    @property
+    def objective(self) -> float | None:
+        return self.objectives[0].value if self.objectives else None
+
+    @property
+    def bound(self) -> float | None:
+        return self.objectives[0].bound if self.objectives else None
+
+    @property
+    def gap(self) -> float | None:
+        return self.objectives[0].gap if self.objectives else None
+
+    @property
+    def terms(self) -> tuple[TermValue, ...]:
+        return self.objectives[0].terms if self.objectives else ()
+
+    def __getstate__(self) -> dict[str, object]:
+        """What is pickled: all but the solver's session, which belongs to its process."""
+        return self.__dict__ | {"session": None}
+
+    def close(self) -> None:
+        """Free the solver; a later `resolve` builds the problem anew."""
+        if self.folded is not None:
+            self.folded.close()
+        if self.session is not None:
+            self.session.close()
+            object.__setattr__(self, "session", None)

@@ -1,0 +1,143 @@
+"""From a `Problem` to a checked solution in its own terms: prepared for the backend, solved, recovered, re-solved."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+
+from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions, target_of
+from gpusched_dsl.backends.registry import backend as backend_named
+from gpusched_dsl.backends.third_party import foreign_failures
+from gpusched_dsl.compiling.passes.pipeline import prepare
+from gpusched_dsl.compiling.passes.steps import Prepared
+from gpusched_dsl.ir.changes import Changes, changes
+from gpusched_dsl.ir.deadline import REFORMULATION, Deadline, Stopped, grace, limited, stage
+from gpusched_dsl.ir.problem import Floats, Problem
+from gpusched_dsl.ir.verify import Tolerances
+from gpusched_dsl.solving.map_start import lifted
+from gpusched_dsl.solving.option_values import plain_options
+from gpusched_dsl.solving.options import check_request
+from gpusched_dsl.solving.postsolve import recovered
+from gpusched_dsl.solving.run import Solving
+from gpusched_dsl.solving.screening import refuse_unusable
+from gpusched_dsl.solving.solution import Loading, Solved
+from gpusched_dsl.solving.structure import same_structure
+from gpusched_dsl.solving.unfinished import unfinished
+
+# Where a smaller part of all columns and rows was there before, a basis of the earlier problem says little: with a
+# quarter of the jobs replaced (40 nodes, 400 jobs) the relaxation takes as long from it as without, with 5 % a third.
+LEAST_KEPT = 0.5
+
+
+def solve_problem(
+    problem: Problem,
+    backend: Backend | str = "highs",
+    options: SolveOptions | None = None,
+    start: Floats | None = None,
+    monitor: Monitor | None = None,
+    tolerances: Tolerances | None = None,
+) -> Solved:
+    """Solve `problem`; `start` is a point to begin from: a hint; NaN where nothing is known.
+
+    What the backend does not take is reformulated; the point is recovered and checked against `problem` itself.
+    Several objectives are optimised in order, each earlier one kept (within `KEPT_WITHIN` of its value). The time limit
+    is for all together and for the reformulation, and ends no later than the active deadline. Ctrl-C, the time limit
+    and the monitor stop with the best point found: before a solver was asked, that is the start where it is feasible.
+    Raises DiagnosticError (GSM32.., GSM40..) for an unknown backend, wrong options, terms that the backend does not
+    take, data no solver can take, a solver that fails, and a point that our own check refuses.
+    """
+    chosen = backend_named(backend) if isinstance(backend, str) else backend
+    asked = options or SolveOptions()
+    check_request(chosen, problem, asked, start)
+    asked = plain_options(asked)
+    allowed = tolerances or Tolerances()
+    with deadline_of(asked.time_limit, monitor) as deadline, foreign_failures(chosen):
+        try:
+            prepared = _prepared(problem, chosen, asked)
+            run = Solving(chosen, prepared, asked, monitor, allowed, deadline)
+            solved = run.run(lifted(prepared, start))
+        except Stopped as stopped:
+            return unfinished(problem, chosen, asked, start, stopped, allowed)
+        with grace():
+            return recovered(solved, run.stated)
+
+
+def resolve(
+    solved: Solved,
+    problem: Problem,
+    options: SolveOptions | None = None,
+    start: Floats | None = None,
+    monitor: Monitor | None = None,
+) -> Solved:
+    """Solve a changed problem, in the session of `solved` where that is possible.
+
+    Costs, bounds, sides and coefficients are changed in place when the problems as prepared have the same columns,
+    rows, entries, integrality and terms. Where columns, rows or entries came or went, a backend that can carries its
+    basis over to the new problem; columns and rows are matched by their names (`ir/changes.py`). Else the problem is
+    built anew, and `loading` of the result says why. The earlier point is the start unless another is given, for what
+    is new with the value nearest to 0. `solved` gives up its session.
+    """
+    asked = options or solved.options
+    backend, able = solved.backend, solved.backend.capabilities.warm_start
+    try:
+        check_request(backend, problem, asked, None)
+        asked = plain_options(asked)
+    except BaseException:
+        solved.close()
+        raise
+    with deadline_of(asked.time_limit, monitor) as deadline, foreign_failures(backend):
+        try:
+            stated = changes(solved.problem, problem)
+            if start is None and able and solved.point is not None and len(solved.point) == stated.columns.old_count:
+                start = stated.point(solved.point)
+            check_request(backend, problem, asked, start)
+            prepared = _prepared(problem, backend, asked)
+            same = (solved.prepared.problem, prepared.problem) == (solved.problem, problem)
+            made = stated if same else changes(solved.prepared.problem, prepared.problem)
+            loading = _loading(solved, made)
+            run = Solving(backend, prepared, asked, monitor, solved.tolerances, deadline)
+            session = None
+            if loading in (Loading.IN_PLACE, Loading.CARRIED):
+                session = solved.session
+                object.__setattr__(solved, "session", None)
+            solved.close()
+            carried = made if loading is Loading.CARRIED else None
+            again = run.run(lifted(prepared, start), session, loading, carried)
+        except Stopped as stopped:
+            solved.close()
+            return unfinished(problem, backend, asked, start, stopped, solved.tolerances)
+        except BaseException:
+            solved.close()
+            raise
+        with grace():
+            return recovered(again, run.stated)
+
+
+def deadline_of(seconds: float | None, monitor: Monitor | None) -> AbstractContextManager[Deadline]:
+    """A deadline that a monitor can end; monitors with a method `stage` hear of the stages of building."""
+    if monitor is None:
+        return limited(seconds)
+    return limited(seconds, lambda: monitor.stop_requested, getattr(monitor, "stage", None))
+
+
+def _prepared(problem: Problem, backend: Backend, options: SolveOptions) -> Prepared:
+    with stage(REFORMULATION):
+        refuse_unusable(problem)
+        return prepare(problem, target_of(backend, problem), tighten=options.tighten, without=options.without)
+
+
+def _loading(solved: Solved, made: Changes) -> Loading:
+    old, new, able = made.old, made.new, solved.backend.capabilities
+    if len(new.objectives) > 1 or len(old.objectives) > 1:
+        return Loading.SEVERAL_OBJECTIVES
+    carries = able.carries and old.is_linear and new.is_linear
+    if same_structure(old, new) and (made.unmoved or not carries):
+        if not able.in_place_update:
+            return Loading.BACKEND_CANNOT_UPDATE
+        return Loading.IN_PLACE if solved.session is not None else Loading.NO_SESSION
+    if not (old.is_linear and new.is_linear):
+        return Loading.TERMS_CHANGED
+    if not carries:
+        return Loading.BACKEND_CANNOT_UPDATE
+    if made.share_kept < LEAST_KEPT:
+        return Loading.TOO_MUCH_CHANGED
+    return Loading.CARRIED if solved.session is not None else Loading.NO_SESSION

@@ -1,0 +1,107 @@
+"""The result of a solve that ended before a solver was asked: its start where that is feasible, else no point."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gpusched_dsl.backends.protocol import Backend, SolveOptions
+from gpusched_dsl.compiling.passes.steps import Prepared
+from gpusched_dsl.ir.deadline import Stopped, grace
+from gpusched_dsl.ir.definitions import Conditions
+from gpusched_dsl.ir.matrix import Matrix
+from gpusched_dsl.ir.problem import Floats, Objective, Problem
+from gpusched_dsl.ir.solver_result import Status
+from gpusched_dsl.ir.verify import Tolerances
+from gpusched_dsl.language.checked import CheckedModel
+from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.solving.solution import Loading, ObjectiveResult, Solved
+from gpusched_dsl.solving.verification import CheckedPoint, checked_reading
+
+
+def unfinished(
+    problem: Problem,
+    backend: Backend,
+    options: SolveOptions,
+    start: Floats | None,
+    stopped: Stopped,
+    tolerances: Tolerances | None = None,
+    prepared: Prepared | None = None,
+) -> Solved:
+    """A `limit`, with the start as its point where our own check accepts it: 0, or the nearest bound, where it is NaN.
+
+    `stopped` says why and at what the work ended; the result repeats it.
+    """
+    allowed = tolerances or Tolerances()
+    with grace():
+        checked = None if start is None else _checked_start(problem, start, allowed, backend.name)
+    return Solved(
+        problem=problem,
+        prepared=prepared or Prepared(problem, problem),
+        backend=backend,
+        options=options,
+        tolerances=allowed,
+        status=Status.LIMIT,
+        reason=stopped.reason,
+        point=None if checked is None else checked.point,
+        objectives=_objectives(problem, checked),
+        row_duals=None,
+        reduced_costs=None,
+        verification=None if checked is None else checked.verification,
+        whole=checked is not None and checked.whole,
+        loading=Loading.FIRST,
+        load_seconds=0.0,
+        solve_seconds=0.0,
+        statistics={},
+        versions=backend.versions(),
+        session=None,
+        stopped_at=stopped.stage,
+    )
+
+
+def nothing_built(model: CheckedModel, backend: Backend, options: SolveOptions, stopped: Stopped) -> Solved:
+    """The result of a solve that ended before its problem was there: a problem of no columns stands for it."""
+    empty = np.zeros(0)
+    objectives = tuple(
+        Objective(o.sense, (), o.name, "" if o.unit.text == "1" else o.unit.text, o.span) for o in model.objectives
+    )
+    problem = Problem(
+        name=model.name,
+        variables=(),
+        lower=empty,
+        upper=empty,
+        integer=np.zeros(0, dtype=np.bool_),
+        constraints=(),
+        matrix=Matrix(np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int32), empty),
+        row_lower=empty,
+        row_upper=empty,
+        objectives=objectives,
+        conditions=Conditions.none(),
+    )
+    return unfinished(problem, backend, options, None, stopped)
+
+
+def _checked_start(problem: Problem, start: Floats, tolerances: Tolerances, name: str) -> CheckedPoint | None:
+    point = np.clip(np.where(np.isfinite(start), start, 0.0), problem.lower, problem.upper)
+    try:
+        return checked_reading(problem, np.where(problem.integer, np.rint(point), point), tolerances, name)
+    except DiagnosticError:
+        return None
+
+
+def _objectives(problem: Problem, checked: CheckedPoint | None) -> tuple[ObjectiveResult, ...]:
+    results = []
+    for number, objective in enumerate(problem.objectives):
+        value = None if checked is None else checked.verification.objectives[number]
+        results.append(
+            ObjectiveResult(
+                objective.name,
+                objective.sense,
+                objective.unit,
+                None if value is None else value.value,
+                None,
+                () if value is None else value.terms,
+                Status.LIMIT if number == 0 else None,
+                0.0,
+            )
+        )
+    return tuple(results)

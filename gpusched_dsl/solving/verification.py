@@ -1,0 +1,118 @@
+"""Nothing a solver returns is believed: points are checked against the original rows, objectives are recomputed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gpusched_dsl.ir.definitions import completed
+from gpusched_dsl.ir.problem import Floats, Objective, Problem
+from gpusched_dsl.ir.solver_result import Answer
+from gpusched_dsl.ir.verify import ObjectiveValue, Tolerances, Verification, objective_value, verify
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.solving.lexicographic import largest_cost
+
+# Of the sum of the sizes of the parts of an objective.
+OBJECTIVE_TOLERANCE = 1e-6
+NOT_FEASIBLE = "GSM4008"
+
+
+@dataclass(frozen=True, eq=False)
+class CheckedPoint:
+    """A point that passed; `whole` says that its integer columns are exactly whole."""
+
+    point: Floats
+    verification: Verification
+    whole: bool
+
+
+def checked_claim(problem: Problem, answer: Answer, solver: str) -> None:
+    """Raise DiagnosticError where a point has another length (GSM4007) or objective (GSM4009) than its solver says."""
+    assert answer.values is not None
+    raw = np.asarray(answer.values, dtype=np.float64)
+    if raw.shape != (problem.columns,):
+        message = f"`{solver}` returned {raw.size} values for {problem.columns} columns"
+        raise DiagnosticError([Diagnostic("GSM4007", message)])
+    _check_objective(problem, answer, raw, solver)
+
+
+def checked_reading(
+    problem: Problem, raw: Floats, tolerances: Tolerances, solver: str, witnessed: bool = False
+) -> CheckedPoint:
+    """The point to report: tidied if that keeps it feasible, else as it is, with its result columns computed.
+
+    Tidying rounds integer columns and moves values that overstep a bound onto it, both within the tolerances.
+    `witnessed`: comparisons that the point says are true count as true within the tolerance (`verify`).
+    Raises DiagnosticError (GSM4008) when the point breaks the problem beyond the tolerances.
+    """
+    within = tolerances.feasibility if witnessed else None
+    checked = verify(problem, raw, tolerances, witnessed=witnessed)
+    if checked.integrality <= tolerances.integrality and checked.bound_relative <= tolerances.feasibility:
+        tidy = tidied(problem, raw, within)
+        tidy_checked = verify(problem, tidy, tolerances, witnessed=witnessed)
+        if tidy_checked.feasible:
+            return CheckedPoint(tidy, tidy_checked, True)
+    if checked.feasible:
+        return CheckedPoint(
+            completed(problem.definitions, raw, within), checked, not problem.is_mip or checked.integrality == 0.0
+        )
+    raise DiagnosticError([_broken(checked, solver)])
+
+
+def tidied(problem: Problem, point: Floats, witnessed: float | None = None) -> Floats:
+    """Integer columns rounded, all within their bounds, no negative zeros; result columns computed from the others."""
+    rounded = np.where(problem.integer, np.rint(point), point)
+    return completed(problem.definitions, np.clip(rounded, problem.lower, problem.upper) + 0.0, witnessed)
+
+
+def checked_bound(
+    objective: Objective, bound: float | None, value: ObjectiveValue, columns: int, solver: str
+) -> float | None:
+    """The bound, moved onto the value where it oversteps it by a rounding error; DiagnosticError where by more."""
+    if bound is None:
+        return None
+    overstep = bound - value.value if objective.sense == "minimize" else value.value - bound
+    if overstep <= 0:
+        return bound
+    if overstep > allowed_error(objective, value, columns):
+        message = f"`{solver}` claims that no point is better than {bound!r}, but its own point has {value.value!r}"
+        raise DiagnosticError([Diagnostic("GSM4009", message, objective.span)])
+    return value.value
+
+
+def refuse_worse(objective: Objective, claimed: float, value: ObjectiveValue, columns: int, solver: str) -> None:
+    """Raise DiagnosticError (GSM4009) where an objective is worse than claimed by more than a rounding error."""
+    worse = value.value - claimed if objective.sense == "minimize" else claimed - value.value
+    if not worse <= allowed_error(objective, value, columns):
+        message = f"`{solver}` reports the objective {claimed!r}, but with its terms computed it is {value.value!r}"
+        help = "numbers of very different size are the usual cause; try other units, or another backend"
+        raise DiagnosticError([Diagnostic("GSM4009", message, objective.span, help=help)])
+
+
+def _check_objective(problem: Problem, answer: Answer, raw: Floats, solver: str) -> None:
+    if not problem.objectives or answer.objective is None or not np.isfinite(raw).all():
+        return
+    objective = problem.objectives[0]
+    value = objective_value(objective, raw)
+    if not abs(value.value - answer.objective) <= allowed_error(objective, value, problem.columns):
+        message = f"`{solver}` reports the objective {answer.objective!r}, but its point has {value.value!r}"
+        help = "this is a defect of the backend or of the solver; please report it, and try another backend"
+        raise DiagnosticError([Diagnostic("GSM4009", message, objective.span, help=help)])
+
+
+def allowed_error(objective: Objective, value: ObjectiveValue, columns: int) -> float:
+    """By how much an objective may differ from what is claimed of it: what rounding makes of its parts."""
+    return OBJECTIVE_TOLERANCE * max(value.magnitude, largest_cost(objective.costs(columns)))
+
+
+def _broken(checked: Verification, solver: str) -> Diagnostic:
+    first, *others = checked.worst
+    return Diagnostic(
+        NOT_FEASIBLE,
+        f"the point that `{solver}` returned is not feasible: {first}",
+        first.family.span,
+        notes=tuple(f"also, {violation}" for violation in others),
+        help="the point was refused; numbers of very different size are the usual cause: try other units, a tighter "
+        "feasibility tolerance of the solver, or another backend",
+    )

@@ -1,0 +1,197 @@
+"""Whether an answer meets what a test expects, and with which numbers it does not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
+from gpusched_dsl.compiling.evaluation.frames import EMPTY_FRAME, Frame
+from gpusched_dsl.compiling.evaluation.limits import Limits
+from gpusched_dsl.compiling.evaluation.store import Store, Values
+from gpusched_dsl.language.blocks.tests.test_block import CheckedExpect
+from gpusched_dsl.language.checked import (
+    CheckedModel,
+    Comparison,
+    Core,
+    Element,
+    KnownValue,
+    LetRef,
+    Logic,
+    Numeric,
+    Reduction,
+    TextType,
+    VariableRef,
+)
+from gpusched_dsl.language.checking.walk import deciding, walk
+from gpusched_dsl.reporting.result import Result
+
+TOLERANCE = 1e-6  # of reals that an answer holds: relative above 1, absolute below
+
+
+@dataclass(frozen=True, slots=True)
+class Unmet:
+    """Why an expectation does not hold; `core` is the part of the condition that fails."""
+
+    core: Core
+    message: str
+    notes: tuple[str, ...] = ()
+
+
+def judge(expect: CheckedExpect, result: Result) -> list[Unmet]:
+    """What is not met, empty when the expectation holds. Raises DiagnosticError when it cannot be evaluated."""
+    origins = result.origins
+    assert origins.model is not None
+    assert origins.store is not None
+    known = known_values(result)
+    lacking = _lacking(expect.condition, known, result)
+    if lacking is not None:
+        return [lacking]
+    store = replace(origins.store, point=result.solved.point)
+    evaluator = AnswerEvaluator(origins.model, store, origins.limits or Limits(), known)
+    if expect.tolerance is not None:
+        evaluator.tolerance = abs(evaluator.number(expect.tolerance))
+    return [
+        _describe(evaluator, part)
+        for part in _conjuncts(expect.condition)
+        if not bool(evaluator.mask(part, EMPTY_FRAME).all())
+    ]
+
+
+def known_values(result: Result) -> dict[str, float | str]:
+    """What an answer adds to the names of its model: status, bound, gap, objectives and terms that have a value."""
+    values: dict[str, float | str | None] = {
+        "status": result.status.value,
+        "objective": result.objective,
+        "bound": result.bound,
+        "gap": result.gap,
+        **{o.name: o.value for o in result.objectives if o.name is not None},
+        **{t.name: t.value for o in result.objectives for t in o.terms if t.name is not None},
+    }
+    return {name: value for name, value in values.items() if value is not None}
+
+
+class AnswerEvaluator(Evaluator):
+    """Evaluates with the values of an answer; what depends on them is compared within a tolerance.
+
+    `tolerance` is absolute where it is stated; else it is `TOLERANCE` times the larger of 1 and both sides.
+    """
+
+    def __init__(self, model: CheckedModel, store: Store, limits: Limits, known: Mapping[str, float | str]) -> None:
+        super().__init__(model, store, limits)
+        self.known = known
+        self.tolerance: float | None = None
+
+    def _KnownValue(self, core: KnownValue, frame: Frame) -> Values:
+        value = self.known[core.name]
+        return np.array(value, dtype=object if isinstance(value, str) else np.float64)
+
+    def _Comparison(self, core: Comparison, frame: Frame) -> Values:
+        if not depends_on_answer(core) or not all(isinstance(o.type, Numeric) for o in core.operands):
+            return super()._Comparison(core, frame)
+        sides = [self.numbers(o, frame) for o in core.operands]
+        result: Values = np.asarray(True)
+        for left, op, right in zip(sides, core.ops, sides[1:], strict=False):
+            result = result & self._compare(left, op, right)
+        return result
+
+    def _compare(self, left: Values, op: str, right: Values) -> Values:
+        allowed = self.allowed(left, right)
+        result: Values
+        match op:
+            case "==":
+                result = np.abs(left - right) <= allowed
+            case "!=":
+                result = np.abs(left - right) > allowed
+            case "<=":
+                result = left <= right + allowed
+            case ">=":
+                result = left >= right - allowed
+            case "<":
+                result = left < right
+            case _:
+                result = left > right
+        return result
+
+    def allowed(self, left: Values, right: Values) -> Values:
+        """How far two sides may lie apart."""
+        if self.tolerance is not None:
+            return np.asarray(self.tolerance)
+        larger: Values = np.maximum(np.abs(left), np.abs(right))
+        return TOLERANCE * np.maximum(1.0, larger)
+
+
+def depends_on_answer(core: Core) -> bool:
+    """Whether a value of the answer occurs in it."""
+    return any(isinstance(p, KnownValue) or (isinstance(p, Core) and p.decision) for p in walk(core))
+
+
+def _lacking(core: Core, known: Mapping[str, float | str], result: Result) -> Unmet | None:
+    """What the condition needs and the answer does not have."""
+    missing = next((p for p in walk(core) if isinstance(p, KnownValue) and p.name not in known), None)
+    reference: KnownValue | VariableRef | LetRef | None = missing
+    if reference is None and not result.has_point:
+        reference = deciding(core)
+    if reference is None:
+        return None
+    ended = f"the status is `{result.status.value}`" + (f" ({result.reason})" if result.reason else "")
+    return Unmet(reference, f"`{reference.span.text}` has no value: {ended}")
+
+
+def _conjuncts(core: Core) -> list[Core]:
+    if isinstance(core, Logic) and core.op == "and":
+        return [part for operand in core.operands for part in _conjuncts(operand)]
+    return [core]
+
+
+# --- telling ---------------------------------------------------------------------------------------------------------
+
+
+def _describe(evaluator: AnswerEvaluator, core: Core) -> Unmet:
+    """The failing condition with the values of its sides; of an `all[...]` with the first index that fails."""
+    if isinstance(core, Comparison):
+        return Unmet(core, f"`{core.span.text}` does not hold: {_sides(evaluator, core, EMPTY_FRAME)}",
+                     _tolerated(evaluator, core))
+    if isinstance(core, Reduction) and core.op == "all":
+        grown = evaluator.expand(EMPTY_FRAME, core.indexing, core.span).frame
+        failing = np.flatnonzero(~evaluator.mask(core.body, grown))
+        first = grown.take(failing[:1])
+        values = f": {_sides(evaluator, core.body, first)}" if isinstance(core.body, Comparison) else ""
+        where = evaluator.row_text(first, 0)
+        message = f"`{core.body.span.text}` does not hold for {len(failing)} of {grown.size}, first for {where}{values}"
+        return Unmet(core, message)
+    return Unmet(core, f"`{core.span.text}` does not hold")
+
+
+def _sides(evaluator: AnswerEvaluator, core: Comparison, frame: Frame) -> str:
+    """`total` is 4.4279, for each side that is not a number already."""
+    told = [
+        f"`{o.span.text}` is {_value_text(evaluator, o, frame)}"
+        for o in core.operands
+        if not o.span.text.replace(".", "").replace("-", "").isdigit() and not _is_label(o)
+    ]
+    return ", ".join(told)
+
+
+def _is_label(core: Core) -> bool:
+    return isinstance(core.type, TextType) and not isinstance(core, KnownValue)
+
+
+def _value_text(evaluator: AnswerEvaluator, core: Core, frame: Frame) -> str:
+    if isinstance(core.type, TextType):
+        return f"`{np.asarray(evaluator.values(core, frame)).reshape(-1)[0]}`"
+    if isinstance(core.type, Element):
+        code = int(evaluator.codes(core, frame).reshape(-1)[0])
+        return f"`{evaluator.store.universes[core.type.root].labels[code]}`"
+    text = f"{float(evaluator.numbers(core, frame).reshape(-1)[0]):.12g}"
+    unit = core.type.unit.text if isinstance(core.type, Numeric) else "1"
+    return text if unit == "1" else f"{text} {unit}"
+
+
+def _tolerated(evaluator: AnswerEvaluator, core: Comparison) -> tuple[str, ...]:
+    if not all(isinstance(o.type, Numeric) for o in core.operands) or not set(core.ops) & {"==", "<=", ">="}:
+        return ()
+    left, right = (evaluator.numbers(o, EMPTY_FRAME) for o in core.operands[:2])
+    return (f"a difference of {float(evaluator.allowed(left, right).reshape(-1)[0]):.3g} is tolerated",)

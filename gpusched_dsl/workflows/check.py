@@ -1,0 +1,87 @@
+"""Everything that can be wrong in a workspace, found without a solver: `gsdsl check` and `Model.check`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from gpusched_dsl.compiling.build import Permissions, read_data
+from gpusched_dsl.language import tree
+from gpusched_dsl.language.blocks.blocks import check_outlines
+from gpusched_dsl.language.checked import CheckedParam, CheckedRandom, CheckedSet
+from gpusched_dsl.language.checking import check_workspace
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Label, Severity
+from gpusched_dsl.language.scenarios.scenario import CheckedScenario, check_scenario, missing_targets
+from gpusched_dsl.language.workspace import Workspace
+
+# What may still come, from a generator or the online loop: a warning here, an error for `solve`.
+MAY_STILL_COME = frozenset({"GSM2001"})
+INCOMPLETE = "GSM2115"
+SHOWN = 3
+
+
+def check_all(workspace: Workspace, found: Diagnostics, permissions: Permissions) -> None:
+    """Names, types and units of all blocks, then the data of every scenario that has all of them."""
+    check_workspace(workspace, found)
+    check_outlines(workspace, found, _methods(workspace))
+    for name in workspace.scenarios:
+        scenario = check_scenario(workspace, name, {}, found)
+        if scenario is not None:
+            _check_data(workspace, scenario, found, permissions)
+
+
+def _methods(workspace: Workspace) -> set[str] | None:
+    """What may stand after `with` in a test; None, and nothing loaded, when there is no test."""
+    if not workspace.tests:
+        return None
+    from gpusched_dsl.backends.registry import backend_names
+    from gpusched_dsl.policies.library import policy_names
+
+    return {*backend_names(), *policy_names(workspace)}
+
+
+def _check_data(
+    workspace: Workspace, scenario: CheckedScenario, found: Diagnostics, permissions: Permissions
+) -> None:
+    missing = missing_targets(scenario)
+    if missing:
+        if _stands_alone(workspace, scenario.name):
+            found.add(_incomplete(scenario, missing))
+        return
+    if not scenario.given:
+        return
+    try:
+        found.extend(read_data(workspace, scenario, permissions=permissions).notes)
+    except DiagnosticError as error:
+        found.extend(map(_may_still_come, error.diagnostics))
+
+
+def _stands_alone(workspace: Workspace, name: str) -> bool:
+    """Whether a scenario is of the file itself and no other one extends it, so that nothing else could complete it."""
+    own = {b.name.text for b in workspace.main_blocks() if isinstance(b, tree.Scenario)}
+    extended = {s.extends.text for s in workspace.scenarios.values() if s.extends is not None}
+    return name in own and name not in extended
+
+
+def _may_still_come(diagnostic: Diagnostic) -> Diagnostic:
+    if diagnostic.code in MAY_STILL_COME:
+        return replace(diagnostic, severity=Severity.WARNING)
+    return diagnostic
+
+
+def _incomplete(scenario: CheckedScenario, missing: Iterable[str]) -> Diagnostic:
+    """One warning that names what a scenario does not give, with the declarations."""
+    model, names = scenario.model, list(missing)
+    declared: dict[str, CheckedSet | CheckedParam | CheckedRandom] = {**model.sets, **model.params, **model.randoms}
+    labels = tuple(Label(declared[n].span, "has no value") for n in names[:SHOWN])
+    listed = ", ".join(f"`{n}`" for n in names[:SHOWN])
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return Diagnostic(
+        INCOMPLETE,
+        f"scenario `{scenario.name}` does not give {listed}{more}: its data are not checked",
+        scenario.span,
+        "incomplete",
+        secondary=labels,
+        help="`solve` needs all of them; give them here, or a `default` in the model",
+        severity=Severity.WARNING,
+    )

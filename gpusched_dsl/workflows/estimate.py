@@ -1,0 +1,270 @@
+"""When a job would start and end, what it would cost and how likely it is late: many runs from one moment on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from gpusched_dsl.compiling.build import Permissions
+from gpusched_dsl.data.chunks import Piece
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError, did_you_mean
+from gpusched_dsl.language.text.numbers import count_text, percent_text, with_unit
+from gpusched_dsl.language.workspace import Workspace
+from gpusched_dsl.online.loops.base import Driver, Options
+from gpusched_dsl.online.loops.branching import Loop, branched, is_drawn, run_until
+from gpusched_dsl.online.loops.events import EventLoop
+from gpusched_dsl.online.loops.slots import SlotLoop
+from gpusched_dsl.online.open import open_run
+from gpusched_dsl.online.planners.policy import PolicyPlanner
+from gpusched_dsl.online.simulation.world import DONE, GONE, STATES
+from gpusched_dsl.policies.workload import Floats
+from gpusched_dsl.reporting.grid import Column, Grid, plain
+from gpusched_dsl.reporting.runs.summary import short
+
+SAMPLES = 100
+QUANTILES = (0.1, 0.5, 0.9)
+LATE = 1e-9  # of a time: a job is late from here on
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """What would become of a job. Arrays have one entry for each run; NaN where the job does not come so far in it.
+
+    Times are counted from the start of the run, in `unit`; `cost` is the job's share of all that is charged, in
+    `money`, `tardiness` the time by which it is late. `state` is the job's at the time `at`, `due` is infinite if it
+    never is.
+    """
+
+    title: str
+    job: str
+    at: float
+    state: str
+    submitted: float
+    due: float
+    unit: str
+    money: str
+    start: Floats
+    end: Floats
+    cost: Floats
+    tardiness: Floats
+    drawn: bool
+    plans: int
+
+    @property
+    def samples(self) -> int:
+        return len(self.end)
+
+    @cached_property
+    def late(self) -> float | None:
+        """The share of runs in which the job is late, or does not end at all; None where it is never due."""
+        if not np.isfinite(self.due):
+            return None
+        return float(np.mean(np.isnan(self.end) | (self.tardiness > 0)))
+
+    @property
+    def unfinished(self) -> int:
+        """Runs that are over before the job is."""
+        return int(np.isnan(self.end).sum())
+
+    def quantile(self, name: str, share: float) -> float | None:
+        """A quantile of `start`, `end`, `cost` or `tardiness` over the runs in which it is known; None without any."""
+        known = getattr(self, name)[~np.isnan(getattr(self, name))]
+        return float(np.quantile(known, share)) if len(known) else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, as `gsdsl estimate --json` writes it."""
+        of_all = {}
+        for name in ("start", "end", "cost", "tardiness"):
+            values = getattr(self, name)
+            of_all[name] = {
+                "mean": _mean(values),
+                "quantiles": {f"{share:g}": self.quantile(name, share) for share in QUANTILES},
+                "values": [None if np.isnan(value) else value for value in values.tolist()],
+            }
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "job": self.job,
+            "at": self.at,
+            "state": self.state,
+            "submitted": self.submitted if np.isfinite(self.submitted) else None,
+            "due": self.due if np.isfinite(self.due) else None,
+            "unit": self.unit,
+            "money": self.money,
+            "samples": self.samples,
+            "unfinished": self.unfinished,
+            "late": self.late,
+            **of_all,
+        }
+
+    def lines(self) -> list[str]:
+        """What `gsdsl estimate` tells."""
+        when = f"submitted at {with_unit(short(self.submitted), self.unit)}"
+        if np.isfinite(self.due):
+            when += f", due at {with_unit(short(self.due), self.unit)}"
+        told = [self.title, "", f"{self.job} at {with_unit(short(self.at), self.unit)}: {self.state}, {when}"]
+        if self.samples == 1:
+            told.append("nothing is drawn: this is what happens" if not self.drawn else "one run from here on")
+        else:
+            told.append(f"{count_text(self.samples, 'run')} from here on")
+        told += ["", *(plain(self._grid()).rstrip("\n").split("\n") if self.samples > 1 else self._values()), ""]
+        if self.unfinished:
+            told.append(f"it does not end in {percent_text(self.unfinished / self.samples)} of the runs")
+        if self.late is not None:
+            share = f"late in {percent_text(self.late)} of the runs"
+            told.append(share if self.samples > 1 else _IN_TIME[self.late > 0])
+        return told
+
+    @property
+    def _names(self) -> list[tuple[str, str]]:
+        """What is told, with the unit of each."""
+        names = [("start", self.unit), ("end", self.unit), ("cost", self.money)]
+        return [*names, ("tardiness", self.unit)] if np.isfinite(self.due) else names
+
+    def _values(self) -> list[str]:
+        """The values of the only run."""
+        wide = max(len(name) for name, _ in self._names)
+        return [f"  {name:<{wide}}  {with_unit(short(self.quantile(name, 0.5)), unit)}" for name, unit in self._names]
+
+    def _grid(self) -> Grid:
+        names = self._names
+        columns = [Column("", [name for name, _ in names])]
+        for share in QUANTILES:
+            texts = [short(self.quantile(name, share)) for name, _ in names]
+            columns.append(Column("median" if share == 0.5 else f"{share:.0%}", texts, right=True))
+        means = [_mean(getattr(self, name)) for name, _ in names]
+        columns.append(Column("mean", [short(mean) for mean in means], right=True))
+        return Grid((*columns, Column("", [unit for _, unit in names])))
+
+
+_IN_TIME = {False: "in time", True: "late"}
+
+
+def _mean(values: Floats) -> float | None:
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if len(known) else None
+
+
+def estimate(
+    workspace: Workspace,
+    job: str | int,
+    *,
+    method: str = "highs",
+    online: str | None = None,
+    scenario: str | None = None,
+    at: float | None = None,
+    samples: int = SAMPLES,
+    seed: int = 0,
+    settings: Mapping[str, str] | None = None,
+    permissions: Permissions | None = None,
+    time_limit: float | None = None,
+    fallback: str | None = None,
+    replaced: Mapping[str, Sequence[Piece]] | None = None,
+    stop: Callable[[], bool] | None = None,
+    tell: Callable[[int], None] | None = None,
+) -> Estimate:
+    """A run up to the time `at` (None: when the job is submitted), then as many from there on as `samples` says.
+
+    The runs have the same method; what nobody knows at that time is drawn anew in each. One run is enough where nothing
+    is drawn. `stop` ends it after a run, `tell` hears how many there were. Raises DiagnosticError: GSM6021 for an
+    unknown job, GSM6022 where nothing can be told of it then; and as `open_run` and planning do.
+    """
+    loop = open_run(
+        workspace, online, scenario, method, settings=settings, permissions=permissions, fallback=fallback,
+        replaced=replaced, options=Options(seed=seed, time_limit=time_limit),
+    )  # fmt: skip
+    assert isinstance(loop, EventLoop | SlotLoop)
+    code = job_code(loop, job)
+    name = str(job)
+    arrival = float(loop.world.arrival[code])
+    when = arrival if at is None else at
+    if not np.isfinite(when):
+        raise nothing_to_tell(f"`{name}` never comes", "ask for a job that the scenario lets arrive")
+    if ended := run_until(loop, when):
+        raise nothing_to_tell(f"the run is over before {when:g} {loop.unit}: {ended}", "ask at an earlier time")
+    world = loop.world
+    state = STATES[int(world.status[code])]
+    if world.status[code] in (DONE, GONE):
+        last = float(world.end[code])
+        raise nothing_to_tell(f"`{name}` is {state} at {last:g} {loop.unit}", "ask at an earlier time")
+    drawn = is_drawn(loop)
+    wanted = samples if drawn or _draws(loop) else 1
+    rows: list[tuple[float, float, float, float]] = []
+    plans, before = 0, len(loop.steps)
+    due = np.inf
+    for number in range(max(1, wanted)):
+        if rows and stop is not None and stop():
+            break
+        other = branched(loop, _seed_of(seed, number)) if wanted > 1 else loop
+        _continued(other, code)
+        rows.append(_row(other, code))
+        due = min(due, float(other.world.due[code]))
+        plans += len(other.steps) - before
+        if tell is not None:
+            tell(len(rows))
+    table = np.array(rows)
+    scenario_name = loop.base.instance.scenario.name
+    told = f", scenario {scenario_name}" if scenario_name else ""
+    first = loop.outcome("")
+    return Estimate(
+        title=f"{loop.online.base.name} driven by {loop.online.name}{told}, with {method}",
+        job=name,
+        at=when,
+        state=state,
+        submitted=arrival,
+        due=due,
+        unit="" if loop.unit == "1" else loop.unit,
+        money="" if first.money == "1" else first.money,
+        start=table[:, 0],
+        end=table[:, 1],
+        cost=table[:, 2],
+        tardiness=table[:, 3],
+        drawn=drawn,
+        plans=plans,
+    )
+
+
+def job_code(loop: Driver, job: str | int) -> int:
+    """The code of a job by its label; raises DiagnosticError (GSM6021)."""
+    labels = [str(label) for label in loop.base.store.universes[loop.jobs_root].labels] if loop.jobs_root else []
+    if str(job) in labels:
+        return labels.index(str(job))
+    help = did_you_mean(str(job), labels) or f"jobs are elements of `{loop.jobs_root}`"
+    raise DiagnosticError([Diagnostic("GSM6021", f"there is no job `{job}`", help=help)])
+
+
+def nothing_to_tell(message: str, help: str) -> DiagnosticError:
+    return DiagnosticError([Diagnostic("GSM6022", message, help=help)])
+
+
+def _draws(loop: Loop) -> bool:
+    """Whether the method itself draws."""
+    return isinstance(loop.planner, PolicyPlanner) and bool(loop.planner.policy.draws)
+
+
+def _seed_of(seed: int, number: int) -> int:
+    return int(np.random.SeedSequence([seed, number, 0xE57]).generate_state(1)[0])
+
+
+def _continued(loop: Loop, code: int) -> None:
+    """Go on until the job is done, or nothing happens any more."""
+    while loop.world.status[code] not in (DONE, GONE):
+        if loop.step():
+            return
+
+
+def _row(loop: Loop, code: int) -> tuple[float, float, float, float]:
+    """Start, end, cost and tardiness of a job in a run."""
+    world = loop.world
+    ended = world.status[code] == DONE
+    quantities = loop.outcome("").quantities
+    cost = sum(float(amounts[code]) for term, amounts in world.ledger.jobs.items() if term not in quantities)
+    end = float(world.end[code]) if ended else np.nan
+    due = float(world.due[code])
+    late = max(0.0, end - due) if ended and np.isfinite(due) else (0.0 if ended else np.nan)
+    late = 0.0 if late <= LATE * max(1.0, abs(end)) else late
+    return float(world.first_start[code]), end, cost if ended else np.nan, late

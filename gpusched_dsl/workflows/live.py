@@ -1,0 +1,80 @@
+"""From a text to a live run: the loop, its clock and the header of its journal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import BinaryIO
+
+from gpusched_dsl.backends.protocol import SolveOptions
+from gpusched_dsl.compiling.build import Permissions
+from gpusched_dsl.language.units import UNITS, convertible
+from gpusched_dsl.language.workspace import Workspace
+from gpusched_dsl.online.journal.header import header_of
+from gpusched_dsl.online.live.clock import LiveClock, start_of
+from gpusched_dsl.online.live.stream import run_live
+from gpusched_dsl.online.live.trial import Defect, plain_defect
+from gpusched_dsl.online.loops.base import Options, StepJournal
+from gpusched_dsl.online.loops.external import LiveEventLoop
+from gpusched_dsl.online.open import open_run
+from gpusched_dsl.online.planners.policy import anew
+from gpusched_dsl.policies.roles import scale
+
+
+def drive_live(
+    workspace: Workspace,
+    source: str,
+    out: BinaryIO,
+    *,
+    online: str | None = None,
+    scenario: str | None = None,
+    method: str = "highs",
+    settings: Mapping[str, str] | None = None,
+    permissions: Permissions | None = None,
+    options: Options | None = None,
+    gap: float = 1e-4,
+    threads: int | None = None,
+    fallback: str | None = None,
+    journal: Path | None = None,
+    start: str | None = None,
+    tell_from: int | None = None,
+    defect: Defect = plain_defect,
+) -> bool:
+    """Take events from `source` and write decisions to `out` until events are over; whether the run has ended.
+
+    `start` is the date that times count from; `defect` makes the diagnostic of an internal error. Raises
+    DiagnosticError with everything wrong in text, data and names, and as `run_live` does.
+    """
+    date = None if start is None else start_of(start)
+    driver = open_run(
+        workspace, online, scenario, method, settings=settings, permissions=permissions, options=options,
+        solve_options=SolveOptions(gap=gap, threads=threads), fallback=fallback, external=True,
+    )  # fmt: skip
+    assert isinstance(driver, LiveEventLoop)
+    anew(driver)
+    unit, instance = driver.online.unit, driver.base.instance
+    header = header_of(
+        online=driver.online.name,
+        model=driver.online.base.name,
+        scenario=instance.scenario.name or None,
+        method=method,
+        inputs_sha256={**workspace.sha256, **instance.inputs},
+        seed=driver.options.seed,
+        settings=settings,
+        options={
+            "time_limit": driver.options.time_limit, "most_events": driver.options.most_events, "gap": gap,
+            "threads": threads, "fallback": fallback,
+        },
+        live=True,
+        start=start,
+    )  # fmt: skip
+    seconds = scale(unit, UNITS["s"]) if convertible(unit, UNITS["s"]) else None
+
+    def loop_with(steps: StepJournal | None) -> LiveEventLoop:
+        driver.journal = steps
+        return driver
+
+    return run_live(
+        loop_with, source, out, name=driver.online.name, clock=LiveClock(driver.unit, seconds, date), journal=journal,
+        header=header, tell_from=tell_from, defect=defect,
+    )  # fmt: skip

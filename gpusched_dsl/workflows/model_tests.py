@@ -1,0 +1,219 @@
+"""Runs `test` blocks: every `solve` with each of its methods, every `expect` judged on each answer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from gpusched_dsl.backends.isolation.backend import guarded
+from gpusched_dsl.backends.protocol import SolveOptions
+from gpusched_dsl.backends.registry import backend_names
+from gpusched_dsl.compiling.build import Built, Permissions, build
+from gpusched_dsl.language import tree
+from gpusched_dsl.language.blocks.tests.test_block import (
+    CheckedExpect,
+    CheckedMethod,
+    CheckedSolve,
+    CheckedTest,
+    check_test,
+)
+from gpusched_dsl.language.checked_policy import CheckedPolicy
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError, Diagnostics
+from gpusched_dsl.language.workspace import Workspace
+from gpusched_dsl.policies.library import policy_names
+from gpusched_dsl.reporting.result import Result
+from gpusched_dsl.solving.aggregated import solve_built
+from gpusched_dsl.solving.methods import method_named
+from gpusched_dsl.workflows.assertions import judge
+from gpusched_dsl.workflows.solve_by_policy import apart, solve_by_policy
+
+DEFAULT_METHOD = "highs"
+# What a backend says that a problem is not for it, and options that every backend has.
+NOT_TAKEN = ("GSM3201", "GSM3202", "GSM3203", "GSM4003")
+COMMON_SETTINGS = ("gap", "time_limit")
+
+
+class Outcome(StrEnum):
+    PASSED = "passed"
+    FAILED = "failed"  # an expectation is not met
+    BROKEN = "broken"  # the test, its data or its solve has errors
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Run:
+    """One `solve` of a test with one method. `findings` tell what failed, `reason` why it was skipped."""
+
+    test: str
+    solve: str
+    method: str
+    outcome: Outcome
+    seconds: float = 0.0
+    findings: tuple[Diagnostic, ...] = ()
+    reason: str = ""
+
+    @property
+    def title(self) -> str:
+        if not self.solve:
+            return self.test
+        return f"{self.test}: {self.solve} with {self.method}" if self.method else f"{self.test}: {self.solve}"
+
+
+def run_tests(
+    workspace: Workspace,
+    *,
+    permissions: Permissions | None = None,
+    containing: str = "",
+    backend: str | None = None,
+    every: bool = False,
+) -> Iterator[Run]:
+    """Run the tests of the main file whose names contain a text, and say of each run how it went as soon as it ended.
+
+    With `backend`, only the runs with that method; with `every`, all backends run what they take, named or not;
+    policies run only where they are named.
+    Imported files' tests are theirs to run. Raises KeyboardInterrupt when Ctrl-C stopped a solve.
+    """
+    for block in workspace.main_blocks():
+        if isinstance(block, tree.Test) and containing in block.name.text:
+            yield from _run_test(workspace, block, permissions or Permissions(), backend, every)
+
+
+def _run_test(
+    workspace: Workspace, block: tree.Test, permissions: Permissions, backend: str | None, every: bool
+) -> Iterator[Run]:
+    found = Diagnostics()
+    test = check_test(workspace, block, found, {*backend_names(), *policy_names(workspace)})
+    if test is None:
+        yield Run(block.name.text, "", "", Outcome.BROKEN, findings=tuple(found))
+        return
+    for solve in test.solves:
+        yield from _run_solve(workspace, test, solve, permissions, backend, every)
+
+
+def _run_solve(
+    workspace: Workspace,
+    test: CheckedTest,
+    solve: CheckedSolve,
+    permissions: Permissions,
+    backend: str | None,
+    every: bool,
+) -> Iterator[Run]:
+    title = _title(solve)
+    methods = solve.methods or (CheckedMethod(DEFAULT_METHOD, solve.span, {}),)
+    named = {m.name for m in methods}
+    if every:
+        methods = (*methods, *_others(methods))
+    running = [m for m in methods if backend in (None, m.name)]
+    if not running:
+        return
+    try:
+        solvers = set(backend_names())
+        whole = any(method.name in solvers for method in running)
+        built = build(workspace, solve.scenario, permissions=permissions, fold=True, whole=whole)
+    except DiagnosticError as error:
+        yield Run(test.name, title, "", Outcome.BROKEN, findings=error.diagnostics)
+        return
+    for method in running:
+        run, exact = _run_method(test.name, title, solve, method, workspace, built)
+        reason = "" if method.name in named else _not_for(run, exact)
+        yield replace(run, outcome=Outcome.SKIPPED, findings=(), reason=reason) if reason else run
+
+
+def _not_for(run: Run, exact: bool) -> str:
+    """Why a test that does not name its backend says nothing about it, empty when it does."""
+    if run.outcome is Outcome.BROKEN and all(d.code in NOT_TAKEN for d in run.findings):
+        return run.findings[0].message
+    if run.outcome is Outcome.FAILED and not exact:
+        return f"`{run.method}` takes an approximation of a term, and the test asks for more than it gives"
+    return ""
+
+
+def _others(methods: tuple[CheckedMethod, ...]) -> Iterator[CheckedMethod]:
+    """The backends that a `solve` does not name, with the gap and the time limit of the first one that it names."""
+    first = methods[0]
+    settings = {n: v for n, v in first.settings.items() if n in COMMON_SETTINGS}
+    for name in backend_names():
+        if name not in {m.name for m in methods}:
+            yield CheckedMethod(name, first.span, settings)
+
+
+def _run_method(
+    test: str, title: str, solve: CheckedSolve, method: CheckedMethod, workspace: Workspace, shared: Built
+) -> tuple[Run, bool]:
+    """How it went, and whether the problem was solved as it is stated (not with a term approximated)."""
+    began = time.perf_counter()
+    exact = True
+    try:
+        built = apart(shared)
+        found = method_named(workspace, method.name, built.scenario.model)
+        if isinstance(found, CheckedPolicy):
+            solved, _ = solve_by_policy(built, found, guarded(_judge(method)), _options(_without_judge(method)))
+        else:
+            solved, _ = solve_built(built, guarded(found), _options(method))
+        solved.close()
+        exact = solved.prepared.bound_error == 0.0
+        if solved.reason == "interrupt":
+            raise KeyboardInterrupt
+        result = Result(solved, built.origins())
+        findings = tuple(f for e in solve.expects for f in _findings(e, result, f"{title} with {method.name}"))
+        outcome = Outcome.FAILED if findings else Outcome.PASSED
+    except DiagnosticError as error:
+        findings = tuple(d if d.primary is not None else replace(d, primary=method.span) for d in error.diagnostics)
+        outcome = Outcome.BROKEN
+    return Run(test, title, method.name, outcome, time.perf_counter() - began, findings), exact
+
+
+def _findings(expect: CheckedExpect, result: Result, title: str) -> Iterator[Diagnostic]:
+    for unmet in judge(expect, result):
+        yield Diagnostic("GSM6015", unmet.message, unmet.core.span, "expected", notes=(*unmet.notes, f"in `{title}`"))
+
+
+def _options(method: CheckedMethod) -> SolveOptions:
+    """The options of `scip (gap = 0, time_limit = 1[min])`; other names go to the solver. Raises DiagnosticError."""
+    extra = dict(method.settings)
+    gap = _number(method, extra.pop("gap", SolveOptions().gap), "gap")
+    limit = extra.pop("time_limit", None)
+    threads = extra.pop("threads", None)
+    return SolveOptions(
+        time_limit=None if limit is None else _number(method, limit, "time_limit"),
+        gap=gap,
+        threads=None if threads is None else _whole(method, threads, "threads"),
+        seed=_whole(method, extra.pop("seed", 0), "seed"),
+        extra=extra,
+    )
+
+
+def _number(method: CheckedMethod, value: bool | float | str, name: str) -> float:
+    if isinstance(value, bool | str):
+        message = f"`{name}` of `{method.name}` must be a number, not `{value}`"
+        raise DiagnosticError([Diagnostic("GSM6003", message, method.span)])
+    return value
+
+
+def _whole(method: CheckedMethod, value: bool | float | str, name: str) -> int:
+    number = _number(method, value, name)
+    if not float(number).is_integer():
+        message = f"`{name}` of `{method.name}` must be a whole number, not `{number:g}`"
+        raise DiagnosticError([Diagnostic("GSM6003", message, method.span)])
+    return int(number)
+
+
+def _judge(method: CheckedMethod) -> str:
+    """The solver in `Greedy (judge = scip)`. Raises DiagnosticError."""
+    judge = method.settings.get("judge", DEFAULT_METHOD)
+    if not isinstance(judge, str):
+        message = f"`judge` of `{method.name}` must be the name of a solver, not `{judge}`"
+        raise DiagnosticError([Diagnostic("GSM6003", message, method.span)])
+    return judge
+
+
+def _without_judge(method: CheckedMethod) -> CheckedMethod:
+    return replace(method, settings={name: value for name, value in method.settings.items() if name != "judge"})
+
+
+def _title(solve: CheckedSolve) -> str:
+    """`solve CP6 (node_rule = force)`."""
+    settings = ", ".join(" ".join(s.span.text.split()) for s in solve.settings)
+    return f"solve {solve.scenario.name}" + (f" ({settings})" if settings else "")

@@ -1,0 +1,55 @@
+"""Finds the choice of an option of the model under which a plan that breaks its constraints satisfies them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
+
+from gpusched_dsl.backends.protocol import Backend
+from gpusched_dsl.compiling.build import Built
+from gpusched_dsl.compiling.lowering.fixing import Given
+from gpusched_dsl.compiling.lowering.ground import ground
+from gpusched_dsl.explaining.clock import Clock
+from gpusched_dsl.explaining.oracle import Verdict, decide
+from gpusched_dsl.ir.deadline import Stopped, limited
+from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+
+
+def setting_that_fits(
+    built: Built, plan: Mapping[str, Given], broken: Collection[str], backend: Backend, clock: Clock
+) -> str | None:
+    """`NAME=VALUE` of one option with which the plan satisfies the model, None where none is found in time.
+
+    `broken` names constraints that the plan breaks: only choices that state one of them differently, or leave it out,
+    are tried. The data are read again, from what the first build has read.
+    """
+    for name, choice in _touching(built, broken):
+        try:
+            with limited(clock.rest):
+                other = built.remade({name: choice})
+                problem = ground(other.scenario.model, other.instance.store, other.permissions.limits(), plan)
+                verdict, _ = decide(replace(problem, objectives=()), backend, clock)
+        except Stopped:
+            return None
+        except DiagnosticError:  # the data, or the plan, are not for the model of that choice
+            continue
+        if verdict is Verdict.FEASIBLE:
+            return f"{name}={choice}"
+        if clock.over:
+            return None
+    return None
+
+
+def _touching(built: Built, broken: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Choices of single options that change one of the constraints."""
+    model = built.scenario.model
+    for name, choices in model.option_choices.items():
+        for choice in choices:
+            if choice == model.options[name]:
+                continue
+            try:
+                other = built.checked_with({name: choice}).model
+            except DiagnosticError:
+                continue
+            if any(other.constraints.get(row) != model.constraints.get(row) for row in broken):
+                yield name, choice

@@ -1,0 +1,31 @@
+"""`verify=full`: a run that was replayed in one go is driven event by event too, and the two are compared."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic
+from gpusched_dsl.online.run_record import Outcome
+
+SAME = 1e-6  # relative: the two round otherwise
+CODE = "GSM9003"
+
+
+def disagreement(replayed: Outcome, planned: Outcome) -> Diagnostic | None:
+    """The finding GSM9003 where a replay is not the run event by event; None where it is."""
+    differs = [] if replayed.ended == planned.ended else ["how they end"]
+    for name in ("first_start", "end"):
+        if not np.allclose(getattr(replayed.world, name), getattr(planned.world, name), SAME, 1e-9, equal_nan=True):
+            differs.append({"first_start": "starts", "end": "ends"}[name])
+    ours, theirs = replayed.world.ledger.totals, planned.world.ledger.totals
+    for term in sorted({*ours, *theirs}):
+        one, other = ours.get(term, 0.0), theirs.get(term, 0.0)
+        if not math.isclose(one, other, rel_tol=SAME, abs_tol=1e-9):
+            differs.append(f"`{term}` ({one:.9g} and {other:.9g})")
+    if not differs:
+        return None
+    message = f"the replay in one go is not the run event by event: they differ in {', '.join(differs)}"
+    help = "this is a defect of gsdsl: the run event by event is given; please report it with the input if you may"
+    return Diagnostic(CODE, message, help=help)

@@ -1,0 +1,258 @@
+"""Drives a scenario over time by one method or several, and makes results of what happened."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gpusched_dsl.backends.interrupt import Control, CtrlC
+from gpusched_dsl.backends.protocol import Silent, SolveOptions
+from gpusched_dsl.compiling.build import Permissions, checked, choose_scenario
+from gpusched_dsl.ir.deadline import READING, Stopped, limited, stage
+from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.language.workspace import Workspace
+from gpusched_dsl.online.bounds.run_bound import OTHER_PRICES, UNFINISHED, relaxation_bound, unfinished
+from gpusched_dsl.online.bounds.single_job import Bound
+from gpusched_dsl.online.loops.base import MOST_EVENTS, Driver, Options
+from gpusched_dsl.online.loops.events import EventLoop
+from gpusched_dsl.online.loops.slots import SlotLoop
+from gpusched_dsl.online.open import open_run
+from gpusched_dsl.online.planners.protocol import AS_BEFORE
+from gpusched_dsl.online.planners.verification import CODE as BROKEN_PLAN
+from gpusched_dsl.online.progress import Samples
+from gpusched_dsl.online.run_record import Outcome
+from gpusched_dsl.reporting.runs.comparison import RunComparison, RunRow
+from gpusched_dsl.reporting.runs.result import About, RunResult
+
+if TYPE_CHECKING:
+    from gpusched_dsl.data.chunks import Piece
+
+Tell = Callable[[Driver], None]  # hears of the run at its beginning and after every plan
+Stop = Callable[[], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """How to run, whatever the method. `time_limit` in seconds for each plan; `gap`, `threads` and `solver_options` are
+    for solvers.
+
+    `journal` records the run, or resumes the one that it has; with `replay` the plans that it has are made again and
+    compared. `relax`: for runs in windows the bound is that of the relaxation of the whole horizon.
+    """
+
+    online: str | None = None
+    scenario: str | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
+    seed: int = 0
+    time_limit: float | None = None
+    gap: float = 1e-4
+    threads: int | None = None
+    solver_options: Mapping[str, bool | int | float | str] = field(default_factory=dict)
+    fallback: str | None = None
+    most_events: int = MOST_EVENTS
+    journal: Path | None = None
+    replay: bool = False
+    relax: bool = False
+    verify: str = "sample"  # or `none`; `full`: every plan, and a run that was replayed in one go event by event too
+    replaced: Mapping[str, Sequence[Piece]] | None = None  # values in place of those of the scenario
+
+
+def run_method(
+    workspace: Workspace,
+    method: str,
+    asked: Asked,
+    permissions: Permissions | None = None,
+    *,
+    stop: Stop | None = None,
+    tell: Tell | None = None,
+    warnings: Sequence[Diagnostic] = (),
+    note: Callable[[str], None] | None = None,
+) -> RunResult:
+    """One run to its end, or until Ctrl-C or `stop`, which is asked before each event and while plans are made.
+
+    The plan at hand is dropped then. `note` hears of the journal that is resumed. Raises DiagnosticError with
+    everything wrong in text, data and names, and as planning and the journal do; KeyboardInterrupt at Ctrl-C before
+    the run has begun, and at the second one.
+    """
+    try:
+        return _run_method(
+            workspace, method, asked, permissions, Control(), stop=stop, tell=tell, warnings=warnings, note=note
+        )
+    except Stopped:
+        raise KeyboardInterrupt from None
+
+
+def _run_method(
+    workspace: Workspace,
+    method: str,
+    asked: Asked,
+    permissions: Permissions | None,
+    control: Control,
+    *,
+    stop: Stop | None,
+    tell: Tell | None,
+    warnings: Sequence[Diagnostic],
+    note: Callable[[str], None] | None = None,
+) -> RunResult:
+    """As `run_method`; raises Stopped at Ctrl-C before the run has begun. A later Ctrl-C stops the `control`."""
+    samples, began = Samples(), time.perf_counter()
+
+    def hear(driver: Driver) -> None:
+        samples(driver)
+        if tell is not None:
+            tell(driver)
+
+    def stopping() -> bool:
+        return control.stopping or (stop is not None and stop())
+
+    solving = SolveOptions(gap=asked.gap, threads=asked.threads, extra=dict(asked.solver_options))
+
+    def reopened() -> Driver:
+        return open_run(
+            workspace, asked.online, asked.scenario, method, settings=asked.settings, permissions=permissions,
+            options=Options(asked.seed, asked.time_limit, asked.most_events, asked.verify),
+            solve_options=solving, fallback=asked.fallback, stop=stopping, tell=hear,
+            replaced=asked.replaced,
+        )  # fmt: skip
+
+    with limited(), stage(READING):
+        driver = reopened()
+        about = _about(workspace, driver, method, asked, warnings)
+    with ExitStack() as held:
+        held.enter_context(CtrlC(control))
+        recorder = None
+        if asked.journal is not None:
+            from gpusched_dsl.online.journal.recorder import Recorder
+
+            recorder = held.enter_context(Recorder(asked.journal, driver, about, replay=asked.replay))
+            if note is not None and (line := recorder.opening()):
+                note(line)
+        if tell is not None:
+            tell(driver)
+        outcome, broke = _to_its_end(driver)
+        about = replace(about, seconds=time.perf_counter() - began, warnings=(*about.warnings, *broke))
+        if recorder is not None:
+            about = replace(about, resumed_steps=recorder.resumed, warnings=(*about.warnings, *recorder.findings()))
+            recorder.close_with(outcome)
+    if asked.verify == "full" and "instants" in outcome.extra:
+        from gpusched_dsl.workflows.replay_verification import disagreement
+
+        with CtrlC(control):
+            driver = reopened()
+            driver.whole = None
+            planned, broke = _to_its_end(driver)
+        if planned.ended != "interrupt":
+            finding = disagreement(outcome, planned)
+            told = tuple(warning for warning in planned.warnings if warning.code == BROKEN_PLAN)
+            told += () if finding is None else (finding,)
+            about = replace(about, warnings=(*about.warnings, *broke, *told))
+            outcome = outcome if finding is None else planned
+    result = RunResult(outcome, about, samples)
+    if asked.relax and outcome.online.window is not None:
+        with CtrlC(control):
+            result = replace(result, given_bound=relaxation_bound(result.reading, monitor=_Asking(stopping)))
+    return result
+
+
+class _Asking(Silent):
+    """The monitor of a solver that ends when somebody wants to stop."""
+
+    def __init__(self, stop: Stop) -> None:
+        self._stop = stop
+
+    @property
+    def stop_requested(self) -> bool:
+        return self._stop()
+
+
+def run_methods(
+    workspace: Workspace,
+    methods: Sequence[str],
+    asked: Asked,
+    permissions: Permissions | None = None,
+    *,
+    stop: Stop | None = None,
+    tell: Tell | None = None,
+    warnings: Sequence[Diagnostic] = (),
+    begin: Callable[[str], None] | None = None,
+) -> RunComparison:
+    """The same run by each method, one after the other: what really happens is the same for all of them.
+
+    What a method is refused for stands in its row; where all are refused, DiagnosticError is raised. After Ctrl-C and
+    `stop`, the rows that are there are kept, that of the method that ran among them. Raises KeyboardInterrupt as
+    `run_method` where there is no row yet, and ValueError for a journal, which is that of one run.
+    """
+    if asked.journal is not None:
+        raise ValueError("a journal records one run: give each method one of its own")
+    rows: list[RunRow] = []
+    relaxed: Bound | None = None  # the same for all methods
+    control = Control()
+    for method in methods:
+        if begin is not None:
+            begin(method)
+        own = replace(asked, relax=asked.relax and relaxed is None)
+        try:
+            result = _run_method(
+                workspace, method, own, permissions, control, stop=stop, tell=tell, warnings=warnings
+            )
+        except Stopped:
+            if not rows:
+                raise KeyboardInterrupt from None
+            break
+        except DiagnosticError as error:
+            rows.append(RunRow(method, None, tuple(error.diagnostics)))
+            continue
+        if own.relax and result.bound.value is not None:
+            relaxed = result.bound
+        elif relaxed is not None:
+            result = replace(result, given_bound=Bound(None, UNFINISHED) if unfinished(result.reading) else relaxed)
+        rows.append(RunRow(method, result))
+        if result.ended == "interrupt" or control.stopping:
+            break
+    if relaxed is not None and any(r.result is not None and relaxed.refuted_by(r.result.total) for r in rows):
+        other = Bound(None, OTHER_PRICES)
+        rows = [r if r.result is None else replace(r, result=replace(r.result, given_bound=other)) for r in rows]
+    if all(row.result is None for row in rows):
+        raise DiagnosticError([d for row in rows for d in row.findings])
+    return RunComparison(tuple(rows), interrupted=len(rows) < len(methods))
+
+
+def _to_its_end(driver: Driver) -> tuple[Outcome, tuple[Diagnostic, ...]]:
+    """The outcome, and what broke the run; raises DiagnosticError where nothing had been decided by then."""
+    assert isinstance(driver, EventLoop | SlotLoop)
+    try:
+        outcome = driver.run()
+    except DiagnosticError as error:
+        if not driver.steps:
+            raise
+        return driver.outcome("error"), tuple(error.diagnostics)
+    if driver.failures and all(step.method == AS_BEFORE for step in outcome.steps):
+        raise DiagnosticError([failures.first for failures in driver.failures.values()])
+    return outcome, ()
+
+
+def _about(workspace: Workspace, driver: Driver, method: str, asked: Asked, warnings: Sequence[Diagnostic]) -> About:
+    instance = driver.base.instance
+    name = choose_scenario(workspace, asked.scenario)
+    _, told = checked(workspace, name, asked.settings)
+    options: dict[str, Any] = {
+        "seed": asked.seed,
+        "time_limit": asked.time_limit,
+        "gap": asked.gap,
+        "threads": asked.threads,
+        "solver_options": dict(asked.solver_options),
+        "most_events": asked.most_events,
+    }
+    return About(
+        method=method,
+        fallback=None if driver.fallback is None else driver.fallback.name,
+        scenario=instance.scenario.name or "",
+        settings=dict(asked.settings),
+        options=options,
+        inputs_sha256={**workspace.sha256, **instance.inputs},
+        warnings=(*warnings, *told, *instance.notes),
+    )

@@ -1,0 +1,228 @@
+"""Why a job runs where it does, or waits, at some time of a run: what the method saw, and what the model says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gpusched_dsl.backends.protocol import Backend
+from gpusched_dsl.compiling.build import Permissions
+from gpusched_dsl.data.chunks import Piece
+from gpusched_dsl.explaining.clock import Clock
+from gpusched_dsl.explaining.decisions.counterfactuals import MOST_ALTERNATIVES, Cost, Forced, Question
+from gpusched_dsl.explaining.decisions.policy_trace import Turn, turn_lines, turn_of
+from gpusched_dsl.language.text.numbers import count_text, with_unit
+from gpusched_dsl.language.workspace import Workspace
+from gpusched_dsl.online.loops.base import Options
+from gpusched_dsl.online.loops.events import EventLoop
+from gpusched_dsl.online.loops.inspection import Moment, job_in, moment_at
+from gpusched_dsl.online.loops.slots import SlotLoop
+from gpusched_dsl.online.open import open_run
+from gpusched_dsl.online.planners.policy import PolicyPlanner
+from gpusched_dsl.online.simulation.world import STATES
+from gpusched_dsl.reporting.runs.summary import short
+from gpusched_dsl.workflows.estimate import job_code, nothing_to_tell
+
+SECONDS = 60.0
+SCHEMA_VERSION = 1
+MOST_MOVED = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Alternative:
+    """Another way for the job while all others stay as planned; `entry` is what it would have."""
+
+    entry: str
+    forced: Forced
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """Why a job runs where it does or waits, by the plan that holds `at` a time.
+
+    `plan` is what the plan costs by the model, and the job's elements in it. Of a job that runs there are
+    `alternatives`, cheapest first, those that cannot be last; of one that waits `fixed` and `free`: it is made to run,
+    with the others as planned and with the others free. `left_out`: alternatives that were not looked at.
+    """
+
+    title: str
+    job: str
+    at: float
+    unit: str
+    planned_at: float
+    method: str
+    runs: bool
+    plan: Forced
+    turn: Turn | None = None
+    alternatives: tuple[Alternative, ...] = ()
+    left_out: int = 0
+    fixed: Forced | None = None
+    free: Forced | None = None
+
+    def lines(self) -> list[str]:
+        """What `gsdsl why` tells."""
+        told = [self.title, ""]
+        state = f"runs: {', '.join(self.plan.entries)}" if self.runs else "waits"
+        made = f"by the plan of {self.method} at {with_unit(short(self.planned_at), self.unit)}"
+        told += [f"{self.job} at {with_unit(short(self.at), self.unit)} {state}, {made}"]
+        if self.turn is not None:
+            told += ["", *turn_lines(self.turn)]
+        told += ["", *self._of_the_model()]
+        return told
+
+    def _of_the_model(self) -> Iterator[str]:
+        cost = self.plan.cost
+        if cost is None:
+            yield "the plan breaks constraints of the model, which therefore says nothing about other plans"
+            return
+        values = ", ".join(f"{n} {with_unit(short(v), '' if u == '1' else u)}" for n, v, u in cost.objectives)
+        yield f"the plan costs, by the model: {values}" if values else "the model has no objective"
+        if self.runs:
+            yield "in other ways, with all other jobs as planned:"
+            if not self.alternatives:
+                yield "  there are none"
+            for other in self.alternatives:
+                yield from _forced_lines(f"  {other.entry}", other.forced, cost)
+            if self.left_out:
+                yield f"  {count_text(self.left_out, 'more was', 'more were')} not looked at"
+        else:
+            if self.fixed is not None:
+                yield from _forced_lines("if it ran, with all other jobs as planned", self.fixed, cost)
+            if self.free is not None:
+                yield from _forced_lines("if it ran, with all other jobs free to change", self.free, cost)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, as `gsdsl why --json` writes it."""
+        cost = self.plan.cost
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "job": self.job,
+            "at": self.at,
+            "unit": self.unit,
+            "planned_at": self.planned_at,
+            "method": self.method,
+            "runs": self.runs,
+            "entries": list(self.plan.entries),
+            "cost": None if cost is None else _cost(cost),
+            "turn": None if self.turn is None else turn_lines(self.turn),
+            "alternatives": [{"entry": a.entry, **_forced(a.forced, cost)} for a in self.alternatives],
+            "left_out": self.left_out,
+            "others_as_planned": None if self.fixed is None else _forced(self.fixed, cost),
+            "others_free": None if self.free is None else _forced(self.free, cost),
+        }
+
+
+def _cost(cost: Cost) -> dict[str, Any]:
+    return {"objectives": {n: v for n, v, _ in cost.objectives}, "terms": dict(cost.terms)}
+
+
+def _forced(forced: Forced, before: Cost | None) -> dict[str, Any]:
+    return {
+        "possible": forced.cost is not None,
+        "entries": list(forced.entries),
+        "changes": {}
+        if forced.cost is None or before is None
+        else {n: v for n, v, _ in forced.cost.changes(before)},
+        "moved": list(forced.moved),
+        "in_the_way": [{"give_way": change, "row": row} for change, row in forced.rows],
+    }
+
+
+def _forced_lines(what: str, forced: Forced, before: Cost) -> Iterator[str]:
+    if forced.cost is None:
+        yield f"{what}: not possible" + ("" if forced.rows else ", as far as was found out in time")
+        for change, row in forced.rows:
+            yield f"    breaks {change}: {row}"
+        return
+    where = f" ({', '.join(forced.entries)})" if forced.entries and forced.entries[0] not in what else ""
+    yield f"{what}{where}: {forced.cost.change_text(before)}"
+    for line in forced.moved[:MOST_MOVED]:
+        yield f"    {line}"
+    if len(forced.moved) > MOST_MOVED:
+        yield f"    and {count_text(len(forced.moved) - MOST_MOVED, 'more job')}"
+
+
+def why(
+    workspace: Workspace,
+    job: str | int,
+    at: float,
+    *,
+    method: str = "highs",
+    online: str | None = None,
+    scenario: str | None = None,
+    settings: Mapping[str, str] | None = None,
+    permissions: Permissions | None = None,
+    seed: int = 0,
+    time_limit: float | None = None,
+    fallback: str | None = None,
+    replaced: Mapping[str, Sequence[Piece]] | None = None,
+    journal: Path | None = None,
+    judge: Backend | str = "highs",
+    clock: Clock | None = None,
+) -> Answer:
+    """The answer for the plan that holds at a time. A journal gives the plans that it has; the others are made.
+
+    Raises DiagnosticError: GSM6021 for an unknown job, GSM6022 where no plan holds or the job is not there then, and as
+    `open_run`, planning, grounding and the journal do.
+    """
+    allowed = permissions or Permissions()
+    with ExitStack() as held:
+        loop = open_run(
+            workspace, online, scenario, method, settings=settings, permissions=allowed, fallback=fallback,
+            replaced=replaced, options=Options(seed=seed, time_limit=time_limit),
+        )  # fmt: skip
+        assert isinstance(loop, EventLoop | SlotLoop)
+        code = job_code(loop, job)
+        if journal is not None:
+            from gpusched_dsl.online.journal.journal import Journal
+            from gpusched_dsl.online.journal.steps import JournalSteps
+
+            loop.journal = JournalSteps(held.enter_context(Journal.read(journal)))
+        moment = moment_at(loop, at)
+    unit = "" if loop.unit == "1" else loop.unit
+    inner = None if moment is None else job_in(moment, loop.jobs_root, code)
+    if moment is None or inner is None:
+        state = STATES[int(loop.world.status[code])]
+        told = "no plan was made by then" if moment is None else f"`{job}` is {state}, no plan speaks of it"
+        raise nothing_to_tell(f"at {with_unit(short(at), unit)} {told}", "ask at a time at which the job is there")
+    turn = None
+    if isinstance(loop.planner, PolicyPlanner) and moment.step.method == loop.planner.policy.name:
+        turn = turn_of(loop.planner.policy, moment, inner, allowed.limits())
+    question = Question(moment, inner, judge, clock or Clock(SECONDS), allowed.limits())
+    plan = question.as_planned()
+    name = loop.base.instance.scenario.name
+    of = f", scenario {name}" if name else ""
+    title = f"{loop.online.base.name} driven by {loop.online.name}{of}, with {method}"
+    answer = Answer(title, str(job), at, unit, moment.now, moment.step.method, question.runs, plan, turn)
+    if plan.cost is None:
+        return answer
+    return _with_others(answer, question, moment)
+
+
+def _with_others(answer: Answer, question: Question, moment: Moment) -> Answer:
+    if not answer.runs:
+        if not len(question.mine):
+            return answer
+        fixed = question.running(question.mine)
+        return replace(answer, fixed=fixed, free=question.running(question.mine, others=False))
+    planned = question.planned[question.mine] > 0.5
+    has = set(question.mine[planned].tolist())
+    others = [way for way in question.ways if not has & set(way.tolist())]
+    found = [Alternative("waits", question.waiting())]
+    for way in others[:MOST_ALTERNATIVES]:
+        forced = question.running(way)
+        entry = forced.entries[0] if forced.entries else _family_of(question, way)
+        found.append(Alternative(entry, forced))
+    assert answer.plan.cost is not None
+    found.sort(key=lambda a: np.inf if a.forced.cost is None else a.forced.cost.total)
+    return replace(answer, alternatives=tuple(found), left_out=max(0, len(others) - MOST_ALTERNATIVES))
+
+
+def _family_of(question: Question, way: Any) -> str:
+    """The element, or the first of several that differ in the node alone."""
+    return question.entry(int(way[0])) + (" and its like on other nodes" if len(way) > 1 else "")
