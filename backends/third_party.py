@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from types import TracebackType
 
 from gpusched_dsl.backends.protocol import Backend
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 _OWN = "gpusched_dsl"
 

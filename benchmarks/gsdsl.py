@@ -16,7 +16,7 @@ from gpusched_dsl.backends.registry import backend
 from gpusched_dsl.compiling.build import Permissions, checked, choose_scenario, read_data
 from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.ir.problem import Problem
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import load_workspace
 
 highs, scip = backend("highs"), backend("scip")

@@ -13,7 +13,7 @@ from importlib import import_module as _import_module
 from pathlib import Path as _Path
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from gpusched_dsl.version import __version__ as __version__
 
 # backends/, grammar/ and models/ lie beside this folder in the repository. Wheels and editable installs map them into
 # the package (pyproject.toml); in a plain checkout the symbolic links in this folder do. A checkout without links is
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from gpusched_dsl.api import Model, compile, load, loads
     from gpusched_dsl.ir.problem import Problem
     from gpusched_dsl.ir.solver_result import Status
-    from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
+    from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+    from gpusched_dsl.language.diagnostics.errors import DiagnosticError
     from gpusched_dsl.reporting.comparison import Comparison
     from gpusched_dsl.reporting.result import Result
 
@@ -38,8 +39,8 @@ _HOMES = {
     "loads": "gpusched_dsl.api",
     "Status": "gpusched_dsl.ir.solver_result",
     "Problem": "gpusched_dsl.ir.problem",
-    "Diagnostic": "gpusched_dsl.language.diagnostics.diagnostics",
-    "DiagnosticError": "gpusched_dsl.language.diagnostics.diagnostics",
+    "Diagnostic": "gpusched_dsl.language.diagnostics.diagnostic",
+    "DiagnosticError": "gpusched_dsl.language.diagnostics.diagnostic",
     "Result": "gpusched_dsl.reporting.result",
 }
 

@@ -21,7 +21,8 @@ from gpusched_dsl.compiling.build import (
 from gpusched_dsl.compiling.passes.names import folds
 from gpusched_dsl.ir.deadline import Deadline, Stopped, limited
 from gpusched_dsl.language.checked_policy import CheckedPolicy
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError, Diagnostics
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.scenarios.scenario import CheckedScenario
 from gpusched_dsl.language.workspace import Workspace, load_workspace, workspace_from_text
 from gpusched_dsl.policies.library import policy_named
@@ -30,6 +31,7 @@ from gpusched_dsl.solving.methods import means_policy, method_named
 if TYPE_CHECKING:
     from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
     from gpusched_dsl.compiling.data.instance import Instance
+    from gpusched_dsl.compiling.provenance import Origins
     from gpusched_dsl.data.chunks import Piece
     from gpusched_dsl.explaining.explanation import Explanation
     from gpusched_dsl.ir.problem import Problem
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
     from gpusched_dsl.online.loops.external import LiveEventLoop
     from gpusched_dsl.policies.catalogue import ListedPolicy
     from gpusched_dsl.reporting.comparison import Comparison
-    from gpusched_dsl.reporting.result import Origins, Result
+    from gpusched_dsl.reporting.result import Result
     from gpusched_dsl.reporting.runs.comparison import RunComparison
     from gpusched_dsl.reporting.runs.result import RunResult
     from gpusched_dsl.solving.aggregated import Entries
@@ -630,7 +632,7 @@ class Model:
 
         `clock` began with the call.
         """
-        from gpusched_dsl.reporting.result import Origins
+        from gpusched_dsl.compiling.provenance import Origins
         from gpusched_dsl.solving.aggregated import solve_built
         from gpusched_dsl.solving.solve import deadline_of
         from gpusched_dsl.workflows.early_stop import stopped_solve, with_plan

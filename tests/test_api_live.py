@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import gpusched_dsl as gs
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.live.messages import Decided
 
 TEXT = """

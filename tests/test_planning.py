@@ -11,7 +11,7 @@ import pytest
 import gpusched_dsl as gs
 from gpusched_dsl.compiling.lowering.fixing import Given
 from gpusched_dsl.compiling.lowering.ground import ground
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 CAPACITY = """
 import "gsdsl:capacity_planning.gsm";

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gpusched_dsl.language.checking import check_model
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError, Diagnostics
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.workspace import Workspace, load_workspace, workspace_from_text
 from gpusched_dsl.policies import library as policy_library
 from gpusched_dsl.policies.library import library, policies_folder, policy_model, policy_named

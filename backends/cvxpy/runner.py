@@ -16,7 +16,8 @@ from gpusched_dsl.backends.protocol import Monitor, SolveOptions
 from gpusched_dsl.ir.problem import Floats
 from gpusched_dsl.ir.solver_result import Answer, Status
 from gpusched_dsl.ir.tolerances import TIGHT
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError, did_you_mean
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mean
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 # What CVXPY is told where there is no point, so that it raises nothing; the answer says what the solver said.
 NOTHING = failure_solution(cp.INFEASIBLE)

@@ -9,7 +9,8 @@ from dataclasses import replace
 from gpusched_dsl.compiling.passes.pipeline import prepare
 from gpusched_dsl.compiling.passes.steps import Note, Prepared, Target
 from gpusched_dsl.ir.problem import Problem
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 # The terms that only another solver takes: the remedy is another file, not another backend.
 NOT_TAKEN = ("GSM3201", "GSM3203")

@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from gpusched_dsl.backends.files.names import LP, MPS, Alphabet, entry_names, numbered
 from gpusched_dsl.ir.problem import Floats, Objective, Problem
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 Places = NDArray[np.int64]
 

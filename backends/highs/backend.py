@@ -17,10 +17,11 @@ from gpusched_dsl.backends.highs.warm_resolve import Attempt, Relaxations, basis
 from gpusched_dsl.backends.interrupt import Control, run_stoppable
 from gpusched_dsl.backends.protocol import Capabilities, Monitor, SolveOptions
 from gpusched_dsl.ir.changes import Changes
+from gpusched_dsl.ir.magnitudes import largest_coefficient, largest_cost_of, largest_number
 from gpusched_dsl.ir.problem import Floats, Int32s, Problem
 from gpusched_dsl.ir.solver_result import Answer, Status
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
-from gpusched_dsl.solving.screening import largest_coefficient, largest_cost_of, largest_number
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 # How long, at least and as a multiple of the first run, a problem found infeasible is solved again without presolve.
 SECOND_OPINION_SECONDS = 5.0

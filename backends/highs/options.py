@@ -8,7 +8,8 @@ import highspy
 
 from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.ir.tolerances import SOLVER, TIGHT
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError, did_you_mean
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mean
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 # The aggregator of presolve. With it HiGHS 1.12 to 1.15.1 report suboptimal points as optimal on some small integer
 # problems; two of them are in tests/conformance (capacity_pattern_presolve, CP-S).

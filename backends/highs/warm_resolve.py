@@ -21,7 +21,7 @@ from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.ir.changes import Changes
 from gpusched_dsl.ir.problem import Floats, Problem
 from gpusched_dsl.ir.solver_result import Answer, Status, relative_gap
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 # An attempt may take this part of the time of the last solve without one, and at least so many seconds.
 SHARE, LEAST_SECONDS = 0.5, 1.0

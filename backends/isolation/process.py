@@ -19,7 +19,7 @@ from gpusched_dsl.backends.registry import backend
 from gpusched_dsl.backends.third_party import foreign_failures
 from gpusched_dsl.ir.changes import changes
 from gpusched_dsl.ir.problem import Problem
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 
 def main(name: str, fd: int, life: int) -> None:

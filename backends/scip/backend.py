@@ -24,11 +24,12 @@ from gpusched_dsl.backends.scip.unboundedness import boxed, escapes, goes_on_alo
 from gpusched_dsl.backends.threads import SolverThread, SolverThreads
 from gpusched_dsl.compiling.passes.steps import INDICATOR
 from gpusched_dsl.ir.definitions import completed
+from gpusched_dsl.ir.magnitudes import largest_cost
 from gpusched_dsl.ir.problem import Floats, Problem
 from gpusched_dsl.ir.solver_result import Answer, Status
 from gpusched_dsl.ir.verify import verify
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
-from gpusched_dsl.solving.lexicographic import largest_cost
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 FAR = 1e9
 BOXES = (1e3, 1e4)

@@ -17,9 +17,10 @@ import pyscipopt
 from gpusched_dsl.backends.files.lp_mps import write_mps
 from gpusched_dsl.backends.scip.messages import keep_messages, taken
 from gpusched_dsl.backends.scip.terms import add_terms
+from gpusched_dsl.ir.magnitudes import largest_cost_of, largest_number
 from gpusched_dsl.ir.problem import Problem
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
-from gpusched_dsl.solving.screening import largest_cost_of, largest_number
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 INFINITE = 1e20  # SCIP's own
 FARTHEST = 1e12  # a column without a bound is taken to go so far

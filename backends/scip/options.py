@@ -11,7 +11,8 @@ from pyscipopt.scip import PY_SCIP_PARAMSETTING
 from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.tolerances import SOLVER
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError, did_you_mean
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mean
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 # Parts of SCIP's presolve that lose optima of integer problems: the upgrade of rows to variable bounds in SCIP 10.0.2
 # (tests/conformance has a problem), the PaPILO plugin in SCIP 10.0.3 (scipopt/papilo#91; many builds do not have it),

@@ -22,7 +22,7 @@ from gpusched_dsl.backends.protocol import SolveOptions, target_of
 from gpusched_dsl.backends.registry import backend
 from gpusched_dsl.compiling.build import Built, Permissions, build, checked, choose_scenario
 from gpusched_dsl.compiling.passes.pipeline import prepare
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError, Diagnostics
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.workspace import Workspace, load_workspace, workspace_from_text
 from gpusched_dsl.solving.aggregated import solve_built
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from random import Random
 
 from gpusched_dsl.cli.starter import starter_files
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import load_workspace
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -11,7 +11,7 @@ import numpy as np
 from benchmarks.child import Lap
 from gpusched_dsl.compiling.data.instance import Instance
 from gpusched_dsl.compiling.data.slicing import KnownValues, Part
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import load_workspace
 from gpusched_dsl.online.data.base import Base
 from gpusched_dsl.online.loops.events import EventLoop

@@ -7,7 +7,7 @@ from gpusched_dsl.compiling.build import Permissions, checked, read_data
 from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.compiling.passes.pipeline import prepare
 from gpusched_dsl.compiling.passes.steps import Target
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import load_workspace
 
 FILE = Path(__file__).with_name("day_as_printed.gsm")

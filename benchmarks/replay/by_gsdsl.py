@@ -11,7 +11,7 @@ from gpusched_dsl.compiling.data.instance import build_instance
 from gpusched_dsl.compiling.evaluation.limits import Limits
 from gpusched_dsl.language.blocks.blocks import check_online
 from gpusched_dsl.language.blocks.policies.policy import check_policy
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.scenario import check_scenario
 from gpusched_dsl.language.workspace import load_workspace
 from gpusched_dsl.online.replay.eligibility import driven_by, why_not

@@ -21,7 +21,7 @@ from benchmarks.child import Lap
 from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.backends.registry import backend
 from gpusched_dsl.compiling.build import Built, Permissions, build, checked, choose_scenario
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError, Diagnostics
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.workspace import load_workspace
 from gpusched_dsl.solving.aggregated import solve_built
 

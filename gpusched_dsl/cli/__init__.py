@@ -60,7 +60,8 @@ def _guarded(arguments: list[str]) -> int:
 
 def _run(options: argparse.Namespace, output: Output, arguments: list[str]) -> int:
     from gpusched_dsl.cli.arguments import UsageError
-    from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
+    from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+    from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
     try:
         return _command(options.command, options, output)
@@ -125,7 +126,7 @@ def _command(name: str, options: argparse.Namespace, output: Output) -> int:
 def _report_usage(error: Exception, arguments: list[str]) -> int:
     from gpusched_dsl.cli.arguments import UsageError
     from gpusched_dsl.cli.output import Output
-    from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic
+    from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 
     assert isinstance(error, UsageError)
     as_json = "--diagnostics=json" in arguments or any(

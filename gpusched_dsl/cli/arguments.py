@@ -73,7 +73,7 @@ def build_parser() -> tuple[Parser, dict[str, Parser]]:
 
 
 def _version() -> str:
-    from gpusched_dsl import __version__
+    from gpusched_dsl.version import __version__
 
     return f"gsdsl {__version__}"
 
@@ -461,7 +461,7 @@ def _check_command(argv: Sequence[str], commands: dict[str, Parser]) -> None:
         elif not word.startswith("-"):
             if word in commands:
                 return
-            from gpusched_dsl.language.diagnostics.diagnostics import did_you_mean
+            from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean
 
             help: str | None = did_you_mean(word, commands)
             if help is None and word.endswith(".gsm"):
@@ -471,7 +471,7 @@ def _check_command(argv: Sequence[str], commands: dict[str, Parser]) -> None:
 
 
 def _unknown_argument(word: str, parser: Parser) -> UsageError:
-    from gpusched_dsl.language.diagnostics.diagnostics import did_you_mean
+    from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean
 
     if not word.startswith("-"):
         return UsageError("GSM6002", f"one argument too many: `{word}`")

@@ -8,7 +8,7 @@ from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.paths import gsm_files
 from gpusched_dsl.compiling.build import Permissions
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.text.numbers import count_text
 from gpusched_dsl.language.workspace import Workspace, load_workspace
 from gpusched_dsl.workflows.check import check_all

@@ -9,7 +9,7 @@ import tempfile
 import traceback
 from pathlib import Path
 
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 
 ISSUES = "the project's issue tracker"
 
@@ -34,7 +34,7 @@ def crash_diagnostic(failure: BaseException, argv: list[str]) -> Diagnostic:
 
 
 def _write_details(failure: BaseException, argv: list[str]) -> Path | None:
-    from gpusched_dsl import __version__
+    from gpusched_dsl.version import __version__
 
     lines = [
         f"gsdsl {__version__}, Python {platform.python_version()}, {platform.platform()}",

@@ -19,7 +19,7 @@ from gpusched_dsl.reporting.grid import plain, rich_table
 
 if TYPE_CHECKING:
     from gpusched_dsl.explaining.explanation import Explanation
-    from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic
+    from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 
 STDOUT = "-"
 EXITS = {"infeasible": exits.INFEASIBLE, "unbounded": exits.UNBOUNDED}

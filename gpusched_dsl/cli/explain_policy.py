@@ -12,7 +12,7 @@ from gpusched_dsl.compiling.build import checked, choose_scenario
 from gpusched_dsl.data.sources.writing import write_text
 from gpusched_dsl.language.blocks.policies.describe import policy_in_words, settings_of
 from gpusched_dsl.language.checked_policy import CheckedPolicy
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.policies.library import any_policy_named, policy_named
 from gpusched_dsl.reporting.document import json_text
 

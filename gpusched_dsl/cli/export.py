@@ -14,7 +14,8 @@ from gpusched_dsl.cli.arguments import UsageError
 from gpusched_dsl.cli.instance import open_problem, read_settings, read_workspace
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.data.sources.writing import cannot_write, check_writable, replacing
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError, Severity, did_you_mean
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity, did_you_mean
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.reporting.summary import size_text
 
 if TYPE_CHECKING:

@@ -19,14 +19,15 @@ from gpusched_dsl.compiling.build import (
 from gpusched_dsl.compiling.evaluation.limits import GIB
 from gpusched_dsl.data.sources.writing import LARGEST_INPUT
 from gpusched_dsl.language.checked_policy import CheckedPolicy
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError, Diagnostics
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.scenarios.scenario import CheckedScenario
 from gpusched_dsl.language.workspace import Workspace, load_workspace
 
 if TYPE_CHECKING:
     from gpusched_dsl.cli.output import Output
+    from gpusched_dsl.compiling.provenance import Origins
     from gpusched_dsl.ir.problem import Problem
-    from gpusched_dsl.reporting.result import Origins
 
 PROBLEM_SUFFIX = ".json"
 MOST_GIB = float(1 << 30)  # more than any machine has: no limit
@@ -159,8 +160,8 @@ def read_settings(texts: list[str]) -> dict[str, str]:
 def _read_problem(path: Path, options: argparse.Namespace, began: float) -> tuple[Problem, Origins]:
     from hashlib import sha256
 
+    from gpusched_dsl.compiling.provenance import Origins
     from gpusched_dsl.ir.json.codec import from_json
-    from gpusched_dsl.reporting.result import Origins
 
     _refuse_policy(getattr(options, "backend", "highs"), path)
     for given, option in ((options.scenario, "--scenario"), (options.set, "--set")):

@@ -11,7 +11,7 @@ from gpusched_dsl.cli.arguments import UsageError
 from gpusched_dsl.cli.crash import crash_diagnostic
 from gpusched_dsl.cli.instance import permissions, read_settings
 from gpusched_dsl.cli.output import Output
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import load_workspace
 
 

@@ -10,7 +10,8 @@ from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.starter import starter_files
 from gpusched_dsl.data.sources.writing import cannot_write, make_folder, write_text
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 
 def run(options: argparse.Namespace, output: Output) -> int:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TextIO
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic
+    from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 
 
 class Output:
@@ -75,7 +75,7 @@ class Output:
 
     def report(self, diagnostics: Iterable[Diagnostic], *, counted: bool = True) -> None:
         """Tell findings, each once; warnings are left out when quiet. `counted` ends them with their number."""
-        from gpusched_dsl.language.diagnostics.diagnostics import Severity
+        from gpusched_dsl.language.diagnostics.diagnostic import Severity
 
         new = list({_key(d): d for d in diagnostics if _key(d) not in self._told}.values())
         self._told.update(map(_key, new))

@@ -17,7 +17,7 @@ from gpusched_dsl.cli.progress import Watch, leave, watching
 from gpusched_dsl.cli.solver_options import own_options
 from gpusched_dsl.data.sources.writing import check_writable, write_text
 from gpusched_dsl.ir.contradiction import CODE
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.text.numbers import count_text, number_text, seconds_text, with_unit
 from gpusched_dsl.language.workspace import Workspace, load_workspace
 from gpusched_dsl.reporting.document import json_text

@@ -18,15 +18,16 @@ from gpusched_dsl.cli.show import show_result
 from gpusched_dsl.cli.solver_options import own_options
 from gpusched_dsl.compiling.build import with_counts, with_problem
 from gpusched_dsl.compiling.passes.names import folds
+from gpusched_dsl.compiling.provenance import Origins
 from gpusched_dsl.data.sources.writing import check_writable, write_text
 from gpusched_dsl.ir.deadline import READING, Deadline, Stopped, limited
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.language.checked_policy import CheckedPolicy
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.text.counting import count_text
 from gpusched_dsl.language.text.numbers import seconds_text
 from gpusched_dsl.reporting.document import json_text
-from gpusched_dsl.reporting.result import Origins, Result
+from gpusched_dsl.reporting.result import Result
 from gpusched_dsl.reporting.summary import size_text
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from gpusched_dsl.cli.instance import permissions
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.paths import gsm_files
 from gpusched_dsl.compiling.build import Permissions
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError, Diagnostics
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.text.numbers import seconds_text
 from gpusched_dsl.language.workspace import load_workspace
 from gpusched_dsl.workflows.model_tests import Outcome, Run, run_tests

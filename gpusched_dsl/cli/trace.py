@@ -13,7 +13,8 @@ from gpusched_dsl.cli.arguments import UsageError
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.data.sources.files import Fault, Limits, Located, Unreadable
 from gpusched_dsl.data.sources.writing import cannot_write, check_writable, replacing
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError, Diagnostics
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.scenarios.formats import Use, described, names
 from gpusched_dsl.language.text.counting import count_text
 
@@ -79,7 +80,7 @@ def _refuse_unknown(name: str, generated: bool) -> None:
     try:
         described(name, generated)
     except KeyError:
-        from gpusched_dsl.language.diagnostics.diagnostics import did_you_mean
+        from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean
 
         known = (*names(False), *names(True))
         help = did_you_mean(name, known) or f"they are {', '.join(known)}"

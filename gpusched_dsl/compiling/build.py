@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from gpusched_dsl.compiling.evaluation.limits import Limits, default_memory
 from gpusched_dsl.ir.deadline import GROUNDING, INTERRUPT, READING, Stopped, stage
 from gpusched_dsl.language import tree
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError, Diagnostics, did_you_mean
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mean
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.scenarios.scenario import CheckedScenario, check_scenario
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.workspace import Workspace
@@ -20,10 +21,10 @@ if TYPE_CHECKING:
     from gpusched_dsl.compiling.aggregation.aggregate import Aggregation
     from gpusched_dsl.compiling.aggregation.assembling import Aggregated
     from gpusched_dsl.compiling.data.instance import Instance
+    from gpusched_dsl.compiling.provenance import Origins
     from gpusched_dsl.data.chunks import Piece
     from gpusched_dsl.data.sources.reader import FileReader
     from gpusched_dsl.ir.problem import Problem
-    from gpusched_dsl.reporting.result import Origins
 
 DEFAULT_MEMORY = default_memory()
 
@@ -95,7 +96,7 @@ class Built:
 
     def origins(self, seconds_before: float = 0.0) -> Origins:
         """What a result tells of where it came from; `seconds_before` were spent on reading the text."""
-        from gpusched_dsl.reporting.result import Origins
+        from gpusched_dsl.compiling.provenance import Origins
 
         return Origins(
             model=self.scenario.model,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from gpusched_dsl.data.sources.files import FileColumns
 from gpusched_dsl.ir.domains import Scalar
 from gpusched_dsl.language.checked import Constant, Label, LiteralSet
-from gpusched_dsl.language.diagnostics.diagnostics import Cell
+from gpusched_dsl.language.diagnostics.diagnostic import Cell
 from gpusched_dsl.language.scenarios.assignments import ONE, TableGiven
 from gpusched_dsl.language.source import Span
 

@@ -27,7 +27,8 @@ from gpusched_dsl.data.sources.cells import check_kind, read_values
 from gpusched_dsl.data.sources.untyped import column_of
 from gpusched_dsl.ir.domains import Codes, Domain, decode
 from gpusched_dsl.language.checked import CheckedParam, Element, TextType
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics, Label
+from gpusched_dsl.language.diagnostics.diagnostic import Label
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.source import Span
 
 Values = NDArray[Any]

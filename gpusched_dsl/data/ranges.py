@@ -13,7 +13,8 @@ from gpusched_dsl.data.params import ParamOrigin
 from gpusched_dsl.data.reports import SHOWN, examples, keys_at, place_text, quoted
 from gpusched_dsl.ir.domains import Codes, Component, Domain, decode
 from gpusched_dsl.language.checked import CheckedBound, CheckedCheck, CheckedParam, Numeric
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics, Label
+from gpusched_dsl.language.diagnostics.diagnostic import Label
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 
 _HOLDS = {
     "<=": np.less_equal,

@@ -10,7 +10,8 @@ from gpusched_dsl.data.chunks import ColumnPiece, Piece, Place
 from gpusched_dsl.data.labels import Mask, texts
 from gpusched_dsl.ir.domains import Codes, Component, Domain, Scalar, Universe, decode
 from gpusched_dsl.language.checked import CheckedParam, CheckedSet
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics, Label, did_you_mean
+from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 
 SHOWN = 4
 _LABELS_COMPARED = 5000

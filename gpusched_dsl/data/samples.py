@@ -17,7 +17,8 @@ from gpusched_dsl.ir.domains import Codes, Domain
 from gpusched_dsl.ir.matrix import Floats
 from gpusched_dsl.language.checked import CheckedParam, CheckedRandom, LawCore, SampleFile
 from gpusched_dsl.language.checking.walk import walk
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics, Label
+from gpusched_dsl.language.diagnostics.diagnostic import Label
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.assignments import FileGiven
 
 

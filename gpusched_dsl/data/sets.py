@@ -22,7 +22,8 @@ from gpusched_dsl.data.reports import (
 )
 from gpusched_dsl.ir.domains import Codes, Component, Domain, Packing, Tuples, Universe
 from gpusched_dsl.language.checked import CheckedSet
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics, Label
+from gpusched_dsl.language.diagnostics.diagnostic import Label
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpusched_dsl.compiling.analysis.curvature import Judged, classify
 from gpusched_dsl.ir.problem import Problem
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, Severity
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.language.text.numbers import count_text
 
 CLASSES = {

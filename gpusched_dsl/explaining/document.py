@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from gpusched_dsl.compiling.provenance import Origins
 from gpusched_dsl.explaining.bound_text import bound_groups
 from gpusched_dsl.explaining.conflict import Conflict
 from gpusched_dsl.explaining.explanation import Explanation
@@ -18,9 +19,8 @@ from gpusched_dsl.explaining.symmetry import aggregation_document
 from gpusched_dsl.ir.blocks import SHARED
 from gpusched_dsl.ir.names import entry_name
 from gpusched_dsl.ir.problem import Family, Problem
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.source import Span
-from gpusched_dsl.reporting.result import Origins
 from gpusched_dsl.solving.decomposition.selection import Choice
 
 FORMAT = "gsdsl-explanation/1"

@@ -13,6 +13,7 @@ from gpusched_dsl.compiling.aggregation.aggregate import Aggregation
 from gpusched_dsl.compiling.aggregation.notes import aggregation_notes
 from gpusched_dsl.compiling.passes.pipeline import prepare
 from gpusched_dsl.compiling.passes.steps import Prepared
+from gpusched_dsl.compiling.provenance import Origins
 from gpusched_dsl.explaining.classes import model_class
 from gpusched_dsl.explaining.clock import Clock
 from gpusched_dsl.explaining.conflict import Conflict, search_conflict
@@ -23,8 +24,8 @@ from gpusched_dsl.explaining.ray import find_ray
 from gpusched_dsl.explaining.relaxation import Relaxation, relaxations
 from gpusched_dsl.explaining.sizes import constraint_sizes, variable_sizes
 from gpusched_dsl.ir.problem import Problem
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
-from gpusched_dsl.reporting.result import Origins
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.options import unknown_passes
 
 DEFAULT_SECONDS = 60.0

@@ -9,6 +9,7 @@ from typing import Any
 
 from gpusched_dsl.compiling.aggregation.aggregate import Aggregation
 from gpusched_dsl.compiling.passes.steps import Note, Prepared
+from gpusched_dsl.compiling.provenance import Origins
 from gpusched_dsl.explaining.conflict import Conflict
 from gpusched_dsl.explaining.findings import conflict_finding, ray_finding
 from gpusched_dsl.explaining.ray import Ray
@@ -16,8 +17,7 @@ from gpusched_dsl.explaining.relaxation import Relaxation
 from gpusched_dsl.explaining.sizes import ConstraintSize, VariableSize
 from gpusched_dsl.explaining.stated import stated_rows
 from gpusched_dsl.ir.problem import Problem
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic
-from gpusched_dsl.reporting.result import Origins
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.solving.decomposition.selection import Choice, choice_for
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from gpusched_dsl.compiling.provenance import Origins
 from gpusched_dsl.explaining.bound_text import BoundGroup, bound_groups
 from gpusched_dsl.explaining.conflict import Conflict
 from gpusched_dsl.explaining.ray import Ray
@@ -14,10 +15,9 @@ from gpusched_dsl.explaining.row_text import RowText, made_for, short
 from gpusched_dsl.explaining.steps import steps_of
 from gpusched_dsl.ir.names import entry_name
 from gpusched_dsl.ir.problem import Family, Problem
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, Label
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Label
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.text.numbers import count_text, with_unit
-from gpusched_dsl.reporting.result import Origins
 
 MOST_ROWS = 12  # told one by one
 MOST_CHANGES = 8

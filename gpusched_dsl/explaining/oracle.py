@@ -11,7 +11,7 @@ from gpusched_dsl.explaining.clock import Clock
 from gpusched_dsl.explaining.elements import Elements, Mask
 from gpusched_dsl.ir.problem import Floats, Problem
 from gpusched_dsl.ir.solver_result import Status
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.solve import solve_problem
 
 POINTS_KEPT, BYTES_KEPT = 64, 1 << 26

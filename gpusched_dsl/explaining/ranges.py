@@ -10,7 +10,7 @@ from gpusched_dsl.explaining.row_text import short
 from gpusched_dsl.explaining.sizes import APART, ConstraintSize
 from gpusched_dsl.ir.names import entry_name
 from gpusched_dsl.ir.problem import Objective, Problem
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, Severity
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.language.source import Span
 
 HELP = "state the data in units in which all numbers are within a few powers of ten of 1, or tighten large constants"

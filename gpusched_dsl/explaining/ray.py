@@ -20,7 +20,7 @@ from gpusched_dsl.ir.domains import Codes, Scalars
 from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.problem import Family, Floats, Objective, Problem
 from gpusched_dsl.ir.solver_result import Status
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.solve import solve_problem
 
 GAIN = 1e-6  # what counts as an improvement, relative to the largest cost

@@ -11,11 +11,11 @@ from gpusched_dsl.explaining.clock import Clock
 from gpusched_dsl.explaining.elastic import Elastic, elastic, row_scales, with_binaries
 from gpusched_dsl.explaining.elements import Mask
 from gpusched_dsl.explaining.oracle import Verdict, decide
-from gpusched_dsl.explaining.propagation import Activity
+from gpusched_dsl.ir.activity import Activity
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.problem import Floats, Problem
 from gpusched_dsl.ir.solver_result import Status
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.solve import solve_problem
 
 NOTHING = 1e-6  # of the scale of a row: less is what a solver leaves behind

@@ -15,8 +15,8 @@ from gpusched_dsl.language.text.numbers import with_unit
 if TYPE_CHECKING:
     from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
     from gpusched_dsl.compiling.evaluation.frames import Frame
+    from gpusched_dsl.compiling.provenance import Origins
     from gpusched_dsl.language.checked import ParamRef
-    from gpusched_dsl.reporting.result import Origins
 
 MOST = 6  # parameters of one row
 
@@ -47,7 +47,7 @@ def row_data(origins: Origins, family: Family, row: int) -> list[str]:
 
 def _text(evaluator: Evaluator, reference: ParamRef, frame: Frame) -> Iterator[str]:
     from gpusched_dsl.language.checked import Element, Numeric
-    from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+    from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
     try:
         value = np.asarray(evaluator.values(reference, frame)).reshape(-1)[0]

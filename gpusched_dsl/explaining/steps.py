@@ -6,8 +6,9 @@ import numpy as np
 
 from gpusched_dsl.explaining.conflict import Conflict
 from gpusched_dsl.explaining.elements import Elements
-from gpusched_dsl.explaining.propagation import Activity, Round, Trace, contradiction
+from gpusched_dsl.explaining.propagation import Round, Trace, contradiction
 from gpusched_dsl.explaining.row_text import short
+from gpusched_dsl.ir.activity import Activity
 from gpusched_dsl.ir.names import entry_name
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.text.numbers import with_unit

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.text.numbers import with_unit
 
 CODE: Final = "GSM9002"

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics, did_you_mean
+from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.parsing.lexing import MAX_CHARACTERS
 from gpusched_dsl.language.source import Source, Span
 

@@ -14,7 +14,8 @@ from fractions import Fraction
 from math import isqrt
 
 from gpusched_dsl.language import tree
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics, did_you_mean
+from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 
 Exponents = tuple[tuple[str, int], ...]
 

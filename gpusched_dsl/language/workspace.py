@@ -10,7 +10,8 @@ from typing import TypeVar
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checking.flatten import CheckedModels
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics, Label
+from gpusched_dsl.language.diagnostics.diagnostic import Label
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.parsing.parser import parse
 from gpusched_dsl.language.source import Source, Span
 from gpusched_dsl.language.source_files import Place, imported_place, library_folder, read_source

@@ -184,3 +184,19 @@ class Reading:
         if frame is None or not isinstance(core.type, Numeric):
             return None
         return np.array(np.broadcast_to(self._ev.numbers(core, frame), (count,)), dtype=np.float64)
+
+
+def costs_of(reading: Reading) -> dict[str, float]:
+    """Money by term."""
+    outcome = reading.outcome
+    return {n: v for n, v in outcome.world.ledger.totals.items() if n not in outcome.quantities}
+
+
+def cost_of_jobs(reading: Reading) -> Floats:
+    """Money of each job: what it was charged for itself, and its shares."""
+    ledger, terms = reading.outcome.world.ledger, costs_of(reading)
+    found = np.zeros(ledger.job_count)
+    for term, amounts in ledger.jobs.items():
+        if term in terms:
+            found += amounts
+    return found

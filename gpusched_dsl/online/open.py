@@ -12,7 +12,8 @@ from gpusched_dsl.language.blocks.blocks import check_online
 from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.checked_online import CheckedOnline
 from gpusched_dsl.language.checked_policy import CheckedPolicy
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError, Diagnostics, did_you_mean
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mean
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.scenarios.scenario import CheckedScenario
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.online.data.base import Base

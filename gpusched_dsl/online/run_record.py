@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from gpusched_dsl.language.checked_online import CheckedOnline
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.online.data.base import Base
 from gpusched_dsl.online.simulation.world import World
 

@@ -10,7 +10,8 @@ from typing import Any
 
 from gpusched_dsl.language.blocks.policies.describe import PolicyListing, policies_of
 from gpusched_dsl.language.blocks.policies.rule_table import ADDED_AFTER, RULES, added_rules, known_rules
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError, did_you_mean
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mean
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.source_files import LIBRARY_PREFIX, library_folder
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.policies.library import libraries, model_chain

@@ -12,7 +12,8 @@ from gpusched_dsl.language.blocks.policies.policy import check_policy
 from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.checking import check_workspace
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError, Diagnostics, did_you_mean
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mean
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.source_files import library_folder
 from gpusched_dsl.language.workspace import Workspace, load_workspace
 

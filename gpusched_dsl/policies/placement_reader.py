@@ -28,7 +28,8 @@ from gpusched_dsl.language.checked import (
     TextType,
 )
 from gpusched_dsl.language.checking.walk import Part, children
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.policies.cluster import Cluster
 from gpusched_dsl.policies.roles import Roles
 from gpusched_dsl.policies.workload import NONE, Floats, Ints, Workload

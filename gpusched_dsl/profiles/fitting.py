@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics, Severity
+from gpusched_dsl.language.diagnostics.diagnostic import Severity
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.profiles.columns import (
     FITS,
     GPU,

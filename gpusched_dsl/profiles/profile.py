@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from gpusched_dsl.data.labels import given_in, numbers, texts
 from gpusched_dsl.data.reports import SHOWN, examples
 from gpusched_dsl.data.sources.files import FileColumns
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics, Label, Severity
+from gpusched_dsl.language.diagnostics.diagnostic import Label, Severity
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.profiles.columns import (
     FITS,
     GPU,

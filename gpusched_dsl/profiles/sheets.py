@@ -26,7 +26,8 @@ from gpusched_dsl.data.sources.files import (
 from gpusched_dsl.data.sources.parquet import damaged
 from gpusched_dsl.data.sources.parquet_trial import Damaged, column_names
 from gpusched_dsl.data.sources.tables import read_located
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Label
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Label
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

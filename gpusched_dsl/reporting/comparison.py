@@ -9,13 +9,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gpusched_dsl.compiling.provenance import Origins
 from gpusched_dsl.ir.contradiction import REMARK as CONTRADICTED
 from gpusched_dsl.ir.contradiction import beats, contradiction
 from gpusched_dsl.ir.solver_result import relative_gap
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.text.numbers import column_texts, number_text, percent_text, seconds_text, with_unit
 from gpusched_dsl.reporting.grid import Column, Grid, plain
-from gpusched_dsl.reporting.result import Origins, Result
+from gpusched_dsl.reporting.result import Result
 
 if TYPE_CHECKING:
     import polars as pl
@@ -205,8 +206,8 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """The comparison as `docs/schema/comparison.schema.json` describes it; numbers that are not finite are None."""
-        from gpusched_dsl import __version__
         from gpusched_dsl.reporting.document import finite
+        from gpusched_dsl.version import __version__
 
         rows = []
         for row in self.rows:

@@ -6,8 +6,9 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
+from gpusched_dsl.ir.index_labels import label_rows, nonzero_positions
 from gpusched_dsl.ir.problem import Family, Floats
-from gpusched_dsl.reporting.tables import label_rows, nonzero_positions, tidy
+from gpusched_dsl.reporting.tables import tidy
 
 if TYPE_CHECKING:
     from gpusched_dsl.reporting.result import Result

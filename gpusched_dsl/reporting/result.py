@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,36 +12,22 @@ import numpy as np
 import polars as pl
 
 from gpusched_dsl.compiling.evaluation.limits import Limits
+from gpusched_dsl.compiling.provenance import Origins
 from gpusched_dsl.ir.contradiction import beats, contradiction
 from gpusched_dsl.ir.domains import Domain
+from gpusched_dsl.ir.index_labels import nonzero_positions
 from gpusched_dsl.ir.problem import Family, Floats, Problem
 from gpusched_dsl.ir.solver_result import Status
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError, did_you_mean
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mean
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.reporting.index_names import index_names, names_of_domain
 from gpusched_dsl.reporting.placement import Placement, placement_of
-from gpusched_dsl.reporting.tables import nonzero_positions, table
+from gpusched_dsl.reporting.tables import table
 
 if TYPE_CHECKING:
     from gpusched_dsl.compiling.evaluation.store import Store
     from gpusched_dsl.language.checked import CheckedModel, IndexingCore
     from gpusched_dsl.solving.solution import ObjectiveResult, Solved
-
-
-@dataclass(frozen=True, eq=False)
-class Origins:
-    """Where a problem came from. `model` and `store` are None for a problem that was read from a file.
-
-    `inputs_sha256` has the SHA-256 of every text and data file read; `settings` what was set from outside.
-    """
-
-    model: CheckedModel | None = None
-    store: Store | None = None
-    scenario: str | None = None
-    build_seconds: float = 0.0
-    inputs_sha256: Mapping[str, str] = field(default_factory=dict)
-    warnings: tuple[Diagnostic, ...] = ()
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    limits: Limits | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +120,7 @@ class Result:
         """Versions of gsdsl, of Python and of the solver."""
         import platform
 
-        from gpusched_dsl import __version__
+        from gpusched_dsl.version import __version__
 
         return {"gsdsl": __version__, "python": platform.python_version(), **self.solved.versions}
 

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from gpusched_dsl.ir.domains import Codes, Component, Domain, Scalar, decode_column
-from gpusched_dsl.language.text.numbers import NOISE
+from gpusched_dsl.ir.domains import Codes, Component, Domain
 from gpusched_dsl.reporting.index_names import VALUE
 
 
@@ -37,20 +36,6 @@ def table(
         columns = tuple(c[positions] for c in columns)
     series = [labelled(u, c, n) for u, c, n in zip(domain.components, columns, names, strict=True)]
     return pl.DataFrame([*series, pl.Series(value_name, values)])
-
-
-def nonzero_positions(values: np.ndarray[Any, Any]) -> Codes:
-    """Where values are more than a solver's noise."""
-    return np.flatnonzero(np.abs(values) > NOISE)
-
-
-def label_rows(domain: Domain, positions: Codes) -> list[list[Scalar]]:
-    """The index tuples at some positions, as lists of labels."""
-    if not domain.components:
-        return [[] for _ in range(len(positions))]
-    columns = [c[positions] for c in domain.columns()]
-    labels = [decode_column(u, c) for u, c in zip(domain.components, columns, strict=True)]
-    return [list(row) for row in zip(*labels, strict=True)]
 
 
 def tidy(values: np.ndarray[Any, Any], whole: bool) -> list[float | int]:

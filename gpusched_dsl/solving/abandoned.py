@@ -9,7 +9,7 @@ from gpusched_dsl.compiling.passes.names import AGGREGATION
 from gpusched_dsl.compiling.passes.pipeline import ABANDONED
 from gpusched_dsl.compiling.passes.steps import Note
 from gpusched_dsl.compiling.symmetry.generic import OutOfBudget
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, Severity
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.language.source import Span
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from gpusched_dsl.ir.problem import Floats, Problem
 from gpusched_dsl.ir.solver_result import Answer, Status, relative_gap
 from gpusched_dsl.ir.tolerances import NEAR
 from gpusched_dsl.ir.verify import Tolerances, verify
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.map_start import lifted
 from gpusched_dsl.solving.polishing import polished
 from gpusched_dsl.solving.repair import ALLOWED_LOSS, helpers, repaired

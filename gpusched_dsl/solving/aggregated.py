@@ -23,7 +23,8 @@ from gpusched_dsl.ir.deadline import TIME, Deadline, Stopped, active, grace
 from gpusched_dsl.ir.domains import Codes, Domain
 from gpusched_dsl.ir.problem import Family, Floats, Problem
 from gpusched_dsl.ir.solver_result import Status
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.abandoned import abandoned_aggregation
 from gpusched_dsl.solving.pattern_generation import is_pooled, solve_pooled
 from gpusched_dsl.solving.polishing import polished

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from gpusched_dsl.ir.domains import Scalars
+from gpusched_dsl.ir.magnitudes import largest_cost, power_of_two
 from gpusched_dsl.ir.problem import Family, Floats, Matrix, Objective, Problem, Term
 from gpusched_dsl.ir.solver_result import Answer
 
@@ -104,10 +104,3 @@ def in_own_size(answer: Answer, factor: float) -> Answer:
     )
 
 
-def largest_cost(costs: Floats) -> float:
-    return float(np.abs(costs).max(initial=0.0))
-
-
-def power_of_two(size: float) -> float:
-    """The largest power of two that is not above `size`; 1 for 0."""
-    return 2.0 ** math.floor(math.log2(size)) if size > 0 else 1.0

@@ -12,7 +12,8 @@ from numbers import Integral, Real
 from typing import Any, TypeAlias
 
 from gpusched_dsl.backends.protocol import SolveOptions
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 LARGEST_SEED = 2**31 - 1
 MOST_THREADS = 2**31 - 1

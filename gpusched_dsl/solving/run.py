@@ -11,14 +11,16 @@ from gpusched_dsl.backends.protocol import Backend, Monitor, Session, SolveOptio
 from gpusched_dsl.compiling.passes.steps import Prepared
 from gpusched_dsl.ir.changes import Changes
 from gpusched_dsl.ir.deadline import SOLVING, Deadline, Stopped, grace
+from gpusched_dsl.ir.magnitudes import largest_cost
 from gpusched_dsl.ir.problem import Floats, Problem
 from gpusched_dsl.ir.solver_result import Answer, Status
 from gpusched_dsl.ir.verify import Tolerances, Verification, verify
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.abandoned import abandoned_passes
 from gpusched_dsl.solving.acceptance import Acceptance, Accepted
 from gpusched_dsl.solving.decomposition.selection import Choice, chosen_or_refused
-from gpusched_dsl.solving.lexicographic import Kept, in_own_size, largest_cost, stage_problem, with_visible_costs
+from gpusched_dsl.solving.lexicographic import Kept, in_own_size, stage_problem, with_visible_costs
 from gpusched_dsl.solving.options import check_integers
 from gpusched_dsl.solving.primal.start import Beginning, begin
 from gpusched_dsl.solving.repair import repaired

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from gpusched_dsl.ir.names import entry_name
 from gpusched_dsl.ir.problem import Floats, Problem
 from gpusched_dsl.ir.solver_result import Answer, Status
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.solving.divisibility import indivisible_rows
 
@@ -50,31 +51,6 @@ def refuse_unusable(problem: Problem) -> None:
                 findings.append(_bad("the constant part of the objective", term.span or objective.span))
     if findings:
         raise DiagnosticError(findings)
-
-
-def largest_coefficient(problem: Problem) -> tuple[float, str, Span | None]:
-    """The size of the largest coefficient, where it stands, and the declaration of that constraint."""
-    sizes = np.abs(problem.matrix.values)
-    if not len(sizes):
-        return 0.0, "nowhere", None
-    k = int(sizes.argmax())
-    row = int(np.searchsorted(problem.matrix.starts, k, side="right")) - 1
-    place = f"`{_column(problem, int(problem.matrix.columns[k]))}` in `{_row(problem, row)}`"
-    return float(sizes[k]), place, problem.row_family(row).span
-
-
-def largest_cost_of(problem: Problem) -> tuple[float, str, Span | None]:
-    """The size of the largest cost of the first objective, its column, and the declaration of that objective."""
-    costs = np.abs(problem.objectives[0].costs(problem.columns)) if problem.objectives else np.zeros(0)
-    if not costs.any():
-        return 0.0, "nothing", None
-    column = int(costs.argmax())
-    return float(costs[column]), f"`{_column(problem, column)}` in the objective", problem.objectives[0].span
-
-
-def largest_number(problem: Problem) -> tuple[float, str, Span | None]:
-    """The larger one of the largest coefficient and the largest cost."""
-    return max(largest_coefficient(problem), largest_cost_of(problem), key=lambda found: found[0])
 
 
 def answer_without_solver(problem: Problem) -> Answer | None:

@@ -10,7 +10,7 @@ from gpusched_dsl.compiling.passes.steps import Prepared
 from gpusched_dsl.ir.problem import Floats, Problem, Size
 from gpusched_dsl.ir.solver_result import Status, relative_gap
 from gpusched_dsl.ir.verify import TermValue, Tolerances, Verification
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 
 
 class Loading(StrEnum):

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from gpusched_dsl.data.sources.writing import LARGEST_INPUT
 from gpusched_dsl.ir.domains import Codes, Component, Domain
+from gpusched_dsl.ir.index_labels import label_rows, nonzero_positions
 from gpusched_dsl.ir.problem import Family, Floats, Problem
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError, Severity, did_you_mean
-from gpusched_dsl.reporting.tables import label_rows, nonzero_positions
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity, did_you_mean
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 Entry = tuple[Sequence[str | int], float]
 OUTSIDE = np.int64(-(1 << 61))  # the code of a label that is no element

@@ -13,7 +13,7 @@ from gpusched_dsl.ir.problem import Floats, Objective, Problem
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.ir.verify import Tolerances
 from gpusched_dsl.language.checked import CheckedModel
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.solution import Loading, ObjectiveResult, Solved
 from gpusched_dsl.solving.verification import CheckedPoint, checked_reading
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from gpusched_dsl.ir.definitions import completed
+from gpusched_dsl.ir.magnitudes import largest_cost
 from gpusched_dsl.ir.problem import Floats, Objective, Problem
 from gpusched_dsl.ir.solver_result import Answer
 from gpusched_dsl.ir.verify import ObjectiveValue, Tolerances, Verification, objective_value, verify
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
-from gpusched_dsl.solving.lexicographic import largest_cost
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 # Of the sum of the sizes of the parts of an objective.
 OBJECTIVE_TOLERANCE = 1e-6

@@ -10,7 +10,8 @@ from gpusched_dsl.language import tree
 from gpusched_dsl.language.blocks.blocks import check_outlines
 from gpusched_dsl.language.checked import CheckedParam, CheckedRandom, CheckedSet
 from gpusched_dsl.language.checking import check_workspace
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Label, Severity
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Label, Severity
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.scenarios.scenario import CheckedScenario, check_scenario, missing_targets
 from gpusched_dsl.language.workspace import Workspace
 

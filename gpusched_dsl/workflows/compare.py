@@ -10,7 +10,7 @@ from gpusched_dsl.backends.isolation.backend import guarded, is_crash
 from gpusched_dsl.backends.protocol import Monitor, SolveOptions
 from gpusched_dsl.compiling.build import Built
 from gpusched_dsl.language.checked_policy import CheckedPolicy
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.units import DIMENSIONLESS
 from gpusched_dsl.reporting.comparison import Comparison, Row
 from gpusched_dsl.reporting.result import Result

@@ -11,7 +11,8 @@ import numpy as np
 
 from gpusched_dsl.compiling.build import Permissions
 from gpusched_dsl.data.chunks import Piece
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError, did_you_mean
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mean
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.text.numbers import count_text, percent_text, with_unit
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.online.loops.base import Driver, Options

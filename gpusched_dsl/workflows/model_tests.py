@@ -20,7 +20,8 @@ from gpusched_dsl.language.blocks.tests.test_block import (
     check_test,
 )
 from gpusched_dsl.language.checked_policy import CheckedPolicy
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError, Diagnostics
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.policies.library import policy_names
 from gpusched_dsl.reporting.result import Result

@@ -12,7 +12,7 @@ from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.explaining.clock import Clock
 from gpusched_dsl.explaining.oracle import Verdict, decide
 from gpusched_dsl.ir.deadline import Stopped, limited
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 
 def setting_that_fits(

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.online.run_record import Outcome
 
 SAME = 1e-6  # relative: the two round otherwise

@@ -13,7 +13,8 @@ from gpusched_dsl.backends.interrupt import Control, CtrlC
 from gpusched_dsl.backends.protocol import Silent, SolveOptions
 from gpusched_dsl.compiling.build import Permissions, checked, choose_scenario
 from gpusched_dsl.ir.deadline import READING, Stopped, limited, stage
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.online.bounds.run_bound import OTHER_PRICES, UNFINISHED, relaxation_bound, unfinished
 from gpusched_dsl.online.bounds.single_job import Bound
@@ -24,9 +25,10 @@ from gpusched_dsl.online.open import open_run
 from gpusched_dsl.online.planners.protocol import AS_BEFORE
 from gpusched_dsl.online.planners.verification import CODE as BROKEN_PLAN
 from gpusched_dsl.online.progress import Samples
+from gpusched_dsl.online.run_info import About
 from gpusched_dsl.online.run_record import Outcome
 from gpusched_dsl.reporting.runs.comparison import RunComparison, RunRow
-from gpusched_dsl.reporting.runs.result import About, RunResult
+from gpusched_dsl.reporting.runs.result import RunResult
 
 if TYPE_CHECKING:
     from gpusched_dsl.data.chunks import Piece

@@ -22,7 +22,7 @@ from gpusched_dsl.ir.domains import Tuples
 from gpusched_dsl.ir.problem import Floats, Problem
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.language.checked_policy import CheckedPolicy
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, Severity
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.policies.compile_clock import CompileClock
 from gpusched_dsl.policies.decide import Decision, decide
 from gpusched_dsl.solving.abandoned import CODE as ABANDONED

@@ -10,7 +10,7 @@ import pytest
 import gpusched_dsl as gs
 from gpusched_dsl.ir.domains import Interval, Product
 from gpusched_dsl.ir.problem import Family, Problem
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.decomposition import selection as by_blocks
 from gpusched_dsl.solving.decomposition.selection import AUTO, MODES, OFF, ON, choice_for, chosen_or_refused
 

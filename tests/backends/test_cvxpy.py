@@ -17,7 +17,7 @@ from test_conformance import check_duals
 from gpusched_dsl.backends.cvxpy.backend import CvxpyBackend, CvxpySession
 from gpusched_dsl.backends.protocol import Progress, SolveOptions
 from gpusched_dsl.ir.problem import Problem
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.options import check_integers
 from gpusched_dsl.solving.solution import Loading, Solved
 from gpusched_dsl.solving.solve import resolve, solve_problem
@@ -231,7 +231,7 @@ sys.path.insert(0, {folder!r})
 from building import at_least, maximize, minimize, problem
 from defining import nonlinear, of, power
 from gpusched_dsl.solving.solve import solve_problem
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.diagnostic import DiagnosticError
 solve_problem(problem(minimize(1, 2), columns=2, rows=[at_least(1, 1, 1)]), "cvxpy")
 try:
     solve_problem(nonlinear(maximize(0, 1), columns=1, terms=[power(of(1), 2)], upper=3), "cvxpy")

@@ -22,10 +22,10 @@ from scripted import Scripted, codes, optimal
 from gpusched_dsl.backends.protocol import Backend, Capabilities, SolveOptions
 from gpusched_dsl.backends.registry import backend, backend_names
 from gpusched_dsl.ir.domains import Interval, Product, Universe
+from gpusched_dsl.ir.magnitudes import power_of_two
 from gpusched_dsl.ir.problem import Family, Floats, Problem, Term
 from gpusched_dsl.ir.solver_result import Answer, Status, relative_gap
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
-from gpusched_dsl.solving.lexicographic import power_of_two
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.solution import Loading
 from gpusched_dsl.solving.solve import resolve, solve_problem
 

@@ -13,7 +13,7 @@ from gpusched_dsl.backends import registry
 from gpusched_dsl.backends.highs.backend import HighsBackend
 from gpusched_dsl.backends.protocol import Backend
 from gpusched_dsl.cli import main
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.solve import solve_problem
 
 TEXT = "model M { var x integer >= 0.5 <= 8; var y integer >= 0 <= 8; maximize x + y; constraint k: 2*x + 3*y <= 12; }"

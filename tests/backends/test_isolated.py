@@ -22,7 +22,7 @@ from problems import INFEASIBLE, LINEAR
 from gpusched_dsl.backends.isolation import backend as module
 from gpusched_dsl.backends.isolation.backend import Isolated, guarded
 from gpusched_dsl.backends.protocol import Progress, SolveOptions
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.solution import Loading
 from gpusched_dsl.solving.solve import resolve, solve_problem
 

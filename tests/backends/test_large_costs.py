@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 import gpusched_dsl as gs
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 HUGE = """model M { var x integer >= 0 <= 5; var y >= 0 <= 4; minimize f: 1e21*x + 1e-3*y; constraint c: x + y >= 4.5; }
 scenario S for M { }"""

@@ -18,7 +18,7 @@ from gpusched_dsl.compiling.passes.pipeline import prepare
 from gpusched_dsl.compiling.passes.steps import Note, Prepared, Target
 from gpusched_dsl.ir.distributions import Exponential
 from gpusched_dsl.ir.problem import Problem
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 
 def written(problem: Problem, path: Path) -> tuple[str, float]:

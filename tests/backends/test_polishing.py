@@ -17,7 +17,7 @@ from gpusched_dsl.ir.linearisation import linearised
 from gpusched_dsl.ir.problem import Floats, Problem
 from gpusched_dsl.ir.solver_result import Answer, Status
 from gpusched_dsl.ir.verify import Tolerances, verify
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.polishing import polished
 from gpusched_dsl.solving.solve import solve_problem
 

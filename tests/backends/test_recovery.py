@@ -18,7 +18,7 @@ from gpusched_dsl.ir.deadline import Deadline
 from gpusched_dsl.ir.problem import Floats, Problem
 from gpusched_dsl.ir.solver_result import Answer, Status
 from gpusched_dsl.ir.verify import Tolerances
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.map_start import lifted
 from gpusched_dsl.solving.postsolve import recovered
 from gpusched_dsl.solving.run import Solving

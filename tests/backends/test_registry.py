@@ -9,7 +9,7 @@ from importlib.metadata import EntryPoint
 import pytest
 
 from gpusched_dsl.backends import registry
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 
 def test_names() -> None:

@@ -11,7 +11,7 @@ from defining import function, largest, nonlinear, of, power
 from gpusched_dsl.backends.registry import backend_names
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import relative_gap
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.solve import solve_problem
 
 INF = np.inf

@@ -13,7 +13,7 @@ from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.backends.registry import backend, backend_names
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import Answer, Status
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.solve import resolve, solve_problem
 
 # Two machines, two jobs, and it does not matter which goes where.

@@ -33,7 +33,7 @@ from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.ir.definitions import Conditions
 from gpusched_dsl.ir.domains import Interval, Product, Scalars, Universe
 from gpusched_dsl.ir.problem import Family, Problem
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.solve import solve_problem
 
 Writer = Callable[[Problem, Path | str | BinaryIO, bool], None]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gpusched_dsl.language.checking import check_workspace
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, Diagnostics, apply_edits
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, apply_edits
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.formatting.formatter import format_text
 from gpusched_dsl.language.workspace import workspace_from_text
 

@@ -18,7 +18,8 @@ from typing import Any
 import pytest
 
 from gpusched_dsl.cli.run import RunWatch
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.online.journal.journal import Journal
 from gpusched_dsl.online.journal.journal import recorder as journalled

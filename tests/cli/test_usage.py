@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 
-from gpusched_dsl import Result, __version__
+from gpusched_dsl import Result
 from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.arguments import COMMANDS
+from gpusched_dsl.version import __version__
 
 Run = Callable[..., object]
 

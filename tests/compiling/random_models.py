@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from gpusched_dsl.compiling.data.instance import Instance, build_instance
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.scenario import check_scenario
 from gpusched_dsl.language.workspace import workspace_from_text
 

@@ -12,7 +12,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 from random_models import instance_of, values_of
 
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 SETS = "set K = 1..2; param a[k in K] = 10 * k; param low = 4;"
 CONTINUOUS = [

@@ -17,7 +17,7 @@ from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.ir.definitions import PartialExpectation, completed
 from gpusched_dsl.ir.distributions import Exponential
 from gpusched_dsl.ir.problem import Problem
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 MODEL = """set J = 1..3; param a[j in J] = 5 * j; param sign[j in J] = 2 - j;
   var x[J] >= 0 <= 30; var z[J] binary;

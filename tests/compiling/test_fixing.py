@@ -12,7 +12,7 @@ from gpusched_dsl.compiling.build import Built, build, checked
 from gpusched_dsl.compiling.lowering.fixing import Given
 from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.ir.solver_result import Status
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError, Diagnostics
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.workspace import workspace_from_text
 from gpusched_dsl.solving.solve import solve_problem
 from gpusched_dsl.workflows.solve_by_policy import apart

@@ -18,7 +18,7 @@ from gpusched_dsl.compiling.passes.steps import Target
 from gpusched_dsl.ir.blocks import blocks_of
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.checked import CheckedModel, Comparison, Logic
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError, Diagnostics
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.scenarios.scenario import CheckedScenario, check_scenario
 from gpusched_dsl.language.workspace import load_workspace, workspace_from_text
 

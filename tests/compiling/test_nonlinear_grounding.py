@@ -15,7 +15,7 @@ from gpusched_dsl.compiling.evaluation.limits import Limits
 from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.ir.definitions import completed
 from gpusched_dsl.ir.problem import Floats, Problem
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.scenario import CheckedScenario, check_scenario
 from gpusched_dsl.language.workspace import workspace_from_text
 

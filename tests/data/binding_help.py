@@ -23,7 +23,7 @@ from gpusched_dsl.language.checked import (
     Numeric,
     ValueType,
 )
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.source import Source, Span
 
 MODEL = Source("model.gsm", "param time[Jobs, Types] in h >= 0 <= 24; set Jobs; check: time >= 0;\n")

@@ -36,7 +36,7 @@ from gpusched_dsl.language.checked import (
     Numeric,
     TextType,
 )
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 
 
 def test_values_stand_at_their_keys_in_the_declared_unit(tmp_path: Path) -> None:

@@ -33,7 +33,8 @@ from gpusched_dsl.language.checked import (
     NamedSet,
     Numeric,
 )
-from gpusched_dsl.language.diagnostics.diagnostics import Cell, Diagnostics
+from gpusched_dsl.language.diagnostics.diagnostic import Cell
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 
 
 def bound(op: str, value: float) -> CheckedBound:

@@ -16,7 +16,7 @@ from gpusched_dsl.data.binding import (
     read_given,
 )
 from gpusched_dsl.language import tree
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.assignments import FileGiven, TableGiven
 from gpusched_dsl.language.source import Source, Span
 

@@ -34,7 +34,7 @@ from gpusched_dsl.language.checked import (
     LiteralSet,
     Numeric,
 )
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from gpusched_dsl.explaining.conflict import find_conflict
 from gpusched_dsl.explaining.elements import Elements
 from gpusched_dsl.explaining.explain import explain
 from gpusched_dsl.ir.problem import Problem
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.solve import solve_problem
 
 

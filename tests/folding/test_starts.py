@@ -14,7 +14,7 @@ from gpusched_dsl.compiling.build import build, checked
 from gpusched_dsl.compiling.passes.names import AGGREGATION
 from gpusched_dsl.ir.problem import Floats
 from gpusched_dsl.ir.verify import verify
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import workspace_from_text
 from gpusched_dsl.solving.aggregated import _folded_start
 from gpusched_dsl.solving.starts import Entry

@@ -18,7 +18,7 @@ from model_values import Column
 import gpusched_dsl as gs
 from gpusched_dsl.compiling.passes.names import AGGREGATION, EVERY
 from gpusched_dsl.compiling.passes.pipeline import TIGHTENINGS
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.reporting.result import Result
 
 TOLERANCE = 2e-6

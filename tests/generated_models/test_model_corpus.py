@@ -14,7 +14,7 @@ from model_corpus import Case, cases
 
 import gpusched_dsl as gs
 from gpusched_dsl.compiling.passes.names import AGGREGATION, EVERY
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.reporting.result import Result
 
 CASES = cases()

@@ -14,7 +14,7 @@ import pytest
 from gpusched_dsl.ir.domains import Domain, Interval, Product, Scalars, Tuples, Universe
 from gpusched_dsl.ir.json.codec import from_json, schema, to_json
 from gpusched_dsl.ir.problem import Family, Matrix, Objective, Problem, Term
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.source import Source
 from gpusched_dsl.solving.solve import solve_problem
 

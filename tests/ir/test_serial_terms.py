@@ -18,7 +18,7 @@ from gpusched_dsl.ir.definitions import Curves, completed
 from gpusched_dsl.ir.distributions import Distribution, Exponential, Mixture, Normal, Truncated, uniform
 from gpusched_dsl.ir.json.codec import from_json, schema, to_json
 from gpusched_dsl.ir.problem import Problem
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.source import Source
 from gpusched_dsl.solving.solve import solve_problem
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from gpusched_dsl.language.checked import Constant, Label, LiteralSet
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, Diagnostics
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.assignments import ExpressionGiven, Given
 from gpusched_dsl.language.scenarios.scenario import CheckedScenario, check_scenario
 from gpusched_dsl.language.source import Span

@@ -6,7 +6,7 @@ from gpusched_dsl.language import checked as c
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import CheckedModel, Element, Numeric, TextType
 from gpusched_dsl.language.checking import ExpressionChecker, ExtraName, Symbols, check_model
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.units import parse_unit_text
 from gpusched_dsl.language.workspace import workspace_from_text
 

@@ -4,7 +4,8 @@ import pytest
 
 from gpusched_dsl.language.checking import check_workspace
 from gpusched_dsl.language.diagnostics.codes import CODES
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, Diagnostics
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.workspace import workspace_from_text
 

@@ -8,7 +8,7 @@ import pytest
 
 from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.checking import check_model, check_workspace
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.workspace import workspace_from_text
 

@@ -4,7 +4,8 @@ import pytest
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checking.flatten import FlatModel, flatten
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, Diagnostics
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.workspace import workspace_from_text
 

@@ -7,7 +7,7 @@ from textwrap import dedent
 
 import pytest
 
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError, Diagnostics
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.formatting import layout
 from gpusched_dsl.language.formatting.formatter import format_text
 from gpusched_dsl.language.parsing.parser import parse

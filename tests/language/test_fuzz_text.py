@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.diagnostics.codes import CODES
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError, Diagnostics
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.diagnostics.render import render_json, render_text
 from gpusched_dsl.language.formatting.formatter import format_text
 from gpusched_dsl.language.parsing.grammar import vocabulary

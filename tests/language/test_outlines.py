@@ -6,7 +6,8 @@ import pytest
 
 from gpusched_dsl.language.blocks.blocks import CheckedExpect, CheckedTest, check_outlines, check_test
 from gpusched_dsl.language.checked import Comparison, Constant, Core, KnownValue, Label, Numeric
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, Diagnostics
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.workspace import Workspace, workspace_from_text
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gpusched_dsl.language import tree
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.parsing.parser import parse
 from gpusched_dsl.language.source import Source
 from gpusched_dsl.language.tree_walk import nodes_in, same_tree

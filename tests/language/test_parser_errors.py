@@ -6,7 +6,8 @@ import pytest
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.diagnostics.codes import CODES
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, Diagnostics
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.parsing.parser import parse
 from gpusched_dsl.language.parsing.recovery import MAX_ERRORS
 from gpusched_dsl.language.source import Source, Span

@@ -11,7 +11,8 @@ from gpusched_dsl.language.checked import Constant, IndexRef, LetRef, Numeric
 from gpusched_dsl.language.checked_policy import CheckedPolicy, at
 from gpusched_dsl.language.checking import check_model
 from gpusched_dsl.language.checking.walk import walk
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, Diagnostics
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.workspace import Workspace, workspace_from_text
 

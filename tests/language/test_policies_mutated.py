@@ -11,7 +11,7 @@ import pytest
 from gpusched_dsl.language.blocks.blocks import check_outlines
 from gpusched_dsl.language.blocks.policies.describe import policies_of, policy_in_words, settings_of
 from gpusched_dsl.language.blocks.policies.policy import check_policy
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.workspace import load_workspace, workspace_from_text
 

@@ -15,7 +15,7 @@ from gpusched_dsl.language.blocks.policies.describe import (
 )
 from gpusched_dsl.language.blocks.policies.policy import check_policy
 from gpusched_dsl.language.blocks.policies.steps import text_of
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import Workspace, load_workspace, workspace_from_text
 
 LIBRARY = Path(__file__).resolve().parents[2] / "models" / "policies"

@@ -6,7 +6,8 @@ import json
 import subprocess
 import sys
 
-from gpusched_dsl.language.diagnostics.diagnostics import Cell, Diagnostic, DiagnosticError, Label, Severity
+from gpusched_dsl.language.diagnostics.diagnostic import Cell, Diagnostic, Label, Severity
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.diagnostics.render import render_json, render_text, summary
 from gpusched_dsl.language.source import Source, Span
 

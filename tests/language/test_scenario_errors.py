@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from scenario_help import check, place, sound, value_of, workspace, wrong, wrong_text
 
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.assignments import LawGiven
 from gpusched_dsl.language.scenarios.scenario import check_scenario
 from gpusched_dsl.language.source import Span

@@ -8,7 +8,8 @@ import pytest
 from scenario_help import check, labels, place, sound, value_of, workspace
 
 from gpusched_dsl.language.checked import Core
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics, Severity
+from gpusched_dsl.language.diagnostics.diagnostic import Severity
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.assignments import ExpressionGiven, FileGiven, TableGiven
 from gpusched_dsl.language.scenarios.scenario import check_scenario, missing_targets
 

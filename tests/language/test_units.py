@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from gpusched_dsl.language import tree
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.source import Source
 from gpusched_dsl.language.units import (
     DIMENSIONLESS,

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from gpusched_dsl.language.blocks.online.online_block import check_online
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, Diagnostics
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.workspace import load_workspace, workspace_from_text
 

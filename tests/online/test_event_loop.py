@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from online_texts import CP_ON, MACHINES, ROLLING, driver, machines, run
 
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.planners.protocol import Plan, Question
 from gpusched_dsl.online.simulation.world import DONE, WAITING
 

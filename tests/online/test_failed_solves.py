@@ -9,7 +9,8 @@ import pytest
 from online_texts import driver, machines
 
 import gpusched_dsl as gs
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.planners.protocol import Plan, Planner, Question
 
 JOBS = machines(1, [(0.0, 2.0), (0.5, 1.0), (2.5, 0.5)])

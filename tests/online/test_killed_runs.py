@@ -15,8 +15,8 @@ from online_texts import CP_ON, ROLLING, driver, machines
 
 from gpusched_dsl.online.journal.journal import Journal
 from gpusched_dsl.online.journal.recorder import Recorder
+from gpusched_dsl.online.run_info import About
 from gpusched_dsl.online.simulation.world import World
-from gpusched_dsl.reporting.runs.result import About
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="processes cannot be forked")
 

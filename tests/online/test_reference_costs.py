@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import workspace_from_text
 from gpusched_dsl.online.loops.events import EventLoop
 from gpusched_dsl.online.open import open_run

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from online_texts import ROLLING, run
 
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.simulation.world import DONE
 
 # What windows that see everything must find: the optima of the whole horizon (oracles_price_aware.gsm).

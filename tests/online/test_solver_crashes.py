@@ -14,7 +14,8 @@ from online_texts import driver, machines
 
 from gpusched_dsl.backends.isolation import backend as isolated
 from gpusched_dsl.compiling.build import Permissions
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.loops.base import Driver
 from gpusched_dsl.online.planners.protocol import Question
 from gpusched_dsl.online.planners.solver import ATTEMPTS, GIVEN_UP, SolverPlanner

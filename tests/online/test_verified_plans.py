@@ -10,7 +10,7 @@ from online_texts import driver, machines
 
 import gpusched_dsl as gs
 from gpusched_dsl.compiling.lowering.fixing import Given
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.planners.protocol import Plan, Question
 
 # One job at a time may run in the model, which is no matter of the placement: the policy does not know.

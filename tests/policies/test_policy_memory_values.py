@@ -11,7 +11,7 @@ from gpusched_dsl.compiling.data.instance import build_instance
 from gpusched_dsl.compiling.evaluation.limits import Limits
 from gpusched_dsl.compiling.lowering.fixing import Given
 from gpusched_dsl.language.blocks.policies.policy import check_policy
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.scenario import check_scenario
 from gpusched_dsl.language.workspace import workspace_from_text
 from gpusched_dsl.policies.decide import Decision, decide

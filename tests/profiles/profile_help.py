@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from gpusched_dsl.language.diagnostics.diagnostics import Cell, Diagnostics
+from gpusched_dsl.language.diagnostics.diagnostic import Cell
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.profiles.profile import Profile, read_profile
 
 GPUS = {"A": 1.0, "B": 0.4, "C": 2.5}

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from profile_help import GPUS, law, planted, read
 
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.profiles.fitting import Fitted, Settings, fit_profile
 from gpusched_dsl.profiles.folds import folds_of
 from gpusched_dsl.profiles.profile import NO, YES

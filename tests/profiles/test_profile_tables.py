@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 from profile_help import places, read
 
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError, Diagnostics, Severity
+from gpusched_dsl.language.diagnostics.diagnostic import Severity
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.profiles.profile import NO, UNKNOWN, YES, read_profile
 
 HEADER = "job_id,gpu_type,exec_time_s\n"

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from gpusched_dsl.backends.protocol import SolveOptions
+from gpusched_dsl.compiling.provenance import Origins
 from gpusched_dsl.ir.domains import Interval, Product, Scalars, Universe
 from gpusched_dsl.ir.problem import Family, Matrix, Objective, Problem, Term
-from gpusched_dsl.reporting.result import Origins, Result
+from gpusched_dsl.reporting.result import Result
 from gpusched_dsl.solving.solve import solve_problem
 
 JOBS = Universe("Jobs", ("j1", "=2+3"))

@@ -11,7 +11,7 @@ from gpusched_dsl.api import compile as compiled
 from gpusched_dsl.backends.protocol import Progress
 from gpusched_dsl.cli import main
 from gpusched_dsl.cli.progress import Watch
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.text.counting import count_text
 from gpusched_dsl.language.text.numbers import percent_text
 

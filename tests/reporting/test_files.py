@@ -6,7 +6,7 @@ import pytest
 
 from gpusched_dsl.data.sources import writing as files
 from gpusched_dsl.data.sources.writing import check_writable, make_folder, replacing, write_text
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 
 def codes(error: pytest.ExceptionInfo[DiagnosticError]) -> list[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import Workspace, load_workspace, workspace_from_text
 from gpusched_dsl.reporting.mathematics.formulation import Formulation, formulation
 from gpusched_dsl.reporting.mathematics.pages import pages

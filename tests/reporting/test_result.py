@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from gpusched_dsl.ir.problem import Problem
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.reporting.csv_files import csv_text, write_csv_folder
 from gpusched_dsl.reporting.result import Result
 from gpusched_dsl.solving.starts import entries_of_document, entries_of_file, entries_of_mapping, point_from

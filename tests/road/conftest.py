@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 import gpusched_dsl as gs
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.reporting.result import Result
 
 Solve = Callable[..., Result]

@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gpusched_dsl as gs
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 FOLDER = Path(__file__).parent / "models"
 TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|[^\W\d]\w*|\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|\s+|==|<=|>=|=>|!=|\.\.|.')

@@ -21,7 +21,7 @@ from gpusched_dsl.compiling.evaluation.store import Store
 from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.checked import CheckedModel
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError, Diagnostics
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.scenarios.scenario import check_scenario
 from gpusched_dsl.language.workspace import workspace_from_text
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gpusched_dsl as gs
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 Dimension = tuple[int, int, int, int]  # powers of time, energy, money and data
 UNITS: dict[str, tuple[Dimension, float]] = {

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import gpusched_dsl as gs
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 FOLDER = Path(__file__).parent / "models"
 

@@ -24,7 +24,7 @@ from gpusched_dsl.compiling.passes.pipeline import PASSES
 from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Target
 from gpusched_dsl.ir.definitions import Definition, Power
 from gpusched_dsl.ir.problem import Problem
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.source import Span
 
 Key = tuple[str, Span | None]

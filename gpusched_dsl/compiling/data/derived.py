@@ -10,7 +10,7 @@ from gpusched_dsl.compiling.evaluation.store import Values
 from gpusched_dsl.data.reports import SHOWN, declared, examples, keys_at, quoted, tuple_text
 from gpusched_dsl.ir.domains import Component, Domain
 from gpusched_dsl.language.checked import CheckedParam, CheckedSet, Core, SetCore
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 
 
 def report_computed(

@@ -30,7 +30,7 @@ from gpusched_dsl.ir.distributions.linear_survival import SUM_SLACK
 from gpusched_dsl.ir.domains import Codes, Domain
 from gpusched_dsl.ir.matrix import Floats
 from gpusched_dsl.language.checked import CheckedRandom, Core, IndexVar, LawCore, ListCore
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.source import Span
 
 Laws = tuple[list[Distribution], Codes]  # distinct laws, and for each row of a frame which of them it has

@@ -51,7 +51,8 @@ from gpusched_dsl.language.checked import (
     SetCore,
     TextType,
 )
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError, Diagnostics
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.scenarios.assignments import ExpressionGiven, FileGiven, Given, LawGiven, TableGiven
 from gpusched_dsl.language.scenarios.scenario import CheckedScenario
 

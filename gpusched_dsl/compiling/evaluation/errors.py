@@ -11,7 +11,8 @@ from gpusched_dsl.compiling.evaluation.limits import Budget, Limits
 from gpusched_dsl.compiling.evaluation.store import Store, Values
 from gpusched_dsl.ir.domains import Scalar
 from gpusched_dsl.language.checked import CheckedModel, Core
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.source import Span
 
 

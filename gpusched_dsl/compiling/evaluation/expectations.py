@@ -20,7 +20,7 @@ from gpusched_dsl.ir.distributions import Distribution
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Floats
 from gpusched_dsl.language.checked import Core, Expected, Function, RandomRef
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 if TYPE_CHECKING:
     from gpusched_dsl.compiling.evaluation.evaluator import Evaluator

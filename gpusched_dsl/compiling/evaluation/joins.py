@@ -40,7 +40,7 @@ from gpusched_dsl.language.checked import (
     Numeric,
     SetCore,
 )
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.source import Span
 
 if TYPE_CHECKING:

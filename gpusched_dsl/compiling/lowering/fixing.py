@@ -12,7 +12,8 @@ from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.ir.domains import Codes, Domain, Tuples
 from gpusched_dsl.ir.problem import Floats
 from gpusched_dsl.language.checked import CheckedVariable
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 
 @dataclass(frozen=True, eq=False)

@@ -39,7 +39,7 @@ from gpusched_dsl.language.checked import (
     Numeric,
     ValueType,
 )
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError, Diagnostics
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.source import Span
 
 INFINITY = float("inf")

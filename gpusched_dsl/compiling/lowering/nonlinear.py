@@ -21,7 +21,7 @@ from gpusched_dsl.language.checked import (
     Numeric,
     Reduction,
 )
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 if TYPE_CHECKING:
     from gpusched_dsl.compiling.lowering.linear import Linearizer

@@ -27,7 +27,8 @@ from gpusched_dsl.compiling.passes.product_factors import Flags, Times, literals
 from gpusched_dsl.compiling.passes.product_rows import add_products
 from gpusched_dsl.compiling.passes.steps import INDICATOR, Analysis, Note, Step, Target
 from gpusched_dsl.ir.definitions import Affines, Product
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 # The solver's tolerance times this is no longer small.
 LARGE = 1e4

@@ -35,7 +35,8 @@ from gpusched_dsl.ir.granularity import steps_of
 from gpusched_dsl.ir.matrix import Floats, Int32s, Matrix
 from gpusched_dsl.ir.problem import Family, Problem
 from gpusched_dsl.ir.tolerances import ROUNDING
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 # A target that takes conditions gets them where M is larger: 1e-6 times M is then no longer a small violation.
 LARGE = 1e4

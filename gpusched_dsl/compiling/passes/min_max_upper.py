@@ -15,7 +15,7 @@ from gpusched_dsl.compiling.passes.steps import INDICATOR, INTEGERS, Analysis, T
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.granularity import steps_of
 from gpusched_dsl.ir.matrix import Floats, Int32s
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 BigM = tuple[float, float]
 

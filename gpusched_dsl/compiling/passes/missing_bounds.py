@@ -10,7 +10,7 @@ from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Int32s
 from gpusched_dsl.ir.names import entry_name
 from gpusched_dsl.ir.problem import Problem
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, Label
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Label
 from gpusched_dsl.language.source import Span
 
 

@@ -26,7 +26,7 @@ from gpusched_dsl.compiling.passes.problem_builder import Growth
 from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Note, Step, Target
 from gpusched_dsl.ir.definitions import Piecewise
 from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 # From this many runs on the logarithmic form is taken: two rows per bit instead of two per kink, but weaker branching.
 # On transport problems with piecewise costs HiGHS was faster with the incremental form up to 8 pieces, with the other

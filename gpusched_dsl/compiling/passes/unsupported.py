@@ -16,7 +16,8 @@ from gpusched_dsl.ir.definitions import Definition, Power, Product, Unary
 from gpusched_dsl.ir.granularity import steps_of
 from gpusched_dsl.ir.matrix import Floats
 from gpusched_dsl.ir.problem import Problem
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.source import Span
 
 # What the backends of this package take beyond linear rows, for advice.

@@ -16,7 +16,8 @@ from gpusched_dsl.compiling.symmetry.orbit_representatives import MEMBERS, REPRE
 from gpusched_dsl.ir.domains import Codes, Domain, Interval, Tuples, Universe
 from gpusched_dsl.ir.problem import Family, Problem
 from gpusched_dsl.language.checked import CheckedModel, CheckedSet, Element
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from gpusched_dsl.data.formats.prices_files import NO_SERIES, Lines, read_lines
 from gpusched_dsl.data.formats.shape import Dropped, Raw, Setting, Table
 from gpusched_dsl.data.sources.files import Fault, Unreadable
-from gpusched_dsl.language.diagnostics.diagnostics import did_you_mean
+from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean
 
 if TYPE_CHECKING:
     import polars as pl

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from gpusched_dsl.data.formats.shape import Dropped, Raw, Table
 from gpusched_dsl.data.sources.files import Fault, Unreadable, check_text
-from gpusched_dsl.language.diagnostics.diagnostics import did_you_mean
+from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean
 
 if TYPE_CHECKING:
     import numpy as np

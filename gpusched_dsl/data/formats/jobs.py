@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from gpusched_dsl.data.formats.fields import ROW, Field, Rows, read_rows
 from gpusched_dsl.data.formats.shape import Column, Format, Option, Raw, Setting, Table
 from gpusched_dsl.data.sources.files import Fault, Unreadable
-from gpusched_dsl.language.diagnostics.diagnostics import did_you_mean
+from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean
 from gpusched_dsl.language.text.counting import count_text
 
 if TYPE_CHECKING:

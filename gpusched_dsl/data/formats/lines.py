@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from gpusched_dsl.data.formats.fields import Field, Rows, rows_of
 from gpusched_dsl.data.formats.shape import Dropped, Raw
 from gpusched_dsl.data.sources.files import Fault, Unreadable, check_text
-from gpusched_dsl.language.diagnostics.diagnostics import Cell
+from gpusched_dsl.language.diagnostics.diagnostic import Cell
 
 if TYPE_CHECKING:
     import polars as pl

@@ -19,7 +19,7 @@ from gpusched_dsl.data.formats.prices_files import (
 from gpusched_dsl.data.formats.prices_slots import Prices, table_of
 from gpusched_dsl.data.formats.shape import Raw, Setting, Table
 from gpusched_dsl.data.sources.files import Fault, Unreadable
-from gpusched_dsl.language.diagnostics.diagnostics import did_you_mean
+from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean
 
 _CENTRAL = "Europe/Brussels"
 _MARK = r" *\((C?ES?T|[A-Z]{3,4})\)"

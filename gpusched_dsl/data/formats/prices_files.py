@@ -19,7 +19,7 @@ from gpusched_dsl.data.formats.slots import Micros
 from gpusched_dsl.data.formats.slots_times import Times, TwoReadings, times_in
 from gpusched_dsl.data.sources.delimited import read_delimited
 from gpusched_dsl.data.sources.files import Fault, Limits, Unreadable, check_text, decoded_too_large
-from gpusched_dsl.language.diagnostics.diagnostics import Cell, did_you_mean
+from gpusched_dsl.language.diagnostics.diagnostic import Cell, did_you_mean
 
 if TYPE_CHECKING:
     import polars as pl

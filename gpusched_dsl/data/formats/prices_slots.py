@@ -24,7 +24,7 @@ from gpusched_dsl.data.formats.shape import Dropped, Setting, Table
 from gpusched_dsl.data.formats.slots import MINUTE, Micros, cut, weighted_means
 from gpusched_dsl.data.formats.slots_times import Times, TwoReadings, times_in
 from gpusched_dsl.data.sources.files import Fault, Unreadable
-from gpusched_dsl.language.diagnostics.diagnostics import Cell
+from gpusched_dsl.language.diagnostics.diagnostic import Cell
 
 if TYPE_CHECKING:
     import polars as pl

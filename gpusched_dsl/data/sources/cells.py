@@ -13,7 +13,8 @@ from gpusched_dsl.data.labels import Mask, encode, numbers, texts
 from gpusched_dsl.data.reports import SHOWN, declared, examples, place_text
 from gpusched_dsl.ir.domains import Codes, Domain, Universe
 from gpusched_dsl.language.checked import CheckedParam, Element, TextType
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics, Label, did_you_mean
+from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 
 if TYPE_CHECKING:
     import polars as pl

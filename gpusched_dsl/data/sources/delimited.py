@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from gpusched_dsl.data.sources.files import Fault, FileColumns, Unreadable, check_text, missing_columns, sha256
 from gpusched_dsl.data.sources.panics import Panic, guarded
-from gpusched_dsl.language.diagnostics.diagnostics import Cell
+from gpusched_dsl.language.diagnostics.diagnostic import Cell
 
 if TYPE_CHECKING:
     import polars as pl

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpusched_dsl.language.diagnostics.diagnostics import Cell
+from gpusched_dsl.language.diagnostics.diagnostic import Cell
 
 if TYPE_CHECKING:
     import numpy as np
@@ -147,7 +147,7 @@ def _outside(text: str, reason: str) -> Fault:
 
 
 def _missing(home: Path, inside: Path, text: str) -> Fault:
-    from gpusched_dsl.language.diagnostics.diagnostics import did_you_mean
+    from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean
 
     folder = (home / text).parent
     known: list[str] = []
@@ -251,7 +251,7 @@ def sha256(data: bytes) -> str:
 
 def missing_columns(name: str, wanted: list[str], known: list[str]) -> list[Fault]:
     """A fault for every wanted column that the file does not have."""
-    from gpusched_dsl.language.diagnostics.diagnostics import did_you_mean
+    from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean
 
     shown = ", ".join(f"`{k}`" for k in known[:20]) + (f" and {len(known) - 20} more" if len(known) > 20 else "")
     return [

@@ -18,7 +18,8 @@ from gpusched_dsl.data.sources.files import (
     sha256,
 )
 from gpusched_dsl.language import tree
-from gpusched_dsl.language.diagnostics.diagnostics import Cell, Diagnostics, Label, Severity
+from gpusched_dsl.language.diagnostics.diagnostic import Cell, Label, Severity
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.formats import Use
 from gpusched_dsl.language.text.counting import count_text
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from gpusched_dsl.data.sources.files import Fault, FileColumns, Unreadable, check_text, missing_columns, sha256
 from gpusched_dsl.data.sources.untyped import column_of
-from gpusched_dsl.language.diagnostics.diagnostics import Cell
+from gpusched_dsl.language.diagnostics.diagnostic import Cell
 
 _KEYS_LOOKED_AT = 1000
 

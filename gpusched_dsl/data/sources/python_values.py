@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from gpusched_dsl.language.checked import CheckedModel, CheckedParam, CheckedSet, Element, TextType
-from gpusched_dsl.language.diagnostics.diagnostics import Cell, Diagnostic, DiagnosticError, did_you_mean
+from gpusched_dsl.language.diagnostics.diagnostic import Cell, Diagnostic, did_you_mean
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.source import Source, Span
 
 if TYPE_CHECKING:

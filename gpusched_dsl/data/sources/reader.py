@@ -13,7 +13,8 @@ from gpusched_dsl.data.sources.formatted import Formatted, draw, read_formatted,
 from gpusched_dsl.data.sources.tables import is_text, read_located
 from gpusched_dsl.data.sources.untyped import column_of
 from gpusched_dsl.language import tree
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics, Label
+from gpusched_dsl.language.diagnostics.diagnostic import Label
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.assignments import FileGiven, Given, TableGiven
 from gpusched_dsl.language.scenarios.formats import Use
 from gpusched_dsl.language.source import Span

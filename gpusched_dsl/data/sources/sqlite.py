@@ -22,7 +22,7 @@ from gpusched_dsl.data.sources.files import (
     missing_columns,
 )
 from gpusched_dsl.data.sources.untyped import column_of, unusable_column
-from gpusched_dsl.language.diagnostics.diagnostics import did_you_mean
+from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean
 
 _CHUNK = 50_000
 _CELL_BYTES = 16

@@ -31,7 +31,8 @@ from gpusched_dsl.ir.json.terms import (
     definition_of,
 )
 from gpusched_dsl.ir.problem import Family, Matrix, Objective, Problem, Term
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.source import Span
 
 FORMAT = "gsdsl-problem"

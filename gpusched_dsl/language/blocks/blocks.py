@@ -16,7 +16,7 @@ from gpusched_dsl.language.blocks.tests.test_block import (
     CheckedTest,
     check_test,
 )
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.scenario import HasScenarios
 
 

@@ -22,7 +22,7 @@ from gpusched_dsl.language.checking.conversion import agree, origins, require_pl
 from gpusched_dsl.language.checking.kinds import describe, is_plain_whole, numeric_type
 from gpusched_dsl.language.checking.references import declared_at
 from gpusched_dsl.language.checking.scope import Scope
-from gpusched_dsl.language.diagnostics.diagnostics import Label
+from gpusched_dsl.language.diagnostics.diagnostic import Label
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.units import DIMENSIONLESS, MAX_EXPONENT, Unit
 

@@ -19,7 +19,7 @@ from gpusched_dsl.language.checked import (
 )
 from gpusched_dsl.language.checking.kinds import is_zero, numeric_type
 from gpusched_dsl.language.checking.walk import walk
-from gpusched_dsl.language.diagnostics.diagnostics import Label, Severity
+from gpusched_dsl.language.diagnostics.diagnostic import Label, Severity
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.units import DIMENSIONLESS, Unit, convertible, factor, reads_as_duration
 

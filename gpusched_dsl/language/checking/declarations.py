@@ -25,7 +25,7 @@ from gpusched_dsl.language.checking.expressions import ExpressionChecker
 from gpusched_dsl.language.checking.kinds import describe_all, same_kind
 from gpusched_dsl.language.checking.randoms import check_law
 from gpusched_dsl.language.checking.scope import EMPTY, Scope
-from gpusched_dsl.language.diagnostics.diagnostics import Label
+from gpusched_dsl.language.diagnostics.diagnostic import Label
 from gpusched_dsl.language.units import DIMENSIONLESS, Unit, unit_of
 
 # --- sets ------------------------------------------------------------------------------------------------------------

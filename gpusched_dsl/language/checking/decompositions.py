@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import CheckedSet, CheckedVariable, Element, Numeric
 from gpusched_dsl.language.checking.expressions import ExpressionChecker
-from gpusched_dsl.language.diagnostics.diagnostics import Label, did_you_mean
+from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
 
 
 def check_decomposition(checker: ExpressionChecker, decl: tree.Decompose) -> str | None:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, fields
 from typing import TypeAlias
 
 from gpusched_dsl.language import tree
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics, Label
+from gpusched_dsl.language.diagnostics.diagnostic import Label
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.source import Span
 
 Ordered: TypeAlias = tree.SetDecl | tree.ParamDecl | tree.LetDecl | tree.VarDecl | tree.RandomDecl | tree.PolicyStage

@@ -27,8 +27,9 @@ from gpusched_dsl.language.checking.kinds import as_element, describe, is_truth,
 from gpusched_dsl.language.checking.scope import EMPTY, Scope
 from gpusched_dsl.language.checking.symbols import Symbols
 from gpusched_dsl.language.checking.walk import deciding, indices_in
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics, Fix, Severity
-from gpusched_dsl.language.diagnostics.diagnostics import Label as Place
+from gpusched_dsl.language.diagnostics.diagnostic import Fix, Severity
+from gpusched_dsl.language.diagnostics.diagnostic import Label as Place
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.units import DIMENSIONLESS, Unit, unit_of
 

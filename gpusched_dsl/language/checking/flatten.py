@@ -10,7 +10,8 @@ from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.checking.cycles import report_circle
 from gpusched_dsl.language.checking.inheritance import Merger, report_duplicate
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, Diagnostics, Label, did_you_mean
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Label, did_you_mean
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.source import Span
 
 # Models that have been checked, by name and choices of options, with what was found in them.

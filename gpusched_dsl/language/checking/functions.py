@@ -19,7 +19,7 @@ from gpusched_dsl.language.checking.conversion import agree, fit, origins, requi
 from gpusched_dsl.language.checking.foreign_functions import counts, foreign_function
 from gpusched_dsl.language.checking.kinds import WHOLE, describe, is_plain_whole, numeric_type
 from gpusched_dsl.language.checking.scope import Scope
-from gpusched_dsl.language.diagnostics.diagnostics import Edit, Fix, Label, did_you_mean
+from gpusched_dsl.language.diagnostics.diagnostic import Edit, Fix, Label, did_you_mean
 
 if TYPE_CHECKING:
     from gpusched_dsl.language.checking.expressions import ExpressionChecker

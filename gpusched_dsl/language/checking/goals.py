@@ -18,7 +18,7 @@ from gpusched_dsl.language.checking.expressions import ExpressionChecker
 from gpusched_dsl.language.checking.kinds import describe, is_zero, numeric_type
 from gpusched_dsl.language.checking.references import declared_at
 from gpusched_dsl.language.checking.walk import walk
-from gpusched_dsl.language.diagnostics.diagnostics import Label
+from gpusched_dsl.language.diagnostics.diagnostic import Label
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.units import DIMENSIONLESS, Unit, unit_of
 

@@ -20,7 +20,7 @@ from gpusched_dsl.language.checked import (
 )
 from gpusched_dsl.language.checking.scope import Binding, Scope
 from gpusched_dsl.language.checking.walk import indices_in
-from gpusched_dsl.language.diagnostics.diagnostics import Edit, Label
+from gpusched_dsl.language.diagnostics.diagnostic import Edit, Label
 
 if TYPE_CHECKING:
     from gpusched_dsl.language.checking.expressions import ExpressionChecker

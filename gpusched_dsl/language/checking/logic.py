@@ -12,7 +12,7 @@ from gpusched_dsl.language.checking.references import declared_at
 from gpusched_dsl.language.checking.scope import Scope
 from gpusched_dsl.language.checking.sets import check_components, fit_components
 from gpusched_dsl.language.checking.walk import indices_in
-from gpusched_dsl.language.diagnostics.diagnostics import Label
+from gpusched_dsl.language.diagnostics.diagnostic import Label
 
 if TYPE_CHECKING:
     from gpusched_dsl.language.checking.expressions import ExpressionChecker

@@ -26,7 +26,8 @@ from gpusched_dsl.language.checking.goals import (
 )
 from gpusched_dsl.language.checking.placements import check_placement
 from gpusched_dsl.language.checking.symbols import Symbols
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, Diagnostics
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.source import Span
 
 

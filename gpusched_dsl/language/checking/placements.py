@@ -18,7 +18,7 @@ from gpusched_dsl.language.checking.kinds import describe, is_plain_whole
 from gpusched_dsl.language.checking.references import declared_at
 from gpusched_dsl.language.checking.scope import EMPTY, Binding, Scope
 from gpusched_dsl.language.checking.symbols import slots_of
-from gpusched_dsl.language.diagnostics.diagnostics import Label, did_you_mean
+from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.units import Unit, has_dimension, unit_of
 

@@ -11,7 +11,7 @@ from gpusched_dsl.language.checking.conversion import because_declared, require_
 from gpusched_dsl.language.checking.indexings import IGNORED
 from gpusched_dsl.language.checking.samples import check_file
 from gpusched_dsl.language.checking.scope import EMPTY, Binding, Scope
-from gpusched_dsl.language.diagnostics.diagnostics import did_you_mean
+from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.units import DIMENSIONLESS, Unit
 

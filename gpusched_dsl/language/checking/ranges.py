@@ -31,7 +31,7 @@ from gpusched_dsl.language.checked import (
 from gpusched_dsl.language.checking.scope import Binding, Scope
 from gpusched_dsl.language.checking.symbols import Slot, Symbols, Valued
 from gpusched_dsl.language.checking.walk import indices_in
-from gpusched_dsl.language.diagnostics.diagnostics import Label as Place
+from gpusched_dsl.language.diagnostics.diagnostic import Label as Place
 
 if TYPE_CHECKING:
     from gpusched_dsl.language.checking.expressions import ExpressionChecker

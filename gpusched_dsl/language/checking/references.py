@@ -31,7 +31,7 @@ from gpusched_dsl.language.checking.kinds import PLAIN, WHOLE, as_element, descr
 from gpusched_dsl.language.checking.ranges import check_inside
 from gpusched_dsl.language.checking.scope import Scope
 from gpusched_dsl.language.checking.symbols import ExtraName, Slot, Valued, slots_of
-from gpusched_dsl.language.diagnostics.diagnostics import Label, did_you_mean
+from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
 from gpusched_dsl.language.source import Span
 
 if TYPE_CHECKING:

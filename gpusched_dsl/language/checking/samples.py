@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import CheckedRandom, Core, SampleFile
 from gpusched_dsl.language.checking.symbols import slots_of
-from gpusched_dsl.language.diagnostics.diagnostics import Label, did_you_mean
+from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
 
 if TYPE_CHECKING:
     from gpusched_dsl.language.checking.randoms import LawChecker

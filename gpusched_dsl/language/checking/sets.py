@@ -19,7 +19,7 @@ from gpusched_dsl.language.checked import (
 from gpusched_dsl.language.checking.kinds import WHOLE, as_element, describe, describe_all, is_plain_whole, same_kind
 from gpusched_dsl.language.checking.references import declared_at
 from gpusched_dsl.language.checking.scope import Scope
-from gpusched_dsl.language.diagnostics.diagnostics import Label, did_you_mean
+from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
 from gpusched_dsl.language.units import DIMENSIONLESS
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from gpusched_dsl.language.diagnostics.diagnostics import Cell, Diagnostic, Severity
+from gpusched_dsl.language.diagnostics.diagnostic import Cell, Diagnostic, Severity
 from gpusched_dsl.language.diagnostics.excerpt import LONGEST_LINE, clipped, displayed, printable, width
 from gpusched_dsl.language.source import Source, Span
 

@@ -8,7 +8,7 @@ changes nothing more.
 from __future__ import annotations
 
 from gpusched_dsl.language import tree
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.formatting.layout import INDENT, Line, break_lines, indent_lines, join_lines
 from gpusched_dsl.language.formatting.spacing import Spacing
 from gpusched_dsl.language.parsing.builder import build_file

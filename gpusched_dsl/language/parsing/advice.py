@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lark import Token
 
-from gpusched_dsl.language.diagnostics.diagnostics import Edit, Fix
+from gpusched_dsl.language.diagnostics.diagnostic import Edit, Fix
 from gpusched_dsl.language.parsing import foreign
 from gpusched_dsl.language.parsing.fix_its import AGGREGATES
 from gpusched_dsl.language.units import UNITS

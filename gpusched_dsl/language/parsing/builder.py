@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from lark import Token, Tree
 
 from gpusched_dsl.language import tree
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.parsing.builder_declarations import Parts
 from gpusched_dsl.language.parsing.builder_expressions import ParseTree
 from gpusched_dsl.language.parsing.builder_runs import RunBuilder

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable
 from lark import Tree
 
 from gpusched_dsl.language import tree
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics, Label
+from gpusched_dsl.language.diagnostics.diagnostic import Label
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.parsing.builder_expressions import Child, Children, ExpressionBuilder, ParseTree
 from gpusched_dsl.language.source import Source, Span
 

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from lark import Token, Tree
 
 from gpusched_dsl.language import tree
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.source import Source, Span
 
 ParseTree: TypeAlias = Tree[Token]

@@ -7,7 +7,7 @@ from dataclasses import replace
 from lark import Token, Tree
 
 from gpusched_dsl.language import tree
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.parsing.builder_declarations import DeclarationBuilder
 from gpusched_dsl.language.parsing.builder_expressions import Child, Children, ParseTree
 from gpusched_dsl.language.source import Source, Span

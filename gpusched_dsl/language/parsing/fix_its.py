@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from lark import Token
 
-from gpusched_dsl.language.diagnostics.diagnostics import Edit, Label
+from gpusched_dsl.language.diagnostics.diagnostic import Edit, Label
 from gpusched_dsl.language.diagnostics.similar_names import OTHER_WORDS, nearest
 from gpusched_dsl.language.parsing import foreign
 from gpusched_dsl.language.parsing.grammar import vocabulary

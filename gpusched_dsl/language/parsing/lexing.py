@@ -8,7 +8,8 @@ from functools import cache
 
 from lark import Token
 
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics, Edit
+from gpusched_dsl.language.diagnostics.diagnostic import Edit
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.parsing import foreign
 from gpusched_dsl.language.parsing.grammar import vocabulary
 from gpusched_dsl.language.source import Source, Span

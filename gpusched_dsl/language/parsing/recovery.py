@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from lark import Token, Tree
 
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics, Fix, Label, Severity
+from gpusched_dsl.language.diagnostics.diagnostic import Fix, Label, Severity
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.parsing.advice import advice
 from gpusched_dsl.language.parsing.fix_its import mend
 from gpusched_dsl.language.parsing.parse_loop import Driver

@@ -10,7 +10,8 @@ from gpusched_dsl.language.checked import CheckedParam, CheckedSet, Numeric, Val
 from gpusched_dsl.language.checking.conversion import because_declared
 from gpusched_dsl.language.checking.kinds import describe, describe_all, same_kind
 from gpusched_dsl.language.checking.symbols import slots_of
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics, Label, Severity, did_you_mean
+from gpusched_dsl.language.diagnostics.diagnostic import Label, Severity, did_you_mean
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.assignments import AGGREGATES, ONE, FileGiven, SlotKey
 from gpusched_dsl.language.scenarios.data_formats import unit_of_column
 from gpusched_dsl.language.scenarios.formats import Described

@@ -18,7 +18,7 @@ from gpusched_dsl.language.checked import (
     Shift,
 )
 from gpusched_dsl.language.checking.walk import Part, walk
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.assignments import ExpressionGiven, Given, LawGiven
 
 

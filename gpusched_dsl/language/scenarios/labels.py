@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from gpusched_dsl.language import tree
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.source import Span
 
 _INTEGER = re.compile(r"0|-?[1-9][0-9]*")

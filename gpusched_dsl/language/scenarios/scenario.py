@@ -11,7 +11,8 @@ from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.checking import check_model
 from gpusched_dsl.language.checking.cycles import report_circle
 from gpusched_dsl.language.checking.flatten import HasModels, flatten
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics, Label, did_you_mean
+from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.assignments import Given
 from gpusched_dsl.language.scenarios.dependency_order import order_of_data
 from gpusched_dsl.language.scenarios.settings import read_setting

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from gpusched_dsl.language import tree
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.assignments import ONE, SlotKey
 from gpusched_dsl.language.units import Unit, convertible, factor, parse_unit_text, unit_of
 

@@ -10,7 +10,8 @@ from gpusched_dsl.language.checked import CheckedModel, CheckedParam, CheckedSet
 from gpusched_dsl.language.checking import ExpressionChecker, Symbols
 from gpusched_dsl.language.checking.randoms import check_law, scope_of
 from gpusched_dsl.language.checking.scope import EMPTY
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics, Label, did_you_mean
+from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.assignments import ExpressionGiven, FileGiven, Given, LawGiven, TableGiven
 from gpusched_dsl.language.scenarios.columns import ColumnChecker
 from gpusched_dsl.language.scenarios.data_formats import FormatChecker

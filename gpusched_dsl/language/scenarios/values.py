@@ -23,7 +23,7 @@ from gpusched_dsl.language.checking import ExpressionChecker
 from gpusched_dsl.language.checking.conversion import because_declared
 from gpusched_dsl.language.checking.kinds import WHOLE, as_element, describe, describe_all, same_kind
 from gpusched_dsl.language.checking.symbols import slots_of
-from gpusched_dsl.language.diagnostics.diagnostics import Label as Place
+from gpusched_dsl.language.diagnostics.diagnostic import Label as Place
 from gpusched_dsl.language.scenarios.labels import check_element
 
 

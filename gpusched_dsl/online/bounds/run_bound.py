@@ -8,10 +8,10 @@ import numpy as np
 
 from gpusched_dsl.backends.protocol import Monitor
 from gpusched_dsl.ir.deadline import Stopped
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.bounds.single_job import Bound, least_costs
 from gpusched_dsl.online.data.carry import Carrier, Clock
-from gpusched_dsl.online.history import Reading
+from gpusched_dsl.online.history import Reading, cost_of_jobs
 from gpusched_dsl.online.replay.constancy import Constancy
 from gpusched_dsl.online.simulation.assignments import Entries
 from gpusched_dsl.online.simulation.assignments import Reader as EntryReader
@@ -19,7 +19,6 @@ from gpusched_dsl.online.simulation.world import DONE, FUTURE, TOLERANCE
 from gpusched_dsl.policies.cluster import Cluster
 from gpusched_dsl.policies.placement_reader import cluster_of
 from gpusched_dsl.policies.workload import Floats, Ints
-from gpusched_dsl.reporting.runs.tables import cost_of_jobs
 
 PROBES = (0.75, 0.4, 0.001)  # at most so much of a job is left when its ways are looked at again
 SAME = 1e-7  # relative: rates and times that differ by less are the same

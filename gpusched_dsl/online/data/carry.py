@@ -19,7 +19,8 @@ from gpusched_dsl.language.checked import Element, VariableRef
 from gpusched_dsl.language.checked_online import CheckedCarry, CheckedOnline
 from gpusched_dsl.language.checking.walk import Part as CorePart
 from gpusched_dsl.language.checking.walk import children
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.data.base import Base
 
 WHOLE = 1e-6  # a state is this near to a whole number, or the plan is refused

@@ -20,7 +20,8 @@ import numpy as np
 
 from gpusched_dsl.compiling.evaluation.store import Param
 from gpusched_dsl.language.checked import CheckedModel, Numeric
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.units import UNITS, Unit, factor, has_dimension
 from gpusched_dsl.online.data.base import Base

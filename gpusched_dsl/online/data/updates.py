@@ -14,7 +14,8 @@ from gpusched_dsl.compiling.evaluation.store import Param, RandomLaws, Store, Va
 from gpusched_dsl.data.chunks import Piece
 from gpusched_dsl.ir.domains import Codes, Component, Domain, Interval, Tuples, Universe
 from gpusched_dsl.language.checked import Element, Numeric
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.scenarios.assignments import ExpressionGiven
 from gpusched_dsl.online.data.base import Base
 

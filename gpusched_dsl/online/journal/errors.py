@@ -6,7 +6,8 @@ import sqlite3
 from collections.abc import Iterable
 from pathlib import Path
 
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 FORMAT = 1  # of the file, stored as SQLite's user_version
 

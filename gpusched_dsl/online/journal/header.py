@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 
-from gpusched_dsl import __version__
 from gpusched_dsl.online.journal.chain import Json
+from gpusched_dsl.version import __version__
 
 # Told in the journal, but a run may go on with others: every recorded step is compared with what the run comes to.
 MAY_DIFFER = ("gsdsl", "versions", "created")

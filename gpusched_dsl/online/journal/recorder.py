@@ -8,15 +8,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
 
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, Severity
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.language.text.numbers import count_text
 from gpusched_dsl.online.journal.header import header_of
 from gpusched_dsl.online.journal.journal import Journal
 from gpusched_dsl.online.journal.steps import JournalSteps, step_data
 from gpusched_dsl.online.loops.base import Driver
 from gpusched_dsl.online.planners.policy import anew
+from gpusched_dsl.online.run_info import About
 from gpusched_dsl.online.run_record import RECORDED, Outcome
-from gpusched_dsl.reporting.runs.result import About
 
 MEASURED: Final = ("seconds", "bound", "notes")  # of a plan: not the same in every run
 COMPLETE = ("finished", "horizon", "stuck", "events")  # ends after which no step can follow

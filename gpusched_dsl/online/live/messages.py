@@ -10,7 +10,8 @@ from typing import Annotated, Any, Literal, NoReturn
 import msgspec
 from msgspec import Meta, Struct
 
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError, did_you_mean
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mean
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 VERSION = 1
 LONGEST_LINE = 16 * 1024 * 1024  # bytes

@@ -16,7 +16,8 @@ from typing import Any, Protocol
 
 import msgspec
 
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.journal.journal import Journal
 from gpusched_dsl.online.journal.quarantine import quarantine_of, quarantined
 from gpusched_dsl.online.journal.records import External

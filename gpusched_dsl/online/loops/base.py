@@ -20,7 +20,8 @@ from gpusched_dsl.ir.domains import Codes, Domain
 from gpusched_dsl.language.blocks.policies.scope import clock_unit
 from gpusched_dsl.language.checked import Core, Element, IndexRef, Numeric, ValueType
 from gpusched_dsl.language.checked_online import CHANGES, CheckedCharge, CheckedOnline
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError, Severity
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.units import DIMENSIONLESS, UNITS, Unit, convertible
 from gpusched_dsl.online.data.base import Base
 from gpusched_dsl.online.data.carry import Carrier, Clock, Standing, variables_read, without

@@ -12,7 +12,8 @@ import numpy as np
 
 from gpusched_dsl.data.sources.python_values import pieces_of
 from gpusched_dsl.ir.domains import decode
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError, did_you_mean
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mean
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.data.carry import Carrier
 from gpusched_dsl.online.data.magnitudes import LARGEST, check_magnitudes, check_period
 from gpusched_dsl.online.data.updates import with_jobs, with_values

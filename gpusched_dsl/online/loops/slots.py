@@ -13,7 +13,8 @@ import numpy as np
 
 from gpusched_dsl.ir.deadline import Abandoned
 from gpusched_dsl.ir.domains import Codes, Tuples
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.data.carry import Clock, Standing, without
 from gpusched_dsl.online.loops.base import Driver
 from gpusched_dsl.online.planners.protocol import Plan

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError, Severity
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.text.counting import count_text
 
 # The solver refuses the problem, ends without an answer, gives a wrong one, or crashes. All others are about the model,

@@ -11,7 +11,7 @@ import numpy as np
 from gpusched_dsl.compiling.build import Permissions
 from gpusched_dsl.ir.deadline import active
 from gpusched_dsl.language.checked_policy import CheckedPolicy, at
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.online.loops.base import Driver
 from gpusched_dsl.online.planners.protocol import Plan, Planner, Question
 

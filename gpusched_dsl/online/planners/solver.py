@@ -16,7 +16,8 @@ from gpusched_dsl.compiling.lowering.fixing import Given
 from gpusched_dsl.ir.deadline import INTERRUPT, Deadline, Stopped, active, limited
 from gpusched_dsl.ir.domains import decode_column
 from gpusched_dsl.ir.solver_result import Status
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.planners.policy import seed_of
 from gpusched_dsl.online.planners.protocol import Plan, Question
 from gpusched_dsl.online.planners.relabel import renamed

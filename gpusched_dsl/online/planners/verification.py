@@ -8,9 +8,10 @@ import numpy as np
 
 from gpusched_dsl.compiling.data.instance import Instance
 from gpusched_dsl.compiling.lowering.ground import ground
-from gpusched_dsl.explaining.propagation import CERTAIN, Activity
+from gpusched_dsl.ir.activity import CERTAIN, Activity
 from gpusched_dsl.ir.problem import Problem
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError, Severity
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.loops.base import Driver
 from gpusched_dsl.online.planners.protocol import Plan
 

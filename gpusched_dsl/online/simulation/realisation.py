@@ -19,7 +19,7 @@ from gpusched_dsl.ir.distributions.base import Distribution
 from gpusched_dsl.ir.domains import Interval
 from gpusched_dsl.language.checked import CheckedRandom, Core, IndexingCore, LawCore, Numeric
 from gpusched_dsl.language.checked_online import CheckedOnline, CheckedOutage
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.online.data.base import Base
 from gpusched_dsl.policies.workload import Floats, Ints
 

@@ -20,7 +20,8 @@ from gpusched_dsl.compiling.lowering.fixing import Given
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.language.checked import CheckedPlacementItem, Core, IndexRef
 from gpusched_dsl.language.checked_policy import CheckedKey, CheckedPolicy, CheckedRanking
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.policies.kernels.queues import append_all
 from gpusched_dsl.policies.kernels.ranking import order_rows
 from gpusched_dsl.policies.workload import Floats, Ints

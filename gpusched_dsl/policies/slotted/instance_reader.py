@@ -16,7 +16,7 @@ from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.language.checked import Core, Element, IndexingCore, IndexVar
 from gpusched_dsl.language.checked_policy import CheckedKey, CheckedPolicy
 from gpusched_dsl.language.checked_slots import CheckedLoads, CheckedSlots
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.policies.kernels.slotted_cluster import Bools, Cluster, Guard, Serving
 from gpusched_dsl.policies.slotted.classes import classes_of, read_of_nodes
 from gpusched_dsl.policies.slotted.rules import GUARD_CODES, SERVING_CODES

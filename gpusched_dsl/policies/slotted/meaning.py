@@ -9,7 +9,8 @@ from __future__ import annotations
 from gpusched_dsl.compiling.evaluation.free_variables import free_variables
 from gpusched_dsl.language.checked import CheckedPlacement, IndexRef
 from gpusched_dsl.language.checked_policy import CheckedPolicy
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 
 def slot_is_start(policy: CheckedPolicy) -> bool:

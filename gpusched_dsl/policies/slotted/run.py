@@ -15,7 +15,8 @@ from gpusched_dsl.ir.domains import Codes, Tuples
 from gpusched_dsl.language.checked import CheckedVariable, IndexRef
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.checked_slots import CheckedFix, CheckedLoads
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.policies.kernels.slotted_cluster import Plan
 from gpusched_dsl.policies.slotted.instance_reader import Instance, read_instance
 from gpusched_dsl.policies.slotted.meaning import slot_is_start

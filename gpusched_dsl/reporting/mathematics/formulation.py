@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checking.flatten import FlatModel, HasModels, flatten
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.tree_walk import nodes_in
 from gpusched_dsl.reporting.mathematics.expressions import COMPARE, NEW_LINE, SUM, Formulas

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpusched_dsl.ir.contradiction import REMARK, contradiction
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.text.numbers import column_texts, number_text, percent_text, seconds_text, with_unit
 from gpusched_dsl.online.bounds.single_job import Bound
 from gpusched_dsl.reporting.document import finite

@@ -91,12 +91,6 @@ def metrics_of(reading: Reading, method: str) -> dict[str, Number]:
     return {name: found[name] for name in METRICS}
 
 
-def costs_of(reading: Reading) -> dict[str, float]:
-    """Money by term."""
-    outcome = reading.outcome
-    return {n: v for n, v in outcome.world.ledger.totals.items() if n not in outcome.quantities}
-
-
 def quantities_of(reading: Reading) -> dict[str, float]:
     """Stated charges that are no money, each in its unit (`Outcome.quantities`)."""
     outcome = reading.outcome

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpusched_dsl.ir.contradiction import contradiction
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.online.bounds.single_job import Bound
-from gpusched_dsl.online.history import Reading
+from gpusched_dsl.online.history import Reading, costs_of
 from gpusched_dsl.online.progress import Samples
+from gpusched_dsl.online.run_info import About
 from gpusched_dsl.online.run_record import Outcome
-from gpusched_dsl.reporting.runs.metrics import Number, costs_of, metrics_of, quantities_of, unit_of
+from gpusched_dsl.reporting.runs.metrics import Number, metrics_of, quantities_of, unit_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -28,21 +28,6 @@ ENDED = {
     "stuck": "stuck: jobs wait, and nothing will happen any more",
     "events": "ended at the most events",
 }
-
-
-@dataclass(frozen=True, eq=False)
-class About:
-    """What a run was asked for, and what it came from. `inputs_sha256` has every text and data file that was read."""
-
-    method: str
-    fallback: str | None = None
-    scenario: str = ""
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    options: Mapping[str, Any] = field(default_factory=dict)  # seed, time_limit, gap, threads
-    inputs_sha256: Mapping[str, str] = field(default_factory=dict)
-    warnings: tuple[Diagnostic, ...] = ()
-    seconds: float = 0.0  # by the wall clock, from the text to the outcome
-    resumed_steps: int = 0  # that came from a journal
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +126,7 @@ class RunResult:
     def versions(self) -> dict[str, str]:
         import platform
 
-        from gpusched_dsl import __version__
+        from gpusched_dsl.version import __version__
 
         return {"gsdsl": __version__, "python": platform.python_version()}
 

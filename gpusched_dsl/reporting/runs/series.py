@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpusched_dsl.online.history import Reading
+from gpusched_dsl.online.history import Reading, cost_of_jobs
 from gpusched_dsl.online.simulation.world import EXECUTION
 from gpusched_dsl.policies.workload import Floats, Ints
-from gpusched_dsl.reporting.runs.tables import cost_of_jobs
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from gpusched_dsl.online.history import Reading
+from gpusched_dsl.online.history import Reading, cost_of_jobs
 from gpusched_dsl.online.run_record import Step
 from gpusched_dsl.online.simulation.world import STATES
 from gpusched_dsl.policies.workload import Floats, Ints
-from gpusched_dsl.reporting.runs.metrics import busy_of, costs_of, tardiness_of, waiting_of
+from gpusched_dsl.reporting.runs.metrics import busy_of, tardiness_of, waiting_of
 
 COUNTED = {"resumes": "resume", "migrations": "migration", "resizes": "resize", "halts": "halt"}
 STEP_COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
@@ -49,16 +49,6 @@ def jobs_table(reading: Reading) -> pl.DataFrame:
     }
     found |= {name: pl.Series(world.counts[of][rows]) for name, of in COUNTED.items()}
     return pl.DataFrame(found)
-
-
-def cost_of_jobs(reading: Reading) -> Floats:
-    """Money of each job: what it was charged for itself, and its shares."""
-    ledger, terms = reading.outcome.world.ledger, costs_of(reading)
-    found = np.zeros(ledger.job_count)
-    for term, amounts in ledger.jobs.items():
-        if term in terms:
-            found += amounts
-    return found
 
 
 def schedule_table(reading: Reading) -> pl.DataFrame:

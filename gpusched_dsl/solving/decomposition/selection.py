@@ -8,7 +8,8 @@ import numpy as np
 
 from gpusched_dsl.ir.blocks import Blocks, NoBlocksError, blocks_of
 from gpusched_dsl.ir.problem import Family, Problem
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 # What `SolveOptions.decompose` can be: by size, whatever the size, never.
 AUTO, ON, OFF = "auto", "on", "off"

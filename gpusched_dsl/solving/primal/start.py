@@ -11,7 +11,7 @@ from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
 from gpusched_dsl.ir.problem import Floats, Problem
 from gpusched_dsl.ir.solver_result import Answer, Status
 from gpusched_dsl.ir.verify import Violation, objective_value, verify
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, Severity
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.solving.primal.budget import Budget
 
 # Smaller problems are solvers' own business: they have a point, often the optimum, before a search of ours would end.

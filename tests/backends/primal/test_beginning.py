@@ -16,7 +16,8 @@ from gpusched_dsl.backends.protocol import Capabilities, Monitor, SolveOptions
 from gpusched_dsl.compiling.passes.steps import Prepared
 from gpusched_dsl.ir.problem import Floats, Problem
 from gpusched_dsl.ir.solver_result import Answer, Status
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError, Severity
+from gpusched_dsl.language.diagnostics.diagnostic import Severity
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.map_start import lifted
 from gpusched_dsl.solving.primal import start as beginning
 from gpusched_dsl.solving.primal.start import Beginning, begin

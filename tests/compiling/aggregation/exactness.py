@@ -13,7 +13,7 @@ from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.compiling.build import Built, Permissions, build, checked
 from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.ir.verify import verify
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import Workspace, load_workspace
 from gpusched_dsl.solving.aggregated import solve_built
 from gpusched_dsl.solving.solve import solve_problem

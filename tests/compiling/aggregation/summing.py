@@ -26,7 +26,7 @@ from gpusched_dsl.ir.matrix import Floats
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.verify import verify
 from gpusched_dsl.language.checked import CheckedModel
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import Workspace, load_workspace
 from gpusched_dsl.solving.solve import solve_problem
 

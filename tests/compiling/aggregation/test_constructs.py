@@ -9,7 +9,7 @@ from constructs import CONSTRUCTS, DATA, Data, best, text_of
 from exactness import EXACT
 
 from gpusched_dsl.compiling.build import Built, Permissions, build, checked, choose_scenario
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import workspace_from_text
 from gpusched_dsl.solving.aggregated import solve_built
 

@@ -18,7 +18,7 @@ from gpusched_dsl.compiling.aggregation.work import A_COLUMN, BLAS, STEP, Work
 from gpusched_dsl.compiling.build import Permissions, build, checked, choose_scenario
 from gpusched_dsl.compiling.evaluation.limits import Limits
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import workspace_from_text
 
 

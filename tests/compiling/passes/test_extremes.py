@@ -14,7 +14,7 @@ from small import small_problem
 from gpusched_dsl.compiling.passes.min_max import Extremes
 from gpusched_dsl.compiling.passes.steps import INDICATOR, INTEGERS, Analysis, Prepared, Target
 from gpusched_dsl.ir.problem import Problem
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 INF = np.inf
 MILP = Target("milp")

@@ -11,7 +11,7 @@ from small import small_problem
 
 from gpusched_dsl.compiling.passes.indicators import Indicators
 from gpusched_dsl.compiling.passes.steps import INDICATOR, INTEGERS, Analysis, Target
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 INF = np.inf
 NATIVE = Target("native", frozenset({INTEGERS, INDICATOR}))

@@ -10,7 +10,8 @@ from gpusched_dsl.compiling.passes.pipeline import prepare
 from gpusched_dsl.compiling.passes.steps import INTEGERS, Target
 from gpusched_dsl.compiling.passes.unsupported import KNOWN
 from gpusched_dsl.ir.problem import Problem
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 MILP = Target("highs")
 SCIP, CONVEX = KNOWN

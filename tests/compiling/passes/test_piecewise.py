@@ -18,7 +18,7 @@ from gpusched_dsl.compiling.passes.pipeline import prepare
 from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Target
 from gpusched_dsl.ir.definitions import Curves, Piecewise
 from gpusched_dsl.ir.problem import Problem
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 
 def curves(*of: tuple[list[float], list[float], float, float]) -> Curves:

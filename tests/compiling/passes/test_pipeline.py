@@ -9,7 +9,7 @@ from drafts import Draft
 from small import small_problem
 
 from gpusched_dsl.compiling.passes.steps import INDICATOR, INTEGERS, Target
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 MILP = Target("milp")
 CONDITIONS = Target("conditions", frozenset({INTEGERS, INDICATOR}))

@@ -18,7 +18,7 @@ from gpusched_dsl.compiling.passes.implied_factors import ImpliedFactors
 from gpusched_dsl.compiling.passes.product_chains import ProductChains
 from gpusched_dsl.compiling.passes.steps import Target
 from gpusched_dsl.ir.problem import Problem
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 PRODUCTS = (FixedFactors(), ImpliedFactors(), ProductChains(), BinaryProducts(), BinaryTimes())
 

@@ -10,7 +10,7 @@ from drafts import Draft
 
 from gpusched_dsl.compiling.passes.reciprocals import Reciprocals
 from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Target
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 INF = np.inf
 POWERS = Target("powers", frozenset({INTEGERS, "power", "product"}))

@@ -17,7 +17,7 @@ from gpusched_dsl.compiling.passes.redundant_rows import RedundantRows
 from gpusched_dsl.compiling.passes.scaling import Scaled, scaling_of
 from gpusched_dsl.compiling.passes.steps import Target
 from gpusched_dsl.ir.problem import Problem
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 
 def test_rows_that_hold_anyway_go_and_families_keep_their_tuples() -> None:

@@ -12,7 +12,7 @@ from small import small_problem
 from gpusched_dsl.compiling.passes.indicators import Indicators
 from gpusched_dsl.compiling.passes.reified import Reified
 from gpusched_dsl.compiling.passes.steps import Analysis, Target
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 INF = np.inf
 

@@ -8,7 +8,7 @@ from gpusched_dsl.compiling.build import Permissions, checked, choose_scenario, 
 from gpusched_dsl.compiling.evaluation.limits import Limits
 from gpusched_dsl.compiling.evaluation.store import Store
 from gpusched_dsl.language.checked import CheckedModel
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import workspace_from_text
 
 LIMITS = Limits(1 << 30)

@@ -16,7 +16,8 @@ import gpusched_dsl as gs
 from gpusched_dsl.compiling.data.instance import Instance, build_instance
 from gpusched_dsl.data.formats import registry
 from gpusched_dsl.data.formats.shape import Column, Dropped, Format, Option, Raw, Setting, Table
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Severity
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.formatting.formatter import format_text
 from gpusched_dsl.language.scenarios.scenario import CheckedScenario, check_scenario
 from gpusched_dsl.language.workspace import workspace_from_text

@@ -7,7 +7,7 @@ from trace_help import SAMPLES, first, read_text, reasons, sample
 
 from gpusched_dsl.data.formats.registry import GENERATORS, READERS, generator, reader
 from gpusched_dsl.data.formats.shape import Format
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.parsing.parser import parse
 from gpusched_dsl.language.source import Source
 from gpusched_dsl.language.units import parse_unit_text

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from asking_texts import DRAWN, THREE_JOBS, read
 
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.loops.base import Options
 from gpusched_dsl.online.loops.branching import branched, run_until
 from gpusched_dsl.online.loops.events import EventLoop

@@ -14,7 +14,7 @@ from gpusched_dsl.compiling.lowering.fixing import Given
 from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.explaining.clock import Clock
 from gpusched_dsl.explaining.decisions.counterfactuals import Question
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.loops.events import EventLoop
 from gpusched_dsl.online.loops.inspection import job_in, moment_at
 from gpusched_dsl.online.open import open_run

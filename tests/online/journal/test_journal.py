@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from journal_child import HEADER, event_number, record, step_number
 
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.journal.header import header_of
 from gpusched_dsl.online.journal.journal import Journal
 from gpusched_dsl.online.journal.records import External, Step

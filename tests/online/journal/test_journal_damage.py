@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 from journal_child import HEADER, child, event_number, record, step_number
 
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.journal.journal import Journal
 from gpusched_dsl.online.journal.records import Step
 from gpusched_dsl.online.journal.wal import lost_frames

@@ -16,7 +16,7 @@ import pytest
 from live_child import run
 from live_toy import Killed, line
 
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.journal.journal import Journal
 
 CHILD = [sys.executable, str(Path(__file__).with_name("live_child.py"))]

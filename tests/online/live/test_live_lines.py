@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.live.clock import LiveClock, start_of
 from gpusched_dsl.online.live.lines import Lines, opened
 from gpusched_dsl.online.live.messages import LONGEST_LINE

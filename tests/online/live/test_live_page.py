@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import load_workspace
 from gpusched_dsl.online.live.messages import KINDS
 from gpusched_dsl.workflows.live import drive_live

@@ -14,7 +14,8 @@ from poisoned import POISON, arrival, value
 from test_live_cluster import decisions, live
 
 import gpusched_dsl as gs
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostic, DiagnosticError
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.journal.journal import Journal
 from gpusched_dsl.online.journal.records import External
 from gpusched_dsl.online.live.messages import Arrival, Event

@@ -12,14 +12,15 @@ import numpy as np
 from net_cases import Case, smaller
 from net_simulator import Simulation
 
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import Workspace, workspace_from_text
 from gpusched_dsl.online.journal.recorder import Recorder
 from gpusched_dsl.online.loops.base import Options
 from gpusched_dsl.online.loops.events import EventLoop
 from gpusched_dsl.online.open import open_run
+from gpusched_dsl.online.run_info import About
 from gpusched_dsl.online.run_record import Outcome
-from gpusched_dsl.reporting.runs.result import About, RunResult
+from gpusched_dsl.reporting.runs.result import RunResult
 from gpusched_dsl.workflows.estimate import estimate
 from gpusched_dsl.workflows.live import drive_live
 

@@ -11,7 +11,7 @@ from replay_texts import LIBRARY, MIXED
 
 from gpusched_dsl.compiling.evaluation.limits import Limits
 from gpusched_dsl.language.blocks.policies.policy import check_policy
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import load_workspace
 from gpusched_dsl.online.replay.eligibility import Driven, driven_by, rules_of, why_not
 from gpusched_dsl.online.replay.trace import BEST_FIT, FITS_NOWHERE, Rules

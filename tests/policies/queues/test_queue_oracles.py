@@ -8,7 +8,7 @@ import pytest
 from queue_help import case_of
 
 from gpusched_dsl.language.blocks.policies.policy import check_policy
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import workspace_from_text
 
 TIMES = {

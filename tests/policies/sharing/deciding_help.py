@@ -13,7 +13,7 @@ from gpusched_dsl.compiling.evaluation.store import Store
 from gpusched_dsl.compiling.lowering.fixing import Given
 from gpusched_dsl.language.blocks.policies.policy import check_policy
 from gpusched_dsl.language.checked_policy import CheckedPolicy
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.scenario import CheckedScenario, check_scenario
 from gpusched_dsl.language.workspace import Workspace, load_workspace, workspace_from_text
 from gpusched_dsl.policies.decide import decide

@@ -8,7 +8,7 @@ from deciding_help import MODELS
 from gpusched_dsl.cli import main
 from gpusched_dsl.language.blocks.policies.describe import policy_in_words
 from gpusched_dsl.language.blocks.policies.policy import check_policy
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import load_workspace
 
 FILE = MODELS / "policies" / "gpu_sharing.gsm"

@@ -10,7 +10,7 @@ from deciding_help import LIMITS, case_of
 from random_cluster_texts import drawn
 
 import gpusched_dsl as gs
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.policies.decide import decide
 from gpusched_dsl.policies.placement_reader import cluster_of
 

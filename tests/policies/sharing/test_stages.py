@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from deciding_help import case_of
 
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 MODEL = """
 model Small {

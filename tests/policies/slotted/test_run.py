@@ -164,7 +164,7 @@ policy RankedDown extends FIFO {
 
 
 def test_a_job_occupies_a_slot_at_least() -> None:
-    from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+    from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
     case = case_of("policy None extends FIFO { occupies 0; }", "Baselines", "None")
     with pytest.raises(DiagnosticError) as error:

@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 import gpusched_dsl as gs
-from gpusched_dsl.language.diagnostics.diagnostics import DiagnosticError
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 STARTS = """
 model Starts {

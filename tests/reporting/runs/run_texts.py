@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import Workspace, workspace_from_text
 from gpusched_dsl.online.loops.base import Driver
 from gpusched_dsl.reporting.runs.result import RunResult

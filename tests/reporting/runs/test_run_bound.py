@@ -12,8 +12,8 @@ from scipy.optimize import linprog
 
 from gpusched_dsl.online.bounds import run_bound as bounding
 from gpusched_dsl.online.bounds.single_job import MOST_PAIRS, Bound, least_costs
+from gpusched_dsl.online.history import cost_of_jobs
 from gpusched_dsl.policies.cluster import Cluster
-from gpusched_dsl.reporting.runs.tables import cost_of_jobs
 from gpusched_dsl.workflows.run import Asked, run_method
 
 

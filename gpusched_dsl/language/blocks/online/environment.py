@@ -11,7 +11,8 @@ from gpusched_dsl.language.checked_online import CHANGES, CHARGED, CheckedChange
 from gpusched_dsl.language.checking import ExpressionChecker, Scope
 from gpusched_dsl.language.checking.conversion import unit_in
 from gpusched_dsl.language.checking.randoms import DISTRIBUTIONS, check_law
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics, Label, did_you_mean
+from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.units import DIMENSIONLESS, Unit, convertible, unit_of
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gpusched_dsl.language import tree
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics, Label, did_you_mean
+from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 
 
 def chain_of(onlines: Mapping[str, tree.Online], online: tree.Online, diagnostics: Diagnostics) -> list[tree.Online]:

@@ -31,7 +31,8 @@ from gpusched_dsl.language.checking import EMPTY, ExpressionChecker, Scope, Symb
 from gpusched_dsl.language.checking.conversion import because_declared, unit_in
 from gpusched_dsl.language.checking.kinds import numeric_type
 from gpusched_dsl.language.checking.symbols import slots_of
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics, Label, did_you_mean
+from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.units import DIMENSIONLESS, UNITS, Unit, convertible
 

@@ -26,7 +26,8 @@ from gpusched_dsl.language.checked_stage import CheckedStage
 from gpusched_dsl.language.checking import ExpressionChecker, Scope, Symbols
 from gpusched_dsl.language.checking.declarations import check_let
 from gpusched_dsl.language.checking.dependencies import order
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics, Label, did_you_mean
+from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.source import Span
 
 

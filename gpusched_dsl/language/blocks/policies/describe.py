@@ -11,7 +11,7 @@ from gpusched_dsl.language.blocks.policies.rule_table import RULES
 from gpusched_dsl.language.blocks.policies.steps import DRAWN, draw_line, steps_of, text_of
 from gpusched_dsl.language.checked import Core
 from gpusched_dsl.language.checked_policy import CheckedPolicy
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 
 
 @dataclass(frozen=True, slots=True)

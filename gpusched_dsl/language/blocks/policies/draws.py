@@ -7,7 +7,8 @@ from gpusched_dsl.language.blocks.policies.rule_table import WEIGHTS, listed
 from gpusched_dsl.language.blocks.policies.values import Values
 from gpusched_dsl.language.checked_policy import CheckedDraw
 from gpusched_dsl.language.checking import EMPTY, Scope
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics, did_you_mean
+from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 
 
 def check_draw(rule: tree.PolicyRule, values: Values, queue: Scope, diagnostics: Diagnostics) -> CheckedDraw | None:

@@ -10,7 +10,8 @@ from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked_policy import PolicyLine
 from gpusched_dsl.language.checking.cycles import report_circle
 from gpusched_dsl.language.checking.flatten import HasModels
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics, Label, did_you_mean
+from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.source import Span
 
 

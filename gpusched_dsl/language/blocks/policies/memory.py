@@ -13,7 +13,7 @@ from gpusched_dsl.language.checking import Binding, ExpressionChecker, Scope
 from gpusched_dsl.language.checking.conversion import because_declared
 from gpusched_dsl.language.checking.kinds import same_kind
 from gpusched_dsl.language.checking.symbols import slots_of
-from gpusched_dsl.language.diagnostics.diagnostics import Label, did_you_mean
+from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
 
 VERBS = ("remember", "again")  # read when all that lists ways has been
 

@@ -18,7 +18,8 @@ from gpusched_dsl.language.checked import (
 )
 from gpusched_dsl.language.checking.indexings import IGNORED
 from gpusched_dsl.language.checking.kinds import describe, same_kind
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics, Label, did_you_mean
+from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.blocks.policies.names import Decisions
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics, Label
+from gpusched_dsl.language.diagnostics.diagnostic import Label
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.source import Span
 
 APPEND, SORT = "append", "sort"

@@ -10,7 +10,8 @@ from gpusched_dsl.language.blocks.policies.values import Values
 from gpusched_dsl.language.checked import Core
 from gpusched_dsl.language.checked_policy import CheckedRule
 from gpusched_dsl.language.checking import Scope
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics, did_you_mean
+from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 
 
 class NamedRules:

@@ -24,7 +24,8 @@ from gpusched_dsl.language.checking.conversion import fit, unit_in
 from gpusched_dsl.language.checking.indexings import IGNORED
 from gpusched_dsl.language.checking.kinds import same_kind
 from gpusched_dsl.language.checking.walk import walk
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics, Label, did_you_mean
+from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.units import DIMENSIONLESS
 

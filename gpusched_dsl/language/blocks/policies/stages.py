@@ -13,7 +13,7 @@ from gpusched_dsl.language.checked_stage import CheckedStage, StageKey
 from gpusched_dsl.language.checking import EMPTY, Binding, ExpressionChecker, Scope
 from gpusched_dsl.language.checking.conversion import agree, fit, unit_in
 from gpusched_dsl.language.checking.indexings import IGNORED
-from gpusched_dsl.language.diagnostics.diagnostics import Label, did_you_mean
+from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.units import DIMENSIONLESS, UNITS, Unit, convertible
 

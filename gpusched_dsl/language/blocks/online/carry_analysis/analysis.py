@@ -15,7 +15,7 @@ from gpusched_dsl.language.blocks.online.carry_analysis.slots import Seen
 from gpusched_dsl.language.blocks.online.carry_analysis.totals import prove_totals
 from gpusched_dsl.language.blocks.policies.inheritance import HasPolicies
 from gpusched_dsl.language.checked_online import CheckedOnline
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 
 
 def prove(online: CheckedOnline, diagnostics: Diagnostics, workspace: HasPolicies | None = None) -> None:

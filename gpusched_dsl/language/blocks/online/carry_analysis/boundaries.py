@@ -24,7 +24,8 @@ from gpusched_dsl.language.checked import (
 )
 from gpusched_dsl.language.checked_online import CheckedOnline
 from gpusched_dsl.language.checking.walk import Part, children, walk
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics, Label, Severity
+from gpusched_dsl.language.diagnostics.diagnostic import Label, Severity
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.source import Span
 
 

@@ -11,7 +11,8 @@ from gpusched_dsl.language.checked import CheckedPlacementItem, Constant, Core, 
 from gpusched_dsl.language.checked_online import CheckedCharge, CheckedOnline, CheckedWindow
 from gpusched_dsl.language.checking.kinds import numeric_type
 from gpusched_dsl.language.checking.walk import walk
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics, Label, Severity
+from gpusched_dsl.language.diagnostics.diagnostic import Label, Severity
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.units import DIMENSIONLESS, UNITS, Unit
 

@@ -15,7 +15,8 @@ from gpusched_dsl.language.blocks.online.carry_analysis.slots import Owner, Seen
 from gpusched_dsl.language.checked import CheckedParam, NamedSet, VariableRef
 from gpusched_dsl.language.checked_online import CheckedOnline
 from gpusched_dsl.language.checking.walk import Part, walk
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics, Severity
+from gpusched_dsl.language.diagnostics.diagnostic import Severity
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.source import Span
 
 

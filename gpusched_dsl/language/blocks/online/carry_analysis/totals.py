@@ -29,7 +29,8 @@ from gpusched_dsl.language.checked import (
     VariableRef,
 )
 from gpusched_dsl.language.checked_online import CheckedOnline
-from gpusched_dsl.language.diagnostics.diagnostics import Diagnostics, Severity
+from gpusched_dsl.language.diagnostics.diagnostic import Severity
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.source import Span
 
 _OTHER_WAY = {">=": "<=", "<=": ">=", ">": "<", "<": ">", "==": "==", "!=": "!="}
