@@ -10,6 +10,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 # From the bottom up, as docs/design.md lists them from the top down.
 LAYERS = [
+    "gpusched_dsl.version",
     "gpusched_dsl.language",
     "gpusched_dsl.ir",
     "gpusched_dsl.data",
@@ -17,9 +18,11 @@ LAYERS = [
     "gpusched_dsl.compiling",
     "gpusched_dsl.policies",
     "gpusched_dsl.backends",
+    "gpusched_dsl.solving",
     "gpusched_dsl.online",
     "gpusched_dsl.reporting",
     "gpusched_dsl.explaining",
+    "gpusched_dsl.workflows",
     "gpusched_dsl",
     "gpusched_dsl.cli",
 ]

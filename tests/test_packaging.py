@@ -71,6 +71,6 @@ def test_version_is_stated_once() -> None:
 def test_backend_entry_points_name_files_that_exist() -> None:
     for target in settings()["project"]["entry-points"]["gpusched_dsl.backends"].values():
         module, _, attribute = target.partition(":")
-        file = ROOT / "backends" / (module.rpartition(".")[2] + ".py")
+        file = ROOT / (module.removeprefix("gpusched_dsl.").replace(".", "/") + ".py")
         assert file.is_file(), f"{target}: {file} is missing"
         assert f"class {attribute}" in file.read_text(encoding="utf-8")

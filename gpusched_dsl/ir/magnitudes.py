@@ -30,7 +30,8 @@ def largest_cost_of(problem: Problem) -> tuple[float, str, Span | None]:
     if not costs.any():
         return 0.0, "nothing", None
     column = int(costs.argmax())
-    return float(costs[column]), f"`{entry_name(problem.column_family(column), column)}` in the objective", problem.objectives[0].span
+    name = entry_name(problem.column_family(column), column)
+    return float(costs[column]), f"`{name}` in the objective", problem.objectives[0].span
 
 
 def largest_number(problem: Problem) -> tuple[float, str, Span | None]:

@@ -149,7 +149,7 @@ def test_a_solver_that_was_given_up_is_left_alone(name: str, monkeypatch: pytest
         time.sleep(0.3)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(f"gpusched_dsl.backends.{name}.run_stoppable", give_up)
+    monkeypatch.setattr(f"gpusched_dsl.backends.{name}.backend.run_stoppable", give_up)
     with pytest.raises(KeyboardInterrupt):
         solve_problem(many_knapsacks(), name, SolveOptions(gap=0.0, time_limit=2.0))
     control, thread = running[0]

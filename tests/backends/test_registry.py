@@ -38,7 +38,9 @@ def test_unknown_name_without_a_near_one_lists_all() -> None:
     assert "scip" in finding.help
 
 
-@pytest.mark.parametrize("value", ["no_such_module_anywhere:Backend", "gpusched_dsl.backends.highs.backend:NoSuchClass"])
+@pytest.mark.parametrize(
+    "value", ["no_such_module_anywhere:Backend", "gpusched_dsl.backends.highs.backend:NoSuchClass"]
+)
 def test_backend_that_cannot_be_loaded(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
     broken = EntryPoint("broken", value, registry.GROUP)
     monkeypatch.setattr(registry, "_known", lambda: {"broken": broken})
