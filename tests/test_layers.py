@@ -38,11 +38,14 @@ def modules() -> list[tuple[str, Path]]:
     found = []
     for layer in LAYERS:
         folder = FOLDERS.get(layer, ROOT / layer.replace(".", "/"))
+        if not folder.is_dir():
+            found.append((layer, folder.with_suffix(".py")))
+            continue
         paths = folder.glob("*.py") if layer == "gpusched_dsl" else folder.rglob("*.py")
         for path in paths:
             parts = path.relative_to(folder).with_suffix("").parts
             found.append((".".join((layer, *(p for p in parts if p != "__init__"))), path))
-    return found
+    return list(dict.fromkeys(found))
 
 
 def imported(path: Path) -> set[str]:
