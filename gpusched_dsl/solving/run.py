@@ -11,7 +11,6 @@ from gpusched_dsl.backends.protocol import Backend, Monitor, Session, SolveOptio
 from gpusched_dsl.compiling.passes.steps import Prepared
 from gpusched_dsl.ir.changes import Changes
 from gpusched_dsl.ir.deadline import SOLVING, Deadline, Stopped, grace
-from gpusched_dsl.ir.magnitudes import largest_cost
 from gpusched_dsl.ir.problem import Floats, Problem
 from gpusched_dsl.ir.solver_result import Answer, Status
 from gpusched_dsl.ir.verify import Tolerances, Verification, verify
@@ -303,19 +302,8 @@ class Solving:
             if verification is not None:
                 value = verification.objectives[number]
                 bound = checked_bound(objective, bound, value, self.problem.columns, self.backend.name)
-            results.append(
-                ObjectiveResult(
-                    objective.name,
-                    objective.sense,
-                    objective.unit,
-                    None if value is None else value.value,
-                    bound,
-                    () if value is None else value.terms,
-                    None if stage is None else stage.answer.status,
-                    0.0 if stage is None else stage.seconds,
-                    largest_cost(objective.costs(self.problem.columns)),
-                )
-            )
+            status, seconds = (None, 0.0) if stage is None else (stage.answer.status, stage.seconds)
+            results.append(ObjectiveResult.of(objective, value, bound, status, seconds, self.problem.columns))
         return tuple(results)
 
 

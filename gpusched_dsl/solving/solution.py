@@ -7,9 +7,10 @@ from enum import StrEnum
 
 from gpusched_dsl.backends.protocol import Backend, Session, SolveOptions
 from gpusched_dsl.compiling.passes.steps import Prepared
-from gpusched_dsl.ir.problem import Floats, Problem, Size
+from gpusched_dsl.ir.magnitudes import largest_cost
+from gpusched_dsl.ir.problem import Floats, Objective, Problem, Size
 from gpusched_dsl.ir.solver_result import Status, relative_gap
-from gpusched_dsl.ir.verify import TermValue, Tolerances, Verification
+from gpusched_dsl.ir.verify import ObjectiveValue, TermValue, Tolerances, Verification
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 
 
@@ -43,6 +44,29 @@ class ObjectiveResult:
     status: Status | None
     seconds: float
     largest_cost: float = 0.0
+
+    @classmethod
+    def of(
+        cls,
+        objective: Objective,
+        value: ObjectiveValue | None,
+        bound: float | None,
+        status: Status | None,
+        seconds: float,
+        columns: int,
+    ) -> ObjectiveResult:
+        """The result of an objective over this many columns, with its value as `verify` found it."""
+        return cls(
+            objective.name,
+            objective.sense,
+            objective.unit,
+            None if value is None else value.value,
+            bound,
+            () if value is None else value.terms,
+            status,
+            seconds,
+            largest_cost(objective.costs(columns)),
+        )
 
     @property
     def gap(self) -> float | None:

@@ -92,16 +92,6 @@ def _objectives(problem: Problem, checked: CheckedPoint | None) -> tuple[Objecti
     results = []
     for number, objective in enumerate(problem.objectives):
         value = None if checked is None else checked.verification.objectives[number]
-        results.append(
-            ObjectiveResult(
-                objective.name,
-                objective.sense,
-                objective.unit,
-                None if value is None else value.value,
-                None,
-                () if value is None else value.terms,
-                Status.LIMIT if number == 0 else None,
-                0.0,
-            )
-        )
+        status = Status.LIMIT if number == 0 else None
+        results.append(ObjectiveResult.of(objective, value, None, status, 0.0, problem.columns))
     return tuple(results)

@@ -184,6 +184,27 @@ class Driver:
         """The time as policies read it."""
         return self.world.now / self.policy_time
 
+    def run(self) -> Outcome:
+        """The whole run; a plan that `stop` ends is dropped. Raises DiagnosticError as planning does."""
+        try:
+            replayed = self._replayed()
+            if replayed is not None:
+                return replayed
+            while True:
+                ended = self.step()
+                if ended:
+                    return self.outcome(ended)
+        except Abandoned:
+            return self.outcome("interrupt")
+
+    def step(self) -> str:
+        """Go on to the next plan; why the run is over, else ""."""
+        raise NotImplementedError
+
+    def _replayed(self) -> Outcome | None:
+        """The outcome of a fast replay, None where this run has to be simulated step by step."""
+        return None
+
     def plan(self, why: tuple[str, ...], events: list[dict[str, Any]] | None = None) -> Plan:
         """Make a plan for what is there, or take that of the journal, and put it into `standing`.
 

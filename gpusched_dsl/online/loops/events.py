@@ -34,22 +34,6 @@ class EventLoop(Driver):
             check_period(period, self.unit, "the period", core.span)
         self.period = min((period for period, _ in periods), default=np.inf)
 
-    def run(self) -> Outcome:
-        """The whole run, from the first arrival on; a plan that `stop` ends is dropped.
-
-        Raises DiagnosticError as planning does.
-        """
-        try:
-            whole = self._replayed()
-            if whole is not None:
-                return whole
-            while True:
-                ended = self.step()
-                if ended:
-                    return self.outcome(ended)
-        except Abandoned:
-            return self.outcome("interrupt")
-
     def _replayed(self) -> Outcome | None:
         if self.whole is None or self.steps:
             return None

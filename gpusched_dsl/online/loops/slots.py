@@ -11,14 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from gpusched_dsl.ir.deadline import Abandoned
 from gpusched_dsl.ir.domains import Codes, Tuples
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.data.carry import Clock, Standing, without
 from gpusched_dsl.online.loops.base import Driver
 from gpusched_dsl.online.planners.protocol import Plan
-from gpusched_dsl.online.run_record import Outcome
 from gpusched_dsl.online.simulation.assignments import Entries
 from gpusched_dsl.online.simulation.world import TOLERANCE
 from gpusched_dsl.policies.workload import Ints
@@ -51,16 +49,6 @@ class SlotLoop(Driver):
         self.skipped = np.zeros(0, dtype=np.bool_)  # entries of executed slots whose job or node was not there
         self.new_plan: Plan | None = None  # not in effect yet
         self.ended = False  # whether a job has come to its end since the last plan
-
-    def run(self) -> Outcome:
-        """The whole horizon; a plan that `stop` ends is dropped. Raises DiagnosticError as planning does."""
-        try:
-            while True:
-                ended = self.step()
-                if ended:
-                    return self.outcome(ended)
-        except Abandoned:
-            return self.outcome("interrupt")
 
     def step(self) -> str:
         """Execute the next slot, after a new plan if one is due; why the run is over, else ""."""
