@@ -40,7 +40,7 @@ _HOMES = {
     "Status": "gpusched_dsl.ir.solver_result",
     "Problem": "gpusched_dsl.ir.problem",
     "Diagnostic": "gpusched_dsl.language.diagnostics.diagnostic",
-    "DiagnosticError": "gpusched_dsl.language.diagnostics.diagnostic",
+    "DiagnosticError": "gpusched_dsl.language.diagnostics.errors",
     "Result": "gpusched_dsl.reporting.result",
 }
 

@@ -22,7 +22,7 @@ from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.online.journal.journal import Journal
-from gpusched_dsl.online.journal.journal import recorder as journalled
+from gpusched_dsl.online.journal import recorder as journalled
 from gpusched_dsl.workflows import run as driving
 
 Run = Callable[..., Any]

@@ -8,7 +8,7 @@ import pytest
 import small_cluster
 
 import gpusched_dsl as gs
-from gpusched_dsl.backends.highs.backend import backend as highs
+from gpusched_dsl.backends.highs import backend as highs
 from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.compiling.build import build, checked
 from gpusched_dsl.compiling.passes.names import AGGREGATION
