@@ -10,9 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from gpusched_dsl.language.checked import CheckedLet, CheckedModel, Constant, Core, IndexingCore, IndexVar
-from gpusched_dsl.language.checked_slots import CheckedSlots
-from gpusched_dsl.language.checked_stage import CheckedStage
+from gpusched_dsl.language.checked import CheckedLet, CheckedModel, CheckedParam, Constant, Core, IndexingCore, IndexVar
 from gpusched_dsl.language.source import Span
 
 NOW, REMAINING = "now", "remaining"
@@ -97,6 +95,69 @@ class CheckedAgain:
     after: Core
     condition: Core | None = None
     node_types: tuple[IndexVar, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedStage:
+    """`profile` or `admit`: a problem solved for all jobs at once before the queue is made.
+
+    `verb` is one of these words, `indexing` lists the pairs of job and kind of node, `over` the choices of each pair,
+    which see it. `parts` holds the numbers by their role, `keys` those roles that order something, the first key first.
+    `results` are parameters of the policy's model by the word that follows the name: `cost` for `plan_cost`.
+    """
+
+    verb: str
+    name: str
+    span: Span
+    indexing: IndexingCore
+    over: IndexingCore
+    parts: Mapping[str, Core]
+    keys: Mapping[str, tuple[CheckedKey, ...]]
+    results: Mapping[str, CheckedParam]
+    doc: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedLoads:
+    """`reserve ... of LOAD with RULE`, `serve x[...] of LOAD with RULE`: loads of services, and by what rule.
+
+    `indexing` binds the service, the node and the slot, in any order. `arguments` of the rule are in the units in which
+    they meet the load. `variable` is the family that receives what nodes serve; `reserve` has none.
+    """
+
+    span: Span
+    indexing: IndexingCore
+    service: IndexVar
+    node: IndexVar
+    slot: IndexVar
+    load: Core
+    rule: CheckedRule
+    variable: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedFix:
+    """`fix on[k in Nodes, h in Slots] = 1;`: `value` in the unit of the variable, may read what is known then."""
+
+    variable: str
+    span: Span
+    indexing: IndexingCore
+    value: Core
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedSlots:
+    """What a policy for a model with slots says beside the queue and the choice.
+
+    `occupies` is seen for one job on one node; `node` and `slot` are the names of the placement's indices.
+    """
+
+    node: IndexVar
+    slot: IndexVar
+    occupies: Core
+    reserve: CheckedLoads | None = None
+    serve: CheckedLoads | None = None
+    fixes: tuple[CheckedFix, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

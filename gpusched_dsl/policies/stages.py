@@ -17,8 +17,7 @@ from gpusched_dsl.compiling.evaluation.store import Param, Store
 from gpusched_dsl.ir.domains import Codes, Domain
 from gpusched_dsl.ir.matrix import Floats
 from gpusched_dsl.language.checked import Core, IndexVar, RandomRef
-from gpusched_dsl.language.checked_policy import CheckedPolicy
-from gpusched_dsl.language.checked_stage import CheckedStage
+from gpusched_dsl.language.checked_policy import CheckedPolicy, CheckedStage
 from gpusched_dsl.policies.distributions import Laws
 from gpusched_dsl.policies.dynamic_program import admitted
 from gpusched_dsl.policies.kernels.ranking import order_rows

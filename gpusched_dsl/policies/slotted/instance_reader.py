@@ -14,8 +14,7 @@ from gpusched_dsl.compiling.evaluation.limits import Limits
 from gpusched_dsl.compiling.evaluation.store import Store
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.language.checked import Core, Element, IndexingCore, IndexVar
-from gpusched_dsl.language.checked_policy import CheckedKey, CheckedPolicy
-from gpusched_dsl.language.checked_slots import CheckedLoads, CheckedSlots
+from gpusched_dsl.language.checked_policy import CheckedKey, CheckedLoads, CheckedPolicy, CheckedSlots
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.policies.kernels.slotted_cluster import Bools, Cluster, Guard, Serving
 from gpusched_dsl.policies.slotted.classes import classes_of, read_of_nodes

@@ -13,8 +13,7 @@ from gpusched_dsl.compiling.evaluation.store import Columns, Store
 from gpusched_dsl.compiling.lowering.fixing import Given
 from gpusched_dsl.ir.domains import Codes, Tuples
 from gpusched_dsl.language.checked import CheckedVariable, IndexRef
-from gpusched_dsl.language.checked_policy import CheckedPolicy
-from gpusched_dsl.language.checked_slots import CheckedFix, CheckedLoads
+from gpusched_dsl.language.checked_policy import CheckedFix, CheckedLoads, CheckedPolicy
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.policies.kernels.slotted_cluster import Plan

@@ -21,8 +21,7 @@ from gpusched_dsl.language.blocks.policies.slots import check_lines as check_slo
 from gpusched_dsl.language.blocks.policies.stages import check_stage, result_names
 from gpusched_dsl.language.blocks.policies.values import Values
 from gpusched_dsl.language.checked import CheckedLet, CheckedModel, CheckedParam, IndexingCore
-from gpusched_dsl.language.checked_policy import CheckedPolicy, CheckedRanking, CheckedRule
-from gpusched_dsl.language.checked_stage import CheckedStage
+from gpusched_dsl.language.checked_policy import CheckedPolicy, CheckedRanking, CheckedRule, CheckedStage
 from gpusched_dsl.language.checking import ExpressionChecker, Scope, Symbols
 from gpusched_dsl.language.checking.declarations import check_let
 from gpusched_dsl.language.checking.dependencies import order

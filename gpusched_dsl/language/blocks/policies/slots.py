@@ -17,8 +17,7 @@ from gpusched_dsl.language.checked import (
     LetRef,
     VariableRef,
 )
-from gpusched_dsl.language.checked_policy import CheckedRule
-from gpusched_dsl.language.checked_slots import CheckedFix, CheckedLoads, CheckedSlots
+from gpusched_dsl.language.checked_policy import CheckedFix, CheckedLoads, CheckedRule, CheckedSlots
 from gpusched_dsl.language.checking import ExpressionChecker, Scope
 from gpusched_dsl.language.checking.conversion import fit, unit_in
 from gpusched_dsl.language.checking.indexings import IGNORED

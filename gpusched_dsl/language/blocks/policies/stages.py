@@ -9,7 +9,7 @@ from gpusched_dsl.language import tree
 from gpusched_dsl.language.blocks.policies import stage_table as stages
 from gpusched_dsl.language.blocks.policies.stage_table import CHOICE, JOB, KIND, PAIR, PARTS, RESULTS, result_name
 from gpusched_dsl.language.checked import CheckedParam, Core, IndexingCore, NamedSet, Numeric, RandomRef
-from gpusched_dsl.language.checked_stage import CheckedStage, StageKey
+from gpusched_dsl.language.checked_policy import CheckedKey, CheckedStage
 from gpusched_dsl.language.checking import EMPTY, Binding, ExpressionChecker, Scope
 from gpusched_dsl.language.checking.conversion import agree, fit, unit_in
 from gpusched_dsl.language.checking.indexings import IGNORED
@@ -32,7 +32,7 @@ class _Stage:
     def __init__(self, checker: ExpressionChecker, node: tree.PolicyStage) -> None:
         self.checker, self.node = checker, node
         self.parts: dict[str, Core] = {}
-        self.keys: dict[str, tuple[StageKey, ...]] = {}
+        self.keys: dict[str, tuple[CheckedKey, ...]] = {}
         self.scopes: dict[str, Scope] = {}
         self.sound = True
 
@@ -109,7 +109,7 @@ class _Stage:
             self._wrong(item.of.span, f"`{role}` has no `of`", "only `uses` has one", "leave it out")
         if part.ordering:
             keys = [(self._number(k.value, scope, role), k.descending) for k in item.keys]
-            self.keys[role] = tuple(StageKey(core, down) for core, down in keys if core is not None)
+            self.keys[role] = tuple(CheckedKey(core, down) for core, down in keys if core is not None)
             return
         if len(item.keys) > 1 or item.keys[0].descending:
             end = item.keys[-1].span
