@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import Constant, Core, IndexingCore, Logical, Numeric, Reduction, ValueType
 from gpusched_dsl.language.checking.conversion import require_plain, unit_in
 from gpusched_dsl.language.checking.kinds import WHOLE, numeric_type
+from gpusched_dsl.language.checking.protocol import Checker
 from gpusched_dsl.language.checking.scope import Scope
 from gpusched_dsl.language.units import DIMENSIONLESS
 
-if TYPE_CHECKING:
-    from gpusched_dsl.language.checking.expressions import ExpressionChecker
 
-
-def check_aggregate(checker: ExpressionChecker, expr: tree.Aggregate, scope: Scope) -> Core | None:
+def check_aggregate(checker: Checker, expr: tree.Aggregate, scope: Scope) -> Core | None:
     indexing, inner = checker.indexing(expr.indexing, scope)
     body = _body(checker, expr, inner)
     if indexing is None or body is None:
@@ -44,7 +40,7 @@ def _whole(core: Core) -> bool:
     return kind is not None and kind.integer
 
 
-def _body(checker: ExpressionChecker, expr: tree.Aggregate, inner: Scope) -> Core | None:
+def _body(checker: Checker, expr: tree.Aggregate, inner: Scope) -> Core | None:
     if expr.body is None:
         if expr.op == "count":
             return Constant(span=expr.span, type=Logical(), value=1.0)
@@ -55,9 +51,7 @@ def _body(checker: ExpressionChecker, expr: tree.Aggregate, inner: Scope) -> Cor
     return checker.number(expr.body, inner)
 
 
-def _extreme_element(
-    checker: ExpressionChecker, expr: tree.Aggregate, indexing: IndexingCore, body: Core
-) -> Core | None:
+def _extreme_element(checker: Checker, expr: tree.Aggregate, indexing: IndexingCore, body: Core) -> Core | None:
     """`argmin[v in Types] price[v]`: the element itself."""
     if len(indexing.variables) != 1:
         checker.error(

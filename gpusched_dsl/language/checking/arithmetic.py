@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import (
@@ -20,17 +19,15 @@ from gpusched_dsl.language.checked import (
 )
 from gpusched_dsl.language.checking.conversion import agree, origins, require_plain
 from gpusched_dsl.language.checking.kinds import describe, is_plain_whole, numeric_type
+from gpusched_dsl.language.checking.protocol import Checker
 from gpusched_dsl.language.checking.references import declared_at
 from gpusched_dsl.language.checking.scope import Scope
 from gpusched_dsl.language.diagnostics.diagnostic import Label
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.units import DIMENSIONLESS, MAX_EXPONENT, Unit
 
-if TYPE_CHECKING:
-    from gpusched_dsl.language.checking.expressions import ExpressionChecker
 
-
-def check_binary(checker: ExpressionChecker, expr: tree.Binary, scope: Scope) -> Core | None:
+def check_binary(checker: Checker, expr: tree.Binary, scope: Scope) -> Core | None:
     left, right = checker.check(expr.left, scope), checker.check(expr.right, scope)
     if left is None or right is None:
         return None
@@ -54,7 +51,7 @@ def _made(span: Span, op: str, left: Core, right: Core, kind: Numeric) -> Arithm
     return Arithmetic(span=span, type=kind, decision=left.decision or right.decision, op=op, left=left, right=right)
 
 
-def _sum(checker: ExpressionChecker, expr: tree.Binary, left: Core, right: Core) -> Core | None:
+def _sum(checker: Checker, expr: tree.Binary, left: Core, right: Core) -> Core | None:
     pair = agree(checker, [left, right])
     if pair is None:
         return None
@@ -73,7 +70,7 @@ def _product(expr: tree.Binary, left: Core, right: Core) -> Core:
     return _made(expr.span, "*", left, right, Numeric(one.integer and other.integer, one.unit * other.unit))
 
 
-def _power(checker: ExpressionChecker, expr: tree.Binary, left: Core, right: Core) -> Core | None:
+def _power(checker: Checker, expr: tree.Binary, left: Core, right: Core) -> Core | None:
     exponent = require_plain(checker, right, "an exponent")
     base = numeric_type(left)
     if exponent is None or base is None:
@@ -104,7 +101,7 @@ def _exceeds(unit: Unit, exponent: float) -> bool:
 # --- shifts ----------------------------------------------------------------------------------------------------------
 
 
-def ordering_of(checker: ExpressionChecker, element: Core, scope: Scope) -> str | None:
+def ordering_of(checker: Checker, element: Core, scope: Scope) -> str | None:
     """The ordered set in which an element has neighbours: the one it runs over if that is ordered, else its root."""
     sets = checker.symbols.sets
     match element:
@@ -123,9 +120,7 @@ def ordering_of(checker: ExpressionChecker, element: Core, scope: Scope) -> str 
     return root if root in sets and sets[root].ordered else None
 
 
-def _shift(
-    checker: ExpressionChecker, span: Span, element: Core, offset: Core, scope: Scope, *, backwards: bool
-) -> Core | None:
+def _shift(checker: Checker, span: Span, element: Core, offset: Core, scope: Scope, *, backwards: bool) -> Core | None:
     if isinstance(offset.type, Element):
         checker.error(
             "GSM1204",
@@ -148,7 +143,7 @@ def _shift(
     return shifted(checker, span, element, places, scope)
 
 
-def shifted(checker: ExpressionChecker, span: Span, element: Core, offset: Core, scope: Scope) -> Core | None:
+def shifted(checker: Checker, span: Span, element: Core, offset: Core, scope: Scope) -> Core | None:
     """The element `offset` places later in its ordered set."""
     ordering = ordering_of(checker, element, scope)
     if ordering is None:

@@ -1,30 +1,31 @@
-"""Where two units meet: conversion factors are put in, disagreements are told with the origin of each unit."""
+"""Where two values meet: conversion factors are put in, disagreements are reported with the origin of each unit."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from gpusched_dsl.language.checked import (
     Arithmetic,
     Constant,
     Core,
+    Element,
     LetRef,
+    Logical,
     Numeric,
     ParamRef,
     RandomRef,
+    TextType,
+    ValueType,
     VariableRef,
 )
-from gpusched_dsl.language.checking.kinds import is_zero, numeric_type
+from gpusched_dsl.language.checking.kinds import as_element, describe, is_zero, numeric_type
+from gpusched_dsl.language.checking.protocol import Checker
 from gpusched_dsl.language.checking.walk import walk
 from gpusched_dsl.language.diagnostics.diagnostic import Label, Severity
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.units import DIMENSIONLESS, Unit, convertible, factor, reads_as_duration
-
-if TYPE_CHECKING:
-    from gpusched_dsl.language.checking.expressions import ExpressionChecker
 
 
 def unit_in(core: Core) -> Unit:
@@ -36,7 +37,7 @@ def say(unit: Unit) -> str:
     return "a plain number" if unit == DIMENSIONLESS else f"`{unit}`"
 
 
-def _too_far(checker: ExpressionChecker, core: Core, target: Unit) -> bool:
+def _too_far(checker: Checker, core: Core, target: Unit) -> bool:
     """Whether the factor to `target`, or the number converted, is beyond floating point; reports it."""
     ratio = factor(unit_in(core), target)
     try:
@@ -74,7 +75,7 @@ def rescaled(core: Core, target: Unit) -> Core:
     )
 
 
-def origins(checker: ExpressionChecker, core: Core, limit: int = 2) -> list[Label]:
+def origins(checker: Checker, core: Core, limit: int = 2) -> list[Label]:
     """Where the units in an expression come from: the declarations of the quantities in it."""
     found: dict[str, Label] = {}
     for part in walk(core):
@@ -87,7 +88,7 @@ def origins(checker: ExpressionChecker, core: Core, limit: int = 2) -> list[Labe
 
 
 def fit(
-    checker: ExpressionChecker,
+    checker: Checker,
     core: Core,
     target: Unit,
     *,
@@ -137,7 +138,7 @@ def _advice(unit: Unit, target: Unit) -> str | None:
     return f"what is missing has the unit `{missing}`" if len(missing.dimension) == 1 else None
 
 
-def _warn_duration(checker: ExpressionChecker, core: Core, unit: Unit, target: Unit, because: Label | None) -> None:
+def _warn_duration(checker: Checker, core: Core, unit: Unit, target: Unit, because: Label | None) -> None:
     thing = next(name for name, exponent in (*unit.dimension, *target.dimension) if exponent < 0)
     checker.error(
         "GSM1304",
@@ -150,7 +151,7 @@ def _warn_duration(checker: ExpressionChecker, core: Core, unit: Unit, target: U
     )
 
 
-def agree(checker: ExpressionChecker, cores: Sequence[Core]) -> list[Core] | None:
+def agree(checker: Checker, cores: Sequence[Core]) -> list[Core] | None:
     """Numbers that stand beside each other, all in one unit: that of the first which has one.
 
     None, with a diagnostic for each that does not agree, when they cannot meet.
@@ -168,7 +169,37 @@ def agree(checker: ExpressionChecker, cores: Sequence[Core]) -> list[Core] | Non
     return [c for c in fitted if c is not None] if all(c is not None for c in fitted) else None
 
 
-def require_plain(checker: ExpressionChecker, core: Core, what: str) -> Core | None:
+def alternatives(checker: Checker, one: Core, other: Core) -> tuple[Core, Core, ValueType] | None:
+    """Two values of which one is taken, with their common type: branches of `if`, a reference and its `else`."""
+    first, second = numeric_type(one), numeric_type(other)
+    if isinstance(one.type, Logical) and isinstance(other.type, Logical):
+        return one, other, Logical()
+    if first is not None and second is not None:
+        pair = agree(checker, [one, other])
+        if pair is None:
+            return None
+        left, right = numeric_type(pair[0]), numeric_type(pair[1])
+        assert left is not None
+        assert right is not None
+        return pair[0], pair[1], Numeric(left.integer and right.integer, left.unit)
+    if isinstance(one.type, Element) and (fitted := as_element(other, one.type)) is not None:
+        return one, fitted, one.type
+    if isinstance(other.type, Element) and (fitted := as_element(one, other.type)) is not None:
+        return fitted, other, other.type
+    if isinstance(one.type, TextType) and isinstance(other.type, TextType):
+        return one, other, one.type
+    checker.error(
+        "GSM1214",
+        f"one alternative is {describe(one.type)}, the other {describe(other.type)}",
+        other.span,
+        describe(other.type),
+        secondary=[Label(one.span, describe(one.type))],
+        help="both must be of one kind",
+    )
+    return None
+
+
+def require_plain(checker: Checker, core: Core, what: str) -> Core | None:
     """A number without dimension, made pure; `what` must be one (`the exponent`, `the argument of exp`)."""
     unit = unit_in(core)
     if not unit.is_dimensionless:
@@ -186,7 +217,7 @@ def require_plain(checker: ExpressionChecker, core: Core, what: str) -> Core | N
     return None if _too_far(checker, core, DIMENSIONLESS) else rescaled(core, DIMENSIONLESS)
 
 
-def ratio_as_number(checker: ExpressionChecker, core: Core | None) -> Core | None:
+def ratio_as_number(checker: Checker, core: Core | None) -> Core | None:
     """What is declared without a unit: minutes per hour or percent become a plain number, all else stays."""
     if core is None or not isinstance(core.type, Numeric) or not core.type.unit.is_dimensionless:
         return core

@@ -22,7 +22,7 @@ from gpusched_dsl.language.checked import (
     ValueType,
 )
 from gpusched_dsl.language.checking import aggregates, arithmetic, functions, indexings, logic, references, sets
-from gpusched_dsl.language.checking.conversion import agree, fit
+from gpusched_dsl.language.checking.conversion import alternatives, fit
 from gpusched_dsl.language.checking.kinds import as_element, describe, is_truth, numeric_type
 from gpusched_dsl.language.checking.scope import EMPTY, Scope
 from gpusched_dsl.language.checking.symbols import Symbols
@@ -266,41 +266,12 @@ class ExpressionChecker:
         then, otherwise = self.check(expr.then, inner), self.check(expr.otherwise, inner)
         if condition is None or then is None or otherwise is None:
             return None
-        branches = self.alternatives(then, otherwise)
+        branches = alternatives(self, then, otherwise)
         if branches is None:
             return None
         then, otherwise, kind = branches
         decision = condition.decision or then.decision or otherwise.decision
         return Choice(span=expr.span, type=kind, decision=decision, condition=condition, then=then, otherwise=otherwise)
-
-    def alternatives(self, one: Core, other: Core) -> tuple[Core, Core, ValueType] | None:
-        """Two values of which one is taken, with their common type: branches of `if`, a reference and its `else`."""
-        first, second = numeric_type(one), numeric_type(other)
-        if isinstance(one.type, Logical) and isinstance(other.type, Logical):
-            return one, other, Logical()
-        if first is not None and second is not None:
-            pair = agree(self, [one, other])
-            if pair is None:
-                return None
-            left, right = numeric_type(pair[0]), numeric_type(pair[1])
-            assert left is not None
-            assert right is not None
-            return pair[0], pair[1], Numeric(left.integer and right.integer, left.unit)
-        if isinstance(one.type, Element) and (fitted := as_element(other, one.type)) is not None:
-            return one, fitted, one.type
-        if isinstance(other.type, Element) and (fitted := as_element(one, other.type)) is not None:
-            return fitted, other, other.type
-        if isinstance(one.type, TextType) and isinstance(other.type, TextType):
-            return one, other, one.type
-        self.error(
-            "GSM1214",
-            f"one alternative is {describe(one.type)}, the other {describe(other.type)}",
-            other.span,
-            describe(other.type),
-            secondary=[Place(one.span, describe(one.type))],
-            help="both must be of one kind",
-        )
-        return None
 
     def _expectation(self, expr: tree.Expectation, scope: Scope) -> Core | None:
         inside = scope.expect()
@@ -336,12 +307,3 @@ class ExpressionChecker:
             "a set",
             help="iterate over it, as in `sum[j in ...]`, or count its elements with `count(...)`",
         )
-
-    def reject_range_in_braces(self, expr: tree.SetLiteral) -> bool:
-        """Report `{ 1..5 }`: braces list elements, and a range is a set."""
-        if len(expr.items) != 1 or not isinstance(expr.items[0], tree.Range):
-            return False
-        inside = expr.items[0].span.text
-        help = f"write `{inside}` without braces"
-        self.error("GSM1106", "a range is a set, not an element", expr.span, "a range in braces", help=help, fix=inside)
-        return True

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import (
     Arithmetic,
@@ -18,11 +16,9 @@ from gpusched_dsl.language.checking.arithmetic import shifted
 from gpusched_dsl.language.checking.conversion import agree, fit, origins, require_plain, unit_in
 from gpusched_dsl.language.checking.foreign_functions import counts, foreign_function
 from gpusched_dsl.language.checking.kinds import WHOLE, describe, is_plain_whole, numeric_type
+from gpusched_dsl.language.checking.protocol import Checker
 from gpusched_dsl.language.checking.scope import Scope
 from gpusched_dsl.language.diagnostics.diagnostic import Edit, Fix, Label, did_you_mean
-
-if TYPE_CHECKING:
-    from gpusched_dsl.language.checking.expressions import ExpressionChecker
 
 _EXTREMES = ("min", "max")
 _KEEPING = ("abs", "floor", "ceil", "round")
@@ -33,7 +29,7 @@ _OVER_INDICES = ("sum", "prod", "any", "all", "argmin", "argmax")
 FUNCTIONS = (*_EXTREMES, *_KEEPING, *_PLAIN, "sqrt", *_OF_SETS, *_NEIGHBOURS)
 
 
-def check_call(checker: ExpressionChecker, expr: tree.Call, scope: Scope) -> Core | None:
+def check_call(checker: Checker, expr: tree.Call, scope: Scope) -> Core | None:
     name = expr.function.text
     for argument in expr.named:
         checker.error("GSM1212", f"`{name}` has no named arguments", argument.span, "named argument")
@@ -68,7 +64,7 @@ def check_call(checker: ExpressionChecker, expr: tree.Call, scope: Scope) -> Cor
     return _scalar(checker, expr, cores)
 
 
-def _report_unknown(checker: ExpressionChecker, expr: tree.Call) -> None:
+def _report_unknown(checker: Checker, expr: tree.Call) -> None:
     name = expr.function.text
     declared = checker.symbols.span_of(name)
     help: str | None
@@ -93,7 +89,7 @@ def _report_unknown(checker: ExpressionChecker, expr: tree.Call) -> None:
     )
 
 
-def _counts(checker: ExpressionChecker, expr: tree.Call, wanted: int | None) -> bool:
+def _counts(checker: Checker, expr: tree.Call, wanted: int | None) -> bool:
     """Whether there are `wanted` arguments, or at least one when it is None."""
     given = len(expr.arguments)
     if (wanted is None and given) or given == wanted:
@@ -104,7 +100,7 @@ def _counts(checker: ExpressionChecker, expr: tree.Call, wanted: int | None) -> 
     return False
 
 
-def _of_set(checker: ExpressionChecker, expr: tree.Call, scope: Scope) -> Core | None:
+def _of_set(checker: Checker, expr: tree.Call, scope: Scope) -> Core | None:
     name = expr.function.text
     domain = checker.set_of(expr.arguments[0], scope)
     if domain is None:
@@ -137,7 +133,7 @@ def _of_set(checker: ExpressionChecker, expr: tree.Call, scope: Scope) -> Core |
     return SetFunction(span=expr.span, type=kind, name=name, domain=domain)
 
 
-def _neighbour(checker: ExpressionChecker, expr: tree.Call, core: Core, scope: Scope) -> Core | None:
+def _neighbour(checker: Checker, expr: tree.Call, core: Core, scope: Scope) -> Core | None:
     step = _NEIGHBOURS[expr.function.text]
     offset = Constant(span=expr.function.span, type=WHOLE, value=float(step))
     if isinstance(core.type, Element):
@@ -153,7 +149,7 @@ def _neighbour(checker: ExpressionChecker, expr: tree.Call, core: Core, scope: S
     return None
 
 
-def _scalar(checker: ExpressionChecker, expr: tree.Call, cores: list[Core]) -> Core | None:
+def _scalar(checker: Checker, expr: tree.Call, cores: list[Core]) -> Core | None:
     name = expr.function.text
     decision = any(core.decision for core in cores)
     if name in _EXTREMES:
@@ -178,7 +174,7 @@ def _scalar(checker: ExpressionChecker, expr: tree.Call, cores: list[Core]) -> C
     return Function(span=expr.span, type=kind, decision=decision, name=name, arguments=(core,))
 
 
-def _root(checker: ExpressionChecker, expr: tree.Call, core: Core) -> Core | None:
+def _root(checker: Checker, expr: tree.Call, core: Core) -> Core | None:
     unit = unit_in(core)
     root = unit.root()
     if root is None:  # `min*h` has no root as it stands, `s^2` has

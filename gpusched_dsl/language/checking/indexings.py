@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 from itertools import count
-from typing import TYPE_CHECKING
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import (
@@ -18,19 +17,15 @@ from gpusched_dsl.language.checked import (
     NamedSet,
     SetCore,
 )
+from gpusched_dsl.language.checking.protocol import Checker
 from gpusched_dsl.language.checking.scope import Binding, Scope
 from gpusched_dsl.language.checking.walk import indices_in
 from gpusched_dsl.language.diagnostics.diagnostic import Edit, Label
 
-if TYPE_CHECKING:
-    from gpusched_dsl.language.checking.expressions import ExpressionChecker
-
 IGNORED = "_"
 
 
-def check_indexing(
-    checker: ExpressionChecker, node: tree.Indexing | None, scope: Scope
-) -> tuple[IndexingCore | None, Scope]:
+def check_indexing(checker: Checker, node: tree.Indexing | None, scope: Scope) -> tuple[IndexingCore | None, Scope]:
     """The core of an index list and the scope inside it. Names are bound even where their set is in error."""
     if node is None:
         return IndexingCore(), scope
@@ -57,7 +52,7 @@ def check_indexing(
     return (IndexingCore(tuple(iterators), conditions) if sound else None), scope
 
 
-def _shared_set(checker: ExpressionChecker, indices: Sequence[tree.Index], scope: Scope) -> str | None:
+def _shared_set(checker: Checker, indices: Sequence[tree.Index], scope: Scope) -> str | None:
     """The first name of `[i, j in Jobs]`, where one set is written for several indices; reports it."""
     first, *rest = indices
     named = next((index for index in rest if index.names), None)
@@ -83,7 +78,7 @@ def split(condition: Core) -> tuple[Core, ...]:
 
 
 def _check_index(
-    checker: ExpressionChecker,
+    checker: Checker,
     index: tree.Index,
     scope: Scope,
     own: dict[str, tree.Identifier],
@@ -116,7 +111,7 @@ def _check_index(
 
 
 def _may_bind(
-    checker: ExpressionChecker,
+    checker: Checker,
     name: tree.Identifier,
     scope: Scope,
     own: dict[str, tree.Identifier],
@@ -165,7 +160,7 @@ def _may_bind(
 
 
 def _filter(
-    checker: ExpressionChecker,
+    checker: Checker,
     name: tree.Identifier,
     scope: Scope,
     own: Container[str],
@@ -197,7 +192,7 @@ def _filter(
     return f"to select by the outer `{name.text}`, write `{selected}`; else choose another name", edits
 
 
-def _names_fit(checker: ExpressionChecker, index: tree.Index, domain: SetCore) -> bool:
+def _names_fit(checker: Checker, index: tree.Index, domain: SetCore) -> bool:
     arity = len(domain.types)
     if not index.names or len(index.names) == arity:
         return True
@@ -221,7 +216,7 @@ def _counted(names: int) -> str:
     return "one name is" if names == 1 else f"{names} names are"
 
 
-def component_names(checker: ExpressionChecker, domain: SetCore) -> tuple[str, ...]:
+def component_names(checker: Checker, domain: SetCore) -> tuple[str, ...]:
     """Names an author may use for the components of a set: those of its definition, else letters."""
     value: SetCore | None = domain
     while isinstance(value, NamedSet):

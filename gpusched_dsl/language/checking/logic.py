@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import Comparison, Constant, Core, Element, Logic, Logical, Membership, TextType
 from gpusched_dsl.language.checking.conversion import agree
 from gpusched_dsl.language.checking.kinds import as_element, describe, is_plain_whole, numeric_type
+from gpusched_dsl.language.checking.protocol import Checker
 from gpusched_dsl.language.checking.references import declared_at
 from gpusched_dsl.language.checking.scope import Scope
 from gpusched_dsl.language.checking.sets import check_components, fit_components
 from gpusched_dsl.language.checking.walk import indices_in
 from gpusched_dsl.language.diagnostics.diagnostic import Label
 
-if TYPE_CHECKING:
-    from gpusched_dsl.language.checking.expressions import ExpressionChecker
-
 _ORDER = ("<=", ">=", "<", ">")
 
 
-def check_logic(checker: ExpressionChecker, expr: tree.Binary, scope: Scope) -> Core | None:
+def check_logic(checker: Checker, expr: tree.Binary, scope: Scope) -> Core | None:
     """`and`, `or`, `=>`, `<=>`. What stands after `and` or `=>` is read where the first part holds."""
     left = checker.condition(expr.left, scope)
     inner = scope.guard(indices_in(left)) if left is not None and expr.op in ("and", "=>") else scope
@@ -34,14 +30,14 @@ def check_logic(checker: ExpressionChecker, expr: tree.Binary, scope: Scope) -> 
     return Logic(span=expr.span, type=Logical(), decision=decision, op=expr.op, operands=operands)
 
 
-def check_not(checker: ExpressionChecker, expr: tree.Unary, scope: Scope) -> Core | None:
+def check_not(checker: Checker, expr: tree.Unary, scope: Scope) -> Core | None:
     operand = checker.condition(expr.operand, scope)
     if operand is None:
         return None
     return Logic(span=expr.span, type=Logical(), decision=operand.decision, op="not", operands=(operand,))
 
 
-def check_membership(checker: ExpressionChecker, expr: tree.Binary, scope: Scope) -> Core | None:
+def check_membership(checker: Checker, expr: tree.Binary, scope: Scope) -> Core | None:
     element = check_components(checker, expr.left, scope)
     types = tuple(c.type for c in element) if element is not None else None
     unknown = types is None or any(isinstance(t, TextType) for t in types)
@@ -55,7 +51,7 @@ def check_membership(checker: ExpressionChecker, expr: tree.Binary, scope: Scope
     return Membership(span=expr.span, type=Logical(), element=fitted, domain=domain, negated=expr.op == "not in")
 
 
-def check_comparison(checker: ExpressionChecker, expr: tree.Compare, scope: Scope) -> Core | None:
+def check_comparison(checker: Checker, expr: tree.Compare, scope: Scope) -> Core | None:
     checked = [checker.check(operand, scope) for operand in expr.operands]
     operands = [c for c in checked if c is not None]
     if len(operands) < len(checked) or not _one_way(checker, expr):
@@ -72,7 +68,7 @@ def check_comparison(checker: ExpressionChecker, expr: tree.Compare, scope: Scop
     return Comparison(span=expr.span, type=Logical(), decision=decision, operands=tuple(fitted), ops=expr.ops)
 
 
-def _one_way(checker: ExpressionChecker, expr: tree.Compare) -> bool:
+def _one_way(checker: Checker, expr: tree.Compare) -> bool:
     rising = [op for op in expr.ops if op in ("<=", "<")]
     falling = [op for op in expr.ops if op in (">=", ">")]
     if (rising and falling) or (len(expr.ops) > 1 and "!=" in expr.ops):
@@ -87,7 +83,7 @@ def _one_way(checker: ExpressionChecker, expr: tree.Compare) -> bool:
     return True
 
 
-def _elements(checker: ExpressionChecker, expr: tree.Compare, operands: list[Core]) -> list[Core] | None:
+def _elements(checker: Checker, expr: tree.Compare, operands: list[Core]) -> list[Core] | None:
     """Elements of one set; of an ordered set they may meet whole numbers and be compared by `<=`."""
     lead = next(c for c in operands if isinstance(c.type, Element))
     kind = lead.type
@@ -126,7 +122,7 @@ def _elements(checker: ExpressionChecker, expr: tree.Compare, operands: list[Cor
     return fitted
 
 
-def _texts(checker: ExpressionChecker, expr: tree.Compare, operands: list[Core]) -> list[Core] | None:
+def _texts(checker: Checker, expr: tree.Compare, operands: list[Core]) -> list[Core] | None:
     """Texts: equal or not."""
     other = next((c for c in operands if not isinstance(c.type, TextType)), None)
     text = next(c for c in operands if isinstance(c.type, TextType))

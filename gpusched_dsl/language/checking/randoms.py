@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import CheckedRandom, Core, LawCore, ListCore, SampleFile
 from gpusched_dsl.language.checking.conversion import because_declared, require_plain
 from gpusched_dsl.language.checking.indexings import IGNORED
+from gpusched_dsl.language.checking.protocol import Checker
 from gpusched_dsl.language.checking.scope import EMPTY, Binding, Scope
 from gpusched_dsl.language.checking.symbols import slots_of
 from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.units import DIMENSIONLESS, Unit
-
-if TYPE_CHECKING:
-    from gpusched_dsl.language.checking.expressions import ExpressionChecker
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +54,7 @@ _FILE_ARGUMENTS = ("column", "key", "weight", "unit", "table")
 DISTRIBUTIONS = ("empirical", *_NUMBERS, *_LISTS, "mixture", *_RESTRICTIONS)
 
 
-def check_law(
-    checker: ExpressionChecker, call: tree.Call, random: CheckedRandom | None, scope: Scope = EMPTY
-) -> LawCore | None:
+def check_law(checker: Checker, call: tree.Call, random: CheckedRandom | None, scope: Scope = EMPTY) -> LawCore | None:
     """The law that a call states for a random quantity; None, reported, when something in it is wrong.
 
     Without `random` (it is in error itself) the names in the call are checked and nothing else.
@@ -80,7 +75,7 @@ def scope_of(random: CheckedRandom) -> Scope:
     return scope
 
 
-def _names_only(checker: ExpressionChecker, call: tree.Call, scope: Scope) -> None:
+def _names_only(checker: Checker, call: tree.Call, scope: Scope) -> None:
     for expr in (*call.arguments, *(a.value for a in call.named)):
         if isinstance(expr, tree.Call) and expr.function.text in DISTRIBUTIONS:
             _names_only(checker, expr, scope)
@@ -91,7 +86,7 @@ def _names_only(checker: ExpressionChecker, call: tree.Call, scope: Scope) -> No
 class LawChecker:
     """Reads the calls that make up the law of one random quantity."""
 
-    def __init__(self, checker: ExpressionChecker, random: CheckedRandom, scope: Scope) -> None:
+    def __init__(self, checker: Checker, random: CheckedRandom, scope: Scope) -> None:
         self.checker = checker
         self.random = random
         self.scope = scope

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from gpusched_dsl.language.checked import (
     Arithmetic,
@@ -28,17 +27,15 @@ from gpusched_dsl.language.checked import (
     SetFunction,
     Shift,
 )
+from gpusched_dsl.language.checking.protocol import Checker
 from gpusched_dsl.language.checking.scope import Binding, Scope
 from gpusched_dsl.language.checking.symbols import Slot, Symbols, Valued
 from gpusched_dsl.language.checking.walk import indices_in
 from gpusched_dsl.language.diagnostics.diagnostic import Label as Place
 
-if TYPE_CHECKING:
-    from gpusched_dsl.language.checking.expressions import ExpressionChecker
-
 
 def check_inside(
-    checker: ExpressionChecker, declared: Valued, slots: list[Slot], subscripts: tuple[Core, ...], scope: Scope
+    checker: Checker, declared: Valued, slots: list[Slot], subscripts: tuple[Core, ...], scope: Scope
 ) -> bool:
     """Reports the subscripts of a reference that can fall outside; gives whether there is none."""
     inside = True

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import (
@@ -25,22 +24,20 @@ from gpusched_dsl.language.checked import (
     VariableRef,
 )
 from gpusched_dsl.language.checked import Label as LabelCore
-from gpusched_dsl.language.checking.conversion import fit, unit_in
+from gpusched_dsl.language.checking.conversion import alternatives, fit, unit_in
 from gpusched_dsl.language.checking.indexings import IGNORED, component_names
 from gpusched_dsl.language.checking.kinds import PLAIN, WHOLE, as_element, describe, numeric_type
+from gpusched_dsl.language.checking.protocol import Checker
 from gpusched_dsl.language.checking.ranges import check_inside
 from gpusched_dsl.language.checking.scope import Scope
 from gpusched_dsl.language.checking.symbols import ExtraName, Slot, Valued, slots_of
 from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
 from gpusched_dsl.language.source import Span
 
-if TYPE_CHECKING:
-    from gpusched_dsl.language.checking.expressions import ExpressionChecker
-
 Reference = tree.Name | tree.Subscript
 
 
-def declared_at(checker: ExpressionChecker, core: Core) -> list[Label]:
+def declared_at(checker: Checker, core: Core) -> list[Label]:
     """A label at what a reference refers to, for diagnostics about its type."""
     match core:
         case IndexRef(variable=variable):
@@ -54,9 +51,7 @@ def declared_at(checker: ExpressionChecker, core: Core) -> list[Label]:
             return []
 
 
-def check_reference(
-    checker: ExpressionChecker, expr: tree.Name | tree.Subscript | tree.Otherwise, scope: Scope
-) -> Core | None:
+def check_reference(checker: Checker, expr: tree.Name | tree.Subscript | tree.Otherwise, scope: Scope) -> Core | None:
     match expr:
         case tree.Otherwise():
             return _otherwise(checker, expr, scope)
@@ -69,7 +64,7 @@ def check_reference(
             return _declared(checker, expr, scope, inside=True)
 
 
-def _otherwise(checker: ExpressionChecker, expr: tree.Otherwise, scope: Scope) -> Core | None:
+def _otherwise(checker: Checker, expr: tree.Otherwise, scope: Scope) -> Core | None:
     reference = _declared(checker, expr.reference, scope, inside=False)
     fallback = checker.check(expr.fallback, scope)
     if reference is None or fallback is None:
@@ -92,16 +87,16 @@ def _otherwise(checker: ExpressionChecker, expr: tree.Otherwise, scope: Scope) -
     return Fallback(span=expr.span, type=kind, decision=decision, reference=reference, fallback=pair)
 
 
-def _keep_first(checker: ExpressionChecker, reference: Core, fallback: Core) -> Core | None:
+def _keep_first(checker: Checker, reference: Core, fallback: Core) -> Core | None:
     """The fallback in the unit of the reference, which itself must stay a bare reference."""
     if numeric_type(reference) is not None and numeric_type(fallback) is not None:
         because = Label(reference.span, f"this is in `{unit_in(reference)}`")
         return fit(checker, fallback, unit_in(reference), because=because)
-    alternatives = checker.alternatives(reference, fallback)
-    return alternatives[1] if alternatives is not None else None
+    pair = alternatives(checker, reference, fallback)
+    return pair[1] if pair is not None else None
 
 
-def _declared(checker: ExpressionChecker, expr: Reference, scope: Scope, inside: bool) -> Core | None:
+def _declared(checker: Checker, expr: Reference, scope: Scope, inside: bool) -> Core | None:
     """A reference to something declared; `inside`: a subscript that can fall outside is an error."""
     name = expr.name.text if isinstance(expr, tree.Subscript) else expr.text
     place = expr.name.span if isinstance(expr, tree.Subscript) else expr.span
@@ -147,7 +142,7 @@ def _core(declared: Valued, span: Span, subscripts: tuple[Core, ...]) -> Core:
             return RandomRef(span=span, type=kind, name=name, subscripts=subscripts)
 
 
-def _report_no_value(checker: ExpressionChecker, name: str, place: Span, scope: Scope, subscripted: bool) -> None:
+def _report_no_value(checker: Checker, name: str, place: Span, scope: Scope, subscripted: bool) -> None:
     symbols = checker.symbols
     declared = symbols.span_of(name)
     if name in scope.bindings:
@@ -201,7 +196,7 @@ def _naming(name: str, scope: Scope, subscripted: bool) -> str | None:
 
 
 def _subscripts(
-    checker: ExpressionChecker,
+    checker: Checker,
     declared: Valued,
     slots: list[Slot],
     expr: Reference,
@@ -223,9 +218,7 @@ def _subscripts(
     return tuple(fitted) if len(fitted) == len(slots) else None
 
 
-def _fit_subscript(
-    checker: ExpressionChecker, declared: Valued, core: Core, slot: Slot, slots: list[Slot]
-) -> Core | None:
+def _fit_subscript(checker: Checker, declared: Valued, core: Core, slot: Slot, slots: list[Slot]) -> Core | None:
     if not checker.data_only(core, f"a subscript of `{declared.name}`"):
         return None
     part = as_element(core, slot.type)
@@ -253,7 +246,7 @@ def _fit_subscript(
     return None
 
 
-def _report_arity(checker: ExpressionChecker, declared: Valued, slots: list[Slot], expr: Reference, given: int) -> None:
+def _report_arity(checker: Checker, declared: Valued, slots: list[Slot], expr: Reference, given: int) -> None:
     names = [n for it in declared.indexing.iterators for n in _index_names(checker, it)]
     pattern = f"{declared.name}[{', '.join(names)}]" if names else declared.name
     wants = f"{len(slots)} subscript{'' if len(slots) == 1 else 's'}" if slots else "no subscripts"
@@ -277,7 +270,7 @@ def _report_arity(checker: ExpressionChecker, declared: Valued, slots: list[Slot
     )
 
 
-def _index_names(checker: ExpressionChecker, iterator: Iterator) -> tuple[str, ...]:
+def _index_names(checker: Checker, iterator: Iterator) -> tuple[str, ...]:
     names = tuple(v.name for v in iterator.variables)
     if IGNORED not in names:
         return names
@@ -287,7 +280,7 @@ def _index_names(checker: ExpressionChecker, iterator: Iterator) -> tuple[str, .
 
 
 def _extra(
-    checker: ExpressionChecker,
+    checker: Checker,
     expr: Reference,
     name: str,
     extra: ExtraName,

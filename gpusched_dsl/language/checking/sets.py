@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import (
     ComprehensionSet,
@@ -17,20 +15,16 @@ from gpusched_dsl.language.checked import (
     ValueType,
 )
 from gpusched_dsl.language.checking.kinds import WHOLE, as_element, describe, describe_all, is_plain_whole, same_kind
+from gpusched_dsl.language.checking.protocol import Checker
 from gpusched_dsl.language.checking.references import declared_at
 from gpusched_dsl.language.checking.scope import Scope
 from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
 from gpusched_dsl.language.units import DIMENSIONLESS
 
-if TYPE_CHECKING:
-    from gpusched_dsl.language.checking.expressions import ExpressionChecker
-
 Types = tuple[ValueType, ...]
 
 
-def check_set(
-    checker: ExpressionChecker, expr: tree.Expr, scope: Scope, expected: Types | None = None
-) -> SetCore | None:
+def check_set(checker: Checker, expr: tree.Expr, scope: Scope, expected: Types | None = None) -> SetCore | None:
     """The core of a set expression; `expected` types say to which sets quoted labels belong."""
     match expr:
         case tree.Name():
@@ -54,7 +48,7 @@ def check_set(
             return None
 
 
-def _named(checker: ExpressionChecker, expr: tree.Name, scope: Scope) -> SetCore | None:
+def _named(checker: Checker, expr: tree.Name, scope: Scope) -> SetCore | None:
     symbols = checker.symbols
     found = symbols.sets.get(expr.text)
     if found is not None:
@@ -89,7 +83,7 @@ def _named(checker: ExpressionChecker, expr: tree.Name, scope: Scope) -> SetCore
     return None
 
 
-def _literal(checker: ExpressionChecker, expr: tree.SetLiteral, scope: Scope, expected: Types | None) -> SetCore | None:
+def _literal(checker: Checker, expr: tree.SetLiteral, scope: Scope, expected: Types | None) -> SetCore | None:
     if not expr.items:
         if expected is None:
             checker.error(
@@ -101,7 +95,7 @@ def _literal(checker: ExpressionChecker, expr: tree.SetLiteral, scope: Scope, ex
             )
             return None
         return LiteralSet(span=expr.span, types=expected, rows=())
-    if checker.reject_range_in_braces(expr):
+    if _reject_range_in_braces(checker, expr):
         return None
     types = expected
     rows: list[tuple[Core, ...]] = []
@@ -121,7 +115,17 @@ def _literal(checker: ExpressionChecker, expr: tree.SetLiteral, scope: Scope, ex
     return LiteralSet(span=expr.span, types=types, rows=tuple(rows))
 
 
-def check_components(checker: ExpressionChecker, expr: tree.Expr, scope: Scope) -> tuple[Core, ...] | None:
+def _reject_range_in_braces(checker: Checker, expr: tree.SetLiteral) -> bool:
+    """Report `{ 1..5 }`: braces list elements, and a range is a set."""
+    if len(expr.items) != 1 or not isinstance(expr.items[0], tree.Range):
+        return False
+    inside = expr.items[0].span.text
+    help = f"write `{inside}` without braces"
+    checker.error("GSM1106", "a range is a set, not an element", expr.span, "a range in braces", help=help, fix=inside)
+    return True
+
+
+def check_components(checker: Checker, expr: tree.Expr, scope: Scope) -> tuple[Core, ...] | None:
     """The parts of a tuple, or the one value, of what stands for an element; data only."""
     parts = expr.items if isinstance(expr, tree.TupleExpr) else (expr,)
     cores = [_component(checker, part, scope) for part in parts]
@@ -129,7 +133,7 @@ def check_components(checker: ExpressionChecker, expr: tree.Expr, scope: Scope) 
     return found if len(found) == len(cores) else None
 
 
-def _component(checker: ExpressionChecker, part: tree.Expr, scope: Scope) -> Core | None:
+def _component(checker: Checker, part: tree.Expr, scope: Scope) -> Core | None:
     if isinstance(part, tree.Name) and part.text not in scope.bindings and not _is_known(checker, part.text):
         near = did_you_mean(part.text, [*scope.bindings, *checker.symbols.usable()])
         checker.error(
@@ -146,11 +150,11 @@ def _component(checker: ExpressionChecker, part: tree.Expr, scope: Scope) -> Cor
     return core
 
 
-def _is_known(checker: ExpressionChecker, name: str) -> bool:
+def _is_known(checker: Checker, name: str) -> bool:
     return checker.symbols.span_of(name) is not None or name in checker.symbols.extras
 
 
-def _types_of_row(checker: ExpressionChecker, row: tuple[Core, ...]) -> Types | None:
+def _types_of_row(checker: Checker, row: tuple[Core, ...]) -> Types | None:
     """The types that the first element gives a literal set of which nothing else is known."""
     types: list[ValueType] = []
     for core in row:
@@ -168,7 +172,7 @@ def _types_of_row(checker: ExpressionChecker, row: tuple[Core, ...]) -> Types | 
 
 
 def fit_components(
-    checker: ExpressionChecker, expr: tree.Expr, row: tuple[Core, ...], types: Types, owner: Label | None = None
+    checker: Checker, expr: tree.Expr, row: tuple[Core, ...], types: Types, owner: Label | None = None
 ) -> tuple[Core, ...] | None:
     """The parts of an element as elements of sets of these types; reports each that is of another."""
     place = [owner] if owner is not None else []
@@ -192,7 +196,7 @@ def fit_components(
     return tuple(fitted) if len(fitted) == len(row) else None
 
 
-def report_misfit(checker: ExpressionChecker, core: Core, kind: ValueType, place: list[Label]) -> None:
+def report_misfit(checker: Checker, core: Core, kind: ValueType, place: list[Label]) -> None:
     """A value that is no element of a set of this type: a fraction, or an element of another set."""
     whole = kind == WHOLE and not isinstance(core.type, TextType) and same_kind(core.type, kind)
     plain = getattr(core.type, "unit", DIMENSIONLESS) == DIMENSIONLESS
@@ -208,9 +212,7 @@ def report_misfit(checker: ExpressionChecker, core: Core, kind: ValueType, place
     )
 
 
-def _comprehension(
-    checker: ExpressionChecker, expr: tree.Comprehension, scope: Scope, expected: Types | None
-) -> SetCore | None:
+def _comprehension(checker: Checker, expr: tree.Comprehension, scope: Scope, expected: Types | None) -> SetCore | None:
     indexing, inner = checker.indexing(expr.indexing, scope)
     row = check_components(checker, expr.element, inner)
     if indexing is None or row is None:
@@ -222,7 +224,7 @@ def _comprehension(
     return ComprehensionSet(span=expr.span, types=types, element=fitted, indexing=indexing)
 
 
-def _range(checker: ExpressionChecker, expr: tree.Range, scope: Scope) -> SetCore | None:
+def _range(checker: Checker, expr: tree.Range, scope: Scope) -> SetCore | None:
     low, high = _limit(checker, expr.low, scope), _limit(checker, expr.high, scope)
     step = _limit(checker, expr.step, scope) if expr.step is not None else None
     if low is None or high is None or (expr.step is not None and step is None):
@@ -230,14 +232,14 @@ def _range(checker: ExpressionChecker, expr: tree.Range, scope: Scope) -> SetCor
     return IntegerRange(span=expr.span, types=(WHOLE,), low=low, high=high, step=step)
 
 
-def _limit(checker: ExpressionChecker, expr: tree.Expr, scope: Scope) -> Core | None:
+def _limit(checker: Checker, expr: tree.Expr, scope: Scope) -> Core | None:
     core = checker.number(expr, scope, unit=DIMENSIONLESS)
     if core is None or not checker.data_only(core, "a range") or not checker.is_whole(core):
         return None
     return core
 
 
-def _operation(checker: ExpressionChecker, expr: tree.Binary, scope: Scope, expected: Types | None) -> SetCore | None:
+def _operation(checker: Checker, expr: tree.Binary, scope: Scope, expected: Types | None) -> SetCore | None:
     if expr.op == "cross":
         left, right = check_set(checker, expr.left, scope), check_set(checker, expr.right, scope)
         if left is None or right is None:

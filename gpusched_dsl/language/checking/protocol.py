@@ -1,0 +1,74 @@
+"""The checker as the files for one kind of expression see it: they check the parts of an expression with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from gpusched_dsl.language import tree
+from gpusched_dsl.language.checked import Core, IndexingCore, SetCore, ValueType
+from gpusched_dsl.language.checking.scope import Scope
+from gpusched_dsl.language.checking.symbols import Symbols
+from gpusched_dsl.language.diagnostics.diagnostic import Fix, Label, Severity
+from gpusched_dsl.language.source import Span
+from gpusched_dsl.language.units import Unit
+
+
+class Checker(Protocol):
+    """Checks any expression against a table of names; `ExpressionChecker` implements it.
+
+    A method that gives None has reported why, or the expression refers to a declaration that is in error.
+    """
+
+    @property
+    def symbols(self) -> Symbols: ...
+
+    def error(
+        self,
+        code: str,
+        message: str,
+        primary: Span,
+        label: str = "",
+        *,
+        secondary: Iterable[Label] = (),
+        notes: Iterable[str] = (),
+        help: str | None = None,
+        severity: Severity = Severity.ERROR,
+        fix: Fix = None,
+    ) -> None:
+        """Report a finding."""
+        ...
+
+    def check(self, expr: tree.Expr, scope: Scope) -> Core | None:
+        """The core of any expression that has a value."""
+        ...
+
+    def number(
+        self, expr: tree.Expr, scope: Scope, *, unit: Unit | None = None, because: Label | None = None
+    ) -> Core | None:
+        """A number, in `unit` when one is given; `because` is the place that asks for the unit."""
+        ...
+
+    def condition(self, expr: tree.Expr, scope: Scope) -> Core | None:
+        """A condition, or a value that can only be 0 or 1."""
+        ...
+
+    def set_of(self, expr: tree.Expr, scope: Scope, expected: tuple[ValueType, ...] | None = None) -> SetCore | None:
+        """A set; `expected` types give quoted labels their set."""
+        ...
+
+    def indexing(self, node: tree.Indexing | None, scope: Scope) -> tuple[IndexingCore | None, Scope]:
+        """The iterators and conditions of an index list, and the scope inside it."""
+        ...
+
+    def is_number(self, core: Core) -> bool:
+        """Whether it counts as a number; reports when it does not."""
+        ...
+
+    def is_whole(self, core: Core) -> bool:
+        """Whether it can only be a whole number; reports when it may be a fraction."""
+        ...
+
+    def data_only(self, core: Core, where: str) -> bool:
+        """Whether no variable occurs; reports the first one. `where` completes the report."""
+        ...
