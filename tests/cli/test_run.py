@@ -21,8 +21,8 @@ from gpusched_dsl.cli.run import RunWatch
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.workspace import Workspace
-from gpusched_dsl.online.journal.journal import Journal
 from gpusched_dsl.online.journal import recorder as journalled
+from gpusched_dsl.online.journal.journal import Journal
 from gpusched_dsl.workflows import run as driving
 
 Run = Callable[..., Any]
