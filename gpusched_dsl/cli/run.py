@@ -150,7 +150,7 @@ def _tell_several(found: RunComparison, options: argparse.Namespace, output: Out
     if options.html is not None:
         from gpusched_dsl.reporting.runs.page import page
 
-        _write(page(found.results, found), options.html, output)
+        _write(page(found.results, found.grid(), found.footer()), options.html, output)
     if found.contradictions:
         return exits.INTERNAL
     return exits.INTERRUPTED if found.interrupted else exit_code(list(found.results))

@@ -9,7 +9,7 @@ from typing import Any
 from gpusched_dsl.compiling.provenance import Origins
 from gpusched_dsl.explaining.bound_text import bound_groups
 from gpusched_dsl.explaining.conflict import Conflict
-from gpusched_dsl.explaining.explanation import Explanation
+from gpusched_dsl.explaining.explanation_data import ExplanationData
 from gpusched_dsl.explaining.ray import Ray
 from gpusched_dsl.explaining.relaxation import Relaxation
 from gpusched_dsl.explaining.row_data import row_data
@@ -26,7 +26,7 @@ from gpusched_dsl.solving.decomposition.selection import Choice
 FORMAT = "gsdsl-explanation/1"
 
 
-def document(told: Explanation) -> dict[str, Any]:
+def document(told: ExplanationData) -> dict[str, Any]:
     """The explanation as nested dictionaries and lists that JSON can hold; infinite numbers become None."""
     solved = told.solved
     found: dict[str, Any] = {

@@ -1,28 +1,15 @@
-"""What `explain` has found out about a problem."""
+"""What `explain` has found out about a problem, as text and as JSON."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 from typing import Any
 
-from gpusched_dsl.compiling.aggregation.aggregate import Aggregation
-from gpusched_dsl.compiling.passes.steps import Note, Prepared
-from gpusched_dsl.compiling.provenance import Origins
-from gpusched_dsl.explaining.conflict import Conflict
-from gpusched_dsl.explaining.findings import conflict_finding, ray_finding
-from gpusched_dsl.explaining.ray import Ray
-from gpusched_dsl.explaining.relaxation import Relaxation
-from gpusched_dsl.explaining.sizes import ConstraintSize, VariableSize
-from gpusched_dsl.explaining.stated import stated_rows
-from gpusched_dsl.ir.problem import Problem
-from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
-from gpusched_dsl.solving.decomposition.selection import Choice, choice_for
+from gpusched_dsl.explaining.explanation_data import ExplanationData
 
 
 @dataclass(frozen=True, eq=False)
-class Explanation:
+class Explanation(ExplanationData):
     """Sizes, class, reformulations, and why there is no solution or no end.
 
     `status` is `feasible`, `infeasible`, `unbounded`, `unknown` (not found out in time) or `not asked`. `problem`
@@ -31,61 +18,6 @@ class Explanation:
     `conflict`, `relaxations` and `ray` are those of `searched.problem`. `refused` are the terms that the backend
     does not take.
     """
-
-    problem: Problem
-    prepared: Prepared | None
-    backend: str
-    kind: str
-    reasons: Sequence[Diagnostic]
-    variables: Sequence[VariableSize]
-    constraints: Sequence[ConstraintSize]
-    refused: Sequence[Diagnostic]
-    status: str = "not asked"
-    searched: Prepared | None = None
-    conflict: Conflict | None = None
-    relaxations: Sequence[Relaxation] = ()
-    ray: Ray | None = None
-    seconds: float = 0.0
-    origins: Origins = field(default_factory=Origins)
-    aggregation: Aggregation = field(default_factory=Aggregation)
-
-    @property
-    def notes(self) -> tuple[Note, ...]:
-        """The reformulations."""
-        return () if self.prepared is None else self.prepared.notes
-
-    @cached_property
-    def decomposition(self) -> Choice | None:
-        """The blocks of what the backend gets and whether it is solved by them; None where the model names none."""
-        if self.prepared is None or self.problem.decompose is None:
-            return None
-        return choice_for(self.prepared.problem)
-
-    @property
-    def solved(self) -> Problem | None:
-        """The linear problem that was looked at."""
-        return None if self.searched is None else self.searched.problem
-
-    @cached_property
-    def stated(self) -> Mapping[int, str]:
-        """Texts of rows of `solved` that the author stated in another form, such as under a condition."""
-        return stated_rows(self.searched)
-
-    @property
-    def findings(self) -> list[Diagnostic]:
-        """The conflict or the ray as a diagnostic that underlines the author's lines."""
-        if self.conflict is not None:
-            return [conflict_finding(self.conflict, self.relaxations, self.origins, self.stated, self.problem)]
-        if self.ray is not None and self.solved is not None:
-            return [ray_finding(self.solved, self.ray)]
-        return []
-
-    @property
-    def warnings(self) -> list[Diagnostic]:
-        """Numbers of very different size."""
-        from gpusched_dsl.explaining.ranges import range_warnings
-
-        return range_warnings(self.problem, self.constraints)
 
     def __str__(self) -> str:
         """All of it as text, as `gsdsl explain` prints it."""

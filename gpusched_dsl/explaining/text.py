@@ -9,7 +9,7 @@ import numpy as np
 from gpusched_dsl.compiling.passes import pipeline
 from gpusched_dsl.compiling.passes.steps import Note
 from gpusched_dsl.explaining.classes import CLASSES
-from gpusched_dsl.explaining.explanation import Explanation
+from gpusched_dsl.explaining.explanation_data import ExplanationData
 from gpusched_dsl.explaining.row_text import short
 from gpusched_dsl.explaining.sizes import ConstraintSize, VariableSize
 from gpusched_dsl.explaining.symmetry import aggregation_lines
@@ -22,7 +22,7 @@ from gpusched_dsl.reporting.summary import size_text
 from gpusched_dsl.solving.decomposition.selection import Choice
 
 
-def header_lines(told: Explanation) -> list[str]:
+def header_lines(told: ExplanationData) -> list[str]:
     """What is explained, its class and its size."""
     scenario = f", scenario {told.origins.scenario}" if told.origins.scenario else ""
     meaning = f": {CLASSES[told.kind]}" if CLASSES.get(told.kind) else ""
@@ -42,7 +42,7 @@ def _decomposition(choice: Choice) -> str:
     return f"not decomposed by {choice.root}{blocks}: {choice.reason}"
 
 
-def grids(told: Explanation) -> Iterator[tuple[str, Grid]]:
+def grids(told: ExplanationData) -> Iterator[tuple[str, Grid]]:
     """The tables with their titles; those without rows are left out."""
     declared = [v for v in told.variables if not v.auxiliary]
     made = [v for v in told.variables if v.auxiliary]
@@ -63,7 +63,7 @@ def grids(told: Explanation) -> Iterator[tuple[str, Grid]]:
         yield f"blocks by {told.decomposition.root}", _blocks(told.decomposition.blocks)
 
 
-def status_lines(told: Explanation) -> list[str]:
+def status_lines(told: ExplanationData) -> list[str]:
     """Whether there is a solution, as far as that was found out."""
     took = seconds_text(told.seconds)
     match told.status:
@@ -84,7 +84,7 @@ def status_lines(told: Explanation) -> list[str]:
     return []
 
 
-def explanation_text(told: Explanation) -> str:
+def explanation_text(told: ExplanationData) -> str:
     """Everything as plain text."""
     parts = ["\n".join(header_lines(told)) + "\n"]
     parts += [f"{title}\n{plain(grid)}" for title, grid in grids(told)]

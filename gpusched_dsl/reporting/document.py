@@ -11,12 +11,12 @@ from gpusched_dsl.ir.problem import Family, Floats
 from gpusched_dsl.reporting.tables import tidy
 
 if TYPE_CHECKING:
-    from gpusched_dsl.reporting.result import Result
+    from gpusched_dsl.reporting.result_data import ResultData
 
 FORMAT = "gsdsl-result/1"
 
 
-def document(result: Result) -> dict[str, Any]:
+def document(result: ResultData) -> dict[str, Any]:
     """The result as nested dictionaries and lists that JSON can hold; numbers that are not finite become None."""
     solved, origins = result.solved, result.origins
     model = origins.model
@@ -90,7 +90,7 @@ def _entries(family: Family, point: Floats | None, whole: bool) -> list[dict[str
     return [{"index": index, "value": value} for index, value in zip(labels, numbers, strict=True)]
 
 
-def _is_whole(result: Result, family: Family) -> bool:
+def _is_whole(result: ResultData, family: Family) -> bool:
     return bool(result.solved.problem.integer[family.slice].all())
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,135 +11,27 @@ import numpy as np
 import polars as pl
 
 from gpusched_dsl.compiling.evaluation.limits import Limits
-from gpusched_dsl.compiling.provenance import Origins
-from gpusched_dsl.ir.contradiction import beats, contradiction
 from gpusched_dsl.ir.domains import Domain
 from gpusched_dsl.ir.index_labels import nonzero_positions
-from gpusched_dsl.ir.problem import Family, Floats, Problem
-from gpusched_dsl.ir.solver_result import Status
+from gpusched_dsl.ir.problem import Family, Floats
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.reporting.index_names import index_names, names_of_domain
-from gpusched_dsl.reporting.placement import Placement, placement_of
+from gpusched_dsl.reporting.result_data import ResultData
 from gpusched_dsl.reporting.tables import table
 
 if TYPE_CHECKING:
     from gpusched_dsl.compiling.evaluation.store import Store
     from gpusched_dsl.language.checked import CheckedModel, IndexingCore
-    from gpusched_dsl.solving.solution import ObjectiveResult, Solved
 
 
 @dataclass(frozen=True, eq=False)
-class Result:
+class Result(ResultData):
     """What a solve gave. Numbers are in the units that the model declares.
 
     `result["run"]` is the table of the values that are not zero, `result.table("run", zeros=True)` of all;
     `rebuilt` says why a re-solve could not change the loaded problem in place, None where it could or was the first.
     """
-
-    solved: Solved
-    origins: Origins
-    rebuilt: str | None = None
-
-    # --- what came out -----------------------------------------------------------------------------------------------
-
-    @property
-    def status(self) -> Status:
-        """`optimal`, `infeasible`, `unbounded`, `infeasible_or_unbounded` or `limit`; compares with strings."""
-        return self.solved.status
-
-    @property
-    def reason(self) -> str:
-        """What ended a solve with status `limit`: `time`, `interrupt`, `nodes`, `memory`, ...; else empty."""
-        return self.solved.reason
-
-    @property
-    def has_point(self) -> bool:
-        """Whether there is a solution to read values from."""
-        return self.solved.point is not None
-
-    @property
-    def objective(self) -> float | None:
-        """The value of the first objective at the point; None without a point or an objective."""
-        return self.solved.objective
-
-    @property
-    def bound(self) -> float | None:
-        """No point can be better than this; None where the solver has proved nothing."""
-        return self.solved.bound
-
-    @property
-    def contradiction(self) -> Diagnostic | None:
-        """The finding GSM9002 where an objective is better than its bound, that of another solver say; else None."""
-        if self.status is Status.BROKEN:
-            return None
-        for one in self.objectives:
-            if one.value is None or one.bound is None:
-                continue
-            if beats(one.value, one.bound, minimise=one.sense == "minimize"):
-                unit = "" if one.unit == "1" else one.unit
-                return contradiction(f"`{one.name or 'objective'}`", one.value, one.bound, unit, "proved by a solver")
-        return None
-
-    @property
-    def gap(self) -> float | None:
-        """|objective - bound| / max(|objective|, 1e-9); 0 where both are 0 within 1e-6 of the largest cost."""
-        return self.solved.gap
-
-    @property
-    def objectives(self) -> tuple[ObjectiveResult, ...]:
-        """All objectives in the order of their priority, each with value, bound, gap, unit and terms."""
-        return self.solved.objectives
-
-    @cached_property
-    def terms(self) -> dict[str, float]:
-        """The value of every objective term by name; an objective without named terms counts as one term."""
-        values: dict[str, float] = {}
-        for objective in self.solved.objectives:
-            for term in objective.terms:
-                values[term.name or objective.name or "objective"] = term.value
-        return values
-
-    @property
-    def build_seconds(self) -> float:
-        """Seconds from the text to the problem loaded in the solver."""
-        return self.origins.build_seconds + self.solved.load_seconds
-
-    @property
-    def solve_seconds(self) -> float:
-        """Seconds that the solver worked."""
-        return self.solved.solve_seconds
-
-    @property
-    def backend(self) -> str:
-        return self.solved.backend.name
-
-    @cached_property
-    def versions(self) -> dict[str, str]:
-        """Versions of gsdsl, of Python and of the solver."""
-        import platform
-
-        from gpusched_dsl.version import __version__
-
-        return {"gsdsl": __version__, "python": platform.python_version(), **self.solved.versions}
-
-    @property
-    def inputs_sha256(self) -> dict[str, str]:
-        """SHA-256 of every file that was read, by its name."""
-        return dict(self.origins.inputs_sha256)
-
-    @property
-    def warnings(self) -> tuple[Diagnostic, ...]:
-        return (*self.origins.warnings, *self.solved.warnings)
-
-    @property
-    def findings(self) -> tuple[Diagnostic, ...]:
-        """All that is written with the result: warnings, and an objective that is better than its bound."""
-        return self.warnings if self.contradiction is None else (*self.warnings, self.contradiction)
-
-    @property
-    def problem(self) -> Problem:
-        return self.solved.problem
 
     # --- tables ------------------------------------------------------------------------------------------------------
 
@@ -193,19 +84,6 @@ class Result:
         declared = self.origins.model.variables.get(variable) if self.origins.model else None
         names = self._names(declared.indexing if declared else None, family.domain)
         return table(family.domain, costs[family.slice], names, value_name="reduced_cost")
-
-    @cached_property
-    def placed(self) -> Placement | None:
-        """The placement with its units; None without a point or a `placement` declaration."""
-        origins = self.origins
-        if origins.model is None or origins.store is None or self.solved.point is None:
-            return None
-        return placement_of(origins.model, origins.store, self.solved.point, origins.limits)
-
-    @property
-    def placement(self) -> pl.DataFrame | None:
-        """What runs where, a row per decision: `job`, `node`, `node_type`, `uses`, `of`, `lasts`, `costs`, `cost`."""
-        return None if self.placed is None else self.placed.table
 
     # --- files -------------------------------------------------------------------------------------------------------
 

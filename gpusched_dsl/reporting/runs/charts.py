@@ -12,7 +12,7 @@ from gpusched_dsl.policies.workload import Floats
 from gpusched_dsl.reporting.runs.series import Steps, cost_over_time, room_over_time, used_over_time, waiting_over_time
 
 if TYPE_CHECKING:
-    from gpusched_dsl.reporting.runs.result import RunResult
+    from gpusched_dsl.reporting.runs.result_data import RunResultData
 
 WIDTH, LEFT, RIGHT = 960, 70, 20
 TOP, BOTTOM, HEIGHT = 10, 30, 200
@@ -78,12 +78,12 @@ class Axis:
         )
 
 
-def time_axis(result: RunResult) -> Axis:
+def time_axis(result: RunResultData) -> Axis:
     """The time of the run, from 0 to its end."""
     return Axis(0.0, max(result.outcome.world.now, 1e-9), LEFT, WIDTH - RIGHT)
 
 
-def cost_chart(result: RunResult) -> Chart:
+def cost_chart(result: RunResultData) -> Chart:
     """Money charged so far, told at every plan; of runs without single plans, by what each job was charged."""
     times, totals = result.samples.curve(result.outcome)
     if not result.samples.times:
@@ -95,14 +95,14 @@ def cost_chart(result: RunResult) -> Chart:
     return _chart(result, f"Cost so far{unit}", [("total", "blue", times, totals)])
 
 
-def queue_chart(result: RunResult) -> Chart:
+def queue_chart(result: RunResultData) -> Chart:
     """Jobs that are there and do not run."""
     waiting = waiting_over_time(result.reading)
     thin = waiting.thinned(MOST_POINTS)
     return _chart(result, "Jobs waiting", [("jobs waiting", "orange", *_stairs(thin))], thinned=thin is not waiting)
 
 
-def use_chart(result: RunResult) -> Chart:
+def use_chart(result: RunResultData) -> Chart:
     """GPUs that are used, and those of the nodes in use."""
     used, room = used_over_time(result.reading), room_over_time(result.reading)
     thin = used.thinned(MOST_POINTS)
@@ -119,7 +119,7 @@ def _stairs(steps: Steps) -> tuple[Floats, Floats]:
 
 
 def _chart(
-    result: RunResult, title: str, curves: list[tuple[str, str, Floats, Floats]], *, thinned: bool = False
+    result: RunResultData, title: str, curves: list[tuple[str, str, Floats, Floats]], *, thinned: bool = False
 ) -> Chart:
     x = time_axis(result)
     values = np.concatenate([ys for _, _, _, ys in curves])

@@ -257,7 +257,7 @@ class RunComparison:
         from gpusched_dsl.data.sources.writing import write_text
         from gpusched_dsl.reporting.runs.page import page
 
-        write_text(Path(path), page(self.results, self))
+        write_text(Path(path), page(self.results, self.grid(), self.footer()))
 
 
 def _term(name: str) -> str:

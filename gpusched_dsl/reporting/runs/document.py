@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 from gpusched_dsl.reporting.document import finite
 
 if TYPE_CHECKING:
-    from gpusched_dsl.reporting.runs.result import RunResult
+    from gpusched_dsl.reporting.runs.result_data import RunResultData
 
 FORMAT = "gsdsl-run/1"
 
 
-def document(result: RunResult) -> dict[str, Any]:
+def document(result: RunResultData) -> dict[str, Any]:
     """The result as nested dictionaries and lists that JSON can hold; numbers that are not finite become None."""
     outcome, about = result.outcome, result.about
     model = outcome.online.base

@@ -13,7 +13,7 @@ from gpusched_dsl.policies.workload import Floats, Ints
 from gpusched_dsl.reporting.runs.charts import LEFT, WIDTH, Axis, Tick, time_axis
 
 if TYPE_CHECKING:
-    from gpusched_dsl.reporting.runs.result import RunResult
+    from gpusched_dsl.reporting.runs.result_data import RunResultData
 
 MOST_BARS = 2000
 MOST_LANES = 160
@@ -62,7 +62,7 @@ class Gantt:
     left: int = LEFT
 
 
-def gantt(result: RunResult) -> Gantt:
+def gantt(result: RunResultData) -> Gantt:
     """Bars where there are few, else how much of the nodes is used over time."""
     parts = result.reading.stretches
     if len(parts) <= MOST_BARS:
@@ -93,7 +93,7 @@ def _lanes(reading: Reading) -> tuple[Ints, Ints, Ints]:
     return lane, np.array([len(lanes) for lanes in free], dtype=np.int64), places
 
 
-def _bars(result: RunResult, lane: Ints, count: Ints, places: Ints) -> Gantt:
+def _bars(result: RunResultData, lane: Ints, count: Ints, places: Ints) -> Gantt:
     reading, world = result.reading, result.outcome.world
     parts, x = reading.stretches, time_axis(result)
     top = HEAD + np.concatenate(([0], np.cumsum(count * LANE + 4)))
@@ -119,7 +119,7 @@ def _bars(result: RunResult, lane: Ints, count: Ints, places: Ints) -> Gantt:
 # --- shades ----------------------------------------------------------------------------------------------------------
 
 
-def _shades(result: RunResult) -> Gantt:
+def _shades(result: RunResultData) -> Gantt:
     reading = result.reading
     x = time_axis(result)
     places = np.unique(reading.stretches.place)

@@ -9,28 +9,29 @@ from typing import TYPE_CHECKING
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from gpusched_dsl.language.text.numbers import number_text, percent_text
+from gpusched_dsl.reporting.grid import Grid
 from gpusched_dsl.reporting.runs.charts import Chart, cost_chart, queue_chart, use_chart
 from gpusched_dsl.reporting.runs.gantt import Gantt, gantt
 from gpusched_dsl.reporting.runs.metrics import METRICS, SHARE
 from gpusched_dsl.reporting.runs.summary import short, summary_lines, title
 
 if TYPE_CHECKING:
-    from gpusched_dsl.reporting.runs.comparison import RunComparison
-    from gpusched_dsl.reporting.runs.result import RunResult
+    from gpusched_dsl.reporting.runs.result_data import RunResultData
 
 MOST_JOBS = 200  # rows of the table of jobs: the latest of them
 
 
-def page(results: Sequence[RunResult], comparison: RunComparison | None = None) -> str:
-    """HTML of one run or several; names come from files and are escaped."""
+def page(results: Sequence[RunResultData], grid: Grid | None = None, footer: Sequence[str] = ()) -> str:
+    """HTML of one run, or of several with the grid of their comparison and the lines below it.
+
+    Names come from files and are escaped.
+    """
     template = _environment().get_template("run.html.j2")
-    grid = None if comparison is None else comparison.grid()
-    head = "Comparison of methods" if comparison is not None or len(results) != 1 else title(results[0])
-    footer = [] if comparison is None else comparison.footer()
+    head = "Comparison of methods" if grid is not None or len(results) != 1 else title(results[0])
     return template.render(title=head, grid=grid, footer=footer, runs=[_run(result) for result in results])
 
 
-def _run(result: RunResult) -> dict[str, object]:
+def _run(result: RunResultData) -> dict[str, object]:
     charts: list[Chart] = [cost_chart(result), queue_chart(result), use_chart(result)]
     schedule: Gantt = gantt(result)
     jobs = result.jobs.sort("tardiness", "end", descending=[True, True], nulls_last=True).head(MOST_JOBS)
@@ -54,7 +55,7 @@ def _run(result: RunResult) -> dict[str, object]:
     }
 
 
-def _figure(result: RunResult, name: str) -> str:
+def _figure(result: RunResultData, name: str) -> str:
     value = result.metrics[name]
     return percent_text(value) if METRICS[name].kind == SHARE else short(value)
 

@@ -1,166 +1,21 @@
-"""The result of a run over time: figures, tables, costs, bound, and how it came about."""
+"""The result of a run over time: figures, tables, costs, bound, and the files it is written to."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from gpusched_dsl.ir.contradiction import contradiction
-from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
-from gpusched_dsl.online.bounds.single_job import Bound
-from gpusched_dsl.online.history import Reading, costs_of
-from gpusched_dsl.online.progress import Samples
-from gpusched_dsl.online.run_info import About
-from gpusched_dsl.online.run_record import Outcome
-from gpusched_dsl.reporting.runs.metrics import Number, metrics_of, quantities_of, unit_of
-
-if TYPE_CHECKING:
-    import polars as pl
-
-COMPLETE = ("finished", "horizon")  # how runs end whose totals are compared with a bound
-ENDED = {
-    "finished": "finished: all jobs are done",
-    "horizon": "ended with the last slot",
-    "interrupt": "interrupted: what was reached by then",
-    "error": "ended by an error: what was reached by then",
-    "stuck": "stuck: jobs wait, and nothing will happen any more",
-    "events": "ended at the most events",
-}
+from gpusched_dsl.reporting.runs.result_data import RunResultData
 
 
 @dataclass(frozen=True, eq=False)
-class RunResult:
+class RunResult(RunResultData):
     """What came of a run. Times are in `unit`, the unit of the run's clock, money in `money`.
 
     `bound` is a proved lower bound of `total` where the way of charging allows one (`bound.value` is None else, and
     `bound.how` says why).
     """
-
-    outcome: Outcome
-    about: About
-    samples: Samples = field(default_factory=Samples)
-    given_bound: Bound | None = None
-
-    # --- what came out -----------------------------------------------------------------------------------------------
-
-    @property
-    def ended(self) -> str:
-        """`finished`, `horizon`, `interrupt`, `error`, `stuck` or `events`."""
-        return self.outcome.ended
-
-    @property
-    def event_by_event(self) -> tuple[str, ...]:
-        """Why every plan was made, each the end of `because`; empty for a run that was replayed in one go."""
-        return self.outcome.event_by_event
-
-    @property
-    def method(self) -> str:
-        return self.about.method
-
-    @property
-    def total(self) -> float:
-        """All that was charged in money."""
-        return self.outcome.total
-
-    @property
-    def unit(self) -> str:
-        """The unit of times; `""` where the text has none."""
-        return "" if self.outcome.unit == "1" else self.outcome.unit
-
-    @property
-    def money(self) -> str:
-        return "" if self.outcome.money == "1" else self.outcome.money
-
-    @cached_property
-    def reading(self) -> Reading:
-        """The arrays behind the tables."""
-        return Reading(self.outcome)
-
-    @cached_property
-    def costs(self) -> dict[str, float]:
-        """Money by term: `execution`, `tardiness`, changes by their names, charges that the block states."""
-        return costs_of(self.reading)
-
-    @cached_property
-    def quantities(self) -> dict[str, float]:
-        """Stated charges that are no money, each in its own unit (`outcome.quantities`)."""
-        return quantities_of(self.reading)
-
-    @cached_property
-    def metrics(self) -> dict[str, Number]:
-        """All figures by name (`docs/running.md` tells what each means), None for one that this run does not tell."""
-        return metrics_of(self.reading, self.method)
-
-    def unit_of(self, metric: str) -> str:
-        """The unit of a figure, `""` for shares and counts; KeyError for another name."""
-        return unit_of(self.reading, metric)
-
-    @cached_property
-    def bound(self) -> Bound:
-        """A lower bound of `total` over all methods, or why there is none."""
-        from gpusched_dsl.online.bounds.run_bound import job_by_job_bound
-
-        return self.given_bound or job_by_job_bound(self.reading)
-
-    @property
-    def gap(self) -> float | None:
-        """(total - bound) / total; None without a bound."""
-        return self.bound.gap(self.total)
-
-    @property
-    def contradiction(self) -> Diagnostic | None:
-        """The finding GSM9002 where the total of a run that came to its end is below the bound; else None."""
-        bound = self.bound
-        if self.ended not in COMPLETE or bound.value is None or not bound.refuted_by(self.total):
-            return None
-        return contradiction(f"the total of {self.method}", self.total, bound.value, self.money, bound.how)
-
-    @property
-    def warnings(self) -> tuple[Diagnostic, ...]:
-        found = self.contradiction
-        return (*self.about.warnings, *self.outcome.warnings, *(() if found is None else (found,)))
-
-    @cached_property
-    def versions(self) -> dict[str, str]:
-        import platform
-
-        from gpusched_dsl.version import __version__
-
-        return {"gsdsl": __version__, "python": platform.python_version()}
-
-    # --- tables ------------------------------------------------------------------------------------------------------
-
-    @cached_property
-    def jobs(self) -> pl.DataFrame:
-        """A row per job that arrived: arrival, start, end, due, tardiness, cost, node, GPUs, changes."""
-        from gpusched_dsl.reporting.runs.tables import jobs_table
-
-        return jobs_table(self.reading)
-
-    @cached_property
-    def schedule(self) -> pl.DataFrame:
-        """A row per stretch of a job on a node: `job`, `node`, `node_type`, `gpus`, `start`, `end`."""
-        from gpusched_dsl.reporting.runs.tables import schedule_table
-
-        return schedule_table(self.reading)
-
-    @cached_property
-    def steps(self) -> pl.DataFrame:
-        """A row per plan: when and why, by which method, what it changed, how long it took."""
-        from gpusched_dsl.reporting.runs.tables import steps_table
-
-        return steps_table(self.outcome.steps)
-
-    @cached_property
-    def node_types(self) -> pl.DataFrame:
-        """A row per type of node: GPUs of a node, hours of GPUs and nodes, utilisation."""
-        from gpusched_dsl.reporting.runs.tables import node_types_table
-
-        return node_types_table(self.reading)
-
-    # --- files -------------------------------------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
         """The result as `docs/schema/run-1.json` describes it; numbers that are not finite are None."""

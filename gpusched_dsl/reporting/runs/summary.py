@@ -7,17 +7,24 @@ from typing import TYPE_CHECKING
 from gpusched_dsl.language.text.numbers import aligned, count_text, number_text, percent_text, seconds_text, with_unit
 from gpusched_dsl.online.run_record import EXPECTED
 from gpusched_dsl.reporting.runs.metrics import in_one_go
-from gpusched_dsl.reporting.runs.result import ENDED
 
 if TYPE_CHECKING:
-    from gpusched_dsl.reporting.runs.result import RunResult
+    from gpusched_dsl.reporting.runs.result_data import RunResultData
 
 GAP = 2  # between the words on the left and what they say
 DIGITS = 5
+ENDED = {
+    "finished": "finished: all jobs are done",
+    "horizon": "ended with the last slot",
+    "interrupt": "interrupted: what was reached by then",
+    "error": "ended by an error: what was reached by then",
+    "stuck": "stuck: jobs wait, and nothing will happen any more",
+    "events": "ended at the most events",
+}
 CHANGES = ("starts", "resumes", "migrations", "resizes", "halts", "boots")
 
 
-def title(result: RunResult) -> str:
+def title(result: RunResultData) -> str:
     """`CapacityPlanning driven by EveryEvent, scenario Week, with Greedy`."""
     online, about = result.outcome.online, result.about
     scenario = f", scenario {about.scenario}" if about.scenario else ""
@@ -25,7 +32,7 @@ def title(result: RunResult) -> str:
     return f"{online.base.name} driven by {online.name}{scenario}, with {about.method}{fallback}"
 
 
-def summary_lines(result: RunResult) -> list[str]:
+def summary_lines(result: RunResultData) -> list[str]:
     """Why it ended, costs by term, bound, figures of jobs, nodes and plans: words in one column."""
     fields = [("ended", ENDED.get(result.ended, result.ended)), *_money(result), *_jobs(result), *_nodes(result)]
     fields += _plans(result)
@@ -42,7 +49,7 @@ def short(value: float | int | None, digits: int = DIGITS) -> str:
     return f"{value:.{digits}g}" if abs(value) < 10**digits else f"{value:,.0f}"
 
 
-def _money(result: RunResult) -> list[tuple[str, str]]:
+def _money(result: RunResultData) -> list[tuple[str, str]]:
     texts = aligned([result.total, *result.costs.values()])
     fields = [("total", with_unit(texts[0], result.money))]
     fields += [
@@ -59,7 +66,7 @@ def _money(result: RunResult) -> list[tuple[str, str]]:
     return [*fields, ("gap", percent_text(result.gap))]
 
 
-def _jobs(result: RunResult) -> list[tuple[str, str]]:
+def _jobs(result: RunResultData) -> list[tuple[str, str]]:
     metrics = result.metrics
     of = metrics["jobs"]
     told = [f"{short(metrics['jobs_finished'])} of {short(of)} finished"]
@@ -81,13 +88,13 @@ _UNDONE = {"jobs_unfinished": "unfinished", "jobs_withdrawn": "withdrawn", "jobs
 _WORDS = {"mean": "mean", "max": "at most", "p50": "median"}
 
 
-def _spread(result: RunResult, name: str, *which: str) -> str:
+def _spread(result: RunResultData, name: str, *which: str) -> str:
     """`3 h mean, 3.9 h p95, 4 h at most`."""
     parts = ((short(result.metrics[f"{name}_{one}"]), _WORDS.get(one, one)) for one in which)
     return ", ".join(f"{with_unit(text, result.unit)} {word}" for text, word in parts)
 
 
-def _nodes(result: RunResult) -> list[tuple[str, str]]:
+def _nodes(result: RunResultData) -> list[tuple[str, str]]:
     metrics = result.metrics
     told = [f"{short(metrics['gpu_hours'])} {'GPU' if result.reading.has_uses else 'node'}-hours of jobs"]
     if not result.reading.counted:
@@ -105,7 +112,7 @@ def _counted(count: int, names: str) -> str:
     return count_text(count, names.removesuffix("s"), names)
 
 
-def _plans(result: RunResult) -> list[tuple[str, str]]:
+def _plans(result: RunResultData) -> list[tuple[str, str]]:
     metrics, about = result.metrics, result.about
     fields: list[tuple[str, str]] = []
     if metrics["plans"]:

@@ -15,7 +15,7 @@ from gpusched_dsl.cli.run import exit_code
 from gpusched_dsl.ir.contradiction import CODE, REMARK, beats
 from gpusched_dsl.online.bounds import run_bound as bounding
 from gpusched_dsl.online.bounds.single_job import Bound
-from gpusched_dsl.reporting.runs import result
+from gpusched_dsl.reporting.runs import result_data
 from gpusched_dsl.reporting.runs.summary import summary_lines
 from gpusched_dsl.workflows.run import Asked, run_methods
 
@@ -84,7 +84,7 @@ def test_the_command_says_so_and_still_writes(
     assert f"error[{CODE}]" in capsys.readouterr().err
     written = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))
     assert written["bound"]["value"] == 100.0
-    assert result.COMPLETE == ("finished", "horizon")
+    assert result_data.COMPLETE == ("finished", "horizon")
 
 
 TIMED = """
