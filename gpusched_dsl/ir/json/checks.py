@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from gpusched_dsl.ir.domains import Packing
@@ -19,10 +17,8 @@ from gpusched_dsl.ir.json.arrays import (
     same_length,
 )
 from gpusched_dsl.ir.json.domains import DomainFile, IntervalFile, ProductFile, ScalarsFile, UniverseFile
+from gpusched_dsl.ir.json.schema import FamilyFile, ProblemFile
 from gpusched_dsl.ir.json.term_checks import Flags, check_conditions, check_definitions
-
-if TYPE_CHECKING:
-    from gpusched_dsl.ir.json.codec import FamilyFile, ProblemFile
 
 LARGEST = 2**62  # leaves room for sums of two codes
 MOST_COLUMNS = 2**31 - 1
