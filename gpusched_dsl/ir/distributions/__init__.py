@@ -1,4 +1,4 @@
-"""Laws of random quantities. A new one is a class with the methods of `Distribution`, and a name in the language."""
+"""Laws of random quantities. A new one derives from `Restrictable`, and has a name in the language."""
 
 from gpusched_dsl.ir.distributions.base import Distribution
 from gpusched_dsl.ir.distributions.exponential import Exponential

@@ -130,20 +130,13 @@ class Distribution(ABC):
         """The law of W given W > x; raises ValueError when that has probability 0."""
         return self.truncated(low=x)
 
+    @abstractmethod
     def truncated(self, low: float = -INF, high: float = INF) -> Distribution:
         """The law of W given low < W <= high; raises ValueError when that has no probability."""
-        from gpusched_dsl.ir.distributions.restricted import Truncated, check_chance
 
-        if low < self.support[0] and high >= self.support[1]:
-            return self
-        check_chance(self, low, high)
-        return Truncated(self, low, high)
-
+    @abstractmethod
     def censored(self, high: float) -> Distribution:
         """The law of min(W, high): what lies beyond is moved to `high`."""
-        from gpusched_dsl.ir.distributions.restricted import Censored
-
-        return self if high >= self.support[1] else Censored(self, high)
 
     # --- samples -----------------------------------------------------------------------------------------------------
 

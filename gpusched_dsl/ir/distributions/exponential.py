@@ -7,11 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from gpusched_dsl.ir.distributions.base import INF, Distribution, ExponentialSum, as_floats, need
+from gpusched_dsl.ir.distributions.restricted import Restrictable
 from gpusched_dsl.ir.matrix import Floats
 
 
 @dataclass(frozen=True)
-class Exponential(Distribution):
+class Exponential(Restrictable):
     """The law of `offset + X` with P(X > x) = exp(-x / scale); raises ValueError unless scale > 0, both finite."""
 
     scale: float
@@ -50,10 +51,10 @@ class Exponential(Distribution):
     def exponentials(self) -> ExponentialSum:
         return ExponentialSum(self.offset, INF, 0.0, np.array([self.scale]), np.array([1 / self.scale]))
 
-    def given_above(self, x: float) -> Distribution:
+    def given_above(self, x: float) -> Exponential:
         need(x < INF, "the condition has probability 0")
         return Exponential(self.scale, max(self.offset, x))
 
     def truncated(self, low: float = -INF, high: float = INF) -> Distribution:
         # Without memory: what is left above `low` is exponential again, and nothing is lost in its tail.
-        return self.given_above(low) if high == INF else Distribution.truncated(self.given_above(low), high=high)
+        return self.given_above(low) if high == INF else Restrictable.truncated(self.given_above(low), high=high)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusched_dsl.ir.distributions.base import INF, Distribution, as_floats, need
+from gpusched_dsl.ir.distributions.restricted import check_chance
 from gpusched_dsl.ir.matrix import Floats
 
 Codes = NDArray[np.int64]
@@ -121,8 +122,6 @@ class LinearSurvival(Distribution):
         return np.where(later, np.minimum(self.knots[here] + step, self.knots[after]), self.knots[here])
 
     def truncated(self, low: float = -INF, high: float = INF) -> Distribution:
-        from gpusched_dsl.ir.distributions.restricted import check_chance
-
         if low < self.knots[0] and high >= self.knots[-1]:
             return self
         check_chance(self, low, high)

@@ -8,7 +8,8 @@ from math import exp, log
 
 import numpy as np
 
-from gpusched_dsl.ir.distributions.base import INF, Distribution, as_floats, need
+from gpusched_dsl.ir.distributions.base import INF, as_floats, need
+from gpusched_dsl.ir.distributions.restricted import Restrictable
 from gpusched_dsl.ir.matrix import Floats
 
 
@@ -27,7 +28,7 @@ def _place_of(y: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class Normal(Distribution):
+class Normal(Restrictable):
     """The normal law; raises ValueError unless deviation > 0, both finite. Truncate it where W cannot be negative."""
 
     centre: float
@@ -86,7 +87,7 @@ ROOT_OF_2_PI = float(np.sqrt(2 * np.pi))
 
 
 @dataclass(frozen=True)
-class LogNormal(Distribution):
+class LogNormal(Restrictable):
     """The law of exp(N) with N normal of deviation `sigma`; raises ValueError unless both are positive and finite."""
 
     median: float

@@ -18,8 +18,21 @@ def check_chance(law: Distribution, low: float, high: float) -> None:
     need(chance > 0, "the condition has probability 0")
 
 
+class Restrictable(Distribution):
+    """A law without a form of its own for its restrictions: they are computed from the law itself."""
+
+    def truncated(self, low: float = -INF, high: float = INF) -> Distribution:
+        if low < self.support[0] and high >= self.support[1]:
+            return self
+        check_chance(self, low, high)
+        return Truncated(self, low, high)
+
+    def censored(self, high: float) -> Distribution:
+        return self if high >= self.support[1] else Censored(self, high)
+
+
 @dataclass(frozen=True, eq=False)
-class Truncated(Distribution):
+class Truncated(Restrictable):
     """The law of W given low < W <= high, with W ~ `law`."""
 
     law: Distribution
@@ -101,7 +114,7 @@ class Truncated(Distribution):
 
 
 @dataclass(frozen=True, eq=False)
-class Censored(Distribution):
+class Censored(Restrictable):
     """The law of min(W, high), with W ~ `law`."""
 
     law: Distribution

@@ -8,12 +8,13 @@ from math import gamma
 
 import numpy as np
 
-from gpusched_dsl.ir.distributions.base import INF, Distribution, as_floats, need
+from gpusched_dsl.ir.distributions.base import INF, as_floats, need
+from gpusched_dsl.ir.distributions.restricted import Restrictable
 from gpusched_dsl.ir.matrix import Floats
 
 
 @dataclass(frozen=True)
-class Weibull(Distribution):
+class Weibull(Restrictable):
     """P(W > x) = exp(-(x / scale)^shape) for x >= 0; raises ValueError unless both are positive.
 
     E[max(W - x, 0)] = scale / shape * Gamma(1 / shape, (x / scale)^shape), an upper incomplete gamma function.
