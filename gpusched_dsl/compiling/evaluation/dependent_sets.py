@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpusched_dsl.compiling.evaluation.base_evaluator import BaseEvaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame, Mask, ranges
 from gpusched_dsl.compiling.evaluation.free_variables import free_variables
 from gpusched_dsl.compiling.evaluation.store import MISSING
@@ -21,13 +21,10 @@ from gpusched_dsl.language.checked import (
     SetOperation,
 )
 
-if TYPE_CHECKING:
-    from gpusched_dsl.compiling.evaluation.sets import Sets
-
 Grown = tuple[Codes, tuple[Codes, ...]]  # for each element the row of the frame it belongs to, and its components
 
 
-def elements(ev: Sets, core: SetCore, frame: Frame) -> Grown:
+def elements(ev: BaseEvaluator, core: SetCore, frame: Frame) -> Grown:
     """The distinct elements of the set of every row, row by row, in the order of the set."""
     if not free_variables(core):
         domain = ev.domain(core)
@@ -61,7 +58,7 @@ def elements(ev: Sets, core: SetCore, frame: Frame) -> Grown:
     raise AssertionError(f"{type(core).__name__} depends on no index")
 
 
-def contains(ev: Sets, core: SetCore, codes: Sequence[Codes], frame: Frame) -> Mask:
+def contains(ev: BaseEvaluator, core: SetCore, codes: Sequence[Codes], frame: Frame) -> Mask:
     """Whether the tuple of each row is in the set of that row."""
     match core:
         case IntegerRange():
@@ -87,7 +84,7 @@ def contains(ev: Sets, core: SetCore, codes: Sequence[Codes], frame: Frame) -> M
     raise AssertionError(f"{type(core).__name__} depends on no index")
 
 
-def range_ends(ev: Sets, core: IntegerRange, frame: Frame) -> tuple[Codes, Codes, Codes | int]:
+def range_ends(ev: BaseEvaluator, core: IntegerRange, frame: Frame) -> tuple[Codes, Codes, Codes | int]:
     """First and last number of every row, and the step; raises DiagnosticError (GSM3007)."""
     step = 1 if core.step is None else ev.whole(core.step, frame)
     if core.step is not None:
@@ -96,13 +93,13 @@ def range_ends(ev: Sets, core: IntegerRange, frame: Frame) -> tuple[Codes, Codes
     return _end(ev, core.low, frame), _end(ev, core.high, frame), step
 
 
-def _end(ev: Sets, core: Core, frame: Frame) -> Codes:
+def _end(ev: BaseEvaluator, core: Core, frame: Frame) -> Codes:
     codes = np.broadcast_to(ev.codes(core, frame), (frame.size,))
     ev.refuse_where(codes == MISSING, "GSM3007", "a range needs whole numbers", core, frame, "no whole number")
     return codes
 
 
-def _range(ev: Sets, core: SetCore, frame: Frame, low: Codes, high: Codes, step: Codes | int) -> Grown:
+def _range(ev: BaseEvaluator, core: SetCore, frame: Frame, low: Codes, high: Codes, step: Codes | int) -> Grown:
     counts = np.maximum(0, (high - low) // step + 1)
     ev.budget.frame(int(counts.sum()), 1, core.span, "this set")
     steps = step if isinstance(step, int) else np.repeat(step, counts)
@@ -110,7 +107,7 @@ def _range(ev: Sets, core: SetCore, frame: Frame, low: Codes, high: Codes, step:
     return parent, (np.repeat(low, counts) + steps * ranges(counts),)
 
 
-def _literal(ev: Sets, core: LiteralSet, frame: Frame) -> Grown:
+def _literal(ev: BaseEvaluator, core: LiteralSet, frame: Frame) -> Grown:
     parent = np.repeat(np.arange(frame.size, dtype=np.int64), len(core.rows))
     columns = tuple(
         np.stack([ev.element_codes(row[at], frame) for row in core.rows], axis=1).reshape(-1)

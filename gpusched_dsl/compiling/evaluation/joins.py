@@ -14,14 +14,16 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
+from gpusched_dsl.compiling.evaluation.base_evaluator import BaseEvaluator
 from gpusched_dsl.compiling.evaluation.dependent_sets import elements, range_ends
 from gpusched_dsl.compiling.evaluation.frames import Expansion, Frame, all_of, ranges
 from gpusched_dsl.compiling.evaluation.free_variables import free_variables
 from gpusched_dsl.compiling.evaluation.grids import Axis
+from gpusched_dsl.compiling.evaluation.index_domains import integer_labels, is_ascending
 from gpusched_dsl.compiling.evaluation.matching import match_values
 from gpusched_dsl.compiling.evaluation.store import Values
 from gpusched_dsl.ir.domains import Codes, Domain
@@ -43,13 +45,10 @@ from gpusched_dsl.language.checked import (
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.source import Span
 
-if TYPE_CHECKING:
-    from gpusched_dsl.compiling.evaluation.sets import Sets
-
 _MIRROR = {"<=": ">=", ">=": "<=", "<": ">", ">": "<", "==": "=="}
 
 
-def expand(evaluator: Sets, frame: Frame, indexing: IndexingCore, span: Span) -> Expansion:
+def expand(evaluator: BaseEvaluator, frame: Frame, indexing: IndexingCore, span: Span) -> Expansion:
     """The frame grown by an index list: one row per combination that fulfils the conditions."""
     return _Plan(evaluator, frame, indexing, span).run()
 
@@ -67,7 +66,7 @@ class _Step:
 
 
 class _Plan:
-    def __init__(self, evaluator: Sets, frame: Frame, indexing: IndexingCore, span: Span) -> None:
+    def __init__(self, evaluator: BaseEvaluator, frame: Frame, indexing: IndexingCore, span: Span) -> None:
         self.ev = evaluator
         self.span = span
         self.expansion = Expansion(frame)
@@ -322,7 +321,7 @@ class _Plan:
         numbers = [c for c in clips if c not in elements]
         for values, limits in (
             (codes, self._limits(elements, by_element=True)),
-            (self.ev.integer_labels(domain, codes), self._limits(numbers, by_element=False)),
+            (integer_labels(domain, codes), self._limits(numbers, by_element=False)),
         ):
             for op, limit in limits:
                 side: Literal["left", "right"] = "left" if op in (">=", "<") else "right"
@@ -363,7 +362,7 @@ class _Plan:
             return []
         variable, domain = iterator.variables[0], iterator.domain
         if not isinstance(domain, IntegerRange):
-            if free_variables(domain) or not self.ev.is_ascending(self.ev.domain(domain)):
+            if free_variables(domain) or not is_ascending(self.ev.domain(domain)):
                 return []
         elif domain.step is not None:
             return []

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Sequence
 
 import numpy as np
 
 from gpusched_dsl.compiling.evaluation import dependent_sets as dependent
 from gpusched_dsl.compiling.evaluation import joins
-from gpusched_dsl.compiling.evaluation.errors import Trouble
+from gpusched_dsl.compiling.evaluation.base_evaluator import BaseEvaluator
 from gpusched_dsl.compiling.evaluation.frames import EMPTY_FRAME, Expansion, Frame, JoinIndex, Mask, covers_universe
 from gpusched_dsl.compiling.evaluation.free_variables import free_variables
 from gpusched_dsl.compiling.evaluation.grids import Axis
 from gpusched_dsl.compiling.evaluation.index_domains import sorted_tuples
 from gpusched_dsl.compiling.evaluation.limits import Limits
-from gpusched_dsl.compiling.evaluation.store import MISSING, Store, Values, is_element
+from gpusched_dsl.compiling.evaluation.store import MISSING, Store, is_element
 from gpusched_dsl.ir.domains import Codes, Domain, Interval, Product, Scalars, Tuples
-from gpusched_dsl.ir.problem import Floats
 from gpusched_dsl.language.checked import (
     CheckedModel,
     ComprehensionSet,
@@ -33,7 +31,7 @@ from gpusched_dsl.language.checked import (
 from gpusched_dsl.language.source import Span
 
 
-class Sets(Trouble):
+class Sets(BaseEvaluator):
     """Set expressions over the values of the layer above."""
 
     def __init__(self, model: CheckedModel, store: Store, limits: Limits) -> None:
@@ -41,31 +39,6 @@ class Sets(Trouble):
         self._domains: dict[int, tuple[SetCore, Domain]] = {}
         self._needs: dict[int, tuple[Core, frozenset[IndexVar]]] = {}
         self._join_indexes: dict[tuple[int, tuple[int, ...]], tuple[Domain, JoinIndex]] = {}
-
-    @abstractmethod
-    def values(self, core: Core, frame: Frame) -> Values:
-        """The value as it is kept: numbers, element codes, or texts as objects."""
-
-    @abstractmethod
-    def codes(self, core: Core, frame: Frame) -> Codes:
-        """The value as index codes."""
-
-    @abstractmethod
-    def numbers(self, core: Core, frame: Frame) -> Floats:
-        """The value as float64."""
-
-    @abstractmethod
-    def mask(self, core: Core, frame: Frame) -> Mask:
-        """A condition as one truth value per row."""
-
-    def number(self, core: Core) -> float:
-        """The value of an expression without free indices."""
-        return float(self.numbers(core, EMPTY_FRAME).reshape(-1)[0])
-
-    def whole(self, core: Core, frame: Frame) -> Codes | int:
-        """A whole number: one for all rows, or one per row."""
-        codes = self.codes(core, frame)
-        return int(codes) if codes.ndim == 0 else codes
 
     def expand(self, frame: Frame, indexing: IndexingCore, span: Span) -> Expansion:
         """The frame grown by an index list."""
@@ -85,13 +58,6 @@ class Sets(Trouble):
         """Drop what was remembered of sets, after the store has changed."""
         self._domains.clear()
         self._join_indexes.clear()
-
-    def element_codes(self, core: Core, frame: Frame) -> Codes:
-        """The value in every row as the code of an element; raises (GSM3002) where it fell off an ordered set."""
-        codes = np.broadcast_to(self.codes(core, frame), (frame.size,))
-        lost = ~is_element(codes)
-        self.refuse_where(lost, "GSM3002", f"`{core.span.text}` does not exist", core, frame, "is no element")
-        return codes
 
     def _set_IntegerRange(self, core: IntegerRange) -> Domain:
         bounds = [self._bound(b) for b in (core.low, core.high)]
@@ -186,21 +152,3 @@ class Sets(Trouble):
             known = (domain, JoinIndex(tuple(columns[at] for at in on)))
             self._join_indexes[id(domain), on] = known
         return known[1]
-
-    def is_ascending(self, domain: Domain) -> bool:
-        """Whether a one-dimensional domain lists its elements in increasing order of code and of integer label."""
-        if domain.arity != 1:
-            return False
-        if isinstance(domain, Interval) and domain.components[0] is None:
-            return True
-        codes = domain.columns()[0]
-        component = domain.components[0]
-        if component is None:
-            return bool(np.all(np.diff(codes) > 0))
-        labels = component.integer_labels
-        return labels is not None and bool(np.all(np.diff(codes) > 0)) and bool(np.all(np.diff(labels) > 0))
-
-    def integer_labels(self, domain: Domain, codes: Codes) -> Codes:
-        component = domain.components[0]
-        labels = None if component is None else component.integer_labels
-        return codes if labels is None else labels[codes]

@@ -1,0 +1,68 @@
+"""The evaluator as its parts see it: joins and sets that depend on indices are written against this base."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+
+import numpy as np
+
+from gpusched_dsl.compiling.evaluation.errors import Trouble
+from gpusched_dsl.compiling.evaluation.frames import EMPTY_FRAME, Expansion, Frame, JoinIndex, Mask
+from gpusched_dsl.compiling.evaluation.store import Values, is_element
+from gpusched_dsl.ir.domains import Codes, Domain
+from gpusched_dsl.ir.problem import Floats
+from gpusched_dsl.language.checked import Core, IndexingCore, SetCore
+from gpusched_dsl.language.source import Span
+
+
+class BaseEvaluator(Trouble):
+    """Values of expressions and elements of sets over the rows of a frame; the layers above say how."""
+
+    @abstractmethod
+    def values(self, core: Core, frame: Frame) -> Values:
+        """The value as it is kept: numbers, element codes, or texts as objects."""
+
+    @abstractmethod
+    def codes(self, core: Core, frame: Frame) -> Codes:
+        """The value as index codes."""
+
+    @abstractmethod
+    def numbers(self, core: Core, frame: Frame) -> Floats:
+        """The value as float64."""
+
+    @abstractmethod
+    def mask(self, core: Core, frame: Frame) -> Mask:
+        """A condition as one truth value per row."""
+
+    @abstractmethod
+    def expand(self, frame: Frame, indexing: IndexingCore, span: Span) -> Expansion:
+        """The frame grown by an index list."""
+
+    @abstractmethod
+    def domain(self, core: SetCore) -> Domain:
+        """The elements of a set expression that depends on no index."""
+
+    @abstractmethod
+    def contains(self, core: SetCore, codes: Sequence[Codes], frame: Frame) -> Mask:
+        """Whether the tuple in each row is in the set, which may depend on the row."""
+
+    @abstractmethod
+    def join_index(self, domain: Domain, on: tuple[int, ...]) -> JoinIndex:
+        """The tuples of a domain grouped by some components, made once per domain."""
+
+    def number(self, core: Core) -> float:
+        """The value of an expression without free indices."""
+        return float(self.numbers(core, EMPTY_FRAME).reshape(-1)[0])
+
+    def whole(self, core: Core, frame: Frame) -> Codes | int:
+        """A whole number: one for all rows, or one per row."""
+        codes = self.codes(core, frame)
+        return int(codes) if codes.ndim == 0 else codes
+
+    def element_codes(self, core: Core, frame: Frame) -> Codes:
+        """The value in every row as the code of an element; raises (GSM3002) where it fell off an ordered set."""
+        codes = np.broadcast_to(self.codes(core, frame), (frame.size,))
+        lost = ~is_element(codes)
+        self.refuse_where(lost, "GSM3002", f"`{core.span.text}` does not exist", core, frame, "is no element")
+        return codes
