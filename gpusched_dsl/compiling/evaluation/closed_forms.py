@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.evaluation.random_parts import Line, Literal, joined, line_of, literals_of, number
+from gpusched_dsl.compiling.evaluation.references import References
 from gpusched_dsl.ir.distributions import Distribution
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Floats
 from gpusched_dsl.language.checked import Choice, Core, Expected, Function
-
-if TYPE_CHECKING:
-    from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 
 INF = float("inf")
 FORMS = (
@@ -47,7 +44,7 @@ class Single(Interval):
 class ClosedForms:
     """Finds the closed form of one expectation over the rows of a frame; methods give None where there is none."""
 
-    def __init__(self, ev: Evaluator, core: Expected, frame: Frame) -> None:
+    def __init__(self, ev: References, core: Expected, frame: Frame) -> None:
         self.ev = ev
         self.core = core
         self.frame = frame

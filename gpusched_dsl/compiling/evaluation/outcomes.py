@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gpusched_dsl.compiling.evaluation.frames import Expansion, Frame, ranges
 from gpusched_dsl.compiling.evaluation.free_variables import OUTCOME, SITUATION
 from gpusched_dsl.compiling.evaluation.random_parts import is_random
+from gpusched_dsl.compiling.evaluation.references import References
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Floats
 from gpusched_dsl.language.checked import Core, Expected, IndexingCore, RandomRef
 from gpusched_dsl.language.checking.walk import Part, children
-
-if TYPE_CHECKING:
-    from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +44,7 @@ class Outcomes:
         return self.values[self.starts[pair] + place]
 
 
-def outcomes(ev: Evaluator, core: Expected, frame: Frame, first: int) -> Outcomes | None:
+def outcomes(ev: References, core: Expected, frame: Frame, first: int) -> Outcomes | None:
     """The outcomes of the random quantities in an expectation; None when one of them has no finite support.
 
     Raises DiagnosticError (GSM3001) when there are too many of them, GSM3002 for subscripts outside.
@@ -91,7 +88,7 @@ def outcomes(ev: Evaluator, core: Expected, frame: Frame, first: int) -> Outcome
 class _Numbers:
     """All random elements of a model numbered through, and their laws."""
 
-    def __init__(self, ev: Evaluator) -> None:
+    def __init__(self, ev: References) -> None:
         self.first: dict[str, int] = {}
         self.laws = [law for random in ev.store.randoms.values() for law in random.laws]
         law_of, element, law = [np.zeros(0, dtype=np.int64)], 0, 0
@@ -103,7 +100,7 @@ class _Numbers:
         self.count = max(element, 1)
 
 
-def element_of(ev: Evaluator, core: RandomRef, frame: Frame) -> Codes:
+def element_of(ev: References, core: RandomRef, frame: Frame) -> Codes:
     """The number of the random element in each row, among all of the model."""
     first = 0
     for name, random in ev.store.randoms.items():
@@ -113,7 +110,7 @@ def element_of(ev: Evaluator, core: RandomRef, frame: Frame) -> Codes:
     return first + ev.random_position(core, frame)
 
 
-def _involved(ev: Evaluator, core: Expected, frame: Frame) -> tuple[Codes, Codes]:
+def _involved(ev: References, core: Expected, frame: Frame) -> tuple[Codes, Codes]:
     """Pairs of a row and a random element that occurs in it."""
     rows, elements = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
     parts: tuple[Core, ...] = (core.body,) if core.given is None else (core.body, core.given)

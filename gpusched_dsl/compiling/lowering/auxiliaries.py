@@ -186,12 +186,6 @@ def _numbered(size: int) -> Domain:
     return Interval(1, size)
 
 
-def shortened(text: str, width: int = 80) -> str:
-    """Source text on one line."""
-    line = " ".join(text.split())
-    return line if len(line) <= width else line[: width - 4] + " ..."
-
-
 def interleaved(parts: Iterable[Affines]) -> tuple[Codes, Affines]:
     """Expressions of several arguments, entry by entry: the `starts` of entries and all arguments in order."""
     all_parts = list(parts)

@@ -10,10 +10,11 @@ import numpy as np
 
 from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.lowering.affine import Affine, Block, constant
-from gpusched_dsl.compiling.lowering.auxiliaries import Making, interleaved, shortened
+from gpusched_dsl.compiling.lowering.auxiliaries import Making, interleaved
 from gpusched_dsl.ir.definitions import Affines, Extreme, Holds, unary_starts
 from gpusched_dsl.ir.problem import Floats, Matrix
 from gpusched_dsl.language.checked import Choice, Comparison, Core, Fallback, LetRef, Logic, Reduction, VariableRef
+from gpusched_dsl.language.text.shortening import shortened
 
 if TYPE_CHECKING:
     from gpusched_dsl.compiling.lowering.linear import Linearizer

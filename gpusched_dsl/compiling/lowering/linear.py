@@ -8,11 +8,11 @@ from typing import TypeAlias
 import numpy as np
 
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
-from gpusched_dsl.compiling.evaluation.expectations import expected
 from gpusched_dsl.compiling.evaluation.frames import Frame, Mask
 from gpusched_dsl.compiling.evaluation.references import plain_keys
 from gpusched_dsl.compiling.lowering.affine import Affine, Block, constant
 from gpusched_dsl.compiling.lowering.auxiliaries import Terms
+from gpusched_dsl.compiling.lowering.expected_values import expected
 from gpusched_dsl.compiling.lowering.indicators import Truths
 from gpusched_dsl.compiling.lowering.nonlinear import Nonlinear
 from gpusched_dsl.ir.deadline import checkpoint

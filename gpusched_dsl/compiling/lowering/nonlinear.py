@@ -9,7 +9,7 @@ import numpy as np
 
 from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.lowering.affine import Affine, Block, assemble, constant
-from gpusched_dsl.compiling.lowering.auxiliaries import Making, interleaved, shortened
+from gpusched_dsl.compiling.lowering.auxiliaries import Making, interleaved
 from gpusched_dsl.ir.definitions import Affines, Extreme, Power, Unary, unary_starts
 from gpusched_dsl.ir.domains import Codes, Domain, Packing, Scalars, Tuples
 from gpusched_dsl.ir.problem import Floats, Int32s, Matrix
@@ -22,6 +22,7 @@ from gpusched_dsl.language.checked import (
     Reduction,
 )
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.language.text.shortening import shortened
 
 if TYPE_CHECKING:
     from gpusched_dsl.compiling.lowering.linear import Linearizer

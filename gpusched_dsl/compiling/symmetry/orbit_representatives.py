@@ -19,7 +19,6 @@ import dataclasses
 from dataclasses import replace
 from typing import Any
 
-from gpusched_dsl.compiling.lowering.auxiliaries import shortened
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
 from gpusched_dsl.language.checked import (
     Arithmetic,
@@ -46,6 +45,7 @@ from gpusched_dsl.language.checked import (
     VariableRef,
 )
 from gpusched_dsl.language.source import Span
+from gpusched_dsl.language.text.shortening import shortened
 
 # Names that no author can write.
 REPRESENTATIVES, MEMBERS = "(representatives)", "(members)"

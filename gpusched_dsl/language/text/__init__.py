@@ -1,1 +1,1 @@
-"""Numbers and counts as text."""
+"""Numbers, counts and shortened source as text."""

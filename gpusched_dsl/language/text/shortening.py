@@ -1,0 +1,9 @@
+"""Source text cut to what fits into a message or a name."""
+
+from __future__ import annotations
+
+
+def shortened(text: str, width: int = 80) -> str:
+    """Source text on one line."""
+    line = " ".join(text.split())
+    return line if len(line) <= width else line[: width - 4] + " ..."
