@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,7 +12,9 @@ from gpusched_dsl.compiling.evaluation.free_variables import OUTCOME
 from gpusched_dsl.compiling.evaluation.random_parts import Line, joined, number
 from gpusched_dsl.compiling.evaluation.store import RandomLaws
 from gpusched_dsl.compiling.lowering.affine import Affine, constant
+from gpusched_dsl.compiling.lowering.affine_reader import AffineReader
 from gpusched_dsl.compiling.lowering.auxiliaries import Making
+from gpusched_dsl.compiling.lowering.nonlinear import Nonlinear
 from gpusched_dsl.ir.definitions import PartialExpectation, unary_starts
 from gpusched_dsl.ir.distributions import Distribution
 from gpusched_dsl.ir.domains import Codes
@@ -21,11 +22,8 @@ from gpusched_dsl.ir.matrix import Floats
 from gpusched_dsl.language.checked import Expected, Function
 from gpusched_dsl.language.text.shortening import shortened
 
-if TYPE_CHECKING:
-    from gpusched_dsl.compiling.lowering.linear import Linearizer
 
-
-def expected(linear: Linearizer, core: Expected, frame: Frame) -> Affine:
+def expected(linear: AffineReader, nonlinear: Nonlinear, core: Expected, frame: Frame) -> Affine:
     """An expectation with decisions as an affine expression, with definitions where it is no line in them.
 
     Forms: affine expressions; `min` and `max` of two lines in one random quantity (E[min(W, x)] as a definition);
@@ -37,7 +35,7 @@ def expected(linear: Linearizer, core: Expected, frame: Frame) -> Affine:
         return linear.affine(inner, frame)
     pair = pair_of(core.body)
     if pair is not None:
-        found = _Extreme(linear, core, *pair).affine(frame)
+        found = _Extreme(linear, nonlinear, core, *pair).affine(frame)
         if found is not None:
             return found
     situation = ev.expectations.through(core, frame)
@@ -59,8 +57,11 @@ class _Extreme:
     for `max` it is the other way round. So G appears with the sign of a convex or concave term as it should.
     """
 
-    def __init__(self, linear: Linearizer, core: Expected, smallest: bool, one: Line, other: Line) -> None:
+    def __init__(
+        self, linear: AffineReader, nonlinear: Nonlinear, core: Expected, smallest: bool, one: Line, other: Line
+    ) -> None:
         self.linear = linear
+        self.nonlinear = nonlinear
         self.core = core
         self.smallest = smallest
         self.one, self.other = one, other
@@ -92,7 +93,7 @@ class _Extreme:
         result = constant(frame.size, self._mean(frame) + means) + self.linear.affine(self.other.rest, frame)
         if rising.any():
             result = result + self.linear.affine(gap.rest, frame).scaled(rising.astype(np.float64))
-        column = self.linear.nonlinear.define(self.core, frame, self._definition)
+        column = self.nonlinear.define(self.core, frame, self._definition)
         return result + column.scaled(np.where(rising, gap.slope, -gap.slope))
 
     def _mean(self, frame: Frame) -> Floats:
@@ -112,7 +113,7 @@ class _Extreme:
         _, gap = self._gap(frame)
         laws, which = conditioned(self.linear.ev.store.randoms[gap.name], gap)
         at = self.linear.affine(gap.rest, frame).scaled(-1.0 / gap.slope)
-        arguments, starts = self.linear.nonlinear.as_affines(at), unary_starts(frame.size)
+        arguments, starts = self.nonlinear.as_affines(at), unary_starts(frame.size)
         name = f"E({shortened(self.core.body.span.text)})"
         return "expectation", lambda results: PartialExpectation(
             results, starts, arguments, self.core.span, name, which, laws

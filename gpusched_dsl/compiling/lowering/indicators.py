@@ -4,30 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.lowering.affine import Affine, Block, constant
+from gpusched_dsl.compiling.lowering.affine_reader import AffineReader
 from gpusched_dsl.compiling.lowering.auxiliaries import Making, interleaved
+from gpusched_dsl.compiling.lowering.nonlinear import Nonlinear
 from gpusched_dsl.ir.definitions import Affines, Extreme, Holds, unary_starts
 from gpusched_dsl.ir.problem import Floats, Matrix
 from gpusched_dsl.language.checked import Choice, Comparison, Core, Fallback, LetRef, Logic, Reduction, VariableRef
 from gpusched_dsl.language.text.shortening import shortened
-
-if TYPE_CHECKING:
-    from gpusched_dsl.compiling.lowering.linear import Linearizer
 
 INFINITY = float("inf")
 Derived = TypeVar("Derived", Comparison, Choice)
 
 
 class Truths:
-    """Truth values of conditions, in the service of a `Linearizer`."""
+    """Truth values of conditions, in the service of a reader."""
 
-    def __init__(self, linear: Linearizer) -> None:
+    def __init__(self, linear: AffineReader, nonlinear: Nonlinear) -> None:
         self.linear = linear
+        self.nonlinear = nonlinear
         self.ev = linear.ev
         self._others: dict[int, tuple[Core, Core]] = {}
 
@@ -47,20 +47,20 @@ class Truths:
             case Logic(op="not"):
                 return self.negated(self.affine(core.operands[0], frame))
             case Logic(op="and" | "or" | "=>"):
-                return self.linear.nonlinear.define(core, frame, lambda inner: self._joined(core, inner), zero_one=True)
+                return self.nonlinear.define(core, frame, lambda inner: self._joined(core, inner), zero_one=True)
             case Logic(op="<=>"):
                 one, other = (self.affine(o, frame) for o in core.operands)
-                both = self.linear.nonlinear.product(one, other, core)
+                both = self.nonlinear.product(one, other, core)
                 return constant(frame.size, np.ones(frame.size)) + -one + -other + both.scaled(np.float64(2.0))
             case Reduction(op="any" | "all"):
-                return self.linear.nonlinear.define(core, frame, lambda inner: self._over(core, inner), zero_one=True)
+                return self.nonlinear.define(core, frame, lambda inner: self._over(core, inner), zero_one=True)
             case Choice() if not core.condition.decision:
                 return self.linear.branches(
                     self.ev.mask(core.condition, frame), core.then, core.otherwise, frame, self.affine
                 )
             case Choice():
                 return self.affine(self._derived(core, _as_implications), frame)
-        raise self.linear.nonlinear.refusal(core)
+        raise self.nonlinear.refusal(core)
 
     @staticmethod
     def negated(truth: Affine) -> Affine:
@@ -71,7 +71,7 @@ class Truths:
         parts = [self.affine(o, inner) for o in core.operands]
         if core.op == "=>":
             parts[0] = self.negated(parts[0])
-        starts, arguments = interleaved([self.linear.nonlinear.as_affines(p) for p in parts])
+        starts, arguments = interleaved([self.nonlinear.as_affines(p) for p in parts])
         largest, name = core.op != "and", shortened(core.span.text)
         kind = "or" if largest else "and"
         return kind, lambda results: Extreme(results, starts, arguments, core.span, name, largest)
@@ -80,7 +80,7 @@ class Truths:
         """`any` and `all` over an index list; over nothing `any` is 0 and `all` is 1."""
         largest = core.op == "any"
         grown = self.ev.expand(inner, core.indexing, core.span)
-        body = self.linear.nonlinear.as_affines(self.affine(core.body, grown.frame))
+        body = self.nonlinear.as_affines(self.affine(core.body, grown.frame))
         nothing = np.flatnonzero(np.bincount(grown.parents(), minlength=inner.size) == 0)
         neutral = np.full(len(nothing), 0.0 if largest else 1.0)
         groups = np.concatenate((grown.parents(), nothing))
@@ -109,7 +109,7 @@ class Truths:
         simple = self.of_single_binaries(difference, op)
         if simple is not None:
             return simple
-        return self.linear.nonlinear.define(
+        return self.nonlinear.define(
             core, frame, lambda inner: self._holds(core, op, inner), zero_one=True, integer=True
         )
 
@@ -122,7 +122,7 @@ class Truths:
 
     def of_single_binaries(self, difference: Affine, op: str) -> Affine | None:
         """The truth of `difference op 0` where every row has one 0/1 column at most; None elsewhere."""
-        affines = self.linear.nonlinear.as_affines(difference)
+        affines = self.nonlinear.as_affines(difference)
         matrix, counts = affines.matrix, np.diff(affines.matrix.starts)
         if counts.max(initial=0) > 1 or not self.linear.terms.zero_one[matrix.columns].all():
             return None
@@ -137,7 +137,7 @@ class Truths:
     def _holds(self, core: Comparison, op: str, inner: Frame) -> tuple[str, Making]:
         left, right = core.operands
         difference = self.linear.affine(left, inner) + -self.linear.affine(right, inner)
-        affines = self.linear.nonlinear.as_affines(difference)
+        affines = self.nonlinear.as_affines(difference)
         sides = -affines.constants
         arguments = Affines(affines.matrix, np.zeros(inner.size))
         lower = np.full(inner.size, -INFINITY) if op == "<=" else sides

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeAlias
-
 import numpy as np
 
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
-from gpusched_dsl.compiling.evaluation.frames import Frame, Mask
+from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.evaluation.references import plain_keys
 from gpusched_dsl.compiling.lowering.affine import Affine, Block, constant
+from gpusched_dsl.compiling.lowering.affine_reader import AffineReader
 from gpusched_dsl.compiling.lowering.auxiliaries import Terms
 from gpusched_dsl.compiling.lowering.expected_values import expected
 from gpusched_dsl.compiling.lowering.indicators import Truths
@@ -23,7 +21,6 @@ from gpusched_dsl.language.checked import (
     Core,
     Expected,
     Fallback,
-    IndexRef,
     LetRef,
     Logic,
     Negate,
@@ -31,17 +28,14 @@ from gpusched_dsl.language.checked import (
     VariableRef,
 )
 
-Reading: TypeAlias = Callable[[Core, Frame], Affine]
 
-
-class Linearizer:
+class Linearizer(AffineReader):
     """Reads affine expressions off checked expressions; what is not affine becomes auxiliary columns of `terms`."""
 
     def __init__(self, evaluator: Evaluator, terms: Terms) -> None:
-        self.ev = evaluator
-        self.terms = terms
+        super().__init__(evaluator, terms)
         self.nonlinear = Nonlinear(self)
-        self.truths = Truths(self)
+        self.truths = Truths(self, self.nonlinear)
 
     def affine(self, core: Core, frame: Frame) -> Affine:
         """One affine expression per row of the frame; raises DiagnosticError (GSM3010) for what has no such form."""
@@ -74,7 +68,7 @@ class Linearizer:
                 found = self.ev.found(core.reference, frame)
                 return self.branches(found, core.reference, core.fallback, frame, self.affine)
             case Expected():
-                return expected(self, core, frame)
+                return expected(self, self.nonlinear, core, frame)
             case Reduction(op="count"):
                 return self.total(core, frame, self.truths.affine)
             case Comparison() | Logic() | Reduction(op="any" | "all"):
@@ -98,17 +92,6 @@ class Linearizer:
         block = Block(rows, position, one, core.name, plain_keys(core.subscripts))
         return Affine(frame.size, np.asarray(zero), (block,))
 
-    def of_let(self, core: LetRef, frame: Frame, read: Reading) -> Affine:
-        """The value of a `let`, read by `affine` or as a truth value."""
-        let = self.ev.model.lets[core.name]
-        inner = read(let.value, self.ev.let_frame(core, frame))
-        callers = {
-            variable: subscript.variable
-            for variable, subscript in zip(let.indexing.variables, core.subscripts, strict=True)
-            if isinstance(subscript, IndexRef)
-        }
-        return inner.rekeyed(callers)
-
     def _scaled(self, core: Arithmetic, frame: Frame) -> Affine:
         factor, expression = (core.right, core.left) if core.left.decision else (core.left, core.right)
         return self.affine(expression, frame).scaled(self.ev.numbers(factor, frame))
@@ -117,25 +100,6 @@ class Linearizer:
         divisor = self.ev.numbers(core.right, frame)
         self.ev.refuse_where(divisor == 0, "GSM3003", "division by zero", core.right, frame, "is zero")
         return self.affine(core.left, frame).divided(divisor)
-
-    def total(self, core: Reduction, frame: Frame, read: Reading) -> Affine:
-        """The sum over the index list of what `read` makes of the body."""
-        grown = self.ev.expand(frame, core.indexing, core.span)
-        body = read(core.body, grown.frame)
-        if grown.parent is None and grown.frame.size == frame.size:
-            return body
-        return body.summed(grown.parents(), frame.size, frozenset(core.indexing.variables))
-
-    def branches(self, mask: Mask, then: Core, otherwise: Core, frame: Frame, read: Reading) -> Affine:
-        """One core where the mask is true, another where it is not; each is read on its own rows only."""
-        yes, no = np.flatnonzero(mask), np.flatnonzero(~mask)
-        if not len(no):
-            return read(then, frame)
-        if not len(yes):
-            return read(otherwise, frame)
-        return read(then, frame.take(yes)).spread(yes, frame.size) + read(otherwise, frame.take(no)).spread(
-            no, frame.size
-        )
 
     def _decided(self, core: Choice, frame: Frame) -> Affine:
         """`if z then a else b` with a decided z: `b + z * (a - b)`."""

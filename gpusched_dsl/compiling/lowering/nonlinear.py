@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.lowering.affine import Affine, Block, assemble, constant
+from gpusched_dsl.compiling.lowering.affine_reader import AffineReader
 from gpusched_dsl.compiling.lowering.auxiliaries import Making, interleaved
 from gpusched_dsl.ir.definitions import Affines, Extreme, Power, Unary, unary_starts
 from gpusched_dsl.ir.domains import Codes, Domain, Packing, Scalars, Tuples
@@ -24,17 +24,14 @@ from gpusched_dsl.language.checked import (
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.text.shortening import shortened
 
-if TYPE_CHECKING:
-    from gpusched_dsl.compiling.lowering.linear import Linearizer
-
 # The columns of one core over some index tuples: (variables, their codes, size) and the results.
 Remembered = tuple[tuple[IndexVar, ...], tuple[Codes, ...], int, Int32s]
 
 
 class Nonlinear:
-    """Defines what is not affine, in the service of a `Linearizer`."""
+    """Defines what is not affine, in the service of a reader."""
 
-    def __init__(self, linear: Linearizer) -> None:
+    def __init__(self, linear: AffineReader) -> None:
         self.linear = linear
         self.ev = linear.ev
         self.terms = linear.terms

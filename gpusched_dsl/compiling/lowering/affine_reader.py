@@ -1,0 +1,59 @@
+"""What reads affine expressions, as truth values, nonlinear terms and expectations see it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+
+from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
+from gpusched_dsl.compiling.evaluation.frames import Frame, Mask
+from gpusched_dsl.compiling.lowering.affine import Affine
+from gpusched_dsl.compiling.lowering.auxiliaries import Terms
+from gpusched_dsl.language.checked import Core, IndexRef, LetRef, Reduction
+
+Reading: TypeAlias = Callable[[Core, Frame], Affine]
+
+
+class AffineReader(ABC):
+    """Reads expressions row by row: a `let`, a sum or a choice by data is read in the same way for every `Reading`."""
+
+    def __init__(self, evaluator: Evaluator, terms: Terms) -> None:
+        self.ev = evaluator
+        self.terms = terms
+
+    @abstractmethod
+    def affine(self, core: Core, frame: Frame) -> Affine:
+        """One affine expression per row of the frame; raises DiagnosticError (GSM3010) for what has no such form."""
+
+    def of_let(self, core: LetRef, frame: Frame, read: Reading) -> Affine:
+        """The value of a `let`, read by `affine` or as a truth value."""
+        let = self.ev.model.lets[core.name]
+        inner = read(let.value, self.ev.let_frame(core, frame))
+        callers = {
+            variable: subscript.variable
+            for variable, subscript in zip(let.indexing.variables, core.subscripts, strict=True)
+            if isinstance(subscript, IndexRef)
+        }
+        return inner.rekeyed(callers)
+
+    def total(self, core: Reduction, frame: Frame, read: Reading) -> Affine:
+        """The sum over the index list of what `read` makes of the body."""
+        grown = self.ev.expand(frame, core.indexing, core.span)
+        body = read(core.body, grown.frame)
+        if grown.parent is None and grown.frame.size == frame.size:
+            return body
+        return body.summed(grown.parents(), frame.size, frozenset(core.indexing.variables))
+
+    def branches(self, mask: Mask, then: Core, otherwise: Core, frame: Frame, read: Reading) -> Affine:
+        """One core where the mask is true, another where it is not; each is read on its own rows only."""
+        yes, no = np.flatnonzero(mask), np.flatnonzero(~mask)
+        if not len(no):
+            return read(then, frame)
+        if not len(yes):
+            return read(otherwise, frame)
+        return read(then, frame.take(yes)).spread(yes, frame.size) + read(otherwise, frame.take(no)).spread(
+            no, frame.size
+        )
