@@ -1,10 +1,13 @@
-"""Dependencies point one way: a layer imports only itself and what stands below it."""
+"""Dependencies point one way: a layer imports only itself and what is below it, and no modules import each other."""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
+import networkx as nx
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -48,15 +51,24 @@ def modules() -> list[tuple[str, Path]]:
     return list(dict.fromkeys(found))
 
 
-def imported(path: Path) -> set[str]:
-    names: set[str] = set()
+@cache
+def imports(path: Path) -> frozenset[tuple[str, str]]:
+    """What a file imports: pairs of module and name, also for type checkers only and within functions."""
+    found: set[tuple[str, str]] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.module:
-            names.add(node.module)
-            if node.module == "gpusched_dsl":  # `__version__` is no module
-                names.update(f"{node.module}.{a.name}" for a in node.names if not a.name.startswith("__"))
+        if isinstance(node, ast.ImportFrom):
+            assert node.module, f"{path.name}: write imports in full"
+            assert not node.level, f"{path.name}: write imports in full"
+            found.update((node.module, alias.name) for alias in node.names)
         elif isinstance(node, ast.Import):
-            names.update(alias.name for alias in node.names)
+            found.update((alias.name, "") for alias in node.names)
+    return frozenset(found)
+
+
+def imported(path: Path) -> set[str]:
+    names = {module for module, _ in imports(path)}
+    # `__version__` is no module
+    names |= {f"{module}.{name}" for module, name in imports(path) if module == "gpusched_dsl" and name[:2] != "__"}
     return {
         n
         for n in names
@@ -64,12 +76,53 @@ def imported(path: Path) -> set[str]:
     }
 
 
+def circles(files: Mapping[str, Path]) -> list[list[str]]:
+    """Groups of modules that import each other, directly or through others."""
+    graph = nx.DiGraph()
+    for module, path in files.items():
+        for source, name in imports(path):
+            target = f"{source}.{name}" if f"{source}.{name}" in files else source
+            if target in files and target != module:
+                graph.add_edge(module, target)
+    return sorted(sorted(group) for group in nx.strongly_connected_components(graph) if len(group) > 1)
+
+
 @pytest.mark.parametrize(("module", "path"), modules(), ids=lambda value: value if isinstance(value, str) else "")
 def test_imports_point_down(module: str, path: Path) -> None:
     above = {name for name in imported(path) if layer_of(name) > layer_of(module)}
-    assert not above, f"{module} imports {sorted(above)}, which stand above it"
+    assert not above, f"{module} imports {sorted(above)}, which are above it"
 
 
 def test_every_layer_is_looked_at() -> None:
     found = {layer_of(module) for module, _ in modules()}
     assert found == set(range(len(LAYERS)))
+
+
+def test_every_module_is_looked_at() -> None:
+    files = {*(ROOT / "gpusched_dsl").rglob("*.py"), *(ROOT / "backends").rglob("*.py")}
+    assert {path for _, path in modules()} == files
+
+
+def test_the_top_is_the_public_face() -> None:
+    assert {path.name for path in (ROOT / "gpusched_dsl").glob("*.py")} == {"__init__.py", "api.py", "version.py"}
+
+
+@pytest.mark.parametrize(
+    "closing",
+    [
+        "from p.a import A",
+        "from p import a",
+        "import p.a",
+        "if TYPE_CHECKING:\n    from p.a import A",
+        "def f():\n    from p.a import A",
+    ],
+)
+def test_every_kind_of_import_closes_a_circle(closing: str, tmp_path: Path) -> None:
+    texts = {"p": "", "p.a": "from p.b import B", "p.b": "from p import c", "p.c": closing, "p.d": "from p import a"}
+    for module, text in texts.items():
+        (tmp_path / f"{module}.py").write_text(text)
+    files = {module: tmp_path / f"{module}.py" for module in texts}
+    assert circles(files) == [["p.a", "p.b", "p.c"]]
+    (tmp_path / "open.py").write_text("from p import d")
+    assert circles({**files, "p.c": tmp_path / "open.py"}) == [["p.a", "p.b", "p.c", "p.d"]]
+    assert circles({**files, "p.b": tmp_path / "p.py"}) == []
