@@ -37,7 +37,7 @@ class Capabilities:
 
 @dataclass(frozen=True, slots=True)
 class SolveOptions:
-    """`time_limit` in seconds; `gap` as `relative_gap` of `answer.py`; `extra` are the solver's own options.
+    """`time_limit` in seconds; `gap` as `relative_gap` of `ir/solver_result.py`; `extra` are the solver's own options.
 
     `threads` None leaves the number to the solver. `tighten`: problems with integers get the tightening passes;
     `without` names tightening passes to leave out, `all` every one. `decompose`: `auto` solves large problems whose

@@ -11,7 +11,7 @@ import networkx as nx
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-# From the bottom up, as docs/design.md lists them from the top down.
+# In the order of the table of docs/design.md: a layer may import those before it.
 LAYERS = [
     "gpusched_dsl.version",
     "gpusched_dsl.language",

@@ -3,7 +3,7 @@
 Numbers are written with the fewest digits that read back as the same double. What the formats cannot say: MPS stores
 the upper of two sides of a row as a distance, which may move it by one unit in the last place; LP files leave out rows
 without sides and state a row with two sides as two; of several objectives a reader solves the first (MPS keeps the
-others as free rows, LP names them in a comment). Terms that are not linear are reformulated before (`linear_files.py`).
+others as free rows, LP names them in a comment). Terms that are not linear are reformulated before (`linearise.py`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Backends in processes of their own: a solver that crashes ends its process, not the caller's.
 
 A run, a comparison or a file of tests has more to lose than one solve, and a segmentation fault or an abort in native
-code cannot be caught. So the solver works in another process (`solver_process.py`), which lasts from solve to solve and
+code cannot be caught. So the solver works in another process (`process.py`), which lasts from solve to solve and
 keeps its sessions; problems and answers go through a pipe. A process that ended is replaced by the next `open`.
 """
 

@@ -1,4 +1,4 @@
-"""The other end of `isolated.py`: a process that serves one backend until its pipe closes."""
+"""The other end of `backend.py`: a process that serves one backend until its pipe closes."""
 
 from __future__ import annotations
 

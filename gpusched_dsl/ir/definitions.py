@@ -245,8 +245,8 @@ class PartialExpectation(Definition):
 class Holds(Definition):
     """1 where `lower <= argument <= upper`, else 0; the result columns are binary.
 
-    `steps`: the distances between the values that the arguments can have, 0 where they can have any (`ir/lattice.py`);
-    left out, they are 0.
+    `steps`: the distances between the values that the arguments can have, 0 where they can have any
+    (`ir/granularity.py`); left out, they are 0.
     """
 
     lower: Floats = field(default_factory=lambda: np.zeros(0))

@@ -18,9 +18,9 @@ sensitivity of the terms that it reads, and the nearest point without an error i
 comparison that the solver chose to be true still counts as true within FEASIBILITY of its magnitude, as a row would:
 there is one truth per comparison, so no point makes both a condition and its opposite true.
 
-An expression of whole columns has values a step apart (`ir/lattice.py`). Where errors relative to its size would reach
-from one value to the next, from 1e9 on or, for a choice of the solver, from 1e6 on, a small share of the step takes
-their place: 2000000000 >= 2000000001 is false.
+An expression of whole columns has values a step apart (`ir/granularity.py`). Where errors relative to its size would
+reach from one value to the next, from 1e9 on or, for a choice of the solver, from 1e6 on, a small share of the step
+takes their place: 2000000000 >= 2000000001 is false.
 
 Functions are read at the end of their domain where an argument lies outside by ROUNDING at most (a root of -1e-12).
 """

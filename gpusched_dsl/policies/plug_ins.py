@@ -68,7 +68,7 @@ class FinishRule:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """`function` is one of local search, as `improving.py` describes it."""
+    """`function` is one of local search, as `local_search.py` describes it."""
 
     name: str
     words: str

@@ -1,6 +1,7 @@
 """The rules and moves that a policy may name, with what they do in words; other packages may add to them.
 
-An entry point of the group `gpusched_dsl.rules` names a `PlaceRule`, `FinishRule` or `Move` (see `policies/added.py`).
+An entry point of the group `gpusched_dsl.rules` names a `PlaceRule`, `FinishRule` or `Move`
+(see `policies/plug_ins.py`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What policies decide on, as arrays: jobs, the ways to run them, nodes and their kinds; and the schedules they make.
 
 Every heuristic sees a cluster in these terms, whichever model it stands for. They are read off the model's `placement`
-by `policies/reading.py`; kernels know nothing of models.
+by `policies/placement_reader.py`; kernels know nothing of models.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Solvers give points within their tolerance. Computed anew from the declared columns, a comparison may then be false by
 1e-8, or a row that reads terms broken by more than is allowed. Near the point a problem is linear in first order
-(`ir/linearised.py`), also in what its terms make of an error in their arguments; the move with the smallest sum of
+(`ir/linearisation.py`), also in what its terms make of an error in their arguments; the move with the smallest sum of
 relative changes is a linear program. After a few moves, each of which squares the error, rows hold to rounding errors.
 """
 

@@ -1,7 +1,7 @@
 """A replay checked against what plans of the loop would read, at some times of the run.
 
 At each the data of the plan are made anew, from the jobs that are there and what is carried, and what running jobs use,
-pay and still need is compared with what was replayed. This catches what the proof of `eligible.py` should have seen.
+pay and still need is compared with what was replayed. This catches what the proof of `eligibility.py` should have seen.
 """
 
 from __future__ import annotations
