@@ -1,19 +1,17 @@
-"""What to do about a word or sign that cannot stand where it does, with the edit that does it where that is certain."""
+"""Reports of a word or sign that cannot stand where it does: what to do, with the edit where that is certain."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from lark import Token
 
-from gpusched_dsl.language.diagnostics.diagnostic import Edit, Fix
+from gpusched_dsl.language.diagnostics.diagnostic import Edit, Fix, Label
 from gpusched_dsl.language.parsing import foreign
-from gpusched_dsl.language.parsing.fix_its import AGGREGATES
+from gpusched_dsl.language.parsing.grammar import AGGREGATES, CLOSER_OF
+from gpusched_dsl.language.parsing.reader import Reader
+from gpusched_dsl.language.parsing.wording import expected_words, found_words
 from gpusched_dsl.language.units import UNITS
-
-if TYPE_CHECKING:
-    from gpusched_dsl.language.parsing.recovery import Reader
 
 Advice = tuple[str | None, Fix]
 _NONE: Advice = (None, None)
@@ -21,7 +19,32 @@ _COMPARISONS = frozenset(("EQ", "NE", "LE", "GE", "LT", "GT"))
 _INDEXED = frozenset(("CONSTRAINT", "PARAM", "VAR", "LET", "RANDOM", "CHECK"))
 
 
-def advice(reader: Reader, token: Token) -> Advice:
+def report_unexpected(reader: Reader, token: Token) -> None:
+    """Report a token that does not fit (GSM1010), or the open bracket that it leaves open (GSM1012)."""
+    bracket = reader.open[-1] if reader.open and not reader.open[-1].block else None
+    if bracket is not None and token.type in ("SEMICOLON", "RBRACE", "$END"):
+        reader.error(
+            "GSM1012",
+            f"`{bracket.token}` is never closed",
+            reader.span(bracket.token),
+            "opened here",
+            also=Label(reader.span(token), f"`{CLOSER_OF[bracket.token.type][1]}` is missing before this"),
+        )
+        return
+    expected = reader.driver.expected()
+    help, fix = _advice(reader, token)
+    pair = None if bracket is None else CLOSER_OF[bracket.token.type][0]
+    reader.error(
+        "GSM1010",
+        f"expected {expected_words(expected)}, found {found_words(token)}",
+        reader.span(token),
+        also=Label(reader.span(bracket.token), "inside this") if bracket and pair in expected else None,
+        help=help,
+        fix=fix,
+    )
+
+
+def _advice(reader: Reader, token: Token) -> Advice:
     """The help for an unexpected token, and its edits; None where nothing is known."""
     before = reader.tokens[reader.at - 1] if reader.at else None
     if reader.between:

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from lark import Token
 
 from gpusched_dsl.language.diagnostics.diagnostic import Edit, Label
 from gpusched_dsl.language.diagnostics.similar_names import OTHER_WORDS, nearest
 from gpusched_dsl.language.parsing import foreign
-from gpusched_dsl.language.parsing.grammar import vocabulary
+from gpusched_dsl.language.parsing.advice import report_unexpected
+from gpusched_dsl.language.parsing.grammar import AGGREGATES, CLOSER_OF, OPENER_OF, vocabulary
+from gpusched_dsl.language.parsing.reader import Reader
 from gpusched_dsl.language.parsing.wording import found_words
-
-if TYPE_CHECKING:
-    from gpusched_dsl.language.parsing.recovery import Reader
-
-AGGREGATES = frozenset(("SUM", "PROD", "MIN", "MAX", "ANY", "ALL", "COUNT", "ARGMIN", "ARGMAX"))
-_OPENERS = {"RPAR": "LPAR", "RSQB": "LSQB", "RBRACE": "LBRACE"}
-_CLOSERS = {"LPAR": ("RPAR", ")"), "LSQB": ("RSQB", "]"), "LBRACE": ("RBRACE", "}")}
 
 # That many letters of a keyword are taken for an abbreviation of it.
 _PREFIX = 3
@@ -149,7 +142,7 @@ def _at_the_top(tokens: list[Token], opening: int, closing: int, word: str) -> i
     """The place of a word between two brackets, outside the brackets between them."""
     depth = 0
     for i in range(opening + 1, closing):
-        depth += (tokens[i].type in _CLOSERS) - (tokens[i].type in _OPENERS)
+        depth += (tokens[i].type in CLOSER_OF) - (tokens[i].type in OPENER_OF)
         if depth == 0 and str(tokens[i]) == word:
             return i
     return None
@@ -183,14 +176,14 @@ def _closing_of(tokens: list[Token], opening: int) -> int:
     depth = 0
     for i in range(opening, len(tokens)):
         kind = tokens[i].type
-        depth += (kind in _CLOSERS) - (kind in _OPENERS)
+        depth += (kind in CLOSER_OF) - (kind in OPENER_OF)
         if depth <= 0 or kind == "SEMICOLON":
             return i
     return len(tokens)
 
 
 def _wrong_bracket(reader: Reader, token: Token) -> bool:
-    wanted = _OPENERS.get(token.type)
+    wanted = OPENER_OF.get(token.type)
     if wanted is None:
         return False
     opened = reader.open[-1] if reader.open else None
@@ -198,7 +191,7 @@ def _wrong_bracket(reader: Reader, token: Token) -> bool:
         reader.error("GSM1013", f"`{token}` closes nothing", reader.span(token), help="remove it", fix="")
         reader.at += 1
         return True
-    terminal, sign = _CLOSERS[opened.token.type]
+    terminal, sign = CLOSER_OF[opened.token.type]
     if opened.token.type == wanted or not reader.driver.accepts(terminal) or token.type == "RBRACE":
         return False
     reader.error(
@@ -345,7 +338,7 @@ def _missing_brace(reader: Reader, token: Token) -> bool:
             if not reader.between and reader.driver.accepts("SEMICOLON"):
                 _insert_semicolon(reader)
             elif not reader.between:
-                reader.report_unexpected(token)
+                report_unexpected(reader, token)
                 reader.abandon()
             reader.report_unclosed(blocks[-1], reader.span(token))
             for _ in range(missing):

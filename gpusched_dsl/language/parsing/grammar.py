@@ -17,6 +17,12 @@ if TYPE_CHECKING:
 RESERVED_PRIORITY = 1
 TABLES = "gsm.tables.json.gz"
 
+# Terminals that begin blocks, terminals that begin aggregates, and the other half of each bracket.
+BLOCKS = frozenset(("IMPORT", "MODEL", "SCENARIO", "TEST", "POLICY", "ONLINE", "CAMPAIGN"))
+AGGREGATES = frozenset(("SUM", "PROD", "MIN", "MAX", "ANY", "ALL", "COUNT", "ARGMIN", "ARGMAX"))
+OPENER_OF = {"RPAR": "LPAR", "RSQB": "LSQB", "RBRACE": "LBRACE"}
+CLOSER_OF = {"LPAR": ("RPAR", ")"), "LSQB": ("RSQB", "]"), "LBRACE": ("RBRACE", "}")}
+
 
 def grammar_text() -> str:
     return files("gpusched_dsl.grammar").joinpath("gsm.lark").read_text(encoding="utf-8")

@@ -1,0 +1,217 @@
+"""The state of one reading of tokens: what is read, what is open, and how a statement is left out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lark import Token
+
+from gpusched_dsl.language.diagnostics.diagnostic import Fix, Label
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
+from gpusched_dsl.language.parsing.grammar import BLOCKS, CLOSER_OF, OPENER_OF
+from gpusched_dsl.language.parsing.parse_loop import Driver
+from gpusched_dsl.language.source import Source, Span
+
+_NAMING = BLOCKS | {"SET", "PARAM", "LET", "VAR", "RANDOM", "CONSTRAINT", "OPTION", "MINIMIZE", "MAXIMIZE"}
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """An opening bracket that waits for its other half; `block` when statements stand inside."""
+
+    token: Token
+    index: int
+    block: bool
+
+
+class Reader:
+    """The state of one reading. A statement begins at token `first`, where the parser's stack had depth `base`."""
+
+    def __init__(self, source: Source, tokens: list[Token], diagnostics: Diagnostics) -> None:
+        self.source = source
+        self.tokens = tokens
+        self.diagnostics = diagnostics
+        self.driver = Driver()
+        self.at = 0
+        self.between = True
+        self.base = self.driver.depth
+        self.first = 0
+        self.open: list[Opened] = []
+        self.errors = 0
+        self.lost: list[Token] = []
+        self.damaged: list[Token] = []
+        self.taken: list[Token] = []
+        self.starts: set[int] = set()
+        self.braces: set[int] = set()
+
+    # --- tokens to the parser -----------------------------------------------------------------------------------------
+
+    def take(self, token: Token) -> None:
+        """Give the next token to the parser."""
+        self.feed(token, self.at)
+        self.at += 1
+
+    def feed(self, token: Token, index: int) -> None:
+        self.driver.feed(token)
+        number = len(self.taken)
+        self.taken.append(token)
+        if self.between:
+            self.starts.add(number)
+            self.base, self.first, self.between = self.driver.depth - 1, index, False
+        if token.type in CLOSER_OF:
+            # A set may hold a number, a block may not.
+            block = token.type == "LBRACE" and self.driver.accepts("RBRACE") and not self.driver.accepts("NUMBER")
+            self.open.append(Opened(token, index, block))
+            self.between = block
+        elif token.type in OPENER_OF:
+            self.between = self.open.pop().block
+        elif token.type in ("SEMICOLON", "SKIPPED"):
+            self.between = True
+        if token.type in ("LBRACE", "RBRACE") and self.between:
+            self.braces.add(number)
+
+    def insert(self, terminal: str, text: str) -> None:
+        """Give the parser a token that the author forgot; it stands, without width, behind the last one."""
+        place = self.tokens[self.at - 1].end_pos if self.at else 0
+        self.feed(Token(terminal, text, start_pos=place, end_pos=place), max(self.at - 1, 0))
+
+    def following(self) -> Token | None:
+        return self.tokens[self.at + 1] if self.at + 1 < len(self.tokens) else None
+
+    # --- places -----------------------------------------------------------------------------------------------------
+
+    def span(self, token: Token) -> Span:
+        return self.source.span(token.start_pos or 0, token.end_pos or 0)
+
+    def text(self, start: int, end: int) -> str:
+        """The text from one token to before another."""
+        if start >= end:
+            return ""
+        return self.span(self.tokens[start]).to(self.span(self.tokens[end - 1])).text
+
+    def span_at(self, index: int) -> Span:
+        """The place of a token; behind the last one for the end of the text."""
+        if index < len(self.tokens):
+            return self.span(self.tokens[index])
+        end = (self.tokens[-1].end_pos or 0) if self.tokens else 0
+        return self.source.span(end, end)
+
+    def span_before(self, index: int) -> Span:
+        """The place right before a token."""
+        start = self.tokens[index].start_pos or 0
+        return self.source.span(start, start)
+
+    def behind_last(self) -> Span:
+        """The place right behind the token before this one: where something is missing."""
+        end = (self.tokens[self.at - 1].end_pos or 0) if self.at else 0
+        return self.source.span(end, end)
+
+    def starts_line(self, index: int) -> bool:
+        if index == 0:
+            return True
+        before, token = self.tokens[index - 1], self.tokens[index]
+        return "\n" in self.source.text[before.end_pos : token.start_pos]
+
+    # --- reporting --------------------------------------------------------------------------------------------------
+
+    def error(
+        self,
+        code: str,
+        message: str,
+        place: Span,
+        label: str = "",
+        *,
+        help: str | None = None,
+        also: Label | None = None,
+        fix: Fix = None,
+    ) -> None:
+        self.errors += 1
+        self.diagnostics.error(code, message, place, label, secondary=(also,) if also else (), help=help, fix=fix)
+
+    def report_unclosed(self, opened: Opened, place: Span) -> None:
+        self.error(
+            "GSM1012",
+            "this `{` is never closed",
+            self.span(opened.token),
+            "opened here",
+            also=Label(place, "`}` is missing before this"),
+        )
+
+    # --- leaving out ------------------------------------------------------------------------------------------------
+
+    def abandon(self) -> None:
+        """Forget the statement that was begun."""
+        if not self.between:
+            words = [t for t in self.tokens[self.first : self.first + 3] if t.type != "OVERRIDE"]
+            if len(words) > 1 and words[0].type in _NAMING and words[1].type == "NAME":
+                self.lost.append(words[1])
+            self._remember_damage()
+            self.driver.cut(self.base)
+            while self.open and self.open[-1].index >= self.first:
+                self.open.pop()
+            self.between = True
+
+    def _remember_damage(self) -> None:
+        """The block around the statement that is left out lacks it: what it then seems to lack is no other mistake."""
+        around = next((o.index for o in self.open if o.block and o.index < self.first), 0)
+        head = next((i for i in range(around, 0, -1) if self.tokens[i - 1].type in BLOCKS), None)
+        if head is not None and head < around and self.tokens[head].type == "NAME":
+            self.damaged.append(self.tokens[head])
+
+    def skip_statement(self) -> None:
+        """Leave out the present statement: up to and with its `;` or block, never the end of the one around it."""
+        begun = not self.between
+        header = begun and not self.open_blocks() and self.tokens[self.first].type in BLOCKS
+        inside = [o for o in self.open if o.token.type == "LBRACE" and begun and o.index >= self.first]
+        depth, sets = len(inside), sum(1 for o in inside if not o.block)
+        start = self.at
+        self.abandon()
+        if header and self._enter_block(start):
+            return
+        statements_inside = False
+        while self.at < len(self.tokens):
+            token = self.tokens[self.at]
+            if token.type == "SEMICOLON" and depth <= sets:  # a set holds no `;`: its `}` is what is missing
+                self.at += 1
+                return
+            if token.type == "LBRACE":
+                depth += 1
+            elif token.type == "RBRACE":
+                if depth == 0:
+                    if not self.driver.accepts("RBRACE"):
+                        self.at += 1
+                    return
+                depth -= 1
+                following = self.following()
+                if depth == 0 and statements_inside and (following is None or following.type != "ELSE"):
+                    self.at += 1
+                    return
+            elif token.type == "SEMICOLON":
+                statements_inside = True
+            elif self.at > start and self.starts_line(self.at) and self._begins(token, depth):
+                return
+            self.at += 1
+
+    def open_blocks(self) -> list[Opened]:
+        return [o for o in self.open if o.block]
+
+    def _begins(self, token: Token, depth: int) -> bool:
+        """Whether a word at the beginning of a line surely begins something new."""
+        if token.type in BLOCKS:
+            return True
+        return depth == 0 and token.type != "NAME" and self.driver.accepts(token.type)
+
+    def _enter_block(self, start: int) -> bool:
+        """After a mistake in the head of a block, go on inside it; the block gets no name and is dropped later."""
+        keyword = self.tokens[self.first]
+        for i in range(start, len(self.tokens)):
+            token = self.tokens[i]
+            if token.type == "SEMICOLON" or (token.type in BLOCKS and self.starts_line(i) and i > start):
+                return False
+            if token.type == "LBRACE" and self.driver.accepts(keyword.type, "NAME", "LBRACE"):
+                self.at = i
+                self.feed(keyword, self.first)
+                self.insert("NAME", "")
+                self.take(token)
+                return True
+        return False
