@@ -231,7 +231,7 @@ sys.path.insert(0, {folder!r})
 from building import at_least, maximize, minimize, problem
 from defining import nonlinear, of, power
 from gpusched_dsl.solving.solve import solve_problem
-from gpusched_dsl.language.diagnostics.diagnostic import DiagnosticError
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 solve_problem(problem(minimize(1, 2), columns=2, rows=[at_least(1, 1, 1)]), "cvxpy")
 try:
     solve_problem(nonlinear(maximize(0, 1), columns=1, terms=[power(of(1), 2)], upper=3), "cvxpy")

@@ -23,7 +23,7 @@ import termios
 PROGRAM = """
 import sys, time
 from gpusched_dsl.cli import main
-from gpusched_dsl.compiling import grounding
+from gpusched_dsl.compiling.lowering import ground
 from gpusched_dsl.ir.deadline import checkpoint
 
 def forever(*anything):
@@ -32,7 +32,7 @@ def forever(*anything):
         checkpoint()
         time.sleep(0.001)
 
-grounding._Grounding._constraint = forever
+ground._Grounding._constraint = forever
 sys.exit(main(["solve", sys.argv[1]]))
 """
 TEXT = """model M { var x >= 0 <= 3; maximize f: x; constraint c: x <= 2; } scenario S for M { }"""

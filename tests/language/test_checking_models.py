@@ -125,7 +125,7 @@ def test_checking_loads_no_heavy_library() -> None:
 import sys
 from pathlib import Path
 from gpusched_dsl.language.checking import check_workspace
-from gpusched_dsl.language.diagnostics.diagnostic import Diagnostics
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import load_workspace
 found = Diagnostics()
 check_workspace(load_workspace(Path({str(TOUR / "capacity_planning.gsm")!r}), found), found)
