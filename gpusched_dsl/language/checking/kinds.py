@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from gpusched_dsl.language.checked import (
     Choice,
@@ -20,10 +19,8 @@ from gpusched_dsl.language.checked import (
     ValueType,
     VariableRef,
 )
+from gpusched_dsl.language.checking.symbols import Symbols
 from gpusched_dsl.language.units import DIMENSIONLESS
-
-if TYPE_CHECKING:
-    from gpusched_dsl.language.checking.symbols import Symbols
 
 WHOLE = Numeric(integer=True)
 PLAIN = Numeric()
