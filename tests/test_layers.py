@@ -107,6 +107,10 @@ def test_the_top_is_the_public_face() -> None:
     assert {path.name for path in (ROOT / "gpusched_dsl").glob("*.py")} == {"__init__.py", "api.py", "version.py"}
 
 
+def test_no_modules_import_each_other() -> None:
+    assert circles(dict(modules())) == []
+
+
 @pytest.mark.parametrize(
     "closing",
     [
