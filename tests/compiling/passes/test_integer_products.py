@@ -9,13 +9,13 @@ import pytest
 from as_text import as_text
 from brute import Unsupported, apply, assert_same_optimum
 from drafts import Draft
-from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from random_problems import random_problem
 from test_products import PRODUCTS
 
 from gpusched_dsl.compiling.passes.integer_products import IntegerProducts
 from gpusched_dsl.compiling.passes.steps import Target
 from gpusched_dsl.ir.distributions import discrete
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 ALL = (*PRODUCTS, IntegerProducts())
 
