@@ -244,11 +244,13 @@ def interrupted(
 @pytest.mark.parametrize(
     ("backend", "sent"), [("highs", signal.SIGINT), ("highs", signal.SIGTERM), ("scip", signal.SIGINT)]
 )
-def test_ctrl_c_keeps_the_best_solution(tmp_path: Path, backend: str, sent: signal.Signals) -> None:
+def test_ctrl_c_keeps_the_best_solution(
+    tmp_path: Path, backend: str, sent: signal.Signals, child: Callable[..., Any]
+) -> None:
     (tmp_path / "hard.gsm").write_text(HARD)
     arguments = ["solve", "hard.gsm", "--gap", "0", "--backend", backend, "--json", "out.json", "--csv", "csv"]
     for patience in (2, 8, 30):  # on a busy machine the solver may have no solution yet
-        code, out, err = interrupted(command(*arguments), tmp_path, patience, sent)
+        code, out, err = interrupted(command(*arguments), tmp_path, patience, sent, child)
         if code != exits.INTERRUPTED:
             break
     assert code == exits.OK, err
