@@ -123,10 +123,12 @@ class Solving:
             if stage.answer.status is not Status.OPTIMAL or stage.checked is None or stage.stated is None:
                 break
             start = stage.checked.point if self.backend.capabilities.warm_start else None
-            value = stage.checked.verification.objectives[0].value
-            kept.append(Kept(objective, value))
-            value = stage.stated.verification.objectives[number].value
-            kept_as_stated.append(Kept(self.prepared.original.objectives[number], value))
+            solved = stage.checked.verification.objectives[0].value
+            stated_value = stage.stated.verification.objectives[number].value
+            # Columns of terms are right within tolerances only: a value that they alone reach cannot be kept.
+            worse = max if objective.sense == "minimize" else min
+            kept.append(Kept(objective, worse(solved, stated_value)))
+            kept_as_stated.append(Kept(self.prepared.original.objectives[number], stated_value))
         last = len(stages) - 1
         stages[last] = self._exactly_kept(kept[:last], kept_as_stated[:last], stages[last])
         return stages

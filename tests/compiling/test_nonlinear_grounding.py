@@ -42,13 +42,13 @@ def scenario_of(body: str) -> CheckedScenario:
 
 
 def satisfied(problem: Problem, name: str, point: Floats) -> list[bool]:
-    """For each index tuple of a constraint whether all its rows hold at a complete point."""
+    """For each index tuple of a constraint whether all its rows hold at a complete point; True without rows."""
     activity = problem.matrix.activity(point)
     slack = 1e-9 * (1 + np.abs(activity))
     holds = (activity >= problem.row_lower - slack) & (activity <= problem.row_upper + slack)
     holds |= ~problem.conditions.active(problem.rows, point)
     by_index: dict[object, bool] = {}
-    for family in problem.constraint(name):
+    for family in [f for f in problem.constraints if f.name == name]:
         for row in range(family.first, family.stop):
             index = family.index_of(row)
             by_index[index] = by_index.get(index, True) and bool(holds[row])

@@ -22,7 +22,10 @@ from gpusched_dsl.ir.problem import Objective, Term
 from gpusched_dsl.ir.verify import verify
 from gpusched_dsl.solving.solve import solve_problem
 
-KNOWN = ("treats members unlike", "no row keeps", "with all members only", "does not hold for every", "is not 0 or 1")
+KNOWN = (
+    "treats members unlike", "no row keeps", "with all members only", "does not hold for every", "is not 0 or 1",
+    "too many to be worth it",
+)  # fmt: skip
 
 Use = tuple[tuple[int, ...], tuple[tuple[tuple[int, ...], int], ...]]  # hubs, and how many members are in which state
 

@@ -19,9 +19,10 @@ def test_extreme_events_quickly(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("first", range(0, 100, 25))
 def test_extreme_events(tmp_path: Path, first: int) -> None:
-    """100 runs."""
+    """100 runs; about half of the events are too extreme and refused."""
     total = Counter[str]()
     for seed in range(first, first + 25):
         total += check(seed, 40, tmp_path, "highs" if seed % 10 == 0 else "Greedy")
     assert total["runs"] == 25
-    assert total["decision"] >= 250
+    assert total["ack"] >= 250
+    assert total["decision"] >= 120
