@@ -10,6 +10,7 @@ import argparse
 import subprocess
 import sys
 import tempfile
+import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -56,10 +57,23 @@ def checkout(commit: str) -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "earlier"
         subprocess.run(["git", "worktree", "add", "--quiet", "--detach", str(place), commit], cwd=ROOT, check=True)
+        state_entry_points(place)
         try:
             yield place
         finally:
             subprocess.run(["git", "worktree", "remove", "--force", str(place)], cwd=ROOT, check=True)
+
+
+def state_entry_points(place: Path) -> None:
+    """Write the metadata of a checkout beside its code, where they come before those that are installed."""
+    project = tomllib.loads((place / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    folder = place / "gpusched_dsl.egg-info"
+    folder.mkdir()
+    (folder / "PKG-INFO").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: 0\n", encoding="utf-8")
+    lines = []
+    for group, entries in project.get("entry-points", {}).items():
+        lines += [f"[{group}]", *(f"{name} = {value}" for name, value in entries.items())]
+    (folder / "entry_points.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def our_arms(case: Case, fast: bool) -> list[Arm]:
