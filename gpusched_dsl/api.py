@@ -218,7 +218,7 @@ class Model:
         `gap` is relative, `time_limit` in seconds, `settings` as in `ground`, `solver_options` go to the solver under
         its own names. `warm_start` is a `Result`, the path of a JSON result, or values by variable:
         `{"run": {("j1", "n1"): 1}}`, a scalar or a table; or the name of a policy, which makes a plan to start from.
-        `monitor` hears of progress and may stop what works. The time limit counts from the call and covers reading,
+        `monitor` receives progress and may stop what works. The time limit counts from the call and covers reading,
         building and solving; what it, the monitor or Ctrl-C ends has the best point that there is by then.
         `heuristic` is `auto`, `on` or `off`: a search for a good start before the solver's own.
         `without` names tightening passes to leave out, `("all",)` every one; `decompose` is `auto`, `on` or `off`.
@@ -439,9 +439,9 @@ class Model:
         a `RunComparison` with all of them. `time_limit` is in seconds for each plan, which `fallback` makes where the
         method finds none; `seed` is that of all draws. `journal` records the run in a file, and goes on with the one
         that it has; with `replay` its plans are made again and compared. With `bound`, runs in windows are bounded by
-        the relaxation of the whole horizon. `tell` hears of plans. Ctrl-C, and `stop`, which is asked before each event
-        and while plans are made, end the run without the plan at hand, resumable from its journal.
-        With `verify` at "sample" some plans of policies are checked against the model, and a replay in one go at some
+        the relaxation of the whole horizon. `tell` is called with each plan. Ctrl-C, and `stop`, which is asked before
+        each event and while plans are made, end the run without the plan at hand, resumable from its journal.
+        With `verify` at "sample" some plans of policies are checked against the model, and a fast replay at some
         times; with "full" all plans are, and the replay is driven event by event too; with "none" nothing is.
         Values that have been `set` hold. Raises DiagnosticError as `solve` does, and for online blocks and journals;
         ValueError for a journal with several methods, or with values that were `set`, which it could not tell apart.

@@ -17,6 +17,7 @@ from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.text.numbers import column_texts, number_text, percent_text, seconds_text, with_unit
 from gpusched_dsl.reporting.grid import Column, Grid, plain
 from gpusched_dsl.reporting.result import Result
+from gpusched_dsl.version import __version__
 
 if TYPE_CHECKING:
     import polars as pl
@@ -207,8 +208,6 @@ class Comparison:
     def to_dict(self) -> dict[str, Any]:
         """The comparison as `docs/schema/comparison.schema.json` describes it; numbers that are not finite are None."""
         from gpusched_dsl.reporting.document import finite
-        from gpusched_dsl.version import __version__
-
         rows = []
         for row in self.rows:
             record = self._record(row)

@@ -12,6 +12,7 @@ from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.reporting.placement import Placement, placement_of
+from gpusched_dsl.version import __version__
 
 if TYPE_CHECKING:
     import polars as pl
@@ -102,8 +103,6 @@ class ResultData:
     def versions(self) -> dict[str, str]:
         """Versions of gsdsl, of Python and of the solver."""
         import platform
-
-        from gpusched_dsl.version import __version__
 
         return {"gsdsl": __version__, "python": platform.python_version(), **self.solved.versions}
 

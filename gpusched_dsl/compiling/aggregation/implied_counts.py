@@ -1,7 +1,7 @@
 """Upper bounds of counts that single rows imply.
 
 A sum over n elements of a 0/1 column may be n as far as its own bounds go; `sum[k in Nodes] train[b, k, h] <= home[b]`
-says that it is 0 or 1. Solvers find that out themselves, but shapes of a problem (`backends/decomposition`) are told by
+says that it is 0 or 1. Solvers find that out themselves, but shapes of a problem (`solving/decomposition`) are told by
 bounds.
 """
 

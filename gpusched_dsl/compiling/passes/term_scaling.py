@@ -2,10 +2,10 @@
 
     c * a(x)^p   with |c| > 1   ->   (c / s) * (s^(1/p) a(x))^p       s a power of two with 1 <= |c| / s < 2
 
-A solver may miss `r == a(x)^p` by an absolute tolerance. A row that reads c * r is missed by |c| times that: with
-A solver may miss `r == a(x)^p` by an absolute tolerance. A row that reads c * r is missed by |c| times as much: with
-s * r, and an error of it is one of the row, as large. The largest |c| of all rows decides. s^(1/p) is exact for the
-reciprocal, and for the square and the root where s is a square; elsewhere it is rounded as any product is.
+A solver may miss `r == a(x)^p` by an absolute tolerance. A row that reads c * r is missed by |c| times as much. With
+s * r as the column, an error of the column is an error of the row of about the same size. The largest |c| of all rows
+decides. s^(1/p) is exact for the reciprocal, and for the square and the root where s is a square; elsewhere it is
+rounded as any product is.
 
 Takes powers of continuous value for targets that take powers. Needs nothing next; the optimum is the same.
 """

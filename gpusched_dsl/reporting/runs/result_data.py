@@ -14,6 +14,7 @@ from gpusched_dsl.online.progress import Samples
 from gpusched_dsl.online.run_info import About
 from gpusched_dsl.online.run_record import Outcome
 from gpusched_dsl.reporting.runs.metrics import Number, metrics_of, quantities_of, unit_of
+from gpusched_dsl.version import __version__
 
 if TYPE_CHECKING:
     import polars as pl
@@ -112,8 +113,6 @@ class RunResultData:
     @cached_property
     def versions(self) -> dict[str, str]:
         import platform
-
-        from gpusched_dsl.version import __version__
 
         return {"gsdsl": __version__, "python": platform.python_version()}
 
