@@ -55,6 +55,26 @@ def linearised(definitions: tuple[Definition, ...], point: Floats) -> Linearised
     )
 
 
+def sensitivities(definitions: tuple[Definition, ...], costs: Floats, point: Floats) -> Floats:
+    """How much an error in one column changes a sum with these costs: its own, or what one term makes of it.
+
+    Results of comparisons count only with their own cost.
+    """
+    sizes = np.abs(costs)
+    for definition in reversed(definitions):
+        used = np.flatnonzero(sizes[definition.results])
+        if not len(used) or isinstance(definition, Holds):
+            continue
+        part = definition.take(used)
+        with np.errstate(all="ignore"):
+            inside = _inside(part, part.arguments.values(point))
+            slopes = _slopes(part, inside, part.evaluate(inside))
+        row = part.arguments.matrix.row_of
+        moved = np.abs(slopes[row] * part.arguments.matrix.values) * sizes[part.results][part.entry_of[row]]
+        np.maximum.at(sizes, part.arguments.matrix.columns, np.where(np.isfinite(moved), moved, 0.0))
+    return sizes
+
+
 def _near(definition: Definition, point: Floats) -> list[tuple[Matrix, Floats, Floats]]:
     """The rows of one block; its results are written into `point`."""
     a = definition.arguments.values(point)

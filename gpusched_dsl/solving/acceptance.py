@@ -194,7 +194,7 @@ class Acceptance:
         if problem.objectives:
             claimed = checked.verification.objectives[0].value
             objective, value = original.objectives[self.number], stated.verification.objectives[self.number]
-            refuse_worse(objective, claimed, value, original.columns, name)
+            refuse_worse(objective, claimed, value, allowed_error(original, objective, value, stated.point), name)
         return Accepted(answer, checked, stated)
 
     def _from_stated(self, answer: Answer, point: Floats) -> Iterator[Accepted]:
@@ -230,7 +230,7 @@ class Acceptance:
         objective, value = original.objectives[self.number], found.stated.verification.objectives[self.number]
         sign = 1.0 if objective.sense == "minimize" else -1.0
         loss = sign * (value.value - best) - self.prepared.bound_error
-        return loss, value.value, allowed_error(objective, value, original.columns)
+        return loss, value.value, allowed_error(original, objective, value, found.stated.point)
 
     def _is_fit(self, found: Accepted, answer: Answer) -> bool:
         """Whether the point is the optimum that the answer claims to have, and not better than is possible."""

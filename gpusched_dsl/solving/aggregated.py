@@ -126,7 +126,7 @@ def _unfolded(built: Built, folded: Aggregated, inner: Solved, deadline: Deadlin
                 raise
             return _pointless(without)
         objectives = tuple(
-            restated(o, r, r.bound, v, size.columns, name)
+            restated(whole, o, r, r.bound, v, checked.point, name)
             for o, r, v in zip(whole.objectives, inner.objectives, checked.verification.objectives, strict=True)
         )
     except BaseException:

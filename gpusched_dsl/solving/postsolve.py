@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 
 from gpusched_dsl.compiling.passes.steps import Prepared
-from gpusched_dsl.ir.problem import Floats, Objective
+from gpusched_dsl.ir.problem import Floats, Objective, Problem
 from gpusched_dsl.ir.verify import ObjectiveValue
 from gpusched_dsl.solving.solution import ObjectiveResult, Solved
-from gpusched_dsl.solving.verification import CheckedPoint, checked_bound, checked_reading, refuse_worse
+from gpusched_dsl.solving.verification import CheckedPoint, allowed_error, checked_bound, checked_reading, refuse_worse
 
 
 def recovered(solved: Solved, stated: CheckedPoint | None = None) -> Solved:
@@ -39,7 +39,7 @@ def recovered(solved: Solved, stated: CheckedPoint | None = None) -> Solved:
     try:
         checked = stated or checked_reading(original, prepared.recover(solved.point), solved.tolerances, name)
         objectives = tuple(
-            restated(o, r, b, v, original.columns, name)
+            restated(original, o, r, b, v, checked.point, name)
             for o, r, b, v in zip(
                 original.objectives, solved.objectives, bounds, checked.verification.objectives, strict=True
             )
@@ -53,12 +53,19 @@ def recovered(solved: Solved, stated: CheckedPoint | None = None) -> Solved:
 
 
 def restated(
-    objective: Objective, solved: ObjectiveResult, bound: float | None, value: ObjectiveValue, columns: int, solver: str
+    problem: Problem,
+    objective: Objective,
+    solved: ObjectiveResult,
+    bound: float | None,
+    value: ObjectiveValue,
+    point: Floats,
+    solver: str,
 ) -> ObjectiveResult:
     """The value may be better than that of the prepared problem, which may keep only one half of a definition."""
     assert solved.value is not None
-    refuse_worse(objective, solved.value, value, columns, solver)
-    bound = checked_bound(objective, bound, value, columns, solver)
+    allowed = allowed_error(problem, objective, value, point)
+    refuse_worse(objective, solved.value, value, allowed, solver)
+    bound = checked_bound(objective, bound, value, allowed, solver)
     return replace(solved, value=value.value, bound=bound, terms=value.terms)
 
 

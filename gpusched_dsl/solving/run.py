@@ -26,7 +26,7 @@ from gpusched_dsl.solving.repair import repaired
 from gpusched_dsl.solving.repair_time import Allowance
 from gpusched_dsl.solving.screening import answer_without_solver, uncrossed
 from gpusched_dsl.solving.solution import Loading, ObjectiveResult, Solved
-from gpusched_dsl.solving.verification import CheckedPoint, checked_bound
+from gpusched_dsl.solving.verification import CheckedPoint, allowed_error, checked_bound
 
 # How much of its value an earlier objective may give up for later ones; the second is for points that a solver found
 # by using up its own feasibility tolerance.
@@ -281,7 +281,7 @@ class Solving:
             status=last.answer.status,
             reason=last.answer.reason,
             point=None if best is None else best.point,
-            objectives=self._objectives(stages, verification),
+            objectives=self._objectives(stages, best, verification),
             row_duals=only.row_duals,
             reduced_costs=only.reduced_costs,
             verification=verification,
@@ -295,15 +295,18 @@ class Solving:
             warnings=tuple(self.warnings),
         )
 
-    def _objectives(self, stages: list[_Stage], verification: Verification | None) -> tuple[ObjectiveResult, ...]:
+    def _objectives(
+        self, stages: list[_Stage], best: CheckedPoint | None, verification: Verification | None
+    ) -> tuple[ObjectiveResult, ...]:
         results = []
         for number, objective in enumerate(self.problem.objectives):
             stage = stages[number] if number < len(stages) else None
             bound = None if stage is None else stage.answer.bound
             value = None
-            if verification is not None:
+            if best is not None and verification is not None:
                 value = verification.objectives[number]
-                bound = checked_bound(objective, bound, value, self.problem.columns, self.backend.name)
+                allowed = allowed_error(self.problem, objective, value, best.point)
+                bound = checked_bound(objective, bound, value, allowed, self.backend.name)
             status, seconds = (None, 0.0) if stage is None else (stage.answer.status, stage.seconds)
             results.append(ObjectiveResult.of(objective, value, bound, status, seconds, self.problem.columns))
         return tuple(results)

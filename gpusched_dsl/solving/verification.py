@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gpusched_dsl.ir.definitions import completed
+from gpusched_dsl.ir.linearisation import sensitivities
 from gpusched_dsl.ir.magnitudes import largest_cost
 from gpusched_dsl.ir.problem import Floats, Objective, Problem
 from gpusched_dsl.ir.solver_result import Answer
@@ -68,24 +69,24 @@ def tidied(problem: Problem, point: Floats, witnessed: float | None = None) -> F
 
 
 def checked_bound(
-    objective: Objective, bound: float | None, value: ObjectiveValue, columns: int, solver: str
+    objective: Objective, bound: float | None, value: ObjectiveValue, allowed: float, solver: str
 ) -> float | None:
-    """The bound, moved onto the value where it oversteps it by a rounding error; DiagnosticError where by more."""
+    """The bound, moved onto the value where it oversteps it by what is allowed; DiagnosticError where by more."""
     if bound is None:
         return None
     overstep = bound - value.value if objective.sense == "minimize" else value.value - bound
     if overstep <= 0:
         return bound
-    if overstep > allowed_error(objective, value, columns):
+    if overstep > allowed:
         message = f"`{solver}` claims that no point is better than {bound!r}, but its own point has {value.value!r}"
         raise DiagnosticError([Diagnostic("GSM4009", message, objective.span)])
     return value.value
 
 
-def refuse_worse(objective: Objective, claimed: float, value: ObjectiveValue, columns: int, solver: str) -> None:
-    """Raise DiagnosticError (GSM4009) where an objective is worse than claimed by more than a rounding error."""
+def refuse_worse(objective: Objective, claimed: float, value: ObjectiveValue, allowed: float, solver: str) -> None:
+    """Raise DiagnosticError (GSM4009) where an objective is worse than claimed by more than is allowed."""
     worse = value.value - claimed if objective.sense == "minimize" else claimed - value.value
-    if not worse <= allowed_error(objective, value, columns):
+    if not worse <= allowed:
         message = f"`{solver}` reports the objective {claimed!r}, but with its terms computed it is {value.value!r}"
         help = "numbers of very different size are the usual cause; try other units, or another backend"
         raise DiagnosticError([Diagnostic("GSM4009", message, objective.span, help=help)])
@@ -96,15 +97,20 @@ def _check_objective(problem: Problem, answer: Answer, raw: Floats, solver: str)
         return
     objective = problem.objectives[0]
     value = objective_value(objective, raw)
-    if not abs(value.value - answer.objective) <= allowed_error(objective, value, problem.columns):
+    if not abs(value.value - answer.objective) <= allowed_error(problem, objective, value, raw):
         message = f"`{solver}` reports the objective {answer.objective!r}, but its point has {value.value!r}"
         help = "this is a defect of the backend or of the solver; please report it, and try another backend"
         raise DiagnosticError([Diagnostic("GSM4009", message, objective.span, help=help)])
 
 
-def allowed_error(objective: Objective, value: ObjectiveValue, columns: int) -> float:
-    """By how much an objective may differ from what is claimed of it: what rounding makes of its parts."""
-    return OBJECTIVE_TOLERANCE * max(value.magnitude, largest_cost(objective.costs(columns)))
+def allowed_error(problem: Problem, objective: Objective, value: ObjectiveValue, point: Floats) -> float:
+    """By how much an objective may differ from what is claimed of it: what rounding makes of its parts.
+
+    `value` is the objective's at `point`. A column counts with its cost, and with what the terms that read it make of
+    an error in it: of `abs(60 * x)` that is 60.
+    """
+    size = largest_cost(sensitivities(problem.definitions, objective.costs(problem.columns), point))
+    return OBJECTIVE_TOLERANCE * max(value.magnitude, size)
 
 
 def _broken(checked: Verification, solver: str) -> Diagnostic:

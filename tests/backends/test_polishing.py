@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from building import at_least, at_most, minimize
+from building import at_least, at_most, maximize, minimize
 from defining import function, holds, largest, nonlinear, of, power, product
 from scripted import Scripted, codes, optimal
 
 import gpusched_dsl as gs
 from gpusched_dsl.backends.protocol import Capabilities, SolveOptions
 from gpusched_dsl.ir.definitions import completed
-from gpusched_dsl.ir.linearisation import linearised
+from gpusched_dsl.ir.linearisation import linearised, sensitivities
 from gpusched_dsl.ir.problem import Floats, Problem
 from gpusched_dsl.ir.solver_result import Answer, Status
 from gpusched_dsl.ir.verify import Tolerances, verify
@@ -171,3 +171,24 @@ def test_tolerances_of_terms_scale_with_their_rows() -> None:
     result = gs.loads(text).solve(backend="scip")
     best = (np.sqrt(5 * 4) + np.sqrt(10 * 120)) ** 2  # by Cauchy and Schwarz
     assert (result.status, result.objective) == ("optimal", pytest.approx(best, rel=1e-4))
+
+
+@pytest.mark.parametrize(("factor", "status"), [(60.0, "optimal"), (1.0, "limit")])
+def test_a_bound_may_be_off_by_what_a_term_makes_of_an_error(factor: float, status: str) -> None:
+    row = at_least(0, 1, -1, 0)
+    problem = nonlinear(
+        maximize(0, 0, 1), columns=2, terms=[function("abs", of(factor, -factor))], rows=[row], lower=0, upper=1
+    )
+    problem = replace(problem, row_upper=problem.row_lower)
+    claimed = replace(optimal(0.5, 0.5, 0.0, objective=0.0), bound=1.2e-5)
+    solved = solve_problem(problem, Scripted(claimed, capabilities=ANY), SolveOptions(gap=1e-6))
+    assert (solved.status, solved.objective) == (status, 0.0)
+
+
+def test_what_counts_of_an_error_in_a_column() -> None:
+    terms = [power(of(2, 0), 2), product(of(0, 1), of(0, 0, 3)), holds(of(1, 1), lower=3)]
+    problem = nonlinear(minimize(0, 0.5, 0, 5, 7), columns=2, terms=terms, lower=-9, upper=9)
+    point = completed(problem.definitions, np.array([1.5, -2.0, 0, 0, 0]))
+    costs = problem.objectives[0].costs(problem.columns)
+    # 5 * y * 3 * (2 x)^2: 5 * 36... in y, 5 * 3 * y in the square, and that times 2 * 2 * (2 x) in x
+    assert sensitivities(problem.definitions, costs, point) == pytest.approx([30 * 12, 5 * 27, 30, 5, 7])
