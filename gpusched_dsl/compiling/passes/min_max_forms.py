@@ -111,13 +111,29 @@ class Maxima:
         return replace(self, starts=starts, b=self.b.take(at), low=self.low[at], high=self.high[at])
 
     def without_dominated(self) -> Maxima:
-        """The same without arguments that never exceed the one whose lower end is the largest."""
+        """The same without arguments that another one exceeds or equals everywhere.
+
+        That is the one whose lower end is the largest, or one that differs by a constant.
+        """
         if not self.size:
             return self
-        anchor = first_true(self.low == self.floor[self.entry_of], self.starts)
-        kept = self.high > self.floor[self.entry_of]
+        single = ~self._repeated()
+        anchor = first_true(single & (self.low == self.floor[self.entry_of]), self.starts)
+        kept = single & (self.high > self.floor[self.entry_of])
         kept[anchor] = True
         return self if kept.all() else self._with_arguments(kept)
+
+    def _repeated(self) -> Flags:
+        """Arguments with the columns of another one of their entry, whose constant is larger, or equal and earlier."""
+        # Two random numbers for each column: sums of them tell expressions apart, but for a chance of about 2^-100.
+        matrix = self.b.matrix
+        marks = np.random.default_rng(0).standard_normal((2, len(self.column_low)))
+        sums = [np.bincount(matrix.row_of, matrix.values * mark[matrix.columns], matrix.rows) for mark in marks]
+        order = np.lexsort((-self.b.constants, *sums, self.entry_of))
+        keys = np.column_stack((self.entry_of, *sums))[order]
+        repeated = np.zeros(matrix.rows, dtype=np.bool_)
+        repeated[order[1:]] = (keys[1:] == keys[:-1]).all(axis=1)
+        return repeated
 
     def any_argument(self, flags: Flags) -> Flags:
         """Whether some argument of each entry is flagged."""

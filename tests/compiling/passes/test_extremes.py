@@ -267,3 +267,26 @@ def test_random_problems_keep_their_optimum() -> None:
 @pytest.mark.slow
 def test_many_random_problems_keep_their_optimum() -> None:
     assert sum(check(seed) for seed in range(1000, 2500)) > 700
+
+
+def test_arguments_that_differ_by_a_constant_count_once() -> None:
+    """So `max(x, x)` needs no bound of x, and the larger of `x` and `x + 1` is the second one."""
+    draft = Draft()
+    x = draft.columns("x", 1, -INF, INF, integer=False)
+    y = draft.columns("y", 1, 0, 5, integer=False)
+    r = draft.largest("r", [[{x[0]: 1}, {x[0]: 1, None: 1}, {x[0]: 1}], [{x[0]: 2}, {x[0]: 2}]])
+    draft.rows("c", [(-INF, {r[0]: 1, y[0]: -1}, 0), (-3, {r[1]: 1}, INF)])
+    draft.maximize({r[0]: 1, r[1]: 1})
+    prepared = after(draft.problem())
+    assert not prepared.problem.is_mip
+    assert not any("epigraph" in family.name for family in prepared.problem.constraints)
+    solved = Draft()
+    x = solved.columns("x", 2, -3, 3)
+    r = solved.largest("r", [[{x[0]: 1, x[1]: -1}, {x[0]: 1, x[1]: -1, None: 2}, {x[1]: 1}, {x[1]: 1}]])
+    solved.maximize({r[0]: -1, x[1]: 0.5})
+    assert_same_optimum(solved.problem(), Extremes(), MILP)
+    other = Draft()
+    x = other.columns("x", 2, -3, 3)
+    r = other.smallest("r", [[{x[0]: 1, x[1]: -1}, {x[0]: 1, x[1]: -1, None: 2}, {x[1]: 1}, {x[1]: 1}]])
+    other.maximize({r[0]: 1, x[1]: 0.5})
+    assert_same_optimum(other.problem(), Extremes(), MILP)
