@@ -1,5 +1,6 @@
 """What README.md shows is what happens: its example, its output, its diagnostic, its Python."""
 
+import importlib.util
 import re
 from pathlib import Path
 
@@ -92,3 +93,20 @@ def test_the_policy_shown_is_one(tmp_path: Path, capsys: pytest.CaptureFixture[s
     path.write_text('import "gsdsl:capacity_planning.gsm";\n\n' + text, encoding="utf-8")
     assert main(["check", str(path)]) == 0, capsys.readouterr().err
     assert main(["fmt", "--check", str(path)]) == 0
+
+
+def test_the_picture_shows_this_version() -> None:
+    """Drawn again from the example: `python docs/images/overview.py` where this fails."""
+    script = ROOT / "docs" / "images" / "overview.py"
+    spec = importlib.util.spec_from_file_location("overview", script)
+    assert spec is not None
+    assert spec.loader is not None
+    overview = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(overview)
+    shown = script.with_suffix(".svg").read_text(encoding="utf-8")
+    assert words_of(overview.drawn()) == words_of(shown)
+    assert "GSM1203" in shown
+
+
+def words_of(svg: str) -> list[str]:
+    return re.findall(r">([^<>]+)</text>", svg)
