@@ -51,20 +51,8 @@ def damaged(path: Path, how: str) -> DiagnosticError:
     return _error(
         "GSM5105",
         f"the journal `{path}` is damaged: {how}",
-        f"put back a copy of `{path.name}` and `{path.name}-wal` (always both), or begin a new journal",
+        f"put back a copy of `{path.name}`, or begin a new journal",
         ["nothing was changed"],
-    )
-
-
-def damaged_log(path: Path, how: str, whole: int) -> DiagnosticError:
-    return _error(
-        "GSM5105",
-        f"the journal `{path}` is damaged: {how}",
-        f"put back a copy of `{path.name}` and `{path.name}-wal` (always both)",
-        [
-            f"`{path.name}-wal` holds the latest steps; {whole} of its pages before the damage are whole",
-            "nothing was changed",
-        ],
     )
 
 

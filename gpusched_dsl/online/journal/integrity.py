@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
-import time
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from gpusched_dsl.online.journal.chain import Damaged, Json, linked, root, unpacked
-from gpusched_dsl.online.journal.errors import cannot_open, damaged, damaged_log, of_sqlite
+from gpusched_dsl.online.journal.errors import cannot_open, damaged, of_sqlite
 from gpusched_dsl.online.journal.store import TABLES, reading, recognise
-from gpusched_dsl.online.journal.wal import lost_frames
 
 
 @dataclass(slots=True)
@@ -28,17 +26,13 @@ class Head:
     ids: dict[str, int] = field(default_factory=dict)  # of external events, to their numbers
 
 
-def verified(path: Path, stack: ExitStack, *, alone: bool) -> tuple[sqlite3.Connection, Head]:
-    """A view of a journal, open as long as `stack`, whose records were all read and checked.
+def verified(path: Path, stack: ExitStack) -> tuple[sqlite3.Connection, Head]:
+    """A copy of a journal, open as long as `stack`, whose records were all read and checked.
 
-    `alone` says that nobody writes it meanwhile.
     Raises GSM5101 to GSM5103, GSM5105, GSM5106.
     """
     recognise(path)
     try:
-        torn = _lost(path.with_name(path.name + "-wal"), alone)
-        if torn is not None:
-            raise damaged_log(path, *torn)
         connection = stack.enter_context(reading(path))
         return connection, check(connection)
     except Damaged as failure:
@@ -47,16 +41,6 @@ def verified(path: Path, stack: ExitStack, *, alone: bool) -> tuple[sqlite3.Conn
         raise of_sqlite(path, failure) from failure
     except OSError as failure:
         raise cannot_open(path, str(failure)) from failure
-
-
-def _lost(log: Path, alone: bool) -> tuple[str, int] | None:
-    """As `lost_frames`, asked more than once unless `alone`: a log that grows can look damaged for a moment."""
-    torn = lost_frames(log)
-    for pause in () if alone else (0.05, 0.2):
-        if torn is not None:
-            time.sleep(pause)
-            torn = lost_frames(log)
-    return torn
 
 
 def check(connection: sqlite3.Connection) -> Head:

@@ -2,8 +2,7 @@
 
 A run is a function of its inputs, options, seed, external events and decisions, so a run that was killed goes on by
 going through the recorded steps again without deciding anything anew. One process writes; any may read. A step is
-durable when `append` returns: only then may anybody act on it. An SQLite file with a write-ahead log, flushed at every
-commit.
+durable when `append` returns: only then may anybody act on it. It is an SQLite file, flushed at every commit.
 """
 
 from __future__ import annotations
@@ -67,7 +66,7 @@ class Journal:
             if not exists(path):
                 create(path, dict(header))
             with ExitStack() as view:
-                _, head = verified(path, view, alone=True)
+                _, head = verified(path, view)
             found = differences(head.header, as_read_back(dict(header)))
             if found:
                 raise other_run(path, found, head.steps)
@@ -88,7 +87,7 @@ class Journal:
         if not exists(path):
             raise cannot_open(path, "there is no such file", "name the journal of a run")
         with ExitStack() as held:
-            connection, head = verified(path, held, alone=False)
+            connection, head = verified(path, held)
             return cls(path, head, connection, held.pop_all(), writes=False)
         raise AssertionError
 
@@ -97,6 +96,7 @@ class Journal:
         if self._writes and self._failed is None:
             with suppress(sqlite3.Error):  # it only spares repetitions: what was told may be told again
                 self._connection.execute("UPDATE head SET told = ?", (self._head.told,))
+                self._connection.execute("PRAGMA journal_mode = DELETE")  # leaves no file beside it
         self._writes = False
         self._held.close()
 

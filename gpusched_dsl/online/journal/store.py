@@ -1,6 +1,8 @@
 """The file of a journal: made whole or not at all, recognised by its first bytes, connected to.
 
-It is read through a connection that cannot write, so that a journal that is refused stays as it was found.
+It is an SQLite file with a rollback journal: a committed transaction is in the file itself, and `FILE-journal` can only
+undo the last one, which was not committed. Readers get a copy through a connection that cannot write, so a journal that
+is refused stays as it was found, and a reader that stays does not keep a run from writing.
 """
 
 from __future__ import annotations
@@ -19,6 +21,9 @@ from gpusched_dsl.online.journal.errors import FORMAT, cannot_open, damaged, no_
 
 APPLICATION_ID = 0x6773646A  # "gsdj"
 _MAGIC = b"SQLite format 3\0"
+BESIDE = ("-journal", "-wal")  # files that SQLite keeps beside a database; the second one from earlier versions
+
+COPIES = 5  # attempts to copy the files while nobody writes them
 
 TABLES = (
     "CREATE TABLE run (one INTEGER PRIMARY KEY CHECK (one = 1), header BLOB NOT NULL)",
@@ -39,14 +44,13 @@ def create(path: Path, header: Json) -> None:
     """A new journal at `path`: written beside it, flushed, then renamed, so that there is never half of one."""
     stored = packed(header)
     new = path.with_name(path.name + "-new")
-    log = path.with_name(path.name + "-new-wal")
+    undo = path.with_name(path.name + "-new-journal")
     try:
-        for left in (new, log):
+        for left in (new, undo):
             left.unlink(missing_ok=True)  # by a process that was killed here; the writer's lock is ours
         with closing(sqlite3.connect(new, isolation_level=None)) as connection:
             for pragma in ("page_size = 4096", f"application_id = {APPLICATION_ID}", f"user_version = {FORMAT}"):
                 connection.execute(f"PRAGMA {pragma}")
-            # Not yet with a log, which would have to be copied into the file on closing: that can fail in silence.
             connection.execute("BEGIN")
             for table in TABLES:
                 connection.execute(table)
@@ -54,14 +58,11 @@ def create(path: Path, header: Json) -> None:
             chains = (root(stored, "step"), root(stored, "event"))
             connection.execute("INSERT INTO head VALUES (1, 0, ?, 0, ?, 0, 0)", chains)
             connection.execute("COMMIT")
-            connection.execute("PRAGMA journal_mode = WAL")
-        if log.exists() and log.stat().st_size:
-            raise OSError("its log could not be written")
         _flush(new)
         os.replace(new, path)
         _flush(path.parent)
     except (OSError, sqlite3.Error) as failure:
-        for left in (new, log, path.with_name(path.name + "-new-journal")):
+        for left in (new, undo):
             with suppress(OSError):
                 left.unlink(missing_ok=True)
         raise cannot_open(path, f"it cannot be made ({failure})") from failure
@@ -82,15 +83,16 @@ def _flush(path: Path) -> None:
 
 
 def exists(path: Path) -> bool:
-    """Whether there is a file to recognise; raises GSM5101 for what cannot be one, GSM5105 where only a log is left."""
+    """Whether there is a file to recognise; raises GSM5101 for what cannot be one, GSM5105 where it was removed alone."""
     try:
         if path.is_dir():
             raise cannot_open(path, "it is a folder")
         if path.exists():
             return True
-        log = path.with_name(path.name + "-wal")
-        if log.exists() and log.stat().st_size:
-            raise damaged(path, f"the file is gone and only `{log.name}` is left")
+        for end in BESIDE:
+            left = path.with_name(path.name + end)
+            if left.exists() and left.stat().st_size:
+                raise damaged(path, f"the file is gone and only `{left.name}` is left")
     except OSError as failure:
         raise cannot_open(path, str(failure)) from failure
     return False
@@ -126,8 +128,8 @@ def connect(path: Path, *, write: bool) -> sqlite3.Connection:
     try:
         for pragma in ("trusted_schema = OFF", "cell_size_check = ON", "synchronous = FULL", "fullfsync = ON"):
             connection.execute(f"PRAGMA {pragma}")
-        if write and connection.execute("PRAGMA journal_mode = WAL").fetchone() != ("wal",):
-            raise sqlite3.DatabaseError("it does not keep a write-ahead log")
+        if write and connection.execute("PRAGMA journal_mode = TRUNCATE").fetchone() != ("truncate",):
+            raise sqlite3.DatabaseError("it does not keep a rollback journal")
     except BaseException:
         connection.close()
         raise
@@ -136,30 +138,52 @@ def connect(path: Path, *, write: bool) -> sqlite3.Connection:
 
 @contextmanager
 def reading(path: Path) -> Iterator[sqlite3.Connection]:
-    """One consistent view of a journal, also while a run writes it and in a folder that cannot be written.
+    """A copy of a journal as of one moment, also while a run writes it and in a folder that cannot be written.
 
-    SQLite needs to make files beside a database with a log, even to read it; where it may not, a copy is read.
+    SQLite must write to read a file whose last transaction is to be undone; that is done to a copy of the files.
     """
     with ExitStack() as held:
         try:
-            connection = held.enter_context(closing(_view(path, write=False)))
+            connection = _snapshot(path, write=False)
         except sqlite3.OperationalError as failure:
             if failure.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
                 raise
-            copy = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="gsdsl-journal-"))) / "journal"
-            copyfile(path, copy)
-            with suppress(FileNotFoundError):
-                copyfile(path.with_name(path.name + "-wal"), copy.with_name("journal-wal"))
-            connection = held.enter_context(closing(_view(copy, write=True)))
-        yield connection
+            folder = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="gsdsl-journal-")))
+            connection = _snapshot(_copied(path, folder / "journal"), write=True)
+        yield held.enter_context(closing(connection))
 
 
-def _view(path: Path, *, write: bool) -> sqlite3.Connection:
-    connection = connect(path, write=write)
+def _copied(path: Path, copy: Path) -> Path:
+    """The files as they are together: copied again where a run changed one meanwhile."""
+    ends = ("", *BESIDE)
+    for _ in range(COPIES):
+        before = [_stamp(path.with_name(path.name + end)) for end in ends]
+        for end, stamp in zip(ends, before, strict=True):
+            target = copy.with_name(copy.name + end)
+            target.unlink(missing_ok=True)
+            if stamp is not None:
+                with suppress(FileNotFoundError):
+                    copyfile(path.with_name(path.name + end), target)
+        if before == [_stamp(path.with_name(path.name + end)) for end in ends]:
+            break
+    return copy
+
+
+def _stamp(path: Path) -> tuple[int, int] | None:
     try:
-        connection.execute("BEGIN")
-        connection.execute("SELECT 1 FROM sqlite_master").fetchone()  # from now on nothing of it changes
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_mtime_ns, found.st_size
+
+
+def _snapshot(path: Path, *, write: bool) -> sqlite3.Connection:
+    """All pages of a database in a temporary one, which SQLite keeps in memory while it is small."""
+    copy = sqlite3.connect("", isolation_level=None)
+    try:
+        with closing(connect(path, write=write)) as connection:
+            connection.backup(copy)
     except BaseException:
-        connection.close()
+        copy.close()
         raise
-    return connection
+    return copy

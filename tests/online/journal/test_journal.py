@@ -286,12 +286,36 @@ def test_a_link_to_a_journal_is_that_journal(path: Path) -> None:
 def test_the_file_says_what_it_is(path: Path) -> None:
     filled(path, 4)
     connection = sqlite3.connect(path)
-    assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    assert connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
     assert connection.execute("PRAGMA user_version").fetchone() == (1,)
     assert connection.execute("PRAGMA application_id").fetchone() == (0x6773646A,)
     (content,) = connection.execute("SELECT content FROM step WHERE seq = 4").fetchone()
     assert json.loads(content)["time"] == 4 / 3  # small records are plain JSON
     connection.close()
+
+
+def test_a_journal_of_an_earlier_version_goes_on(path: Path) -> None:
+    """It kept a write-ahead log."""
+    filled(path, 4)
+    connection = sqlite3.connect(path)
+    assert connection.execute("PRAGMA journal_mode = WAL").fetchone() == ("wal",)
+    connection.close()
+    with Journal.read(path) as journal:
+        assert len(journal) == 4
+    with Journal.open(path, HEADER) as journal:
+        record(journal, 5)
+        with Journal.read(path) as reader:
+            assert len(reader) == 5
+    assert sorted(p.name for p in path.parent.iterdir()) == ["run.db", "run.db-lock"]
+
+
+def test_a_reader_does_not_keep_a_run_from_writing(path: Path) -> None:
+    with Journal.open(path, HEADER) as journal:
+        record(journal, 1)
+        with Journal.read(path) as reader:
+            record(journal, 2)
+            assert len(reader) == 1
+            assert list(reader.steps()) == [step_number(1)]
 
 
 def test_names_of_files_may_be_odd(tmp_path: Path) -> None:
