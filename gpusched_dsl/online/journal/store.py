@@ -83,7 +83,7 @@ def _flush(path: Path) -> None:
 
 
 def exists(path: Path) -> bool:
-    """Whether there is a file to recognise; raises GSM5101 for what cannot be one, GSM5105 where it was removed alone."""
+    """Whether there is a file to recognise; raises GSM5101 for what cannot be one, GSM5105 where it was removed."""
     try:
         if path.is_dir():
             raise cannot_open(path, "it is a folder")

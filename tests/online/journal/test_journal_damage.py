@@ -221,7 +221,7 @@ def spoilt(data: bytes, draw: random.Random, how: str) -> bytes:
 
 
 def use(path: Path) -> str:
-    """`whole`, `less` (steps are missing) or the code of a refusal; asserts that what is read was written, and that a run can go on."""
+    """`whole`, `less` (steps are missing) or the code of a refusal; what is read was written, and a run can go on."""
     try:
         with Journal.open(path, HEADER) as journal:
             steps = list(journal.steps())
