@@ -5,9 +5,9 @@ VENV   ?= .venv
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	"$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && command -v "$$p" && break; done)
 BIN    := $(VENV)/bin
-DEMO   ?= models/gavel_40_jobs.gsm
-COMPARED ?= models/scenarios/gavel_40_jobs.gsm
-REPLAYED ?= models/scenarios/philly_sample.gsm --scenario PhillyNodes
+DEMO   ?= models/capacity_planning/scenarios/gavel_40_jobs.gsm
+COMPARED ?= models/capacity_planning/scenarios/gavel_at_most.gsm
+REPLAYED ?= models/trace_replay/scenarios/philly_sample.gsm --scenario PhillyNodes
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test slow lowest interpreters lint bench compare-commits scale tables docs clean

@@ -5,12 +5,11 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-DATA = Path(__file__).resolve().parents[1] / "models" / "data"
+MODELS = Path(__file__).resolve().parents[1] / "models"
 
 
-def script(path: str) -> ModuleType:
-    """The script at a path below models/data."""
-    file = DATA / path
+def script(file: Path) -> ModuleType:
+    """A script of the folder of models as a module."""
     spec = importlib.util.spec_from_file_location(file.stem, file)
     assert spec is not None
     assert spec.loader is not None

@@ -12,7 +12,7 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.live.messages import Decided
 
 TEXT = """
-import "gsdsl:online/capacity_planning.gsm";
+import "gsdsl:capacity_planning/online.gsm";
 scenario Live for CapacityPlanning {
   Nodes = { n1 };
   Types = { A, B };

@@ -17,7 +17,7 @@ import gpusched_dsl as gs
 from gpusched_dsl.backends.protocol import Progress
 
 TEXT = """
-import "gsdsl:figure1.gsm";
+import "gsdsl:capacity_planning/scenarios/figure1.gsm";
 scenario Small extends Figure1Synthetic { node_rule = at_most; }
 policy Drawn for CapacityPlanning {
   let cost[(j, v, g) in Runnable] in $ = g / gpus[v] * price[v] * time_left[j, v, g];

@@ -209,7 +209,7 @@ def test_sharing_instances_of_any_size_have_the_shipped_mix_of_nodes(tmp_path: P
 
 def test_shipped_sharing_instance_comes_from_the_same_generator(tmp_path: Path) -> None:
     write_sharing(tmp_path, 10, 20, 1)
-    shipped = ROOT / "models" / "data" / "sharing"
+    shipped = ROOT / "models" / "gpu_sharing" / "data" / "cluster_10x20"
     for name in ("jobs", "times", "shares", "epochs"):
         made = (tmp_path / f"instance_{name}.csv").read_bytes()
         assert made == (shipped / f"10x20_seed1_{name}.csv").read_bytes()

@@ -10,9 +10,9 @@ import pytest
 
 import gpusched_dsl as gs
 
-DATA = Path(__file__).parents[1] / "models" / "data" / "synthetic"
+DATA = Path(__file__).parents[1] / "models" / "capacity_planning" / "data" / "synthetic"
 SCENARIO = """
-import "gsdsl:capacity_planning_patterns.gsm";
+import "gsdsl:capacity_planning/patterns.gsm";
 scenario Now extends AllPatterns {{
   Nodes = 1..{nodes};
   table Types: gpus price[$/h] = NC6 1 0.9  NC12 2 1.8  NC24 4 3.6  ND6 1 2.07  ND12 2 4.14  ND24 4 8.28;

@@ -24,7 +24,7 @@ model M {
 scenario S for M { table Jobs: gain = a .25 b .5 c 1; }
 """
 REPLAY = """
-import "gsdsl:oracles_trace_replay.gsm";
+import "gsdsl:trace_replay/tests/queues.gsm";
 scenario Pool for TraceReplay {
   Nodes = { p, q };
   gpus["p"] = 4; gpus["q"] = 2;
@@ -80,14 +80,14 @@ def test_a_start_from_a_stored_result() -> None:
 
 
 def test_comparison() -> None:
-    comparison = gs.load("models/scenarios/three_jobs.gsm").compare(["highs", "FIFO"])
+    comparison = gs.load("models/capacity_planning/scenarios/three_jobs.gsm").compare(["highs", "FIFO"])
     read = again(comparison)
     assert read.to_dict() == comparison.to_dict()
     assert read.table.equals(comparison.table)
 
 
 def test_runs() -> None:
-    made = gs.load("models/scenarios/philly_sample.gsm")
+    made = gs.load("models/trace_replay/scenarios/philly_sample.gsm")
     result = made.run("PhillyNodes", method="FIFO")
     read = again(result)
     assert isinstance(result, type(read))

@@ -14,7 +14,7 @@ from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 CAPACITY = """
-import "gsdsl:capacity_planning.gsm";
+import "gsdsl:capacity_planning/model.gsm";
 scenario S for CapacityPlanning {{
   node_rule = {rule};
   Nodes = {{ {nodes} }};
@@ -127,7 +127,7 @@ def test_running_jobs_stay() -> None:
 def test_moves_leave_running_jobs_and_those_that_do_not_queue_alone() -> None:
     rng = np.random.default_rng(12)
     text = """
-import "gsdsl:policies/capacity_planning.gsm";
+import "gsdsl:capacity_planning/policies.gsm";
 policy Keeps for CapacityPlanning extends LocalSearch { keep running; }
 policy Some for CapacityPlanning extends LocalSearch {
   order j in Jobs where j != "j1" by deadline[j];

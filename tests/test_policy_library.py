@@ -8,10 +8,10 @@ from gpusched_dsl.language.checking import check_model
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.workspace import Workspace, load_workspace, workspace_from_text
 from gpusched_dsl.policies import library as policy_library
-from gpusched_dsl.policies.library import library, policies_folder, policy_model, policy_named
+from gpusched_dsl.policies.library import library, policy_files, policy_model, policy_named
 
 
-@pytest.mark.parametrize("path", sorted(policies_folder().glob("*.gsm")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", policy_files(), ids=lambda path: path.parent.name)
 def test_heads_read_off_the_text_are_those_of_the_tree(path: Path) -> None:
     declared = policy_library._library_files()[path]
     workspace = library(path)
@@ -50,16 +50,16 @@ def test_only_files_for_the_model_are_read(monkeypatch: pytest.MonkeyPatch) -> N
         return load_workspace(path, Diagnostics())
 
     monkeypatch.setattr(policy_library, "library", reading)
-    workspace = workspace_of('import "gsdsl:capacity_planning.gsm";')
+    workspace = workspace_of('import "gsdsl:capacity_planning/model.gsm";')
     model = check_model(workspace, "CapacityPlanning", {}, Diagnostics())
     assert model is not None
     assert policy_named(workspace, "Greedy", model).model.name == "CapacityPlanning"
-    assert [path.stem for path in read] == ["capacity_planning"]
+    assert [path.parent.name for path in read] == ["capacity_planning"]
 
 
 def test_a_policy_is_for_models_that_extend_its_own() -> None:
     workspace = workspace_of(
-        'import "gsdsl:capacity_planning.gsm";\nmodel Larger extends CapacityPlanning { param more default 1; }'
+        'import "gsdsl:capacity_planning/model.gsm";\nmodel Larger extends CapacityPlanning { param more default 1; }'
     )
     model = check_model(workspace, "Larger", {}, Diagnostics())
     assert model is not None
@@ -71,7 +71,7 @@ def test_a_policy_is_for_models_that_extend_its_own() -> None:
 
 def test_a_policy_of_the_text_hides_that_of_the_library() -> None:
     workspace = workspace_of(
-        'import "gsdsl:capacity_planning.gsm";\n'
+        'import "gsdsl:capacity_planning/model.gsm";\n'
         "policy EDF for CapacityPlanning {\n"
         "  order j in Jobs by weight[j];\n"
         "  choose (v, g) in Configs where (j, v, g) in Runnable by g;\n"

@@ -70,7 +70,7 @@ def test_every_command_is_listed() -> None:
 def test_the_comparison_is_the_one_shown(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """Of the methods that draw nothing; the others have the same rows wherever their kernels are compiled."""
     monkeypatch.chdir(ROOT)
-    command = re.search(r"`gsdsl (compare models/scenarios/gavel_40_jobs\.gsm\s+--methods [\w,]+)`", README)
+    command = re.search(r"`gsdsl (compare\s+models/\S+/gavel_at_most\.gsm\s+--methods [\w,]+)`", README)
     assert command is not None
     *words, methods = command[1].split()
     alike = [
@@ -90,7 +90,7 @@ def test_the_comparison_is_the_one_shown(monkeypatch: pytest.MonkeyPatch, capsys
 def test_the_policy_shown_is_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = block_after("## Heuristics\n", "gsm")
     path = tmp_path / "own.gsm"
-    path.write_text('import "gsdsl:capacity_planning.gsm";\n\n' + text, encoding="utf-8")
+    path.write_text('import "gsdsl:capacity_planning/model.gsm";\n\n' + text, encoding="utf-8")
     assert main(["check", str(path)]) == 0, capsys.readouterr().err
     assert main(["fmt", "--check", str(path)]) == 0
 

@@ -56,7 +56,7 @@ def test_check_of_a_model_imports_no_solver(tmp_path: Path) -> None:
 
 
 POLICY = """
-import "gsdsl:figure1.gsm";
+import "gsdsl:capacity_planning/scenarios/figure1.gsm";
 policy First for CapacityPlanning {
   order j in Jobs by deadline[j];
   choose (v, g) in Configs where (j, v, g) in Runnable by g;

@@ -1,7 +1,7 @@
 """Writes a synthetic instance as CSV files, with a scenario: `python -m benchmarks.capacity.data FOLDER [NODES SEED]`.
 
-The jobs come from the generators of capacity planning, which draw the instances under models/data/synthetic too; ten
-jobs a node, and the nine VM types of the papers.
+The jobs come from the generators of capacity planning, which draw the instances under
+models/capacity_planning/data/synthetic too; ten jobs a node, and the nine VM types of the papers.
 """
 
 import csv
@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from benchmarks.data_scripts import DATA
+from benchmarks.data_scripts import MODELS
 from gpusched_dsl.data.formats.generators import capacity_tables
 from gpusched_dsl.data.formats.shape import Setting
 
@@ -28,7 +28,7 @@ def write(folder: Path, nodes: int = 40, seed: int = 1) -> None:
     _write(folder / "instance_jobs.csv", header, jobs.select(columns).iter_rows())
     times = capacity_tables.times(settings).frame
     _write(folder / "instance_times.csv", "job vm_type gpus hours", times.iter_rows())
-    shutil.copy(DATA / "catalogue" / "full9.csv", folder / "types.csv")
+    shutil.copy(MODELS / "capacity_planning" / "data" / "catalogue" / "full9.csv", folder / "types.csv")
     names = "".join(f"n{i}\n" for i in range(1, nodes + 1))
     (folder / "nodes.csv").write_text("node\n" + names, encoding="utf-8")
     shutil.copy(HERE / "synthetic.gsm", folder)

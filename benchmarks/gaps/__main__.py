@@ -1,6 +1,7 @@
 """`python -m benchmarks.gaps`: gaps of the policies of capacity planning to the proved optimum, one decision each.
 
-Ten jobs a node, of the generator that made models/data/synthetic; the optimum is that of the same model and data.
+Ten jobs a node, of the generator that made models/capacity_planning/data/synthetic; the optimum is that of the same
+model and data.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 import gpusched_dsl as gs
-from benchmarks.data_scripts import script
+from benchmarks.data_scripts import MODELS, script
 
 HERE = Path(__file__).resolve().parent
 METHODS = ("FIFO", "EDF", "PS", "Greedy", "RandomisedGreedy", "LocalSearch", "Hierarchical")
@@ -23,7 +24,7 @@ METHODS = ("FIFO", "EDF", "PS", "Greedy", "RandomisedGreedy", "LocalSearch", "Hi
 def write(folder: Path, nodes: int, seed: int, catalogue: str) -> None:
     """An instance as CSV files with its scenario."""
     folder.mkdir(parents=True, exist_ok=True)
-    made = script("synthetic/generate_instances.py")
+    made = script(MODELS / "capacity_planning/data/synthetic/generate_instances.py")
     made.write(made.generate(seed, nodes, 10 * nodes, 30, made.read_catalogue(catalogue)), folder / "instance")
     shutil.copy(made.CATALOGUES / f"{catalogue}.csv", folder / "types.csv")
     names = "".join(f"n{i}\n" for i in range(1, nodes + 1))

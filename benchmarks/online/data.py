@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 # Jobs come 40 h before they were submitted: 400 are there at once, and one more with nearly every arrival.
-TEXT = """import "gsdsl:online/capacity_planning.gsm";
+TEXT = """import "gsdsl:capacity_planning/online.gsm";
 
 scenario Crowd for CapacityPlanning {
   node_rule = at_most;

@@ -7,7 +7,7 @@ from gpusched_dsl import load
 from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.solving.solve import solve_problem
 
-DAY = Path(__file__).resolve().parents[2] / "models" / "price_aware_day.gsm"
+DAY = Path(__file__).resolve().parents[2] / "models" / "price_aware" / "scenarios" / "day.gsm"
 GAP = 0.01
 LIMIT = 300.0  # s
 

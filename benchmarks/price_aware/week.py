@@ -4,9 +4,9 @@
                                                  [--seed 1] [--real]
 
 Four types of `nodes` nodes, slots of 15 minutes, training jobs whose windows are `1 + slack` times their shortest time,
-and requests of three services. The setting is that of the paper named in models/price_aware_setting.gsm; its numbers
-and the guesses beside them are told in models/data/price_aware/README.md. Jobs, requests and prices are drawn from a
-stream each, so that the slack does not change the epochs of the jobs, nor the jobs the prices. With `real` the prices
+and requests of three services. The setting is that of the paper named in models/price_aware/inputs.gsm; its numbers
+and the guesses beside them are told in models/price_aware/data/day/README.md. Jobs, requests and prices are drawn from
+a stream each, so that the slack does not change the epochs of the jobs, nor the jobs the prices. With `real` the prices
 are those of nyiso_central.csv beside this file (see README.md there), which begins on 1 June 2018 and has a week.
 """
 
@@ -184,7 +184,7 @@ def _write(path: Path, header: str, rows: Iterable[tuple[object, ...]]) -> None:
 
 
 SCENARIO = """\
-import "gsdsl:price_aware_by_type.gsm";
+import "gsdsl:price_aware/by_type.gsm";
 
 scenario Week for PriceAwareByType {
   slot = 15[min];

@@ -19,7 +19,7 @@ GPUS = 384
 JOBS = 50_000
 Row = tuple[int, int, int]  # submitted (s since the first), GPUs, seconds
 
-TEXT = f"""import "gsdsl:policies/trace_replay.gsm";
+TEXT = f"""import "gsdsl:trace_replay/policies.gsm";
 
 scenario Trace for TraceReplay {{
   Nodes = {{ cluster }};

@@ -9,12 +9,12 @@ from gpusched_dsl.compiling.passes.pipeline import prepare
 from gpusched_dsl.compiling.passes.steps import Target
 from gpusched_dsl.solving.solve import solve_problem
 
-MODELS = Path(__file__).resolve().parents[2] / "models"
+SHIPPED = Path(__file__).resolve().parents[2] / "models" / "gpu_sharing" / "scenarios" / "cluster_10x20.gsm"
 LIMIT = 600.0  # s
 
 
 def run(folder: Path, lap: Lap, scenario: str, what: str) -> dict[str, float]:
-    file = Path(__file__).with_name("big_m.gsm") if scenario == "BigM" else MODELS / "gpu_sharing_10x20.gsm"
+    file = Path(__file__).with_name("big_m.gsm") if scenario == "BigM" else SHIPPED
     problem = load(file, allow_outside=True).ground(scenario)
     lap("build")
     if what == "size":

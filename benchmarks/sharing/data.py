@@ -1,8 +1,8 @@
 """Writes instances of GPU sharing of any size: `python -m benchmarks.sharing.data FOLDER NODES JOBS SEED ...`.
 
-Jobs, times and slowdowns come from the generator of the shipped instances, models/data/sharing/generate_sharing.py; of
-ten nodes four have K80, three M60 and three A100, as there. Each seed has a folder, `seed1` and so on, whose
-`sharing.gsm` has the scenario `Sharing`.
+Jobs, times and slowdowns come from the generator of the shipped instances (generate_sharing.py in
+models/gpu_sharing/data/cluster_10x20); of ten nodes four have K80, three M60 and three A100, as there. Each seed has a
+folder, `seed1` and so on, whose `sharing.gsm` has the scenario `Sharing`.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from benchmarks.data_scripts import script
+from benchmarks.data_scripts import MODELS, script
 
 PER_TEN = {"K80": 4, "M60": 3, "A100": 3}
 
 SCENARIO = """\
-import "gsdsl:gpu_sharing.gsm";
+import "gsdsl:gpu_sharing/model.gsm";
 
 scenario Sharing for GpuSharing {
   data "gpus.csv" {
@@ -55,7 +55,7 @@ def node_types(nodes: int) -> list[str]:
 def write(folder: Path, nodes: int = 20, jobs: int = 60, seed: int = 1) -> Path:
     """The CSV files and `sharing.gsm`, whose path is returned."""
     folder.mkdir(parents=True, exist_ok=True)
-    made = script("sharing/generate_sharing.py")
+    made = script(MODELS / "gpu_sharing/data/cluster_10x20/generate_sharing.py")
     made.write(*made.generate(seed, nodes, jobs), folder / "instance")
     made.write_cluster(folder)
     rows = "".join(f"n{number},{gpu}\n" for number, gpu in enumerate(node_types(nodes), start=1))

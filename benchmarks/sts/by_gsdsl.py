@@ -22,7 +22,7 @@ STEPS = 3
 
 def run(folder: Path, lap: Lap) -> dict[str, float]:
     file = folder / "seed1" / "policy.gsm"
-    file.write_text('import "gsdsl:policies/gpu_sharing.gsm";\nimport "sharing.gsm";\n', encoding="utf-8")
+    file.write_text('import "gsdsl:gpu_sharing/policies.gsm";\nimport "sharing.gsm";\n', encoding="utf-8")
     found = Diagnostics()
     workspace = load_workspace(file, found)
     scenario = check_scenario(workspace, "Sharing", {}, found)

@@ -23,9 +23,9 @@ _FOR, _EXTENDS = re.compile(r"\bfor\s+(\w+)"), re.compile(r"\bextends\s+(\w+)")
 _TEXT = re.compile(r'"(?:[^"\\\n]|\\.)*"')
 
 
-def policies_folder() -> Path:
-    """The folder of the policies that come with the package."""
-    return library_folder() / "policies"
+def policy_files() -> list[Path]:
+    """The files of the policies that come with the package, one a family of models."""
+    return sorted(library_folder().glob("*/policies.gsm"))
 
 
 @cache
@@ -34,8 +34,7 @@ def _library_files() -> dict[Path, dict[str, str | None]]:
 
     Read off the text, so that no file need be parsed to find out that it has nothing for a model.
     """
-    files = sorted(policies_folder().glob("*.gsm"))
-    return {path: _declared(path.read_text(encoding="utf-8")) for path in files}
+    return {path: _declared(path.read_text(encoding="utf-8")) for path in policy_files()}
 
 
 def _declared(text: str) -> dict[str, str | None]:

@@ -85,8 +85,8 @@ def variant(tmp_path: Path) -> Callable[..., Path]:
 
 
 RENTED = """\
-import "gsdsl:figure1.gsm";
-import "gsdsl:policies/capacity_planning.gsm";
+import "gsdsl:capacity_planning/scenarios/figure1.gsm";
+import "gsdsl:capacity_planning/policies.gsm";
 
 scenario Small extends Figure1Synthetic { node_rule = at_most; }
 

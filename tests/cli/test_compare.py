@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 Run = Callable[..., object]
-BEST = 0.92875  # proved by both solvers in models/figure1.gsm
+BEST = 0.92875  # proved by both solvers in models/capacity_planning/scenarios/figure1.gsm
 
 
 def compared(gsdsl: Run, path: Path, methods: str, *arguments: object, code: int = 0) -> dict:

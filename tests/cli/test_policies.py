@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 Run = Callable[..., object]
-BEST = 0.92875  # of the scenario, proved by both solvers in models/figure1.gsm
+BEST = 0.92875  # of the scenario, proved by both solvers in models/capacity_planning/scenarios/figure1.gsm
 
 
 def solved(gsdsl: Run, path: Path, *arguments: object) -> dict:
@@ -145,7 +145,10 @@ def test_a_compiled_problem_has_no_model_for_a_policy(gsdsl: Run, rented: Callab
 
 def test_the_library_needs_no_import(gsdsl: Run, tmp_path: Path) -> None:
     path = tmp_path / "own.gsm"
-    path.write_text('import "gsdsl:figure1.gsm";\nscenario Own extends Figure1 { node_rule = at_most; }\n')
+    path.write_text(
+        'import "gsdsl:capacity_planning/scenarios/figure1.gsm";\n'
+        "scenario Own extends Figure1 { node_rule = at_most; }\n"
+    )
     assert solved(gsdsl, path, "--backend", "Greedy")["status"] == "feasible"
 
 
@@ -296,7 +299,7 @@ def test_policies_of_a_file(gsdsl: Run, rented: Callable[..., Path]) -> None:
     at = lines.index("  Lazy: runs nothing")
     assert lines[at + 1].endswith("rented.gsm, extends Greedy")
     assert "    place postpone;" in lines[at:]
-    assert any(line.startswith("    gsdsl:policies/capacity_planning.gsm") for line in lines)
+    assert any(line.startswith("    gsdsl:capacity_planning/policies.gsm") for line in lines)
     assert "    repetitions = 20: how many plans are made" in lines
     only = gsdsl("policies", rented(), "--model", "Machines").out.splitlines()
     assert [line for line in only if line.startswith("for ")] == ["for Machines"]

@@ -30,7 +30,7 @@ ROOT = Path(__file__).parents[2]
 SCHEMA = json.loads((ROOT / "docs" / "schema" / "run-1.json").read_text(encoding="utf-8"))
 
 TEXT = """
-import "gsdsl:online/capacity_planning.gsm";
+import "gsdsl:capacity_planning/online.gsm";
 scenario CpOn for CapacityPlanning {
   Nodes = { n1 };
   Jobs = { J1, J2, "<b>J3" };
@@ -358,7 +358,7 @@ def long_text(jobs: int) -> str:
     rows = " ".join(f"{name} {n * 0.7:.1f} {n + 5} 1" for n, name in enumerate(names))
     times = " ".join(f'exec_time["{n}","A",1] = 4[h]; exec_time["{n}","B",1] = 4[h];' for n in names)
     return f"""
-import "gsdsl:online/capacity_planning.gsm";
+import "gsdsl:capacity_planning/online.gsm";
 scenario Long for CapacityPlanning {{
   Nodes = {{ n1, n2 }};  Types = {{ A, B }};  Jobs = {{ {", ".join(names)} }};  period = 1[h];  node_rule = at_most;
   table Types: gpus price[$/h] family = A 1 0.5 k  B 2 1 k;

@@ -17,7 +17,8 @@ from gpusched_dsl.language.workspace import workspace_from_text
 from gpusched_dsl.solving.solve import solve_problem
 from gpusched_dsl.workflows.solve_by_policy import apart
 
-TEXT = 'import "gsdsl:figure1.gsm";\nscenario Small extends Figure1Synthetic { Nodes = { n1, n2 }; }'
+TEXT = """import "gsdsl:capacity_planning/scenarios/figure1.gsm";
+scenario Small extends Figure1Synthetic { Nodes = { n1, n2 }; }"""
 LEVELS = """
 model Levels {
   set Items = 1..4;

@@ -130,9 +130,9 @@ def test_everything_linear_is_grounded_as_written() -> None:
 @pytest.mark.parametrize(
     ("file", "name"),
     [
-        ("models/oracles_decisions.gsm", "BiggerVm"),
-        ("models/oracles_packing.gsm", "ThreeFamilies"),
-        ("models/figure1.gsm", "Figure1"),
+        ("models/capacity_planning/tests/decisions.gsm", "BiggerVm"),
+        ("models/capacity_planning/tests/packing.gsm", "ThreeFamilies"),
+        ("models/capacity_planning/scenarios/figure1.gsm", "Figure1"),
     ],
 )
 def test_shipped_models_are_grounded_as_written(file: str, name: str) -> None:
@@ -141,7 +141,7 @@ def test_shipped_models_are_grounded_as_written(file: str, name: str) -> None:
     scenario = check_scenario(workspace, name, {}, diagnostics)
     diagnostics.raise_if_errors()
     assert scenario is not None
-    instance = build_instance(scenario, folder=(ROOT / file).parent)
+    instance = build_instance(scenario, folder=(ROOT / file).parent, roots=workspace.roots)
     assert_matches_formulas(scenario, instance, ground(scenario.model, instance.store))
 
 

@@ -10,7 +10,7 @@ from gpusched_dsl.explaining.explanation import Explanation
 from gpusched_dsl.ir.names import entry_name
 
 HARD = """
-import "gsdsl:capacity_planning.gsm";
+import "gsdsl:capacity_planning/model.gsm";
 model HardDue extends CapacityPlanning {
   constraint all_run[j in Jobs]: runs[j] == 1;
   constraint in_time[j in Jobs]: sum[n in Nodes, (v, g) in Configs where (j, v, g) in Runnable]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-TEXT = """import "gsdsl:capacity_planning.gsm";
+TEXT = """import "gsdsl:capacity_planning/model.gsm";
 scenario Four for CapacityPlanning {
   Nodes = { n1, n2, n3, n4 };
   table Types: gpus price[$/h] = small 1 0.9  middle 2 1.8  large 4 3.2 ;

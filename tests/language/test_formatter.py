@@ -15,7 +15,7 @@ from gpusched_dsl.language.source import Source
 from gpusched_dsl.language.tree_walk import same_file
 
 ROOT = Path(__file__).parent.parent
-TEXTS = sorted([*(ROOT / "tour").glob("*.gsm"), *(ROOT.parent / "models").glob("*.gsm")])
+TEXTS = sorted([*(ROOT / "tour").glob("*.gsm"), *(ROOT.parent / "models").rglob("*.gsm")])
 
 
 def check(before: str, after: str) -> None:

@@ -16,7 +16,7 @@ from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.workspace import load_workspace, workspace_from_text
 
 ROOT = Path(__file__).resolve().parents[2]
-LIBRARY = sorted((ROOT / "models" / "policies").glob("*.gsm"))
+LIBRARY = sorted((ROOT / "models").glob("*/policies.gsm"))
 WORDS = re.compile(r'"[^"\n]*"|\w+|\.\.|[<>=!]=|=>|\s+|.', re.DOTALL)
 MODEL = """
 model M {
@@ -96,7 +96,7 @@ def test_many_mutated_policies(seed: int) -> None:
     try_mutations(seed, 150)
 
 
-@pytest.mark.parametrize("path", LIBRARY, ids=lambda p: p.name)
+@pytest.mark.parametrize("path", LIBRARY, ids=lambda p: p.parent.name)
 def test_policies_that_ship_are_told_in_words(path: Path) -> None:
     found = Diagnostics()
     workspace = load_workspace(path, found)
@@ -111,7 +111,7 @@ def test_the_policies_of_the_language_page_are_sound() -> None:
     page = (ROOT / "docs" / "language.md").read_text(encoding="utf-8")
     example = page[page.index('policy Greedy "most urgent') :].partition("```")[0]
     found = Diagnostics()
-    text = f'import "gsdsl:capacity_planning.gsm";\n{example}'
+    text = f'import "gsdsl:capacity_planning/model.gsm";\n{example}'
     workspace = workspace_from_text(text, "page.gsm", found, base=ROOT)
     check_outlines(workspace, found)
     assert [d.message for d in found] == []

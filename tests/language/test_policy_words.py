@@ -18,7 +18,7 @@ from gpusched_dsl.language.blocks.policies.steps import text_of
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import Workspace, load_workspace, workspace_from_text
 
-LIBRARY = Path(__file__).resolve().parents[2] / "models" / "policies"
+MODELS = Path(__file__).resolve().parents[2] / "models"
 
 TEXT = """
 model M {
@@ -151,9 +151,9 @@ def test_the_list_of_policies() -> None:
 
 def test_what_is_solved_before_and_served_beside_is_told() -> None:
     shown = {}
-    for file, name in (("price_aware", "EPRONS"), ("gpu_sharing", "STS")):
+    for family, name in (("price_aware", "EPRONS"), ("gpu_sharing", "STS")):
         found = Diagnostics()
-        read = load_workspace(LIBRARY / f"{file}.gsm", found)
+        read = load_workspace(MODELS / family / "policies.gsm", found)
         policy = check_policy(read, read.policies[name], found)
         assert policy is not None
         shown[name] = policy_in_words(policy)

@@ -628,7 +628,7 @@ def test_each_carry_of_the_tour_is_needed(carry: str, code: str) -> None:
 
 
 SHIPPED = """
-import "{model}.gsm";
+import "price_aware/{model}.gsm";
 online O for {name} {{
   window h in Slots lookahead 96 commit 4;
   arrive b in Batch at arrives[b];
@@ -645,10 +645,10 @@ online O for {name} {{
 @pytest.mark.parametrize(
     ("model", "name", "kind", "on", "train"),
     [
-        ("price_aware", "PriceAware", "node_type[k]", "on[k, committed]", "train[b, k, committed]"),
-        ("price_aware_rejecting", "PriceAwareRejecting", "node_type[k]", "on[k, committed]", "train[b, k, committed]"),
-        ("price_aware_printed", "PriceAwarePrinted", "node_type[k]", "on[k, committed]", "train[b, k, committed]"),
-        ("price_aware_by_type", "PriceAwareByType", "g", "0", "0"),
+        ("model", "PriceAware", "node_type[k]", "on[k, committed]", "train[b, k, committed]"),
+        ("rejecting", "PriceAwareRejecting", "node_type[k]", "on[k, committed]", "train[b, k, committed]"),
+        ("printed", "PriceAwarePrinted", "node_type[k]", "on[k, committed]", "train[b, k, committed]"),
+        ("by_type", "PriceAwareByType", "g", "0", "0"),
     ],
 )
 def test_shipped_models_by_slots(model: str, name: str, kind: str, on: str, train: str) -> None:

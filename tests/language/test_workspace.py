@@ -231,14 +231,14 @@ def test_the_number_of_files_is_bounded(tmp_path: Path) -> None:
 
 
 def test_the_standard_library(tmp_path: Path) -> None:
-    main = write(tmp_path, main='import "gsdsl:figure1.gsm";')
+    main = write(tmp_path, main='import "gsdsl:capacity_planning/scenarios/figure1.gsm";')
     workspace, found = load(main)
     assert [f for f in found if f.severity == "error"] == []
     assert "CapacityPlanning" in workspace.models
     assert "Figure1" in workspace.scenarios
     names = [s.name for s in workspace.sources]
-    assert names[1] == "gsdsl:figure1.gsm"
-    assert "gsdsl:capacity_planning.gsm" in names
+    assert names[1] == "gsdsl:capacity_planning/scenarios/figure1.gsm"
+    assert "gsdsl:capacity_planning/model.gsm" in names
     library = workspace.root_of(workspace.scenarios["Figure1"])
     assert library is not None
     assert library.name == "models"
@@ -256,7 +256,8 @@ def test_texts_import_from_their_base_folder(tmp_path: Path) -> None:
 
 def test_texts_without_a_folder_import_only_from_the_library() -> None:
     diagnostics = Diagnostics()
-    workspace = workspace_from_text('import "b.gsm"; import "gsdsl:capacity_planning.gsm";', "<text>", diagnostics)
+    text = 'import "b.gsm"; import "gsdsl:capacity_planning/model.gsm";'
+    workspace = workspace_from_text(text, "<text>", diagnostics)
     (found,) = diagnostics
     assert found.code == "GSM1030"
     assert "CapacityPlanning" in workspace.models

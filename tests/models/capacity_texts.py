@@ -73,8 +73,8 @@ scenario {name} {base} {{
 
 def write_file(folder: Path, scenarios: list[str]) -> Path:
     """A file with these scenarios of the shipped models."""
-    names = ("capacity_planning", "capacity_planning_printed", "capacity_planning_patterns")
-    imports = "\n".join(f'import "gsdsl:{name}.gsm";' for name in names)
+    names = ("model", "printed", "patterns")
+    imports = "\n".join(f'import "gsdsl:capacity_planning/{name}.gsm";' for name in names)
     path = folder / "instances.gsm"
     path.write_text(imports + "\n" + "\n".join(scenarios), encoding="utf-8")
     return path

@@ -8,10 +8,10 @@ from random import Random
 from price_aware_reference import Instance, Job, Rules, Service
 
 MODELS = {
-    "PriceAware": "price_aware",
-    "PriceAwareByType": "price_aware_by_type",
-    "PriceAwareRejecting": "price_aware_rejecting",
-    "PriceAwarePrinted": "price_aware_printed",
+    "PriceAware": "model",
+    "PriceAwareByType": "by_type",
+    "PriceAwareRejecting": "rejecting",
+    "PriceAwarePrinted": "printed",
 }
 
 
@@ -129,7 +129,7 @@ def settings(rules: Rules, model: str) -> dict[str, str]:
 
 def write_file(folder: Path, scenarios: list[str]) -> Path:
     """A file with these scenarios of the shipped models."""
-    imports = "\n".join(f'import "gsdsl:{file}.gsm";' for file in MODELS.values())
+    imports = "\n".join(f'import "gsdsl:price_aware/{file}.gsm";' for file in MODELS.values())
     path = folder / "instances.gsm"
     path.write_text(imports + "\n" + "\n".join(scenarios), encoding="utf-8")
     return path

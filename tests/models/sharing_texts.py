@@ -107,9 +107,9 @@ def scenario(name: str, instance: Instance, model: str) -> str:
     return f"scenario {name} for {model} {{\n{text}}}\n"
 
 
-def write_file(folder: Path, scenarios: list[str], models: tuple[str, ...] = ("gpu_sharing",)) -> Path:
+def write_file(folder: Path, scenarios: list[str], models: tuple[str, ...] = ("model",)) -> Path:
     """A file with these scenarios of the shipped models."""
-    imports = "\n".join(f'import "gsdsl:{name}.gsm";' for name in models)
+    imports = "\n".join(f'import "gsdsl:gpu_sharing/{name}.gsm";' for name in models)
     path = folder / "instances.gsm"
     path.write_text(imports + "\n" + "\n".join(scenarios), encoding="utf-8")
     return path

@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 import gpusched_dsl as gs
-from benchmarks.data_scripts import DATA, script
+from benchmarks.data_scripts import MODELS, script
 from gpusched_dsl.reporting.result import Result
+
+DATA = MODELS / "capacity_planning" / "data"
 
 # by catalogue: the optimum under `paper` and under `at_most`, seeds 1 to 5; `force` gives the same as `paper`
 OPTIMA = {
@@ -22,7 +24,7 @@ OPTIMA = {
 }
 
 TEXT = """
-import "gsdsl:capacity_planning_patterns.gsm";
+import "gsdsl:capacity_planning/patterns.gsm";
 
 scenario Large extends AllPatterns {{
   Nodes = 1..{nodes};
@@ -40,7 +42,7 @@ scenario Large extends AllPatterns {{
 
 
 def write_instance(folder: Path, catalogue: str, nodes: int, seed: int) -> Path:
-    generator = script("synthetic/generate_instances.py")
+    generator = script(DATA / "synthetic/generate_instances.py")
     jobs = generator.generate(seed, nodes, 10 * nodes, 30, generator.read_catalogue(catalogue))
     generator.write(jobs, folder / "instance")
     shutil.copy(DATA / "catalogue" / f"{catalogue}.csv", folder)
@@ -64,7 +66,7 @@ def test_four_nodes_with_and_without_names_agree(tmp_path: Path) -> None:
 def test_printed_form_has_the_stated_size(tmp_path: Path) -> None:
     path = write_instance(tmp_path, "full9", 40, 1)
     text = path.read_text(encoding="utf-8")
-    text = text.replace("planning_patterns.gsm", "planning_printed.gsm").replace(
+    text = text.replace("planning/patterns.gsm", "planning/printed.gsm").replace(
         "extends AllPatterns", "for CapacityPlanningPrinted"
     )
     path.write_text(text.replace("Runnable = (job, vm_type, gpus);", ""), encoding="utf-8")

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.data_scripts import DATA, script
+from benchmarks.data_scripts import MODELS, script
+
+DATA = MODELS / "capacity_planning" / "data"
 
 
 def rows(path: Path) -> list[dict[str, str]]:
@@ -15,7 +17,7 @@ def rows(path: Path) -> list[dict[str, str]]:
 
 
 def test_synthetic_instances_are_what_the_script_makes(tmp_path: Path) -> None:
-    script("synthetic/generate_instances.py").main(tmp_path)
+    script(DATA / "synthetic/generate_instances.py").main(tmp_path)
     made = sorted(path.name for path in tmp_path.iterdir())
     assert made == sorted(path.name for path in (DATA / "synthetic").glob("*.csv"))
     assert len(made) == 38
@@ -24,7 +26,7 @@ def test_synthetic_instances_are_what_the_script_makes(tmp_path: Path) -> None:
 
 
 def test_generator_gives_its_check_values() -> None:
-    generator = script("synthetic/generate_instances.py")
+    generator = script(DATA / "synthetic/generate_instances.py")
     jobs = generator.generate(1, 2, 20, 30, generator.read_catalogue("full9"))
     assert [(job.application, job.framework) for job in jobs[:4]] == [
         ("DeepSpeech", "TensorFlow"),
@@ -44,7 +46,7 @@ def test_generator_gives_its_check_values() -> None:
 
 
 def test_patterns_are_all_partitions_of_one_to_eight(tmp_path: Path) -> None:
-    script("patterns/generate_patterns.py").main(tmp_path)
+    script(DATA / "patterns/generate_patterns.py").main(tmp_path)
     for name in ("patterns.csv", "parts.csv"):
         assert (tmp_path / name).read_bytes() == (DATA / "patterns" / name).read_bytes()
     sizes = [int(row["size"]) for row in rows(DATA / "patterns" / "patterns.csv")]
@@ -95,7 +97,8 @@ def test_gavel_script_reads_the_public_formats(tmp_path: Path) -> None:
     )
     out = tmp_path / "out"
     out.mkdir()
-    script("gavel/convert_gavel.py").main(tmp_path / "rates.json", tmp_path / "e.trace", tmp_path / "prices.csv", out)
+    converter = script(DATA / "gavel/convert_gavel.py")
+    converter.main(tmp_path / "rates.json", tmp_path / "e.trace", tmp_path / "prices.csv", out)
     assert (out / "vm_types.csv").read_text().splitlines()[1:] == ["NC6,k80,1,0.9", "NC24,k80,4,3.6"]
     assert [row["job"] for row in rows(out / "jobs.csv")] == ["LM-1", "A3C-2"]  # the third takes 36 s: too short
     assert [(row["job"], row["vm_type"], row["gpus"], row["hours"]) for row in rows(out / "times.csv")] == [

@@ -38,7 +38,7 @@ def check_seeds(folder: Path, seeds: range, forms: tuple[str, ...], backends: tu
     instances = {f"Seed{seed}": small_instance(Random(seed), most) for seed in seeds}
     path = folder / "instances.gsm"
     texts = [scenario(name, instance, "FirstEnding") for name, instance in instances.items()]
-    path.write_text("\n".join(['import "gsdsl:first_ending.gsm";', *texts]), encoding="utf-8")
+    path.write_text("\n".join(['import "gsdsl:capacity_planning/first_ending.gsm";', *texts]), encoding="utf-8")
     loaded = gs.load(path)
     for seed, (name, instance) in zip(seeds, instances.items(), strict=True):
         options = random_options(Random(1000 + seed))
@@ -72,7 +72,8 @@ def check_patterns(folder: Path, seeds: range, backends: tuple[str, ...]) -> Non
     texts = [scenario(name, instance, model) for name, instance in instances.items()]
     texts += [f"scenario {name}First for FirstEndingPatterns extends {name} {{}}" for name in instances]
     path = folder / "instances.gsm"
-    path.write_text("\n".join(['import "gsdsl:first_ending_patterns.gsm";', *texts]), encoding="utf-8")
+    texts.insert(0, 'import "gsdsl:capacity_planning/first_ending_patterns.gsm";')
+    path.write_text("\n".join(texts), encoding="utf-8")
     loaded = gs.load(path)
     for seed, (name, instance) in zip(seeds, instances.items(), strict=True):
         options = Options(node_rule=("paper", "force", "at_most")[seed % 3])

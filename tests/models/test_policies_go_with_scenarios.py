@@ -12,13 +12,13 @@ MODELS = Path(gs.__file__).parent / "models"
 # With hard deadlines these end jobs late, which their papers do not forbid: docs of the policies say so.
 DEADLINES_BIND = {"FIFO", "FIFOExclusive", "EPRONS", "EPRONSExclusive", "PAMBT", "PAMBTExclusive"}
 SCENARIOS = [
-    ("gpu_sharing_10x20.gsm", "Sharing10x20", "GpuSharing", set()),
-    ("figure1.gsm", "Figure1", "CapacityPlanning", set()),
-    ("gavel_40_jobs.gsm", "Gavel40", "CapacityPlanning", set()),
-    ("scenarios/three_jobs.gsm", "ThreeJobs", "CapacityPlanning", set()),
-    ("allocation_zeus.gsm", "Zeus", "Allocation", set()),
-    ("price_aware_day.gsm", "DayByNode", "PriceAware", DEADLINES_BIND),
-    ("price_aware_day.gsm", "DayByNodeMigrating", "PriceAware", DEADLINES_BIND),
+    ("gpu_sharing/scenarios/cluster_10x20.gsm", "Sharing10x20", "GpuSharing", set()),
+    ("capacity_planning/scenarios/figure1.gsm", "Figure1", "CapacityPlanning", set()),
+    ("capacity_planning/scenarios/gavel_40_jobs.gsm", "Gavel40", "CapacityPlanning", set()),
+    ("capacity_planning/scenarios/three_jobs.gsm", "ThreeJobs", "CapacityPlanning", set()),
+    ("allocation/scenarios/zeus.gsm", "Zeus", "Allocation", set()),
+    ("price_aware/scenarios/day.gsm", "DayByNode", "PriceAware", DEADLINES_BIND),
+    ("price_aware/scenarios/day.gsm", "DayByNodeMigrating", "PriceAware", DEADLINES_BIND),
 ]
 
 
@@ -32,7 +32,7 @@ def broken(file: str, scenario: str, names: list[str]) -> dict[str, str]:
 
 def test_the_scheduler_of_the_paper_goes_with_its_instance() -> None:
     names = ["STS", "STSPostponing", "Greedy", "EDF", "FIFO", "DPShares"]
-    assert broken("gpu_sharing_10x20.gsm", "Sharing10x20", names) == {}
+    assert broken("gpu_sharing/scenarios/cluster_10x20.gsm", "Sharing10x20", names) == {}
 
 
 @pytest.mark.slow

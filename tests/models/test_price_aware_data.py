@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.data_scripts import DATA, script
+from benchmarks.data_scripts import MODELS, script
 
-FOLDER = DATA / "price_aware"
+FOLDER = MODELS / "price_aware" / "data" / "day"
 
 
 def rows(name: str) -> list[dict[str, str]]:
@@ -18,7 +18,7 @@ def rows(name: str) -> list[dict[str, str]]:
 
 
 def test_files_are_what_the_script_makes(tmp_path: Path) -> None:
-    script("price_aware/generate_instance.py").main(tmp_path)
+    script(FOLDER / "generate_instance.py").main(tmp_path)
     made = sorted(path.name for path in tmp_path.iterdir())
     assert sorted([*made, "prices.csv"]) == sorted(path.name for path in FOLDER.glob("*.csv"))
     for name in made:
@@ -38,7 +38,7 @@ def test_prices_of_an_hour_hold_in_its_quarters() -> None:
 
 def test_derived_values() -> None:
     """Those of the table of values to check the generator by."""
-    generator = script("price_aware/generate_instance.py")
+    generator = script(FOLDER / "generate_instance.py")
     assert [generator.minutes_per_epoch(0, kind) for kind in range(4)] == pytest.approx([35.0, 30.0, 12.5, 20.0])
     assert [generator.minutes_per_epoch(2, kind) for kind in range(4)] == pytest.approx([19.6, 16.8, 7.0, 11.2])
     served = [generator.requests_served_per_minute(0, kind) for kind in range(4)]
@@ -46,7 +46,7 @@ def test_derived_values() -> None:
 
 
 def test_every_job_can_be_done_in_time_on_the_fastest_type() -> None:
-    generator = script("price_aware/generate_instance.py")
+    generator = script(FOLDER / "generate_instance.py")
     for job in generator.draw_jobs():
         fastest = min(generator.slots_needed(job.model, kind, job.epochs) for kind in range(4))
         assert 0 <= job.arrives <= job.due < generator.SLOTS

@@ -8,7 +8,7 @@ import pytest
 
 import gpusched_dsl as gs
 
-DAY = Path(__file__).resolve().parents[2] / "models" / "price_aware_day.gsm"
+DAY = Path(__file__).resolve().parents[2] / "models" / "price_aware" / "scenarios" / "day.gsm"
 
 
 @pytest.mark.slow

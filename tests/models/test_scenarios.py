@@ -6,8 +6,8 @@ import pytest
 
 import gpusched_dsl as gs
 
-MODELS = Path(__file__).resolve().parents[2] / "models"
-GAVEL = MODELS / "scenarios" / "gavel_40_jobs.gsm"
+SCENARIOS = Path(__file__).resolve().parents[2] / "models" / "capacity_planning" / "scenarios"
+GAVEL = SCENARIOS / "gavel_at_most.gsm"
 DETERMINISTIC = ["FIFO", "EDF", "PS", "Greedy", "GreedyFirstFit"]
 
 
@@ -15,7 +15,7 @@ def test_it_reads_data_beside_its_folder_but_not_outside_the_library(tmp_path: P
     assert gs.load(GAVEL).solve(backend="Greedy").status == "feasible"
     (tmp_path / "scenarios").mkdir()
     copy = tmp_path / "scenarios" / "own.gsm"
-    text = GAVEL.read_text(encoding="utf-8").replace('import "../gavel', 'import "gsdsl:gavel')
+    text = GAVEL.read_text(encoding="utf-8").replace('import "', 'import "gsdsl:capacity_planning/scenarios/')
     copy.write_text(text, encoding="utf-8")
     (tmp_path / "data" / "gavel").mkdir(parents=True)
     (tmp_path / "data" / "gavel" / "vm_types.csv").write_text("vm_type,gpu_model\n")
@@ -27,13 +27,14 @@ def test_it_reads_data_beside_its_folder_but_not_outside_the_library(tmp_path: P
 def test_it_can_be_imported(tmp_path: Path) -> None:
     path = tmp_path / "own.gsm"
     path.write_text(
-        'import "gsdsl:scenarios/gavel_40_jobs.gsm";\nscenario Own extends GavelAtMost { period = 12[h]; }\n'
+        'import "gsdsl:capacity_planning/scenarios/gavel_at_most.gsm";\n'
+        "scenario Own extends GavelAtMost { period = 12[h]; }\n"
     )
     assert gs.load(path).solve("Own", backend="Greedy").status == "feasible"
 
 
 def test_plans_and_optimum_of_forty_jobs() -> None:
-    """The optimum is that of models/gavel_40_jobs.gsm, of which all ten nodes are rented anyway."""
+    """The optimum is that of gavel_40_jobs.gsm, of which all ten nodes are rented anyway."""
     with gs.load(GAVEL) as model:
         found = model.compare(["highs", *DETERMINISTIC], gap=0.0)
         assert found["highs"].status == "optimal"
@@ -60,7 +61,7 @@ def test_plans_and_optimum_of_forty_jobs() -> None:
 
 def test_two_hundred_jobs_are_planned_without_building_the_whole_problem() -> None:
     """Both solvers agree on the optimum; a plan is judged in a problem as small as the plan."""
-    with gs.load(MODELS / "scenarios" / "synthetic_20x200.gsm") as model:
+    with gs.load(SCENARIOS / "synthetic_20x200.gsm") as model:
         plan = model.solve(backend="Greedy", bound=True, gap=1e-6)
         assert plan.status == "feasible"
         assert plan.bound == pytest.approx(2743.1752, abs=0.01)

@@ -5,22 +5,23 @@ from pathlib import Path
 import pytest
 
 import gpusched_dsl as gs
-from benchmarks.data_scripts import DATA, script
+from benchmarks.data_scripts import MODELS, script
 
-FILE = DATA.parent / "gpu_sharing_10x20.gsm"
+FILE = MODELS / "gpu_sharing" / "scenarios" / "cluster_10x20.gsm"
+DATA = MODELS / "gpu_sharing" / "data" / "cluster_10x20"
 
 
 def test_files_are_what_the_script_makes(tmp_path: Path) -> None:
-    script("sharing/generate_sharing.py").main(tmp_path)
+    script(DATA / "generate_sharing.py").main(tmp_path)
     made = sorted(path.name for path in tmp_path.iterdir())
-    assert made == sorted(path.name for path in (DATA / "sharing").glob("*.csv"))
+    assert made == sorted(path.name for path in DATA.glob("*.csv"))
     assert len(made) == 14
     for name in made:
-        assert (tmp_path / name).read_bytes() == (DATA / "sharing" / name).read_bytes()
+        assert (tmp_path / name).read_bytes() == (DATA / name).read_bytes()
 
 
 def test_numbers_follow_their_rules() -> None:
-    generator = script("sharing/generate_sharing.py")
+    generator = script(DATA / "generate_sharing.py")
     jobs, slowdown = generator.generate(7, 10, 200)
     for job in jobs:
         fastest, slowest = min(job.times.values()), max(job.times.values())

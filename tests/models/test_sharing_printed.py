@@ -21,7 +21,7 @@ SMALL = [oracle for oracle in ORACLES if oracle.name in ("RS-1", "RS-4")]
 
 def write(folder: Path, instances: dict[str, Instance]) -> Path:
     texts = [scenario(name, instance, MODEL) for name, instance in instances.items()]
-    return write_file(folder, texts, ("gpu_sharing_printed",))
+    return write_file(folder, texts, ("printed",))
 
 
 def check(loaded: gs.Model, name: str, options: Options, best: float, form: str, backend: str) -> None:

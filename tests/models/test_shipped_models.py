@@ -7,7 +7,7 @@ import pytest
 from gpusched_dsl.cli import main
 
 MODELS = Path(__file__).resolve().parents[2] / "models"
-FILES = sorted(path for pattern in ("*.gsm", "policies/*.gsm", "scenarios/*.gsm") for path in MODELS.glob(pattern))
+FILES = sorted(MODELS.rglob("*.gsm"))
 
 
 def of_name(path: Path) -> str:

@@ -12,8 +12,8 @@ from gpusched_dsl.online.open import open_run
 from gpusched_dsl.online.run_record import Outcome
 
 CP_ON = """
-import "gsdsl:online/capacity_planning.gsm";
-import "gsdsl:scenarios/three_jobs.gsm";
+import "gsdsl:capacity_planning/online.gsm";
+import "gsdsl:capacity_planning/scenarios/three_jobs.gsm";
 scenario CpOn for CapacityPlanning extends ThreeJobs { period = 1[h]; }
 """
 
@@ -46,7 +46,7 @@ online Events for Machines {
 
 # Price-aware training, window after window.
 ROLLING = """
-import "gsdsl:oracles_price_aware.gsm";
+import "gsdsl:price_aware/tests/model.gsm";
 online Rolling for PriceAware {
   window h in Slots lookahead 100 commit 2;
   arrive b in Batch at 0;

@@ -16,7 +16,7 @@ from gpusched_dsl.online.planners.protocol import Plan, Planner, Question
 JOBS = machines(1, [(0.0, 2.0), (0.5, 1.0), (2.5, 0.5)])
 # Two jobs at once on one node; HiGHS has no answer to the first one's numbers, each of which is in range.
 EXTREME = """
-import "gsdsl:online/capacity_planning.gsm";
+import "gsdsl:capacity_planning/online.gsm";
 scenario Cluster for CapacityPlanning {
   Nodes = { n1 };  period = 9[h];  idle_penalty = 0.01[$];
   table Types: gpus price[$/h] = small 1 1.1;

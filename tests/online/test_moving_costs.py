@@ -6,8 +6,8 @@ import pytest
 from online_texts import CP_ON, run
 
 MOVING = CP_ON.replace(
-    'import "gsdsl:online/capacity_planning.gsm";',
-    'import "gsdsl:online/capacity_planning_moving.gsm";\nimport "gsdsl:policies/capacity_planning.gsm";',
+    'import "gsdsl:capacity_planning/online.gsm";',
+    'import "gsdsl:capacity_planning/online_moving.gsm";\nimport "gsdsl:capacity_planning/policies.gsm";',
 ).replace("scenario CpOn for CapacityPlanning ", "scenario CpOn for CapacityPlanningMoving ")
 
 

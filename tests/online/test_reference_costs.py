@@ -28,7 +28,7 @@ pytestmark = pytest.mark.skipif(not (FOLDER / "reference_costs.csv").is_file(), 
 
 # The queues of the program: a job takes, alone on a new VM, what is cheapest in time, else fastest, and keeps it.
 TEXT = """
-import "gsdsl:online/capacity_planning.gsm";
+import "gsdsl:capacity_planning/online.gsm";
 online Reference for CapacityPlanning extends EveryArrivalAndCompletion { charge nodes; }
 policy RefFIFO for CapacityPlanning {
   let whole[(j, v, g) in Runnable] in $ = price[v] * time_left[j, v, g];

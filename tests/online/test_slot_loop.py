@@ -8,7 +8,7 @@ from online_texts import ROLLING, run
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.simulation.world import DONE
 
-# What windows that see everything must find: the optima of the whole horizon (oracles_price_aware.gsm).
+# What windows that see everything must find: the optima of the whole horizon (models/price_aware/tests/model.gsm).
 OPTIMA = [
     ("ValleysByNode", 0.0234),
     ("DearRestartsByNode", 0.0328),

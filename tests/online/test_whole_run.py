@@ -13,7 +13,7 @@ import gpusched_dsl as gs
 from gpusched_dsl.online.run_record import Outcome
 
 QUEUE = """
-import "gsdsl:policies/trace_replay.gsm";
+import "gsdsl:trace_replay/policies.gsm";
 scenario S for TraceReplay {{
   table Nodes: gpus = {nodes};
   table Jobs: submitted[h] needs exec_time[h] deadline[h] weight[$/h] = {jobs};

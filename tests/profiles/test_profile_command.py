@@ -53,7 +53,7 @@ def test_parquet_holds_the_same(table: Path) -> None:
 def test_what_is_written_can_be_solved_with(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The table is what a scenario of the allocation model reads."""
     assert main(["profile", "fit", str(table), "--out", str(table.with_name("fitted.csv")), *FIT]) == 0
-    text = """import "gsdsl:allocation.gsm";
+    text = """import "gsdsl:allocation/model.gsm";
     scenario S for Allocation {
       Types = { A, B, C };
       table GPUs: gpu_type = a A  b B  c C;

@@ -10,7 +10,7 @@ import pytest
 
 from gpusched_dsl.cli import main
 
-DATA = Path(__file__).resolve().parents[2] / "models" / "data" / "profiles"
+DATA = Path(__file__).resolve().parents[2] / "models" / "allocation" / "data" / "profiles"
 KEYS = ["job_id", "gpu_type"]
 
 

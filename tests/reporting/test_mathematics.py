@@ -116,10 +116,10 @@ def test_texts_are_escaped() -> None:
     assert r"50% & a\_b &lt;b> \| c" in to_markdown([model])
 
 
-MODELS = sorted(p for p in (ROOT / "models").glob("*.gsm") if not p.name.startswith("oracles_"))
+MODELS = sorted((ROOT / "models").glob("*/*.gsm"))
 
 
-@pytest.mark.parametrize("path", MODELS, ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", MODELS, ids=lambda p: f"{p.parent.name}-{p.stem}")
 def test_all_models_become_balanced_documents(path: Path) -> None:
     found = Diagnostics()
     workspace = load_workspace(path, found)
@@ -135,5 +135,6 @@ def test_all_models_become_balanced_documents(path: Path) -> None:
 
 def test_pages_are_in_step_with_the_models() -> None:
     made = pages(ROOT / "models")
-    kept = {p.name: p.read_text(encoding="utf-8") for p in (ROOT / "docs" / "models").glob("*.md")}
+    folder = ROOT / "docs" / "models"
+    kept = {p.relative_to(folder).as_posix(): p.read_text(encoding="utf-8") for p in folder.rglob("*.md")}
     assert kept == made, "run `make docs`"

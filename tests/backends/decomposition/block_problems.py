@@ -22,7 +22,7 @@ OPTIONS = {
 
 
 def by_type(folder: Path, seeds: range, **fixed: str) -> dict[int, Problem]:
-    """Problems of price_aware_by_type.gsm with 3 to 8 slots and 2 to 4 jobs; some are infeasible."""
+    """Problems of price_aware/by_type.gsm with 3 to 8 slots and 2 to 4 jobs; some are infeasible."""
     made = {seed: _instance(Random(seed)) for seed in seeds}
     loaded = gs.load(write_file(folder, [scenario(f"Seed{seed}", instance) for seed, instance in made.items()]))
     problems = {}

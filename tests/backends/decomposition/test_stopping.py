@@ -22,7 +22,7 @@ from gpusched_dsl.ir.solver_result import Answer, Status, relative_gap
 from gpusched_dsl.ir.verify import verify
 from gpusched_dsl.solving.decomposition.solve import solve_by_blocks
 
-DAY = Path(__file__).resolve().parents[3] / "models" / "price_aware_day.gsm"
+DAY = Path(__file__).resolve().parents[3] / "models" / "price_aware" / "scenarios" / "day.gsm"
 
 PROGRAM = """
 import json, sys

@@ -35,7 +35,7 @@ def write_cases(folder: Path, seeds: range, model: str = "CapacityPlanning") -> 
 
 def write_zoned(folder: Path, seeds: range) -> Path:
     """The model with nodes told apart by a fee that each charges when it is rented: one or two classes."""
-    text = (MODELS / "capacity_planning.gsm").read_text(encoding="utf-8")
+    text = (MODELS / "capacity_planning" / "model.gsm").read_text(encoding="utf-8")
     for old, new in (
         ('set Nodes "nodes that may be rented" identical;', "set Nodes;\n  param fee[Nodes] in $;"),
         ("idle: idle_penalty * idle_gpus;", "idle: idle_penalty * idle_gpus; fees: sum[n in Nodes] charged[n];"),

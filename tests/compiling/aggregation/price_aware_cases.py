@@ -49,9 +49,9 @@ def rules(seed: int, migrations: tuple[str, ...] = ("within_type", "within_type"
     )
 
 
-def write_cases(folder: Path, made: dict[str, Instance], model: str = "PriceAware", file: str = "price_aware") -> Path:
+def write_cases(folder: Path, made: dict[str, Instance], model: str = "PriceAware", file: str = "model") -> Path:
     """A file with a scenario of one model for each instance, named like it."""
-    texts = [f'import "gsdsl:{file}.gsm";']
+    texts = [f'import "gsdsl:price_aware/{file}.gsm";']
     for name, instance in made.items():
         given = scenario(f"Given{name}", instance)
         texts.append(given[: given.index("\n}\n") + 3])

@@ -39,7 +39,7 @@ def check_price_aware(folder: Path, seeds: range) -> int:
 def check_rejecting(folder: Path, seeds: range) -> None:
     """What is turned away has a price; there always is a plan."""
     made = {f"Seed{s}": few_nodes(s) for s in seeds}
-    loaded = workspace(write_cases(folder, made, "PriceAwareRejecting", "price_aware_rejecting"))
+    loaded = workspace(write_cases(folder, made, "PriceAwareRejecting", "rejecting"))
     for seed in seeds:
         options = {**vars(rules(seed)), "rejection": "weighted"}
         found = case(loaded, "Nodes", f"Seed{seed}", options)
@@ -130,7 +130,7 @@ def test_jobs_that_stay_on_their_node_are_not_counted(tmp_path: Path) -> None:
         "the elements goes on, and it is not enough to know how many do"
     )
     assert refused.value.span is not None
-    text = (MODELS / "price_aware.gsm").read_text(encoding="utf-8").splitlines()
+    text = (MODELS / "price_aware" / "model.gsm").read_text(encoding="utf-8").splitlines()
     assert "finished" in text[refused.value.span.line - 1]
 
 

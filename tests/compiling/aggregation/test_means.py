@@ -14,9 +14,10 @@ from gpusched_dsl.compiling.aggregation.means import by_means
 from gpusched_dsl.compiling.aggregation.parts import Spread
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
 
-MODELS = Path(__file__).resolve().parents[3] / "models"
+SHIPPED = Path(__file__).resolve().parents[3] / "models" / "gpu_sharing" / "scenarios" / "cluster_10x20.gsm"
 
-# Which nodes meet a pair that goes together (models/gpu_sharing.gsm), and a level per node between shared columns.
+# Which nodes meet a pair that goes together (models/gpu_sharing/model.gsm), and a level per node between shared
+# columns.
 COVER = """
 model Cover {
   set Nodes;
@@ -81,7 +82,7 @@ def test_sums_in_their_place(tmp_path: Path) -> None:
 
 
 def test_nodes_that_meet_jobs_in_the_shipped_model() -> None:
-    small = case(workspace(MODELS / "gpu_sharing_10x20.gsm"), "Nodes", "Sharing10x20Matching").small
+    small = case(workspace(SHIPPED), "Nodes", "Sharing10x20Matching").small
     meets = small.problem.variable("meets_node")
     found = [c for c in components_of(small) if meets.first <= c.columns[0] < meets.stop]
     assert found

@@ -56,9 +56,9 @@ def test_gpu_sharing(tmp_path: Path) -> None:
 
 
 SHIPPED = {
-    "figure1.gsm": ("Figure1", {}),
-    "gpu_sharing_10x20.gsm": ("Sharing10x20", {"node_rule": "none", "energy_horizon": "full_run"}),
-    "gavel_40_jobs.gsm": (None, {}),
+    "capacity_planning/scenarios/figure1.gsm": ("Figure1", {}),
+    "gpu_sharing/scenarios/cluster_10x20.gsm": ("Sharing10x20", {"node_rule": "none", "energy_horizon": "full_run"}),
+    "capacity_planning/scenarios/gavel_40_jobs.gsm": (None, {}),
 }
 
 

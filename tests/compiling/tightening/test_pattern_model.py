@@ -12,7 +12,7 @@ from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.compiling.tightening.network_integrality import NetworkIntegrality
 from gpusched_dsl.solving.solve import solve_problem
 
-MODELS = Path(__file__).resolve().parents[3] / "models"
+FAMILY = Path(__file__).resolve().parents[3] / "models" / "capacity_planning"
 STATED, BINARY = "var config[Runnable] >= 0 <= 1", "var config[Runnable] binary"
 SCENARIO = """
 scenario TwoVmsOfFour extends AllPatterns {
@@ -33,9 +33,9 @@ scenario TwoVmsOfFour extends AllPatterns {
 
 @pytest.mark.parametrize("rule", ["paper", "force", "at_most"])
 def test_only_counts_stay_whole(rule: str) -> None:
-    text = (MODELS / "capacity_planning_patterns.gsm").read_text(encoding="utf-8")
+    text = (FAMILY / "patterns.gsm").read_text(encoding="utf-8")
     assert STATED in text
-    model = gs.loads(text.replace(STATED, BINARY) + SCENARIO, base=MODELS)
+    model = gs.loads(text.replace(STATED, BINARY) + SCENARIO, base=FAMILY)
     problem = model.ground("TwoVmsOfFour", settings={"node_rule": rule})
     assert problem.integer.all()
     after = apply(problem, NetworkIntegrality()).problem

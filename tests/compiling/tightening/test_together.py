@@ -24,7 +24,7 @@ from gpusched_dsl.solving.solve import solve_problem
 HERE: tuple[Pass, ...] = (PositiveParts(), ImpliedRows(), CliqueLinks(), LiftedCapacities())
 
 PRINTED = """
-import "gsdsl:capacity_planning_printed.gsm";
+import "gsdsl:capacity_planning/printed.gsm";
 scenario Small for CapacityPlanningPrinted {
   Nodes = { n1, n2 };
   table Types:  gpus  price[$/h] =

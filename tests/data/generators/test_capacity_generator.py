@@ -13,7 +13,7 @@ from drawing import draw
 
 import gpusched_dsl as gs
 
-SHIPPED = Path(__file__).resolve().parents[3] / "models" / "data" / "synthetic"
+SHIPPED = Path(__file__).resolve().parents[3] / "models" / "capacity_planning" / "data" / "synthetic"
 
 
 def test_check_values() -> None:
@@ -80,7 +80,7 @@ def test_ranges() -> None:
 
 
 TEXT = """\
-import "gsdsl:capacity_planning.gsm";
+import "gsdsl:capacity_planning/model.gsm";
 scenario Drawn for CapacityPlanning {
   generate capacity_nodes (nodes = 2) { Nodes = node; }
   generate capacity_types (catalogue = full9) {

@@ -109,7 +109,7 @@ def test_jobs_beyond_the_horizon() -> None:
 
 OPTIONS = "(jobs = 5, slots = 48, nodes = 2, median_epochs = 6, least_epochs = 2, rate = 3000[request/min], slack = 1)"
 TEXT = """\
-import "gsdsl:price_aware_by_type.gsm";
+import "gsdsl:price_aware/by_type.gsm";
 scenario Drawn for PriceAwareByType {
   slot = 15[min];
   generate price_aware_prices OPTIONS { Slots = slot;  tariff[slot] = price; }

@@ -133,7 +133,7 @@ def test_nodes_and_tables() -> None:
 
 
 TEXT = """\
-import "gsdsl:gpu_sharing.gsm";
+import "gsdsl:gpu_sharing/model.gsm";
 scenario Drawn for GpuSharing {
   generate sharing_gpus (nodes = 3, jobs = 6, gpus = 2) {
     Types = gpu;  memory[gpu] = memory;  gpus[gpu] = gpus;

@@ -10,7 +10,7 @@ from gpusched_dsl.language.workspace import Workspace, workspace_from_text
 
 # J1 waits at 0 for the solver and runs for Greedy; at 1 J2 and J3 come. The node is of one GPU (A) or of two (B).
 THREE_JOBS = """
-import "gsdsl:scenarios/three_jobs.gsm";
+import "gsdsl:capacity_planning/scenarios/three_jobs.gsm";
 policy Patient for CapacityPlanning extends Greedy { place best_fit, new_node, wait; }
 policy Urgent for CapacityPlanning extends Greedy {
   order j in Jobs where weight[j] < 3[$/h] by deadline[j];
@@ -24,7 +24,7 @@ scenario CpOn for CapacityPlanning extends ThreeJobs { }
 
 # A job of a length between 0 and 100 epochs, all alike, on one GPU that does one epoch in an hour, due after 70 h.
 DRAWN = """
-import "gsdsl:online/gpu_sharing.gsm";
+import "gsdsl:gpu_sharing/online.gsm";
 scenario Drawn for GpuSharing {
   lengths = law;  sharing = off;  Shares = {};
   table Types: gpus memory[GB] =  K80 1 24;

@@ -23,14 +23,14 @@ from gpusched_dsl.workflows.run import Asked, run_method
 from gpusched_dsl.workflows.why import Answer, why
 
 SHARED = """
-import "gsdsl:online/gpu_sharing.gsm";
-import "gsdsl:oracles_gpu_sharing_policies.gsm";
+import "gsdsl:gpu_sharing/online.gsm";
+import "gsdsl:gpu_sharing/tests/policies.gsm";
 """
 
 
 # The type of a node is a number, its GPUs.
 NUMBERED = """
-import "gsdsl:oracles_trace_replay.gsm";
+import "gsdsl:trace_replay/tests/queues.gsm";
 scenario Pool for TraceReplay {
   Nodes = { p, q };
   gpus["p"] = 4; gpus["q"] = 2;
@@ -244,7 +244,7 @@ def test_a_job_of_a_drawn_length() -> None:
 def test_in_windows_the_slot_of_the_time_is_asked_about() -> None:
     """T1 trains in the cheap hours 1 and 3. A plan from 0 on costs 0.0234 $, the optimum: no other one costs less."""
     text = """
-import "gsdsl:oracles_price_aware.gsm";
+import "gsdsl:price_aware/tests/model.gsm";
 online Rolling for PriceAware {
   window h in Slots lookahead 100 commit 2;
   arrive b in Batch at 0;

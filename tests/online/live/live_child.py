@@ -11,7 +11,7 @@ from gpusched_dsl.language.workspace import workspace_from_text
 from gpusched_dsl.workflows.live import drive_live
 
 TEXT = """
-import "gsdsl:online/capacity_planning.gsm";
+import "gsdsl:capacity_planning/online.gsm";
 
 scenario Cluster for CapacityPlanning {
   Nodes = { n1, n2 };

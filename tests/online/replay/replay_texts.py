@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-LIBRARY = 'import "gsdsl:policies/trace_replay.gsm";\n'
+LIBRARY = 'import "gsdsl:trace_replay/policies.gsm";\n'
 
 # Nodes of several types and families, several ways to run a job.
 MIXED = """

@@ -128,7 +128,7 @@ def test_more_of_the_world_is_no_replay() -> None:
 
 def test_nodes_that_are_chosen_with_the_plan_are_no_replay() -> None:
     found = Diagnostics()
-    workspace = load_workspace(Path(__file__).parents[3] / "models" / "policies" / "capacity_planning.gsm", found)
+    workspace = load_workspace(Path(__file__).parents[3] / "models" / "capacity_planning" / "policies.gsm", found)
     policy = check_policy(workspace, workspace.policies["FIFO"], found)
     found.raise_if_errors()
     assert policy is not None

@@ -19,7 +19,7 @@ from gpusched_dsl.online.replay.run import replay
 from gpusched_dsl.online.replay.trace_reader import read_trace
 
 ROOT = Path(__file__).parents[3]
-SAMPLE = ROOT / "models" / "data" / "trace_replay" / "philly_sample.csv"
+SAMPLE = ROOT / "models" / "trace_replay" / "data" / "philly" / "philly_sample.csv"
 # Jobs with submit_time_s, num_gpus, duration_s.
 SHARED = Path(__file__).resolve().parents[4] / "shared" / "data"
 HELIOS = Path(os.environ.get("GSDSL_HELIOS", SHARED / "helios" / "venus_sept2020_vcvGl.csv"))
@@ -60,7 +60,7 @@ def mean_of(given: Ready) -> float:
 
 
 def sample_text() -> str:
-    return 'import "scenarios/philly_sample.gsm";\n'
+    return 'import "trace_replay/scenarios/philly_sample.gsm";\n'
 
 
 def test_the_sample_is_what_its_readme_says(tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_a_virtual_cluster_of_helios(policy: str, shortest_first: bool, tmp_path
         out = csv.writer(file)
         out.writerow(("job", "submitted", "gpus", "seconds"))
         out.writerows((f"j{at}", *row) for at, row in enumerate(rows))
-    text = """import "gsdsl:policies/trace_replay.gsm";
+    text = """import "gsdsl:trace_replay/policies.gsm";
     scenario Run for TraceReplay {
       Nodes = { cluster };  gpus["cluster"] = 160;
       data "trace.csv" { Jobs = job; submitted[job] = submitted[s]; needs[job] = gpus; exec_time[job] = seconds[s]; }

@@ -10,7 +10,7 @@ from gpusched_dsl.online.run_record import Outcome
 from gpusched_dsl.online.simulation.world import DONE
 
 TEXT = """
-import "gsdsl:oracles_price_aware_rolling.gsm";
+import "gsdsl:price_aware/tests/rolling.gsm";
 online EverySlot for PriceAwareRolling extends HourByHour {
   window h in Slots lookahead 6 commit 1;
   replan on every 1 slots;

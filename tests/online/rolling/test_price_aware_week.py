@@ -5,11 +5,11 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
-from benchmarks.data_scripts import DATA, script
+from benchmarks.data_scripts import MODELS, script
 from benchmarks.price_aware.week import Week, write
 
-HERE = DATA / "price_aware_week"
-BENCHMARK = DATA.parents[1] / "benchmarks" / "price_aware"
+HERE = MODELS / "price_aware" / "data" / "week"
+BENCHMARK = MODELS.parent / "benchmarks" / "price_aware"
 
 
 def rows(path: Path) -> list[dict[str, str]]:
@@ -18,7 +18,7 @@ def rows(path: Path) -> list[dict[str, str]]:
 
 
 def test_data_are_what_the_scripts_make(tmp_path: Path) -> None:
-    script("price_aware_week/convert_prices.py").main(tmp_path)
+    script(HERE / "convert_prices.py").main(tmp_path)
     for name in ("slots.csv", "two_days/slots.csv"):
         assert (tmp_path / name).read_bytes() == (HERE / name).read_bytes()
     write(tmp_path / "week", Week(real=True))

@@ -21,7 +21,7 @@ def check_windows(folder: Path, seeds: range) -> dict[str, int]:
     made = {f"Seed{seed}": random_window(Random(seed)) for seed in seeds}
     path = folder / "windows.gsm"
     texts = [window_text(name, window) for name, window in made.items()]
-    path.write_text('import "gsdsl:price_aware_rolling.gsm";\n' + "\n".join(texts), encoding="utf-8")
+    path.write_text('import "gsdsl:price_aware/rolling.gsm";\n' + "\n".join(texts), encoding="utf-8")
     loaded = gs.load(path)
     seen = dict.fromkeys(("later", "late_later", "overdue", "undone", "rejections", "shedding", "restarts"), 0)
     for name, window in made.items():

@@ -16,7 +16,7 @@ from gpusched_dsl.online.run_record import Outcome
 # 1, 1.8, 2.4, 2.8 epochs in an hour for 1, 2, 3, 4 money in an hour; every job has a node for itself.
 SPEEDS = (1.0, 1.8, 2.4, 2.8)
 LADDER = """
-import "gsdsl:online/gpu_sharing.gsm";
+import "gsdsl:gpu_sharing/online.gsm";
 
 online Quiet for GpuSharing extends EveryEvent "no plan at completions, for jobs that do not meet" {{
   replan on arrival;

@@ -12,7 +12,7 @@ from gpusched_dsl.online.simulation.charging import gpus_in_use
 
 # RS-1 of the joint problem: both jobs at once on halves of one GPU, which slow down by 5 %.
 HALVES = """
-import "gsdsl:online/gpu_sharing.gsm";
+import "gsdsl:gpu_sharing/online.gsm";
 online Longest for GpuSharing extends EveryEvent { ends at max_epochs[j]; }
 scenario Halves for GpuSharing {
   table Types: gpus memory[GB] =  K80 1 24;
@@ -26,7 +26,7 @@ scenario Halves for GpuSharing {
 """
 # A job that ends at 10 epochs, at 20 or at 90; it ends at 90, and an epoch takes an hour.
 OUTCOMES = """
-import "gsdsl:online/gpu_sharing.gsm";
+import "gsdsl:gpu_sharing/online.gsm";
 online Long for GpuSharing extends EveryEvent { ends at 90[epoch];  replan on arrival, every 8[h]; }
 scenario Three for GpuSharing {
   table Types: gpus memory[GB] =  K80 1 24;
@@ -54,7 +54,7 @@ def test_two_jobs_share_a_gpu_until_one_has_it_alone(method: str) -> None:
 
 @pytest.mark.parametrize("rule", ["matching", "work_conserving", "max_running"])
 def test_the_exact_model_drives_the_same_cluster(rule: str) -> None:
-    text = 'import "gsdsl:online/gpu_sharing.gsm";\nimport "gsdsl:oracles_gpu_sharing_policies.gsm";'
+    text = 'import "gsdsl:gpu_sharing/online.gsm";\nimport "gsdsl:gpu_sharing/tests/policies.gsm";'
     found = run(text, "EveryEvent", "TwoKinds", "highs", node_rule=rule)
     world = found.outcome.world
     assert found.outcome.ended == "finished"

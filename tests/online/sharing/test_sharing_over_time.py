@@ -16,8 +16,8 @@ from gpusched_dsl.online.open import open_run
 SWITCHES = (17.377049180327869, 51.803278688524593, 57.540983606557376)
 EXPECTED = 3302 / 61
 TWO_KINDS = """
-import "gsdsl:online/gpu_sharing.gsm";
-import "gsdsl:oracles_gpu_sharing_policies.gsm";
+import "gsdsl:gpu_sharing/online.gsm";
+import "gsdsl:gpu_sharing/tests/policies.gsm";
 online Longest for GpuSharing extends EveryEvent { ends at max_epochs[j]; }
 scenario Later for GpuSharing extends TwoKinds {
   table Jobs: submitted[h] deadline[h] =
@@ -115,7 +115,7 @@ def test_a_job_that_is_put_off_keeps_its_speed_in_mind() -> None:
     """J1 and J2 share one node of two GPUs. J2 comes at 10 h, is more urgent and takes both; J1 was on its second GPU
     before and comes back on it, though its profile alone would begin with one."""
     text = """
-import "gsdsl:online/gpu_sharing.gsm";
+import "gsdsl:gpu_sharing/online.gsm";
 online Longest for GpuSharing extends EveryEvent { ends at max_epochs[j]; }
 scenario PutOff for GpuSharing {
   lengths = law;  sharing = off;  Shares = {};  Nodes = { n1 };  node_type["n1"] = "K80";

@@ -18,7 +18,7 @@ from gpusched_dsl.policies.decide import decide
 from gpusched_dsl.workflows.solve_by_policy import solve_by_policy
 
 MODELS = Path(__file__).resolve().parents[3] / "models"
-IMPORTS = 'import "gsdsl:oracles_allocation.gsm";\nimport "gsdsl:policies/allocation.gsm";\n'
+IMPORTS = 'import "gsdsl:allocation/tests/queues.gsm";\nimport "gsdsl:allocation/policies.gsm";\n'
 
 
 @dataclass(frozen=True, eq=False)

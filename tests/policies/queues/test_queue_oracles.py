@@ -136,7 +136,7 @@ def test_of_equal_ends_the_first_gpu_is_taken() -> None:
 def test_lines_that_do_not_go_with_queues_are_refused() -> None:
     found = Diagnostics()
     text = (
-        'import "gsdsl:policies/allocation.gsm";\npolicy P extends TimeFIFO { place append, best_fit; keep running; }'
+        'import "gsdsl:allocation/policies.gsm";\npolicy P extends TimeFIFO { place append, best_fit; keep running; }'
     )
     workspace = workspace_from_text(text, "text", found)
     check_policy(workspace, workspace.policies["P"], found)

@@ -20,7 +20,7 @@ from gpusched_dsl.policies.decide import decide
 from gpusched_dsl.policies.stages import with_stages
 
 MODELS = Path(__file__).resolve().parents[3] / "models"
-ORACLES = MODELS / "oracles_gpu_sharing_policies.gsm"
+ORACLES = MODELS / "gpu_sharing" / "tests" / "policies.gsm"
 LIMITS = Limits()
 
 

@@ -35,7 +35,7 @@ class Text:
         times = [(j, k, g, repr(t)) for (j, k, g), t in self.times.items()]
         shares = [(k, u, repr(b)) for (k, u), b in self.slowdown.items()]
         epochs = [(o + 1, j, e) for j, listed in self.epochs.items() for o, e in enumerate(listed)]
-        return f"""import "gsdsl:policies/gpu_sharing.gsm";
+        return f"""import "gsdsl:gpu_sharing/policies.gsm";
 scenario Drawn for GpuSharing {{
   node_rule = none;
   table Types: gpus memory[GB] =

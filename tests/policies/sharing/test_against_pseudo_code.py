@@ -11,7 +11,7 @@ from benchmarks.sharing.data import write
 from benchmarks.sts.by_python import read, step
 
 # Nodes that are there cannot become smaller: this keeps parts as they were placed.
-PLACED = 'import "gsdsl:policies/gpu_sharing.gsm"; policy Placed for GpuSharing extends STS { finish smaller_type; }'
+PLACED = 'import "gsdsl:gpu_sharing/policies.gsm"; policy Placed for GpuSharing extends STS { finish smaller_type; }'
 CASES = [(10, 20, 1), (10, 60, 2), *(pytest.param(20, 140, s, marks=pytest.mark.slow) for s in range(3, 8))]
 
 

@@ -11,7 +11,7 @@ from gpusched_dsl.language.blocks.policies.policy import check_policy
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import load_workspace
 
-FILE = MODELS / "policies" / "gpu_sharing.gsm"
+FILE = MODELS / "gpu_sharing" / "policies.gsm"
 
 
 def test_file_checks_and_is_formatted(capsys: pytest.CaptureFixture[str]) -> None:

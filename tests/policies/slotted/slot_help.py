@@ -18,7 +18,7 @@ from gpusched_dsl.policies.slotted.run import SlottedPlan, run_slotted
 from gpusched_dsl.workflows.solve_by_policy import solve_by_policy
 
 MODELS = Path(__file__).resolve().parents[3] / "models"
-IMPORTS = 'import "oracles_price_aware_policies.gsm";\nimport "oracles_price_aware.gsm";\n'
+IMPORTS = 'import "price_aware/tests/policies.gsm";\nimport "price_aware/tests/model.gsm";\n'
 
 
 @dataclass(frozen=True, eq=False)

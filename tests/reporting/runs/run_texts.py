@@ -16,7 +16,7 @@ from gpusched_dsl.reporting.runs.result import RunResult
 from gpusched_dsl.workflows.run import Asked, run_method
 
 THREE_JOBS = """
-import "gsdsl:scenarios/three_jobs.gsm";
+import "gsdsl:capacity_planning/scenarios/three_jobs.gsm";
 scenario CpOn for CapacityPlanning extends ThreeJobs { }
 """
 CHANGING = """
@@ -79,7 +79,7 @@ def random_text(seed: int, jobs: int = 8, nodes: int = 2) -> str:
                 times.append(f'exec_time["J{j}","{kind}",{g}] = {hours}[h];')
     names = ", ".join(f"J{j}" for j in range(jobs))
     return f"""
-import "gsdsl:online/capacity_planning.gsm";
+import "gsdsl:capacity_planning/online.gsm";
 scenario Random for CapacityPlanning {{
   Nodes = {{ {", ".join(f"n{n}" for n in range(nodes))} }};
   Jobs = {{ {names} }};

@@ -12,7 +12,7 @@ from gpusched_dsl.reporting.runs import page as pages
 from gpusched_dsl.reporting.runs.result import RunResult
 
 REPLAY = """
-import "gsdsl:oracles_trace_replay.gsm";
+import "gsdsl:trace_replay/tests/queues.gsm";
 scenario Pool for TraceReplay {
   Nodes = { p, q };
   gpus["p"] = 4; gpus["q"] = 2;

@@ -102,7 +102,7 @@ def test_no_method_is_below_the_bound_and_it_is_that_of_the_jobs(seed: int) -> N
 def test_it_is_met_where_jobs_do_not_meet() -> None:
     """One job, one node, plans every hour: mixing two types over time costs the bound itself."""
     text = """
-    import "gsdsl:online/capacity_planning.gsm";
+    import "gsdsl:capacity_planning/online.gsm";
     scenario One for CapacityPlanning {
       Nodes = { n };  Jobs = { J };  Types = { A, B };  period = 1[h];
       table Types: gpus price[$/h] family = A 1 1 k  B 2 4 k;
@@ -150,7 +150,7 @@ def test_why_there_is_none() -> None:
 
 RATES = {1: 1.0, 2: 1.5, 3: 2.4, 4: 2.6}  # of a node by its GPUs in use: a GPU costs least where all four are, 0.65
 SHARING = """
-import "gsdsl:online/gpu_sharing.gsm";
+import "gsdsl:gpu_sharing/online.gsm";
 online Known for GpuSharing extends EveryEvent { ends at 0.7 * max_epochs[j]; }
 scenario Shared for GpuSharing {
   table Types: gpus memory[GB] = K80 4 24;

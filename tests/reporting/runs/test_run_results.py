@@ -19,7 +19,7 @@ from gpusched_dsl.reporting.runs.result import RunResult
 from gpusched_dsl.reporting.runs.series import Steps
 
 REPLAY = """
-import "gsdsl:oracles_trace_replay.gsm";
+import "gsdsl:trace_replay/tests/queues.gsm";
 scenario Pool for TraceReplay {
   Nodes = { p, q };
   gpus["p"] = 4; gpus["q"] = 2;
@@ -28,7 +28,7 @@ scenario Pool for TraceReplay {
 }
 """
 WINDOWS = """
-import "gsdsl:oracles_price_aware_rolling.gsm";
+import "gsdsl:price_aware/tests/rolling.gsm";
 online EverySlot for PriceAwareRolling extends HourByHour {
   window h in Slots lookahead 6 commit 1;
   replan on every 1 slots;

@@ -2,7 +2,7 @@
 
 Prices, due times and weights follow A. Jahani, M. Lattuada, M. Ciavotta, D. Ardagna, E. Amaldi, L. Zhang (2019); their
 execution times were not published, and those here are plausible guesses. The instances are those of
-models/data/synthetic, to the last digit.
+models/capacity_planning/data/synthetic, to the last digit.
 """
 
 from __future__ import annotations
