@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean
+from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean, suggest
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
+from gpusched_dsl.language.diagnostics.similar_names import nearest
+from gpusched_dsl.language.moved_files import MOVED
 from gpusched_dsl.language.parsing.lexing import MAX_CHARACTERS
 from gpusched_dsl.language.source import Source, Span
 
@@ -48,7 +50,7 @@ def read_source(place: Place, diagnostics: Diagnostics, asked: Span | None = Non
         return None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        diagnostics.error("GSM1001", f"cannot read `{place.name}`: {reason}", asked, help=_near(place.path))
+        diagnostics.error("GSM1001", f"cannot read `{place.name}`: {reason}", asked, help=_near(place))
         return None
     if len(data) > MAX_BYTES:
         diagnostics.error(
@@ -62,14 +64,28 @@ def read_source(place: Place, diagnostics: Diagnostics, asked: Span | None = Non
     return None if text is None else (Source(place.name, text, place.path), hashlib.sha256(data).hexdigest())
 
 
-def _near(path: Path) -> str | None:
-    """A help line with files of a similar name in the same folder."""
+def _near(place: Place) -> str | None:
+    """A help line with files of a similar name in the same folder, or in the whole library for a file of it."""
+    path = place.path
     try:
-        if path.exists() or not path.parent.is_dir():
+        if path.exists():
+            return None
+        library = library_folder()
+        if path.is_relative_to(library):
+            return _near_in_library(place.name, path.relative_to(library).as_posix(), library)
+        if not path.parent.is_dir():
             return None
         return did_you_mean(path.name, [p.name for p in path.parent.glob("*.gsm")])
     except (OSError, ValueError):
         return None
+
+
+def _near_in_library(name: str, file: str, library: Path) -> str | None:
+    """A help line for `file`, a path in the library that was written as `name`: where it is now, or similar paths."""
+    known = [p.relative_to(library).as_posix() for p in sorted(library.rglob("*.gsm"))]
+    near = [file] if file in MOVED else nearest(file, (*known, *MOVED))
+    head = name.removesuffix(file) if name.endswith(file) else LIBRARY_PREFIX
+    return suggest(name, list(dict.fromkeys(head + MOVED.get(each, each) for each in near)))
 
 
 def _decode(place: Place, data: bytes, diagnostics: Diagnostics) -> str | None:

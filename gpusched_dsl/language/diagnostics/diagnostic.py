@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
@@ -80,7 +80,11 @@ class Suggestion(str):
 
 def did_you_mean(name: str, known: Iterable[str]) -> Suggestion | None:
     """A help line with the names that a slip of the keyboard away from this one, or None when there are none."""
-    near = nearest(name, known)
+    return suggest(name, nearest(name, known))
+
+
+def suggest(name: str, near: Sequence[str]) -> Suggestion | None:
+    """A help line that proposes these names in place of one, or None when there are none."""
     if not near:
         return None
     suggestion = Suggestion(f"did you mean {' or '.join(f'`{n}`' for n in near)}?")
