@@ -5,6 +5,8 @@ Published as `docs/schema/online-event-1.json` and `docs/schema/online-decision-
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import suppress
 from typing import Annotated, Any, Literal, NoReturn
 
 import msgspec
@@ -104,14 +106,12 @@ AnyEvent = Arrival | Completion | Progress | Withdrawal | NodeDown | NodeUp | Va
 KINDS = ("arrival", "completion", "progress", "withdrawal", "node_down", "node_up", "value", "tick", "end")
 
 
-class _Outline(Struct):
-    version: Any = None
-    kind: Any = None
+class _WithId(Struct):
     id: Any = None
 
 
-_outline = msgspec.json.Decoder(_Outline)
-_event: msgspec.json.Decoder[AnyEvent] = msgspec.json.Decoder(AnyEvent)
+_with_id = msgspec.json.Decoder(_WithId)
+_object: msgspec.json.Decoder[dict[str, Any]] = msgspec.json.Decoder(dict[str, Any])
 
 
 class Refused(DiagnosticError):
@@ -122,27 +122,36 @@ class Refused(DiagnosticError):
         self.finding, self.id = finding, id
 
 
-def event_of(line: bytes) -> AnyEvent:
-    """The event that a line of JSON describes; raises `Refused` with GSM5201 to GSM5204."""
+def content_of(line: bytes) -> dict[str, Any]:
+    """The JSON object in a line; raises `Refused` with GSM5201, or GSM5204 for a number beyond all numbers."""
     if len(line) > LONGEST_LINE:
         _refuse("GSM5201", f"the line is longer than {LONGEST_LINE} bytes", None, "send fewer values in one event")
     try:
-        outline = _outline.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as failure:
+        return _object.decode(line)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as failure:
+        with suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            id = _with_id.decode(line).id  # skips over what it does not ask for
+            _refuse("GSM5204", f"the event does not fit: {_in_words(str(failure))}", id if isinstance(id, str) else None)
         _refuse("GSM5201", f"the line is no JSON object: {failure}", None, "write one JSON object on each line")
-    id = outline.id if isinstance(outline.id, str) else None
-    if outline.version != VERSION or isinstance(outline.version, bool):
-        told = "has no version" if outline.version is None else f"has version {outline.version!r}"
+
+
+def event_of(content: Mapping[str, Any]) -> AnyEvent:
+    """The event with this content; raises `Refused` with GSM5202 to GSM5204."""
+    id, version, kind = content.get("id"), content.get("version"), content.get("kind")
+    id = id if isinstance(id, str) else None
+    if version != VERSION or isinstance(version, bool):
+        told = "has no version" if version is None else f"has version {version!r}"
         _refuse("GSM5202", f"the event {told}; this gsdsl reads version {VERSION}", id, f'write `"version": {VERSION}`')
-    if outline.kind not in KINDS:
-        told = "has no kind" if outline.kind is None else f"is of unknown kind {outline.kind!r}"
-        near = did_you_mean(outline.kind, KINDS) if isinstance(outline.kind, str) else None
+    if not isinstance(kind, str) or kind not in KINDS:
+        told = "has no kind" if kind is None else f"is of unknown kind {kind!r}"
+        near = did_you_mean(kind, KINDS) if isinstance(kind, str) else None
         _refuse("GSM5203", f"the event {told}", id, near or f"kinds are {', '.join(f'`{k}`' for k in KINDS)}")
     try:
-        return _event.decode(line)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as failure:
-        help = f"docs/schema/online-event-1.json says what an event of kind `{outline.kind}` has"
+        event: AnyEvent = msgspec.convert(content, AnyEvent)
+    except (msgspec.MsgspecError, RecursionError) as failure:
+        help = f"docs/schema/online-event-1.json says what an event of kind `{kind}` has"
         _refuse("GSM5204", f"the event does not fit: {_in_words(str(failure))}", id, help)
+    return event
 
 
 def _in_words(failure: str) -> str:
@@ -152,7 +161,7 @@ def _in_words(failure: str) -> str:
     return (text[:1].lower() + text[1:]) + (f" (in `{where}`)" if where else "")
 
 
-def _refuse(code: str, message: str, id: str | None, help: str) -> NoReturn:
+def _refuse(code: str, message: str, id: str | None, help: str | None = None) -> NoReturn:
     raise Refused(Diagnostic(code, message, help=help), id)
 
 

@@ -14,8 +14,6 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, Protocol
 
-import msgspec
-
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.journal.journal import Journal
@@ -25,6 +23,7 @@ from gpusched_dsl.online.live.clock import LiveClock
 from gpusched_dsl.online.live.lines import Lines
 from gpusched_dsl.online.live.messages import (
     Acknowledged,
+    AnyEvent,
     AnyRecord,
     Decided,
     End,
@@ -33,6 +32,7 @@ from gpusched_dsl.online.live.messages import (
     Quarantined,
     Refused,
     Started,
+    content_of,
     event_of,
     failed,
     line_of,
@@ -114,6 +114,7 @@ class LiveRun:
         self._before: object = None  # the state of the loop before them
         self._answers: list[tuple[int, Acknowledged | Failed]] = []  # to their lines, once they are planned for
         self._aside: dict[str, str] = {}  # events that were set aside, with the reason
+        self._decoded: tuple[bytes, dict[str, Any], AnyEvent] | None = None  # the line that was read last
         self._ended = False
         self._steps = 0
 
@@ -137,14 +138,14 @@ class LiveRun:
         told, earlier = self._record.told, len(self._record)
         recorded, self._aside = quarantined(self._record.external())
         warnings = [Quarantined(id=id, message=message) for id, message in self._aside.items()]
-        taken = [Taken(event_of(msgspec.json.encode(e.content)), e) for e in recorded if e.id not in self._aside]
+        taken = [Taken(event_of(e.content), e) for e in recorded if e.id not in self._aside]
         decided: list[Decided] = []
         planned = 0  # how many events a recorded step follows
         for _, batch in groupby(taken, key=lambda one: one.external.batch):
             if self._steps >= earlier:
                 break
             for one in batch:
-                self.loop.apply(one.event, one.external.time)
+                self.loop.apply(self.loop.check(one.event), one.external.time)
                 planned += 1
             self.loop.decide()
             decided += self._decided()
@@ -201,17 +202,24 @@ class LiveRun:
         if line is None:
             return False
         try:
-            return self.clock.read(event_of(line).time, self.loop.now) <= self.loop.now
+            return self.clock.read(self._read(line)[1].time, self.loop.now) <= self.loop.now
         except DiagnosticError:
             return True
+
+    def _read(self, line: bytes) -> tuple[dict[str, Any], AnyEvent]:
+        """The content of a line and its event, decoded once; raises `Refused`."""
+        if self._decoded is None or self._decoded[0] is not line:
+            content = content_of(line)
+            self._decoded = line, content, event_of(content)
+        return self._decoded[1:]
 
     def _answer(self, line: bytes, number: int) -> Acknowledged | Failed:
         """Let the loop take the event of a line on trial, unless it is known or refused; what to say to it."""
         try:
-            event = event_of(line)
+            content, event = self._read(line)
         except Refused as refused:
             return failed(refused.finding, number, refused.id)
-        id, content = event.id, msgspec.json.decode(line)
+        id = event.id
         known = self._record.known(id) or self._ids.get(id)
         try:
             if known is not None:
@@ -220,7 +228,7 @@ class LiveRun:
                     _is_aside(id, self._aside[id])
                 return Acknowledged(id=id, time=known.time, duplicate=True)
             stated = self.clock.read(event.time, self.loop.now)
-            self.loop.check(event)
+            candidate = self.loop.check(event)
         except DiagnosticError as refused:
             return failed(refused.diagnostics[0], number, id)
         except Exception as failure:
@@ -233,7 +241,7 @@ class LiveRun:
         self._taken.append(Taken(event, external))
         self._ids[id] = external
         trial = self._trial(self._before)
-        self._taken = trial.applied(self._taken)
+        self._taken = trial.applied(self._taken, candidate)
         self._note(trial)
         return Acknowledged(id=id, time=time, late=stated < time)
 

@@ -25,12 +25,12 @@ Defect: TypeAlias = Callable[[Exception], Diagnostic]
 class Trial(Protocol):
     """What a trial needs of a loop. After `restore` the loop is as it was when it gave `state`."""
 
-    def check(self, event: AnyEvent) -> None:
-        """Raise DiagnosticError for an event that does not fit what there is; changes nothing."""
+    def check(self, event: AnyEvent) -> Any:
+        """What `apply` takes of an event that fits; changes nothing. Raises DiagnosticError for one that does not."""
         ...
 
-    def apply(self, event: AnyEvent, time: float) -> None:
-        """Let time come to `time`, not before `now`, and take an event that fits; it is not planned for yet."""
+    def apply(self, candidate: Any, time: float) -> None:
+        """Let time come to `time`, not before `now`, and take an event that was checked; nothing is planned yet."""
         ...
 
     def decide(self) -> None:
@@ -72,11 +72,11 @@ class TrialRun:
     defect: Defect
     refused: list[tuple[Taken, Diagnostic]] = field(default_factory=list)
 
-    def applied(self, taken: list[Taken]) -> list[Taken]:
-        """Apply the last event to a loop that has the others; what is left, which the loop then has."""
+    def applied(self, taken: list[Taken], candidate: Any) -> list[Taken]:
+        """Apply the last event, checked as `candidate`, to a loop that has the others; what is left, which it has."""
         one = taken[-1]
         try:
-            self.loop.apply(one.event, one.external.time)
+            self.loop.apply(candidate, one.external.time)
         except Exception as failure:
             self._refuse(one, failure, planned=False)
             return self._without_plan(taken[:-1])
@@ -112,8 +112,7 @@ class TrialRun:
         left: list[Taken] = []
         for one in taken:
             try:
-                self.loop.check(one.event)
-                self.loop.apply(one.event, one.external.time)
+                self.loop.apply(self.loop.check(one.event), one.external.time)
             except Exception as failure:
                 self._refuse(one, failure, planned=False)
                 return self._without_plan([*left, *taken[len(left) + 1 :]])
@@ -133,8 +132,7 @@ class TrialRun:
                 return None, failure
             try:
                 check_clock(one.external.time, "")
-                self.loop.check(one.event)
-                self.loop.apply(one.event, one.external.time)
+                self.loop.apply(self.loop.check(one.event), one.external.time)
             except Exception as failure:
                 return at, failure
         return self._planned(taken)

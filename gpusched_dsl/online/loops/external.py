@@ -30,6 +30,7 @@ from gpusched_dsl.online.live.messages import (
     Progress,
     Value,
     Withdrawal,
+    content_of,
     event_of,
 )
 from gpusched_dsl.online.loops.events import EventLoop
@@ -44,6 +45,15 @@ P = TypeVar("P", bound=Planner | None)
 _MOST_INTEGER = 2**63
 _INTEGER = re.compile(r"-?[0-9]{1,18}")
 REHEARSAL = 1.0  # seconds at most for a plan that is made to see whether one can be made
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """An event that fits the data `checked_against`; `base` are the data that it leads to, where it changes them."""
+
+    event: AnyEvent
+    checked_against: Any
+    base: Any
 
 
 @dataclass(eq=False)
@@ -79,14 +89,14 @@ class LiveEventLoop(EventLoop):
         """
         if isinstance(event, Mapping):
             told = {"version": VERSION, "id": f"event {self.events + 1}", **event}
-            event = event_of(msgspec.json.encode(told))
+            event = event_of(content_of(msgspec.json.encode(told)))
         if event.id in self._ids:
             return ()
         time = LiveClock(str(self.online.unit)).read(event.time, self.now)
-        self.check(event)
+        candidate = self.check(event)
         before = self.state()
         try:
-            self.apply(event, max(time, self.now))
+            self.apply(candidate, max(time, self.now))
             self.decide()
             if isinstance(event, Arrival | Value):
                 self._refuse_failure()
@@ -96,15 +106,17 @@ class LiveEventLoop(EventLoop):
         self._ids.add(event.id)
         return self.decisions()
 
-    def check(self, event: AnyEvent) -> None:
-        """Raise DiagnosticError for an event that does not fit what there is.
+    def check(self, event: AnyEvent) -> Candidate:
+        """The event with the data that it leads to, for `apply`; nothing changes.
 
-        GSM5207; as data are checked; GSM7007 for numbers that no run can reckon with.
+        Raises DiagnosticError for an event that does not fit: GSM5207, as data are checked, and GSM7007 for numbers
+        beyond what a run can compute with.
         """
+        base: Any = None
         match event:
             case Arrival():
                 if self._known(event.job) is None:
-                    self._new_base(event)
+                    base = self._new_base(event)
                 elif self.world.status[self._job(event.job)] != FUTURE:
                     _refuse(f"job `{event.job}` is there already", "events of one job have one label")
             case Completion() | Progress() | Withdrawal():
@@ -117,16 +129,23 @@ class LiveEventLoop(EventLoop):
             case NodeDown() | NodeUp():
                 self._node(event.node)
             case Value():
-                self._with_values(event)
+                base = self._with_values(event)
+        return Candidate(event, self.base, base)
 
-    def apply(self, event: AnyEvent, time: float) -> None:
-        """Let time come to `time` and take an event that fits; nothing is planned yet."""
+    def apply(self, candidate: Candidate, time: float) -> None:
+        """Let time come to `time` and take an event that `check` let through; nothing is planned yet.
+
+        Raises ValueError where the data have changed since it was checked.
+        """
+        if candidate.checked_against is not self.base:
+            raise ValueError("the data have changed since the event was checked")
+        event = candidate.event
         self.advance(max(time, self.now))
         if len(self.world.arrive()):  # jobs of the scenario
             self._why.append("arrival")
         match event:
             case Arrival():
-                self._arrive(event)
+                self._arrive(event, candidate.base)
             case Completion():
                 self.world.finish(self._jobs(event.job))
                 self._why.append("completion")
@@ -146,7 +165,7 @@ class LiveEventLoop(EventLoop):
                 self.recover(self.places_root, np.array([self._node(event.node)]))
                 self._why.append("recovery")
             case Value():
-                self._rebase(self._with_values(event))
+                self._rebase(candidate.base)
                 self.read_period()
                 self._why.append("change")
         self.events += 1
@@ -264,10 +283,10 @@ class LiveEventLoop(EventLoop):
             _refuse(f"there is no node `{label}`", did_you_mean(str(label), map(str, universe.labels)) or "")
         return code
 
-    def _arrive(self, event: Arrival) -> None:
+    def _arrive(self, event: Arrival, base: Any) -> None:
+        """`base` has the job; None where the data have had it before."""
         code = self._known(event.job)
         if code is None:
-            base, _ = self._new_base(event)
             code = len(self.world.status)
             self._rebase(base)
             truth = truth_of(self.online, base, self.options.seed, self.slot_length)
@@ -285,7 +304,7 @@ class LiveEventLoop(EventLoop):
         self.world.arrive()
         self._why.append("arrival")
 
-    def _new_base(self, event: Arrival) -> tuple[Any, int]:
+    def _new_base(self, event: Arrival) -> Any:
         """The base with the job of an event, from the values that it brings along."""
         model = self.base.model
         replaced = {self.jobs_root: pieces_of(model, self.jobs_root, [event.job])}
@@ -299,9 +318,9 @@ class LiveEventLoop(EventLoop):
                 replaced[name] = pieces_of(model, name, [(event.job, *row) for row in rows])
             else:
                 replaced[name] = pieces_of(model, name, dict(_keyed(name, told, (event.job,))))
-        base, count = with_jobs(self.base, self.jobs_root, replaced)
+        base, _ = with_jobs(self.base, self.jobs_root, replaced)
         check_magnitudes(base, replaced)
-        return base, count
+        return base
 
     def _with_values(self, event: Value) -> Any:
         base = self.base

@@ -35,9 +35,10 @@ class Toy:
     def now(self) -> float:
         return self._now
 
-    def check(self, event: Event) -> None:
+    def check(self, event: Event) -> Event:
         if isinstance(event, Completion) and event.job not in self.jobs:
             raise DiagnosticError([Diagnostic("GSM5207", f"there is no job `{event.job}`", help="check its name")])
+        return event
 
     def apply(self, event: Event, time: float) -> None:
         while self._planned_at + PERIOD < time:

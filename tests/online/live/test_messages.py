@@ -15,11 +15,13 @@ from hypothesis import strategies as st
 from gpusched_dsl.online.live.messages import (
     KINDS,
     LONGEST_LINE,
+    AnyEvent,
     Arrival,
     Decided,
     Entry,
     Refused,
     Started,
+    content_of,
     event_of,
     event_schema,
     line_of,
@@ -42,9 +44,13 @@ def as_line(event: dict[str, Any]) -> bytes:
     return json.dumps({"version": 1, "id": "x", **event}).encode()
 
 
+def read_line(line: bytes) -> AnyEvent:
+    return event_of(content_of(line))
+
+
 def refusal(line: bytes) -> tuple[str, str]:
     with pytest.raises(Refused) as refused:
-        event_of(line)
+        read_line(line)
     return refused.value.finding.code, refused.value.finding.message
 
 
@@ -65,13 +71,13 @@ def test_the_schema_knows_all_kinds() -> None:
 
 @pytest.mark.parametrize("event", GOOD, ids=lambda e: e["kind"])
 def test_events_are_read(event: dict[str, Any]) -> None:
-    read = event_of(as_line(event))
+    read = read_line(as_line(event))
     assert type(read).__name__.lower() == event["kind"].replace("_", "")
     assert all(getattr(read, name) == value for name, value in event.items() if name != "kind")
 
 
 def test_values_keep_their_types() -> None:
-    read = event_of(as_line(GOOD[0]))
+    read = read_line(as_line(GOOD[0]))
     assert isinstance(read, Arrival)
     assert repr(read.values) == repr(GOOD[0]["values"])
 
@@ -101,7 +107,7 @@ def test_what_is_missing_or_too_much_is_told(event: dict[str, Any]) -> None:
 )  # fmt: skip
 def test_wrong_fields(change: dict[str, Any], code: str) -> None:
     good = {"kind": "progress", "job": "j", "fraction": 0.5}
-    event_of(as_line(good))
+    read_line(as_line(good))
     assert refusal(as_line({**good, **change}))[0] == code
 
 
@@ -121,7 +127,7 @@ def test_numbers_beyond_all_numbers() -> None:
 
 def test_a_near_word_is_offered() -> None:
     with pytest.raises(Refused) as refused:
-        event_of(as_line({"kind": "node_donw"}))
+        read_line(as_line({"kind": "node_donw"}))
     assert refused.value.finding.help == "did you mean `node_down`?"
     assert refused.value.id == "x"
 
@@ -130,7 +136,7 @@ def test_a_near_word_is_offered() -> None:
 @settings(max_examples=200, deadline=None)
 def test_any_bytes_are_refused_or_read(line: bytes) -> None:
     with suppress(Refused):
-        event_of(line)
+        read_line(line)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -141,7 +147,7 @@ def test_changed_events_are_refused_or_read(seed: int) -> None:
         for _ in range(draw.randrange(1, 4)):
             line[draw.randrange(len(line))] = draw.choice(b'{}[]",:0a\\\xff\x00')
         with suppress(Refused):
-            event_of(bytes(line))
+            read_line(bytes(line))
 
 
 def test_records_are_one_line_each() -> None:

@@ -106,10 +106,10 @@ class Picky(Toy):
 
     plans = 0
 
-    def check(self, event: Event) -> None:
-        super().check(event)
+    def check(self, event: Event) -> Event:
         if isinstance(event, Arrival) and event.job == "odd":
             raise RuntimeError("no one expects this")
+        return super().check(event)
 
     def decide(self) -> None:
         if self.why:
