@@ -24,7 +24,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 HERE = Path(__file__).resolve().parent
-SHIPPED = HERE.parents[1] / "models"
 
 SLOT_MINUTES = 15
 PER_HOUR = 60 // SLOT_MINUTES
