@@ -131,7 +131,8 @@ def content_of(line: bytes) -> dict[str, Any]:
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as failure:
         with suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             id = _with_id.decode(line).id  # skips over what it does not ask for
-            _refuse("GSM5204", f"the event does not fit: {_in_words(str(failure))}", id if isinstance(id, str) else None)
+            known = id if isinstance(id, str) else None
+            _refuse("GSM5204", f"the event does not fit: {_in_words(str(failure))}", known)
         _refuse("GSM5201", f"the line is no JSON object: {failure}", None, "write one JSON object on each line")
 
 
