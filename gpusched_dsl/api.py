@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from gpusched_dsl.language.checked import CheckedModel
     from gpusched_dsl.online.loops.base import Driver
     from gpusched_dsl.online.loops.external import LiveEventLoop
+    from gpusched_dsl.online.run_config import RunConfig
     from gpusched_dsl.policies.catalogue import ListedPolicy
     from gpusched_dsl.reporting.comparison import Comparison
     from gpusched_dsl.reporting.result import Result
@@ -446,43 +447,23 @@ class Model:
         Values that have been `set` hold. Raises DiagnosticError as `solve` does, and for online blocks and journals;
         ValueError for a journal with several methods, or with values that were `set`, which it could not tell apart.
         """
-        from gpusched_dsl.solving.option_values import plain_number
-        from gpusched_dsl.workflows.run import Asked, run_method, run_methods
+        from gpusched_dsl.workflows.run import run_method, run_methods
 
-        _check(
-            scenario=scenario, online=online, seed=seed, time_limit=time_limit, gap=gap, threads=threads,
-            fallback=fallback, settings=settings, replay=replay, bound=bound, verify=verify, stop=stop, tell=tell,
-            journal=journal,
-        )  # fmt: skip
         if not isinstance(method, str):
             _check_all(methods=method)
         if self._values and journal is not None:
             listed = ", ".join(f"`{name}`" for name in self._values)
             raise ValueError(f"a journal knows the files of a run, and {listed} was set: state it in the scenario")
-        name, texts = choose_scenario(self._workspace, scenario), _texts(settings)
-        asked = Asked(
-            online=online,
-            scenario=name,
-            settings=texts,
-            seed=plain_number(seed),
-            time_limit=plain_number(time_limit),
-            gap=plain_number(gap),
-            threads=plain_number(threads),
-            fallback=fallback,
-            journal=None if journal is None else Path(journal),
-            replay=replay,
-            relax=bound,
-            verify=verify,
-            replaced=self._replaced(name, texts),
-        )
+        _check(stop=stop, tell=tell)
+        config = self._run_config(
+            scenario, settings, online=online, method=method if isinstance(method, str) else "highs", seed=seed,
+            time_limit=time_limit, gap=gap, threads=threads, fallback=fallback, journal=journal, replay=replay,
+            relax=bound, verify=verify,
+        )  # fmt: skip
         if isinstance(method, str):
-            return run_method(
-                self._workspace, method, asked, self._permissions, stop=stop, tell=tell, warnings=self._warnings
-            )
+            return run_method(self._workspace, config, stop=stop, tell=tell, warnings=self._warnings)
         methods = list(dict.fromkeys(method))
-        return run_methods(
-            self._workspace, methods, asked, self._permissions, stop=stop, tell=tell, warnings=self._warnings
-        )
+        return run_methods(self._workspace, methods, config, stop=stop, tell=tell, warnings=self._warnings)
 
     def estimate(
         self,
@@ -507,18 +488,11 @@ class Model:
         from gpusched_dsl.solving.option_values import plain_number
         from gpusched_dsl.workflows.estimate import estimate
 
-        _check(
-            scenario=scenario, method=method, online=online, at=at, samples=samples, seed=seed, time_limit=time_limit,
-            fallback=fallback, settings=settings,
-        )  # fmt: skip
-        samples, seed = plain_number(samples), plain_number(seed)
-        at, time_limit = plain_number(at), plain_number(time_limit)
-        name, texts = choose_scenario(self._workspace, scenario), _texts(settings)
-        return estimate(
-            self._workspace, job, method=method, online=online, scenario=name, at=at, samples=samples, seed=seed,
-            settings=texts, permissions=self._permissions, time_limit=time_limit, fallback=fallback,
-            replaced=self._replaced(name, texts),
-        )  # fmt: skip
+        _check(at=at, samples=samples)
+        config = self._run_config(
+            scenario, settings, method=method, online=online, seed=seed, time_limit=time_limit, fallback=fallback
+        )
+        return estimate(self._workspace, job, config, at=plain_number(at), samples=plain_number(samples))
 
     def why(
         self,
@@ -544,17 +518,12 @@ class Model:
         from gpusched_dsl.workflows.why import why
 
         checked_values({"at": at})
-        _check(
-            scenario=scenario, method=method, online=online, seed=seed, time_limit=time_limit, fallback=fallback,
-            settings=settings, judge=judge, journal=journal,
+        _check(judge=judge)
+        config = self._run_config(
+            scenario, settings, method=method, online=online, seed=seed, time_limit=time_limit, fallback=fallback,
+            journal=journal,
         )  # fmt: skip
-        at, seed, time_limit = plain_number(at), plain_number(seed), plain_number(time_limit)
-        name, texts = choose_scenario(self._workspace, scenario), _texts(settings)
-        return why(
-            self._workspace, job, at, method=method, online=online, scenario=name, settings=texts,
-            permissions=self._permissions, seed=seed, time_limit=time_limit, fallback=fallback,
-            journal=None if journal is None else Path(journal), judge=judge, replaced=self._replaced(name, texts),
-        )  # fmt: skip
+        return why(self._workspace, job, plain_number(at), config, judge=judge)
 
     def live(
         self,
@@ -572,21 +541,13 @@ class Model:
         Events are those of `gsdsl run --live` (docs/live.md), as dictionaries; each call gives what was decided. Values
         that have been `set` hold. `time_limit` is in seconds for each plan. Raises DiagnosticError as `run` does.
         """
-        from gpusched_dsl.online.loops.base import Options
         from gpusched_dsl.online.loops.external import LiveEventLoop
         from gpusched_dsl.online.open import open_run
-        from gpusched_dsl.solving.option_values import plain_number
 
-        _check(
-            scenario=scenario, online=online, method=method, seed=seed, time_limit=time_limit, fallback=fallback,
-            settings=settings,
-        )  # fmt: skip
-        seed, time_limit = plain_number(seed), plain_number(time_limit)
-        name, texts = choose_scenario(self._workspace, scenario), _texts(settings)
-        loop = open_run(
-            self._workspace, online, name, method, settings=texts, permissions=self._permissions,
-            options=Options(seed, time_limit), fallback=fallback, external=True, replaced=self._replaced(name, texts),
-        )  # fmt: skip
+        config = self._run_config(
+            scenario, settings, online=online, method=method, seed=seed, time_limit=time_limit, fallback=fallback
+        )
+        loop = open_run(self._workspace, config, external=True)
         assert isinstance(loop, LiveEventLoop)
         return loop
 
@@ -602,6 +563,27 @@ class Model:
         self.close()
 
     # --- inside ------------------------------------------------------------------------------------------------------
+
+    def _run_config(
+        self,
+        scenario: str | None,
+        settings: Mapping[str, Setting] | None,
+        journal: str | Path | None = None,
+        **given: Any,
+    ) -> RunConfig:
+        """The options of a run, each checked (GSM4011), with the values that were set."""
+        from gpusched_dsl.online.run_config import RunConfig
+        from gpusched_dsl.solving.option_values import plain_number
+
+        named = {"bound" if name == "relax" else name: value for name, value in given.items()}
+        _check(scenario=scenario, settings=settings, journal=journal, **named)
+        for name in {"seed", "time_limit", "gap", "threads"} & given.keys():
+            given[name] = plain_number(given[name])
+        name, texts = choose_scenario(self._workspace, scenario), _texts(settings)
+        return RunConfig(
+            scenario=name, settings=texts, journal=None if journal is None else Path(journal),
+            replaced=self._replaced(name, texts), permissions=self._permissions, **given,
+        )  # fmt: skip
 
     def _scenario(self, name: str, settings: Mapping[str, str]) -> Checked:
         key = (name, tuple(settings.items()))

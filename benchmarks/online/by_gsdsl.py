@@ -17,6 +17,7 @@ from gpusched_dsl.online.data.base import Base
 from gpusched_dsl.online.loops.events import EventLoop
 from gpusched_dsl.online.open import open_run
 from gpusched_dsl.online.planners.protocol import Plan, Planner, Question
+from gpusched_dsl.online.run_config import RunConfig
 
 FIRST = 10  # plans that are not measured: the first compiles, and finds nothing to take over
 
@@ -61,7 +62,7 @@ def run(folder: Path, lap: Lap, policy: str, plans: str) -> dict[str, float]:
     found = Diagnostics()
     workspace = load_workspace(folder / "crowd.gsm", found)
     found.raise_if_errors()
-    driver = open_run(workspace, "Crowded", "Crowd", policy)
+    driver = open_run(workspace, RunConfig(online="Crowded", scenario="Crowd", method=policy))
     assert isinstance(driver, EventLoop)
     driver.whole = None  # plan by plan
     lap("open")

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from gpusched_dsl.cli import exits
-from gpusched_dsl.cli.instance import permissions, read_settings, read_workspace
+from gpusched_dsl.cli.instance import read_workspace, run_config
 from gpusched_dsl.cli.kernels import announce_compiling
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.progress import watching
@@ -33,16 +33,9 @@ def run(options: argparse.Namespace, output: Output) -> int:
         found = estimate(
             workspace,
             options.job,
-            method=options.method,
-            online=options.online,
-            scenario=options.scenario,
+            run_config(options),
             at=options.at,
             samples=options.samples,
-            seed=options.seed,
-            settings=read_settings(options.set),
-            permissions=permissions(options),
-            time_limit=options.time_limit,
-            fallback=options.fallback,
             stop=lambda: watch.stop_requested,
             tell=lambda done: watch.begin(f"{count_text(done, 'run')} of {options.samples}"),
         )

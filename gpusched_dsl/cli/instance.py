@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from gpusched_dsl.cli.output import Output
     from gpusched_dsl.compiling.provenance import Origins
     from gpusched_dsl.ir.problem import Problem
+    from gpusched_dsl.online.run_config import RunConfig
 
 PROBLEM_SUFFIX = ".json"
 MOST_GIB = float(1 << 30)  # more than any machine has: no limit
@@ -36,6 +37,24 @@ MOST_GIB = float(1 << 30)  # more than any machine has: no limit
 def permissions(options: argparse.Namespace) -> Permissions:
     gib = options.memory_limit
     return Permissions(DEFAULT_MEMORY if gib is None else int(min(gib, MOST_GIB) * GIB), options.allow_outside)
+
+
+def run_config(options: argparse.Namespace) -> RunConfig:
+    """What `run`, `estimate` and `why` have in common."""
+    from gpusched_dsl.online.run_config import RunConfig
+
+    journal = getattr(options, "journal", None)
+    return RunConfig(
+        online=options.online,
+        scenario=options.scenario,
+        method=options.method,
+        fallback=options.fallback,
+        settings=read_settings(options.set),
+        seed=options.seed,
+        time_limit=options.time_limit,
+        journal=None if journal is None else Path(journal),
+        permissions=permissions(options),
+    )
 
 
 @dataclass(frozen=True, eq=False)

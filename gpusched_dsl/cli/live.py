@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.arguments import UsageError
 from gpusched_dsl.cli.crash import crash_diagnostic
-from gpusched_dsl.cli.instance import permissions, read_settings
+from gpusched_dsl.cli.instance import run_config
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import load_workspace
@@ -21,7 +22,6 @@ def run(options: argparse.Namespace, output: Output) -> int:
         if getattr(options, name, None):
             message = f"`--{name}` is for simulated runs, and `--live` was given"
             raise UsageError("GSM6002", message, "leave one of them out")
-    from gpusched_dsl.online.loops.base import Options
     from gpusched_dsl.workflows.live import drive_live
 
     output.only_findings()
@@ -33,16 +33,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
         workspace,
         options.live,
         sys.stdout.buffer,
-        online=options.online,
-        scenario=options.scenario,
-        method=options.method,
-        settings=read_settings(options.set),
-        permissions=permissions(options),
-        options=Options(seed=options.seed, time_limit=options.time_limit),
-        gap=options.gap,
-        threads=options.threads,
-        fallback=options.fallback,
-        journal=None if options.journal is None else Path(options.journal),
+        replace(run_config(options), gap=options.gap, threads=options.threads),
         start=options.start,
         tell_from=options.tell_from,
         defect=lambda failure: crash_diagnostic(failure, sys.argv),

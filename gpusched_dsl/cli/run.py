@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
 from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.arguments import UsageError
-from gpusched_dsl.cli.instance import permissions, read_settings
+from gpusched_dsl.cli.instance import run_config
 from gpusched_dsl.cli.kernels import announce_compiling
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.progress import Watch, leave, watching
@@ -29,16 +30,16 @@ DISAGREES = "GSM9003"  # a replay that is not the run event by event
 if TYPE_CHECKING:
     from gpusched_dsl.online.loops.base import Driver
     from gpusched_dsl.online.progress import ProgressReader
+    from gpusched_dsl.online.run_config import RunConfig
     from gpusched_dsl.reporting.runs.comparison import RunComparison
     from gpusched_dsl.reporting.runs.result import RunResult
-    from gpusched_dsl.workflows.run import Asked
 
 STDOUT = "-"
 FINISHED = ("finished", "horizon")
 
 
 def run(options: argparse.Namespace, output: Output) -> int:
-    from gpusched_dsl.workflows.run import Asked, run_method, run_methods
+    from gpusched_dsl.workflows.run import run_method, run_methods
 
     if options.live is not None:
         from gpusched_dsl.cli.live import run as live
@@ -52,34 +53,27 @@ def run(options: argparse.Namespace, output: Output) -> int:
     workspace = load_workspace(Path(options.file), found, allow_outside=options.allow_outside)
     found.raise_if_errors()
     output.report(found)
-    asked = Asked(
-        online=options.online,
-        scenario=options.scenario,
-        settings=read_settings(options.set),
-        seed=options.seed,
-        time_limit=options.time_limit,
-        gap=options.gap,
+    config = replace(
+        run_config(options),
         threads=options.threads,
+        gap=options.gap,
         solver_options=own_options(options.solver_option),
-        fallback=options.fallback,
-        journal=None if options.journal is None else Path(options.journal),
         replay=options.replay,
         relax=options.bound,
         verify=options.verify,
     )
-    _announce(workspace, asked, methods, output)
+    _announce(workspace, config, methods, output)
     if STDOUT in (options.json, options.csv, options.html):
         output.only_findings()
-    allowed, watch = permissions(options), RunWatch(output.note)
+    watch = RunWatch(output.note)
     if len(methods) == 1:
         with watching(output, show=output.shows_progress, watch=watch):
-            result = run_method(
-                workspace, methods[0], asked, allowed, stop=watch.asked_to_stop, tell=watch.hear, note=output.note
-            )
+            config = replace(config, method=methods[0])
+            result = run_method(workspace, config, stop=watch.asked_to_stop, tell=watch.hear, note=output.note)
         return _tell_one(result, options, output)
     with watching(output, show=output.shows_progress, watch=watch):
         compared = run_methods(
-            workspace, methods, asked, allowed, stop=watch.asked_to_stop, tell=watch.hear, begin=watch.begin
+            workspace, methods, config, stop=watch.asked_to_stop, tell=watch.hear, begin=watch.begin
         )
     return _tell_several(compared, options, output)
 
@@ -104,11 +98,11 @@ def _check(options: argparse.Namespace, methods: tuple[str, ...]) -> None:
         check_writable(Path(options.csv), folder=True)
 
 
-def _announce(workspace: Workspace, asked: Asked, methods: tuple[str, ...], output: Output) -> None:
+def _announce(workspace: Workspace, config: RunConfig, methods: tuple[str, ...], output: Output) -> None:
     """Say that kernels will be compiled, where a policy is among the methods; unknown names end the command."""
     from gpusched_dsl.compiling.build import checked, choose_scenario
 
-    scenario, _ = checked(workspace, choose_scenario(workspace, asked.scenario), dict(asked.settings))
+    scenario, _ = checked(workspace, choose_scenario(workspace, config.scenario), dict(config.settings))
     named = [method_named(workspace, name, scenario.model) for name in methods]
     if any(not isinstance(method, str) for method in named):
         announce_compiling(output)

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from gpusched_dsl.cli import exits
-from gpusched_dsl.cli.instance import permissions, read_settings, read_workspace
+from gpusched_dsl.cli.instance import read_workspace, run_config
 from gpusched_dsl.cli.kernels import announce_compiling
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.progress import watching
@@ -35,15 +35,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
             workspace,
             options.job,
             options.at,
-            method=options.method,
-            online=options.online,
-            scenario=options.scenario,
-            settings=read_settings(options.set),
-            permissions=permissions(options),
-            seed=options.seed,
-            time_limit=options.time_limit,
-            fallback=options.fallback,
-            journal=None if options.journal is None else Path(options.journal),
+            run_config(options),
             judge=judge,
             clock=Clock(options.patience, watch),
         )

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable
 
-from gpusched_dsl.backends.protocol import SolveOptions
-from gpusched_dsl.compiling.build import Permissions, checked, choose_scenario, read_data
-from gpusched_dsl.data.chunks import Piece
+from gpusched_dsl.compiling.build import checked, choose_scenario, read_data
 from gpusched_dsl.language.blocks.blocks import check_online
 from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.checked_online import CheckedOnline
@@ -17,13 +14,14 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostic
 from gpusched_dsl.language.scenarios.scenario import CheckedScenario
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.online.data.base import Base
-from gpusched_dsl.online.loops.base import Driver, Options, StepJournal
+from gpusched_dsl.online.loops.base import Driver, StepJournal
 from gpusched_dsl.online.loops.events import EventLoop
 from gpusched_dsl.online.loops.external import LiveEventLoop
 from gpusched_dsl.online.loops.slots import SlotLoop
 from gpusched_dsl.online.planners.policy import PolicyPlanner
 from gpusched_dsl.online.planners.protocol import Planner
 from gpusched_dsl.online.planners.verification import PlanCheck
+from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.online.run_record import BY_SLOT, BY_SOLVER, RECORDED, Outcome
 from gpusched_dsl.solving.methods import method_named
 
@@ -56,50 +54,40 @@ def online_named(workspace: Workspace, name: str | None, scenario: CheckedScenar
 
 def open_run(
     workspace: Workspace,
-    online: str | None = None,
-    scenario: str | None = None,
-    method: str = "highs",
+    config: RunConfig,
     *,
-    settings: Mapping[str, str] | None = None,
-    permissions: Permissions | None = None,
-    options: Options | None = None,
-    solve_options: SolveOptions | None = None,
-    fallback: str | None = None,
     journal: StepJournal | None = None,
-    stop: Callable[[], bool] | None = None,
-    tell: Callable[[Driver], None] | None = None,
+    stop: Callable[[], bool] = lambda: False,
+    tell: Callable[[Driver], None] = lambda driver: None,
     external: bool = False,
-    replaced: Mapping[str, Sequence[Piece]] | None = None,
 ) -> Driver:
-    """A loop that is ready to run; `replaced` are values in place of those of the scenario.
+    """A loop that is ready to run; with `external`, one that events from outside drive.
 
     Raises DiagnosticError with everything wrong in text, data and names.
     """
-    allowed = permissions or Permissions()
-    name = choose_scenario(workspace, scenario)
-    found, _ = checked(workspace, name, settings)
-    block = online_named(workspace, online, found)
-    planner = planner_named(workspace, method, block, allowed, solve_options)  # before the data: a process starts
-    instance = read_data(workspace, found, permissions=allowed, replaced=replaced)
+    allowed = config.permissions
+    name = choose_scenario(workspace, config.scenario)
+    found, _ = checked(workspace, name, config.settings)
+    block = online_named(workspace, config.online, found)
+    planner = planner_named(workspace, config.method, block, config)  # before the data: a process starts
+    instance = read_data(workspace, found, permissions=allowed, replaced=config.replaced)
     instance.reader.forget()  # plans are made from what is bound
-    base = Base(instance, allowed.limits())
-    spare = fallback or block.fallback
-    make = _loop_of(block, found.model, external)
+    spare = config.fallback or block.fallback
     whole = _in_one_go(planner) if journal is None and not external else None
-    driver = make(
+    driver = _loop_of(block, found.model, external)(
         block,
-        base,
+        Base(instance, allowed.limits()),
         planner,
-        None if spare is None else planner_named(workspace, spare, block, allowed, solve_options),
-        options or Options(),
+        None if spare is None else planner_named(workspace, spare, block, config),
+        config,
         journal,
-        stop or (lambda: False),
-        tell or (lambda driver: None),
+        stop,
+        tell,
         external,
         whole,
     )
-    if driver.options.verify != "none":
-        driver.examine = PlanCheck(full=driver.options.verify == "full")
+    if config.verify != "none":
+        driver.examine = PlanCheck(full=config.verify == "full")
     if not isinstance(planner, PolicyPlanner):
         driver.event_by_event = (BY_SOLVER,)
     elif block.window is not None:
@@ -142,25 +130,16 @@ def _loop_of(online: CheckedOnline, model: CheckedModel, external: bool) -> type
     return LiveEventLoop if external else EventLoop
 
 
-def planner_named(
-    workspace: Workspace,
-    method: str,
-    online: CheckedOnline,
-    permissions: Permissions,
-    options: SolveOptions | None = None,
-) -> Planner:
+def planner_named(workspace: Workspace, method: str, online: CheckedOnline, config: RunConfig) -> Planner:
     """A policy or a solver as a planner; raises DiagnosticError for unknown names.
 
     A solver works in a process of its own, which begins to start: no crash of it ends the run.
     """
     found = method_named(workspace, method, online.base)
     if isinstance(found, CheckedPolicy):
-        return PolicyPlanner(found, permissions)
+        return PolicyPlanner(found, config.permissions)
     from gpusched_dsl.backends.isolation.backend import guarded
     from gpusched_dsl.online.planners.solver import SolverPlanner
 
     guarded(found, everything=True)
-    return SolverPlanner(found, permissions, replace(options or SolveOptions()))
-
-
-__all__ = ["CheckedOnline", "Options", "online_named", "open_run", "planner_named"]
+    return SolverPlanner(found, config.permissions, config.for_solver)

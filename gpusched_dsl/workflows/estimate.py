@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from gpusched_dsl.compiling.build import Permissions
-from gpusched_dsl.data.chunks import Piece
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.text.numbers import count_text, percent_text, with_unit
 from gpusched_dsl.language.workspace import Workspace
-from gpusched_dsl.online.loops.base import Driver, Options
+from gpusched_dsl.online.loops.base import Driver
 from gpusched_dsl.online.loops.branching import Loop, branched, is_drawn, run_until
 from gpusched_dsl.online.loops.events import EventLoop
 from gpusched_dsl.online.loops.slots import SlotLoop
 from gpusched_dsl.online.open import open_run
 from gpusched_dsl.online.planners.policy import PolicyPlanner
+from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.online.simulation.world import DONE, GONE, STATES
 from gpusched_dsl.policies.workload import Floats
 from gpusched_dsl.reporting.grid import Column, Grid, plain
@@ -153,18 +152,10 @@ def _mean(values: Floats) -> float | None:
 def estimate(
     workspace: Workspace,
     job: str | int,
+    config: RunConfig,
     *,
-    method: str = "highs",
-    online: str | None = None,
-    scenario: str | None = None,
     at: float | None = None,
     samples: int = SAMPLES,
-    seed: int = 0,
-    settings: Mapping[str, str] | None = None,
-    permissions: Permissions | None = None,
-    time_limit: float | None = None,
-    fallback: str | None = None,
-    replaced: Mapping[str, Sequence[Piece]] | None = None,
     stop: Callable[[], bool] | None = None,
     tell: Callable[[int], None] | None = None,
 ) -> Estimate:
@@ -174,10 +165,7 @@ def estimate(
     is drawn. `stop` ends it after a run, `tell` hears how many there were. Raises DiagnosticError: GSM6021 for an
     unknown job, GSM6022 where nothing can be told of it then; and as `open_run` and planning do.
     """
-    loop = open_run(
-        workspace, online, scenario, method, settings=settings, permissions=permissions, fallback=fallback,
-        replaced=replaced, options=Options(seed=seed, time_limit=time_limit),
-    )  # fmt: skip
+    loop = open_run(workspace, config)
     assert isinstance(loop, EventLoop | SlotLoop)
     code = job_code(loop, job)
     name = str(job)
@@ -200,7 +188,7 @@ def estimate(
     for number in range(max(1, wanted)):
         if rows and stop is not None and stop():
             break
-        other = branched(loop, _seed_of(seed, number)) if wanted > 1 else loop
+        other = branched(loop, _seed_of(config.seed, number)) if wanted > 1 else loop
         _continued(other, code)
         rows.append(_row(other, code))
         due = min(due, float(other.world.due[code]))
@@ -212,7 +200,7 @@ def estimate(
     told = f", scenario {scenario_name}" if scenario_name else ""
     first = loop.outcome("")
     return Estimate(
-        title=f"{loop.online.base.name} driven by {loop.online.name}{told}, with {method}",
+        title=f"{loop.online.base.name} driven by {loop.online.name}{told}, with {config.method}",
         job=name,
         at=when,
         state=state,

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
 from typing import BinaryIO
 
-from gpusched_dsl.backends.protocol import SolveOptions
-from gpusched_dsl.compiling.build import Permissions
 from gpusched_dsl.language.units import UNITS, convertible
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.online.journal.header import header_of
 from gpusched_dsl.online.live.clock import LiveClock, start_of
 from gpusched_dsl.online.live.stream import run_live
 from gpusched_dsl.online.live.trial import Defect, plain_defect
-from gpusched_dsl.online.loops.base import Options, StepJournal
+from gpusched_dsl.online.loops.base import StepJournal
 from gpusched_dsl.online.loops.external import LiveEventLoop
 from gpusched_dsl.online.open import open_run
 from gpusched_dsl.online.planners.policy import anew
+from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.policies.roles import scale
 
 
@@ -25,17 +22,8 @@ def drive_live(
     workspace: Workspace,
     source: str,
     out: BinaryIO,
+    config: RunConfig,
     *,
-    online: str | None = None,
-    scenario: str | None = None,
-    method: str = "highs",
-    settings: Mapping[str, str] | None = None,
-    permissions: Permissions | None = None,
-    options: Options | None = None,
-    gap: float = 1e-4,
-    threads: int | None = None,
-    fallback: str | None = None,
-    journal: Path | None = None,
     start: str | None = None,
     tell_from: int | None = None,
     defect: Defect = plain_defect,
@@ -46,10 +34,7 @@ def drive_live(
     DiagnosticError with everything wrong in text, data and names, and as `run_live` does.
     """
     date = None if start is None else start_of(start)
-    driver = open_run(
-        workspace, online, scenario, method, settings=settings, permissions=permissions, options=options,
-        solve_options=SolveOptions(gap=gap, threads=threads), fallback=fallback, external=True,
-    )  # fmt: skip
+    driver = open_run(workspace, config, external=True)
     assert isinstance(driver, LiveEventLoop)
     anew(driver)
     unit, instance = driver.online.unit, driver.base.instance
@@ -57,13 +42,13 @@ def drive_live(
         online=driver.online.name,
         model=driver.online.base.name,
         scenario=instance.scenario.name or None,
-        method=method,
+        method=config.method,
         inputs_sha256={**workspace.sha256, **instance.inputs},
-        seed=driver.options.seed,
-        settings=settings,
+        seed=config.seed,
+        settings=config.settings,
         options={
-            "time_limit": driver.options.time_limit, "most_events": driver.options.most_events, "gap": gap,
-            "threads": threads, "fallback": fallback,
+            "time_limit": config.time_limit, "most_events": config.most_events, "gap": config.gap,
+            "threads": config.threads, "fallback": config.fallback,
         },
         live=True,
         start=start,
@@ -75,6 +60,6 @@ def drive_live(
         return driver
 
     return run_live(
-        loop_with, source, out, name=driver.online.name, clock=LiveClock(driver.unit, seconds, date), journal=journal,
-        header=header, tell_from=tell_from, defect=defect,
+        loop_with, source, out, name=driver.online.name, clock=LiveClock(driver.unit, seconds, date),
+        journal=config.journal, header=header, tell_from=tell_from, defect=defect,
     )  # fmt: skip

@@ -3,71 +3,40 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import Any
 
 from gpusched_dsl.backends.interrupt import Control, CtrlC
-from gpusched_dsl.backends.protocol import Silent, SolveOptions
-from gpusched_dsl.compiling.build import Permissions, checked, choose_scenario
+from gpusched_dsl.backends.protocol import Silent
+from gpusched_dsl.compiling.build import checked, choose_scenario
 from gpusched_dsl.ir.deadline import READING, Stopped, limited, stage
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.online.bounds.run_bound import OTHER_PRICES, UNFINISHED, relaxation_bound, unfinished
 from gpusched_dsl.online.bounds.single_job import Bound
-from gpusched_dsl.online.loops.base import MOST_EVENTS, Driver, Options
+from gpusched_dsl.online.loops.base import Driver
 from gpusched_dsl.online.loops.events import EventLoop
 from gpusched_dsl.online.loops.slots import SlotLoop
 from gpusched_dsl.online.open import open_run
 from gpusched_dsl.online.planners.protocol import AS_BEFORE
 from gpusched_dsl.online.planners.verification import CODE as BROKEN_PLAN
 from gpusched_dsl.online.progress import Samples
+from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.online.run_info import About
 from gpusched_dsl.online.run_record import Outcome
 from gpusched_dsl.reporting.runs.comparison import RunComparison, RunRow
 from gpusched_dsl.reporting.runs.result import RunResult
 
-if TYPE_CHECKING:
-    from gpusched_dsl.data.chunks import Piece
-
 Tell = Callable[[Driver], None]  # hears of the run at its beginning and after every plan
 Stop = Callable[[], bool]
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """How to run, whatever the method. `time_limit` in seconds for each plan; `gap`, `threads` and `solver_options` are
-    for solvers.
-
-    `journal` records the run, or resumes the one that it has; with `replay` the plans that it has are made again and
-    compared. `relax`: for runs in windows the bound is that of the relaxation of the whole horizon.
-    """
-
-    online: str | None = None
-    scenario: str | None = None
-    settings: Mapping[str, str] = field(default_factory=dict)
-    seed: int = 0
-    time_limit: float | None = None
-    gap: float = 1e-4
-    threads: int | None = None
-    solver_options: Mapping[str, bool | int | float | str] = field(default_factory=dict)
-    fallback: str | None = None
-    most_events: int = MOST_EVENTS
-    journal: Path | None = None
-    replay: bool = False
-    relax: bool = False
-    verify: str = "sample"  # or `none`; `full`: every plan, and a run that was replayed in one go event by event too
-    replaced: Mapping[str, Sequence[Piece]] | None = None  # values in place of those of the scenario
-
-
 def run_method(
     workspace: Workspace,
-    method: str,
-    asked: Asked,
-    permissions: Permissions | None = None,
+    config: RunConfig,
     *,
     stop: Stop | None = None,
     tell: Tell | None = None,
@@ -81,18 +50,14 @@ def run_method(
     the run has begun, and at the second one.
     """
     try:
-        return _run_method(
-            workspace, method, asked, permissions, Control(), stop=stop, tell=tell, warnings=warnings, note=note
-        )
+        return _run_method(workspace, config, Control(), stop=stop, tell=tell, warnings=warnings, note=note)
     except Stopped:
         raise KeyboardInterrupt from None
 
 
 def _run_method(
     workspace: Workspace,
-    method: str,
-    asked: Asked,
-    permissions: Permissions | None,
+    config: RunConfig,
     control: Control,
     *,
     stop: Stop | None,
@@ -111,26 +76,19 @@ def _run_method(
     def stopping() -> bool:
         return control.stopping or (stop is not None and stop())
 
-    solving = SolveOptions(gap=asked.gap, threads=asked.threads, extra=dict(asked.solver_options))
-
     def reopened() -> Driver:
-        return open_run(
-            workspace, asked.online, asked.scenario, method, settings=asked.settings, permissions=permissions,
-            options=Options(asked.seed, asked.time_limit, asked.most_events, asked.verify),
-            solve_options=solving, fallback=asked.fallback, stop=stopping, tell=hear,
-            replaced=asked.replaced,
-        )  # fmt: skip
+        return open_run(workspace, config, stop=stopping, tell=hear)
 
     with limited(), stage(READING):
         driver = reopened()
-        about = _about(workspace, driver, method, asked, warnings)
+        about = _about(workspace, driver, warnings)
     with ExitStack() as held:
         held.enter_context(CtrlC(control))
         recorder = None
-        if asked.journal is not None:
+        if config.journal is not None:
             from gpusched_dsl.online.journal.recorder import Recorder
 
-            recorder = held.enter_context(Recorder(asked.journal, driver, about, replay=asked.replay))
+            recorder = held.enter_context(Recorder(config.journal, driver, about, replay=config.replay))
             if note is not None and (line := recorder.opening()):
                 note(line)
         if tell is not None:
@@ -140,7 +98,7 @@ def _run_method(
         if recorder is not None:
             about = replace(about, resumed_steps=recorder.resumed, warnings=(*about.warnings, *recorder.findings()))
             recorder.close_with(outcome)
-    if asked.verify == "full" and "instants" in outcome.extra:
+    if config.verify == "full" and "instants" in outcome.extra:
         from gpusched_dsl.workflows.replay_verification import disagreement
 
         with CtrlC(control):
@@ -154,7 +112,7 @@ def _run_method(
             about = replace(about, warnings=(*about.warnings, *broke, *told))
             outcome = outcome if finding is None else planned
     result = RunResult(outcome, about, samples)
-    if asked.relax and outcome.online.window is not None:
+    if config.relax and outcome.online.window is not None:
         with CtrlC(control):
             result = replace(result, given_bound=relaxation_bound(result.reading, monitor=_Asking(stopping)))
     return result
@@ -174,8 +132,7 @@ class _Asking(Silent):
 def run_methods(
     workspace: Workspace,
     methods: Sequence[str],
-    asked: Asked,
-    permissions: Permissions | None = None,
+    config: RunConfig,
     *,
     stop: Stop | None = None,
     tell: Tell | None = None,
@@ -188,7 +145,7 @@ def run_methods(
     `stop`, the rows that are there are kept, that of the method that ran among them. Raises KeyboardInterrupt as
     `run_method` where there is no row yet, and ValueError for a journal, which is that of one run.
     """
-    if asked.journal is not None:
+    if config.journal is not None:
         raise ValueError("a journal records one run: give each method one of its own")
     rows: list[RunRow] = []
     relaxed: Bound | None = None  # the same for all methods
@@ -196,11 +153,9 @@ def run_methods(
     for method in methods:
         if begin is not None:
             begin(method)
-        own = replace(asked, relax=asked.relax and relaxed is None)
+        own = replace(config, method=method, relax=config.relax and relaxed is None)
         try:
-            result = _run_method(
-                workspace, method, own, permissions, control, stop=stop, tell=tell, warnings=warnings
-            )
+            result = _run_method(workspace, own, control, stop=stop, tell=tell, warnings=warnings)
         except Stopped:
             if not rows:
                 raise KeyboardInterrupt from None
@@ -237,23 +192,23 @@ def _to_its_end(driver: Driver) -> tuple[Outcome, tuple[Diagnostic, ...]]:
     return outcome, ()
 
 
-def _about(workspace: Workspace, driver: Driver, method: str, asked: Asked, warnings: Sequence[Diagnostic]) -> About:
-    instance = driver.base.instance
-    name = choose_scenario(workspace, asked.scenario)
-    _, told = checked(workspace, name, asked.settings)
+def _about(workspace: Workspace, driver: Driver, warnings: Sequence[Diagnostic]) -> About:
+    config, instance = driver.config, driver.base.instance
+    name = choose_scenario(workspace, config.scenario)
+    _, told = checked(workspace, name, config.settings)
     options: dict[str, Any] = {
-        "seed": asked.seed,
-        "time_limit": asked.time_limit,
-        "gap": asked.gap,
-        "threads": asked.threads,
-        "solver_options": dict(asked.solver_options),
-        "most_events": asked.most_events,
+        "seed": config.seed,
+        "time_limit": config.time_limit,
+        "gap": config.gap,
+        "threads": config.threads,
+        "solver_options": dict(config.solver_options),
+        "most_events": config.most_events,
     }
     return About(
-        method=method,
+        method=config.method,
         fallback=None if driver.fallback is None else driver.fallback.name,
         scenario=instance.scenario.name or "",
-        settings=dict(asked.settings),
+        settings=dict(config.settings),
         options=options,
         inputs_sha256={**workspace.sha256, **instance.inputs},
         warnings=(*warnings, *told, *instance.notes),

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from gpusched_dsl.backends.protocol import Backend
-from gpusched_dsl.compiling.build import Permissions
-from gpusched_dsl.data.chunks import Piece
 from gpusched_dsl.explaining.clock import Clock
 from gpusched_dsl.explaining.decisions.counterfactuals import MOST_ALTERNATIVES, Cost, Forced, Question
 from gpusched_dsl.explaining.decisions.policy_trace import Turn, turn_lines, turn_of
 from gpusched_dsl.language.text.numbers import count_text, with_unit
 from gpusched_dsl.language.workspace import Workspace
-from gpusched_dsl.online.loops.base import Options
 from gpusched_dsl.online.loops.events import EventLoop
 from gpusched_dsl.online.loops.inspection import Moment, job_in, moment_at
 from gpusched_dsl.online.loops.slots import SlotLoop
 from gpusched_dsl.online.open import open_run
 from gpusched_dsl.online.planners.policy import PolicyPlanner
+from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.online.simulation.world import STATES
 from gpusched_dsl.reporting.runs.summary import short
 from gpusched_dsl.workflows.estimate import job_code, nothing_to_tell
@@ -151,38 +148,26 @@ def why(
     workspace: Workspace,
     job: str | int,
     at: float,
+    config: RunConfig,
     *,
-    method: str = "highs",
-    online: str | None = None,
-    scenario: str | None = None,
-    settings: Mapping[str, str] | None = None,
-    permissions: Permissions | None = None,
-    seed: int = 0,
-    time_limit: float | None = None,
-    fallback: str | None = None,
-    replaced: Mapping[str, Sequence[Piece]] | None = None,
-    journal: Path | None = None,
     judge: Backend | str = "highs",
     clock: Clock | None = None,
 ) -> Answer:
-    """The answer for the plan that holds at a time. A journal gives the plans that it has; the others are made.
+    """The answer for the plan that holds at a time. The journal gives the plans that it has; the others are made.
 
     Raises DiagnosticError: GSM6021 for an unknown job, GSM6022 where no plan holds or the job is not there then, and as
     `open_run`, planning, grounding and the journal do.
     """
-    allowed = permissions or Permissions()
+    allowed = config.permissions
     with ExitStack() as held:
-        loop = open_run(
-            workspace, online, scenario, method, settings=settings, permissions=allowed, fallback=fallback,
-            replaced=replaced, options=Options(seed=seed, time_limit=time_limit),
-        )  # fmt: skip
+        loop = open_run(workspace, config)
         assert isinstance(loop, EventLoop | SlotLoop)
         code = job_code(loop, job)
-        if journal is not None:
+        if config.journal is not None:
             from gpusched_dsl.online.journal.journal import Journal
             from gpusched_dsl.online.journal.steps import JournalSteps
 
-            loop.journal = JournalSteps(held.enter_context(Journal.read(journal)))
+            loop.journal = JournalSteps(held.enter_context(Journal.read(config.journal)))
         moment = moment_at(loop, at)
     unit = "" if loop.unit == "1" else loop.unit
     inner = None if moment is None else job_in(moment, loop.jobs_root, code)
@@ -197,7 +182,7 @@ def why(
     plan = question.as_planned()
     name = loop.base.instance.scenario.name
     of = f", scenario {name}" if name else ""
-    title = f"{loop.online.base.name} driven by {loop.online.name}{of}, with {method}"
+    title = f"{loop.online.base.name} driven by {loop.online.name}{of}, with {config.method}"
     answer = Answer(title, str(job), at, unit, moment.now, moment.step.method, question.runs, plan, turn)
     if plan.cost is None:
         return answer

@@ -23,6 +23,7 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.online.journal import recorder as journalled
 from gpusched_dsl.online.journal.journal import Journal
+from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.workflows import run as driving
 
 Run = Callable[..., Any]
@@ -247,10 +248,10 @@ def test_methods_as_json_and_csv(gsdsl: Run, three: Path) -> None:
 def test_a_method_that_is_refused_stands_in_the_table(gsdsl: Run, three: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = driving._run_method
 
-    def refusing(workspace: Workspace, method: str, *given: Any, **more: Any) -> Any:
-        if method == "scip":
+    def refusing(workspace: Workspace, config: RunConfig, *given: Any, **more: Any) -> Any:
+        if config.method == "scip":
             raise DiagnosticError([Diagnostic("GSM4003", "scip does not take this")])
-        return real(workspace, method, *given, **more)
+        return real(workspace, config, *given, **more)
 
     monkeypatch.setattr(driving, "_run_method", refusing)
     done = run(gsdsl, three, "--methods", "scip,Greedy", "--json", "-")

@@ -7,8 +7,9 @@ from typing import Any
 
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import workspace_from_text
-from gpusched_dsl.online.loops.base import Driver, Options
+from gpusched_dsl.online.loops.base import Driver
 from gpusched_dsl.online.open import open_run
+from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.online.run_record import Outcome
 
 CP_ON = """
@@ -95,8 +96,10 @@ def driver(
     found = Diagnostics()
     workspace = workspace_from_text(text, "online.gsm", found, Path.cwd(), allow_outside=True)
     found.raise_if_errors()
-    options = Options(seed=seed, time_limit=time_limit)
-    return open_run(workspace, online, scenario, method, settings=settings, options=options, **more)
+    config = RunConfig(
+        online=online, scenario=scenario, method=method, settings=settings or {}, seed=seed, time_limit=time_limit
+    )
+    return open_run(workspace, config, **more)
 
 
 def machines(nodes: int, jobs: list[tuple[float, float]], more: str = "", *, due: list[float] | None = None) -> str:

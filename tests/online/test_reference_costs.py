@@ -16,6 +16,7 @@ from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import workspace_from_text
 from gpusched_dsl.online.loops.events import EventLoop
 from gpusched_dsl.online.open import open_run
+from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.online.run_record import Outcome
 
 GIVEN = os.environ.get("GPUSPB_INSTANCES")
@@ -68,7 +69,7 @@ def run(instance: str, policy: str) -> Outcome:
     found = Diagnostics()
     workspace = workspace_from_text(TEXT, "reference.gsm", found, FOLDER / instance, allow_outside=True)
     found.raise_if_errors()
-    driver = open_run(workspace, "Reference", "Instance", policy)
+    driver = open_run(workspace, RunConfig(online="Reference", scenario="Instance", method=policy))
     assert isinstance(driver, EventLoop)
     return driver.run()
 

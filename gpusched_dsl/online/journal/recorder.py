@@ -35,7 +35,7 @@ class Recorder(AbstractContextManager["Recorder"]):
             scenario=about.scenario,
             method=about.method,
             inputs_sha256=about.inputs_sha256,
-            seed=driver.options.seed,
+            seed=driver.config.seed,
             settings=about.settings,
             options={**about.options, "fallback": about.fallback},
         )

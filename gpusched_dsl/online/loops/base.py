@@ -29,6 +29,7 @@ from gpusched_dsl.online.data.magnitudes import check_clock, check_magnitudes, c
 from gpusched_dsl.online.journal.plan_codec import plan_data, plan_from
 from gpusched_dsl.online.planners.failures import Failures, is_of_solving
 from gpusched_dsl.online.planners.protocol import AS_BEFORE, Plan, Planner, Question
+from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.online.run_record import Outcome, Step
 from gpusched_dsl.online.simulation.assignments import Entries, Reader
 from gpusched_dsl.online.simulation.charging import charge, plan_store, rates
@@ -38,7 +39,6 @@ from gpusched_dsl.policies.roles import scale
 from gpusched_dsl.policies.workload import Floats, Ints
 
 CHOSEN = 0.5  # a binary above this is 1
-MOST_EVENTS = 10_000_000
 
 
 class StepJournal(Protocol):
@@ -49,19 +49,6 @@ class StepJournal(Protocol):
     def write(self, step: Mapping[str, Any]) -> None: ...
 
 
-@dataclass(frozen=True)
-class Options:
-    """How to run: draws by `seed`; `time_limit` in seconds for each plan; at most so many `events`.
-
-    `verify`: what is checked of plans and replays: `none`, a `sample`, `full`.
-    """
-
-    seed: int = 0
-    time_limit: float | None = None
-    most_events: int = MOST_EVENTS
-    verify: str = "sample"
-
-
 @dataclass(eq=False)
 class Driver:
     """The state of one run. Subclasses say when time passes and what is planned when."""
@@ -70,7 +57,7 @@ class Driver:
     base: Base
     planner: Planner
     fallback: Planner | None = None
-    options: Options = field(default_factory=Options)
+    config: RunConfig = field(default_factory=RunConfig)
     journal: StepJournal | None = None
     stop: Callable[[], bool] = lambda: False
     tell: Callable[[Driver], None] = lambda driver: None
@@ -93,14 +80,14 @@ class Driver:
         self.policy_time = scale(clock_unit(online.base), clock)  # the world's time in one unit of the policies' `now`
         check_magnitudes(base, base.given)
         self.slot_length = self._slot_length(roles.get("lasts"))
-        truth = truth_of(online, base, self.options.seed, self.slot_length)
+        truth = truth_of(online, base, self.config.seed, self.slot_length)
         come = truth.arrival[np.isfinite(truth.arrival)]
         check_clock(float(np.abs(come).max(initial=0.0)), self.unit)
         places, kinds = self._count(self.places_root), self._count(self.kinds_root)
         indices = len(self.placement.indices) - (online.window is not None)
         self.world = World(truth, places, kinds, indices)
         drawn = () if self.external else online.outages
-        self.outages = [Outages(o, online, base, self.options.seed) for o in drawn]
+        self.outages = [Outages(o, online, base, self.config.seed) for o in drawn]
         self.down: dict[str, Codes] = {}  # of each root set, the elements that are down
         self.standing: Standing | None = None
         self.memory: dict[str, Floats] = {}
@@ -222,7 +209,7 @@ class Driver:
                 plan = self._recorded(part)
                 fresh = plan is None
                 if plan is None:
-                    plan = self._ask(instance, running, deadline.rest_of(self.options.time_limit))
+                    plan = self._ask(instance, running, deadline.rest_of(self.config.time_limit))
                 deadline.check()
         except Stopped as stopped:
             if stopped.reason != INTERRUPT:
@@ -249,7 +236,7 @@ class Driver:
         `failure` is the first error of a solver on the way. Each of both may take so many `seconds`.
         """
         number = len(self.steps)
-        question = Question(instance, self.policy_now(), number, self.options.seed, running, seconds)
+        question = Question(instance, self.policy_now(), number, self.config.seed, running, seconds)
         self.failure = None
         plan = self._plan_of(self.planner, question)
         if plan is None and self.fallback is not None:

@@ -43,7 +43,7 @@ def branched(loop: L, seed: int) -> L:
     """A copy that goes on by itself: nothing of it is recorded or told, and its draws are of another seed."""
     other = copy(loop)
     other.world = deepcopy(loop.world)
-    other.options = replace(loop.options, seed=seed)
+    other.config = replace(loop.config, seed=seed)
     other.journal = other.whole = other.examine = None
     other.stop, other.tell = (lambda: False), (lambda driver: None)
     other.down, other.memory = dict(loop.down), {name: values.copy() for name, values in loop.memory.items()}

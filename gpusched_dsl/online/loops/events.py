@@ -49,7 +49,7 @@ class EventLoop(Driver):
         """Take the events of the next moment, and plan if one of them asks for it; why the run is over, else ""."""
         if self.stop():
             return "interrupt"
-        if self.events >= self.options.most_events:
+        if self.events >= self.config.most_events:
             self.warn("GSM7004", f"the run was ended after {count_text(self.events, 'event')}")
             return "events"
         until = self.next_time()

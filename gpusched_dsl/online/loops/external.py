@@ -215,8 +215,8 @@ class LiveEventLoop(EventLoop):
         carried = {**self.carrier.carried(part, self.clock(), self.standing), **self._remembered(part)}
         instance = self.base.instance_of(part, carried, self.instance)
         running = None if self.standing is None else self.inner(self.standing.values, part)
-        seconds = min(self.options.time_limit or REHEARSAL, REHEARSAL)
-        question = Question(instance, self.policy_now(), len(self.steps), self.options.seed, running, seconds)
+        seconds = min(self.config.time_limit or REHEARSAL, REHEARSAL)
+        question = Question(instance, self.policy_now(), len(self.steps), self.config.seed, running, seconds)
         planner = self.planner.fresh()
         try:
             planner.plan(question)
@@ -289,7 +289,7 @@ class LiveEventLoop(EventLoop):
         if code is None:
             code = len(self.world.status)
             self._rebase(base)
-            truth = truth_of(self.online, base, self.options.seed, self.slot_length)
+            truth = truth_of(self.online, base, self.config.seed, self.slot_length)
             new = slice(code, code + 1)
             self.world.grow(
                 replace(

@@ -40,13 +40,13 @@ def replayed(loop: EventLoop, policy: CheckedPolicy) -> Outcome | list[str]:
     except NoReplay as no:
         return [str(no)]
     went = replay(readied.trace)
-    if _events_at_most(loop, went, reader.hours) >= loop.options.most_events:
-        return [f"the run may be ended after {loop.options.most_events:,} events"]
+    if _events_at_most(loop, went, reader.hours) >= loop.config.most_events:
+        return [f"the run may be ended after {loop.config.most_events:,} events"]
     columns = readied.entries(went.node, went.way)
     started = np.flatnonzero(went.node >= 0)
     entries = reader.entries(columns)
     start, end = went.start[started] * reader.hours, went.end[started] * reader.hours
-    if loop.options.verify != "none" and (differs := difference(loop, entries, columns, start, end)) is not None:
+    if loop.config.verify != "none" and (differs := difference(loop, entries, columns, start, end)) is not None:
         return [differs]
     world.due[readied.jobs], world.weight[readied.jobs] = due, weight
     _settle(loop, entries, start, end)

@@ -28,7 +28,7 @@ def difference(loop: EventLoop, entries: Entries, way: tuple[Ints, ...], start: 
     """
     if not len(start):
         return None
-    rng = stream(loop.options.seed, "verify replay")
+    rng = stream(loop.config.seed, "verify replay")
     middle = 0.5 * (start + end)  # while it runs: what is left of the job is a half
     chosen = np.unique(np.append(rng.choice(len(start), min(SAMPLES - 1, len(start)), replace=False), np.argmin(start)))
     for now in np.unique(middle[chosen]).tolist():

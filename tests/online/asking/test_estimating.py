@@ -7,10 +7,10 @@ import pytest
 from asking_texts import DRAWN, THREE_JOBS, read
 
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.online.loops.base import Options
 from gpusched_dsl.online.loops.branching import branched, run_until
 from gpusched_dsl.online.loops.events import EventLoop
 from gpusched_dsl.online.open import open_run
+from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.online.simulation.realisation import drawn_anew
 from gpusched_dsl.workflows.estimate import estimate
 
@@ -22,7 +22,7 @@ online Broken for CapacityPlanning extends EveryEvent {
 
 
 def opened(text: str, online: str, method: str, seed: int = 0) -> EventLoop:
-    loop = open_run(read(text), online, None, method, options=Options(seed=seed))
+    loop = open_run(read(text), RunConfig(online=online, method=method, seed=seed))
     assert isinstance(loop, EventLoop)
     loop.whole = None
     return loop
@@ -31,7 +31,7 @@ def opened(text: str, online: str, method: str, seed: int = 0) -> EventLoop:
 @pytest.mark.parametrize("job", ["J1", "J2", "J3"])
 @pytest.mark.parametrize("at", [None, 1.0])
 def test_where_nothing_is_drawn_the_run_itself_is_told(job: str, at: float | None) -> None:
-    found = estimate(read(THREE_JOBS), job, method="Greedy", online="EveryEvent", at=at, samples=50)
+    found = estimate(read(THREE_JOBS), job, RunConfig(method="Greedy", online="EveryEvent"), at=at, samples=50)
     whole = opened(THREE_JOBS, "EveryEvent", "Greedy")
     world = whole.run().world
     code = int(job[1]) - 1
@@ -45,12 +45,13 @@ def test_where_nothing_is_drawn_the_run_itself_is_told(job: str, at: float | Non
 
 def test_an_end_is_drawn_from_what_is_left_of_its_law() -> None:
     """Of all lengths between 0 and 100, 30 % are late; of those that are beyond 40, 50 %."""
-    before = estimate(read(DRAWN), "j1", method="Greedy", online="EveryEvent", samples=300)
+    before = estimate(read(DRAWN), "j1", RunConfig(method="Greedy", online="EveryEvent"), samples=300)
     assert abs(before.end.mean() - 50) < 3 * 100 / np.sqrt(12 * 300)
     assert before.late is not None
     assert abs(before.late - 0.3) < 3 * np.sqrt(0.3 * 0.7 / 300)
     seed = next(s for s in range(50) if opened(DRAWN, "EveryEvent", "Greedy", s).world.ends[0] > 45)
-    later = estimate(read(DRAWN), "j1", method="Greedy", online="EveryEvent", at=40.0, samples=300, seed=seed)
+    config = RunConfig(method="Greedy", online="EveryEvent", seed=seed)
+    later = estimate(read(DRAWN), "j1", config, at=40.0, samples=300)
     assert later.end.min() > 40
     assert abs(later.end.mean() - 70) < 3 * 60 / np.sqrt(12 * 300)
     assert later.late is not None
@@ -62,7 +63,7 @@ def test_an_end_is_drawn_from_what_is_left_of_its_law() -> None:
 
 def test_the_same_seed_gives_the_same_estimate_and_more_runs_change_none_before() -> None:
     few, more, other = (
-        estimate(read(DRAWN), "j1", method="Greedy", online="EveryEvent", samples=count, seed=seed)
+        estimate(read(DRAWN), "j1", RunConfig(method="Greedy", online="EveryEvent", seed=seed), samples=count)
         for count, seed in ((3, 1), (5, 1), (3, 2))
     )
     assert more.end[:3].tolist() == few.end.tolist()
@@ -113,7 +114,7 @@ def test_failures_to_come_are_drawn_from_what_is_left_of_their_law() -> None:
 
 
 def test_a_job_that_never_gets_a_place_is_told_as_late() -> None:
-    found = estimate(read(THREE_JOBS), "J3", method="Urgent", online="EveryArrivalAndCompletion")
+    found = estimate(read(THREE_JOBS), "J3", RunConfig(method="Urgent", online="EveryArrivalAndCompletion"))
     assert found.unfinished == 1
     assert np.isnan(found.end[0])
     assert found.late == 1.0
@@ -125,5 +126,5 @@ def test_a_job_that_never_gets_a_place_is_told_as_late() -> None:
 )
 def test_what_cannot_be_estimated(job: str, at: float | None, code: str) -> None:
     with pytest.raises(DiagnosticError) as raised:
-        estimate(read(THREE_JOBS), job, method="Greedy", online="EveryEvent", at=at)
+        estimate(read(THREE_JOBS), job, RunConfig(method="Greedy", online="EveryEvent"), at=at)
     assert [d.code for d in raised.value.diagnostics] == [code]

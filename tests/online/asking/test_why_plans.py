@@ -18,8 +18,9 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.loops.events import EventLoop
 from gpusched_dsl.online.loops.inspection import job_in, moment_at
 from gpusched_dsl.online.open import open_run
+from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.solving.solve import solve_problem
-from gpusched_dsl.workflows.run import Asked, run_method
+from gpusched_dsl.workflows.run import run_method
 from gpusched_dsl.workflows.why import Answer, why
 
 SHARED = """
@@ -40,7 +41,7 @@ scenario Pool for TraceReplay {
 
 
 def answer(job: str, at: float, method: str = "highs", text: str = THREE_JOBS) -> Answer:
-    return why(read(text), job, at, method=method, online="EveryEvent")
+    return why(read(text), job, at, RunConfig(method=method, online="EveryEvent"))
 
 
 def change(found: Answer, entry: str) -> dict[str, float]:
@@ -111,7 +112,7 @@ def test_the_plan_that_holds_is_the_last_one_before() -> None:
 )
 def test_prices_are_those_of_the_model(text: str, scenario: str, method: str, at: float) -> None:
     """Every plan that is priced, fixed in the model as policies' plans are, costs what was told."""
-    loop = open_run(read(text), "EveryEvent", scenario, method)
+    loop = open_run(read(text), RunConfig(online="EveryEvent", scenario=scenario, method=method))
     assert isinstance(loop, EventLoop)
     moment = moment_at(loop, at)
     assert moment is not None
@@ -202,7 +203,7 @@ def test_a_job_that_stays_where_it_was() -> None:
 
 def test_ways_have_the_keys_of_the_line_that_lists_them() -> None:
     """PL-1: J3 has the best profile on an A100, though one that meets its due date on a K80 does not exist."""
-    found = why(read(SHARED), "J3", 0, method="STS", online="EveryEvent", scenario="TwoKinds").turn
+    found = why(read(SHARED), "J3", 0, RunConfig(method="STS", online="EveryEvent", scenario="TwoKinds")).turn
     assert found is not None
     assert [way for way, _ in found.ways[:2]] == ["A100, g = 1, u = 20", "K80, g = 4, u = 20"]
     assert dict(found.ways[0][1])["plan_status[j, t]"] == "0"
@@ -218,10 +219,10 @@ def test_ways_have_the_keys_of_the_line_that_lists_them() -> None:
 @pytest.mark.parametrize("method", ["highs", "Greedy"])
 def test_a_journal_gives_the_plans_that_it_has(tmp_path: Path, method: str) -> None:
     journal = tmp_path / "run.db"
-    run_method(read(THREE_JOBS), method, Asked(online="EveryEvent", journal=journal))
+    run_method(read(THREE_JOBS), RunConfig(method=method, online="EveryEvent", journal=journal))
     before = journal.read_bytes()
     asked = [
-        why(read(THREE_JOBS), "J3", 1, method=method, online="EveryEvent", journal=given).lines()
+        why(read(THREE_JOBS), "J3", 1, RunConfig(method=method, online="EveryEvent", journal=given)).lines()
         for given in (None, journal)
     ]
     assert asked[0] == asked[1]
@@ -257,7 +258,7 @@ online Rolling for PriceAware {
   carry was_training[b, k] = train[b, k, committed];
 }
 """
-    asked = [why(read(text), "T1", at, online="Rolling", scenario="ValleysByNode") for at in (0, 1, 2, 3)]
+    asked = [why(read(text), "T1", at, RunConfig(online="Rolling", scenario="ValleysByNode")) for at in (0, 1, 2, 3)]
     assert [found.runs for found in asked] == [False, True, False, True]
     assert [found.planned_at for found in asked] == [0, 0, 2, 2]
     assert asked[0].plan.cost is not None
@@ -271,7 +272,7 @@ online Rolling for PriceAware {
 
 
 def test_types_of_nodes_that_are_numbers() -> None:
-    found = why(read(NUMBERED), "d", 2, method="FIFO").turn
+    found = why(read(NUMBERED), "d", 2, RunConfig(method="FIFO")).turn
     assert found is not None
     assert found.free == (
         "gpus[n] = 4: at most 0 left on one in use, 0 not in use",

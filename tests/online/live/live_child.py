@@ -8,6 +8,7 @@ from typing import BinaryIO
 
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import workspace_from_text
+from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.workflows.live import drive_live
 
 TEXT = """
@@ -33,7 +34,8 @@ def run(method: str, source: str, journal: str, out: BinaryIO | None = None) -> 
     workspace = workspace_from_text(TEXT, "cluster.gsm", found)
     found.raise_if_errors()
     record = Path(journal) if journal else None
-    return drive_live(workspace, source, out or sys.stdout.buffer, online="EveryEvent", method=method, journal=record)
+    config = RunConfig(online="EveryEvent", method=method, journal=record)
+    return drive_live(workspace, source, out or sys.stdout.buffer, config)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ import pytest
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import load_workspace
 from gpusched_dsl.online.live.messages import KINDS
+from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.workflows.live import drive_live
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "live.md").read_text(encoding="utf-8")
@@ -35,10 +36,8 @@ def live(folder: Path, events: str) -> list[dict[str, Any]]:
     workspace = load_workspace(folder / "cluster.gsm", found)
     found.raise_if_errors()
     out = io.BytesIO()
-    drive_live(
-        workspace, str(folder / "first.jsonl"), out, online="EveryEvent", journal=folder / "run.db",
-        start="2026-03-01T00:00Z",
-    )  # fmt: skip
+    config = RunConfig(online="EveryEvent", journal=folder / "run.db")
+    drive_live(workspace, str(folder / "first.jsonl"), out, config, start="2026-03-01T00:00Z")
     return [json.loads(line) for line in out.getvalue().splitlines()]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -15,15 +15,16 @@ from net_simulator import Simulation
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import Workspace, workspace_from_text
 from gpusched_dsl.online.journal.recorder import Recorder
-from gpusched_dsl.online.loops.base import Options
 from gpusched_dsl.online.loops.events import EventLoop
 from gpusched_dsl.online.open import open_run
+from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.online.run_info import About
 from gpusched_dsl.online.run_record import Outcome
 from gpusched_dsl.reporting.runs.result import RunResult
 from gpusched_dsl.workflows.estimate import estimate
 from gpusched_dsl.workflows.live import drive_live
 
+CONFIG = RunConfig(online="Block", method="Queue", seed=1)
 MOST = 2000  # events, after which a case is no use
 SAME = 1e-8  # relative, between ways to reckon that round otherwise
 
@@ -47,7 +48,7 @@ def opened(case: Case) -> Workspace:
 
 
 def loop_of(workspace: Workspace, *, whole: bool = False) -> EventLoop:
-    loop = open_run(workspace, "Block", method="Queue", options=Options(seed=1, most_events=MOST))
+    loop = open_run(workspace, replace(CONFIG, most_events=MOST))
     assert isinstance(loop, EventLoop)
     if not whole:
         loop.whole = None
@@ -129,7 +130,7 @@ def estimated(workspace: Workspace, loop: Outcome) -> list[str]:
     ends = loop.world.end
     if loop.ended != "finished" or np.isnan(ends).any():
         return []
-    found = estimate(workspace, "j0", online="Block", method="Queue", samples=2)
+    found = estimate(workspace, "j0", replace(CONFIG, seed=0), samples=2)
     cost = sum(float(amounts[0]) for amounts in loop.world.ledger.jobs.values())
     told = [f"estimate: end {found.end.tolist()}, not {ends[0]}"] if not near(found.end, ends[0]) else []
     return told + ([] if near(found.cost, np.array(cost)) else [f"estimate: cost {found.cost.tolist()}, not {cost}"])
@@ -139,7 +140,7 @@ def lived(workspace: Workspace, case: Case, loop: Outcome, slow: Simulation, fol
     """A live session that hears of what happened in the run: the same decisions, the same bill."""
     file, out = folder / f"live{case.seed}.jsonl", io.BytesIO()
     file.write_bytes(b"".join(events_of(case, loop, slow)))
-    drive_live(workspace, str(file), out, online="Block", method="Queue", options=Options(seed=1))
+    drive_live(workspace, str(file), out, CONFIG)
     file.unlink()
     records = [json.loads(line) for line in out.getvalue().splitlines()]
     wrong = [f"live: {record}" for record in records if record["kind"] == "error"]

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import Workspace, workspace_from_text
-from gpusched_dsl.online.loops.base import Options
 from gpusched_dsl.online.loops.events import EventLoop
 from gpusched_dsl.online.open import open_run
+from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.online.run_record import Outcome
 
 # 1, 1.8, 2.4, 2.8 epochs in an hour for 1, 2, 3, 4 money in an hour; every job has a node for itself.
@@ -96,7 +96,6 @@ def run(text: str, online: str, scenario: str, method: str, seed: int = 0, **set
         asked = loop.world.request
         wanted.append({str(jobs[j]): float(asked[j]) for j in range(len(jobs)) if asked[j] < float("inf")})
 
-    loop = open_run(
-        workspace(text), online, scenario, method, settings=settings or None, options=Options(seed=seed), tell=tell
-    )
+    config = RunConfig(online=online, scenario=scenario, method=method, settings=settings, seed=seed)
+    loop = open_run(workspace(text), config, tell=tell)
     return Run(loop.run(), plans, wanted)

@@ -8,6 +8,7 @@ from sharing_runs import run, workspace
 
 from gpusched_dsl.online.loops.events import EventLoop
 from gpusched_dsl.online.open import open_run
+from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.online.simulation.charging import gpus_in_use
 
 # RS-1 of the joint problem: both jobs at once on halves of one GPU, which slow down by 5 %.
@@ -73,7 +74,7 @@ def test_outcomes_that_are_past_take_the_mean_of_the_others() -> None:
         if loop.steps:
             made.append((loop.world.now, loop.instance.store.params["epochs"].values.tolist()))
 
-    loop = open_run(workspace(OUTCOMES), "Long", "Three", "Greedy", tell=tell)
+    loop = open_run(workspace(OUTCOMES), RunConfig(online="Long", scenario="Three", method="Greedy"), tell=tell)
     assert isinstance(loop, EventLoop)
     loop.run()
     values = dict(made)

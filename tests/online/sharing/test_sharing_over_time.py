@@ -12,6 +12,7 @@ from sharing_runs import ladder, run, workspace
 
 from gpusched_dsl.online.loops.events import EventLoop
 from gpusched_dsl.online.open import open_run
+from gpusched_dsl.online.run_config import RunConfig
 
 SWITCHES = (17.377049180327869, 51.803278688524593, 57.540983606557376)
 EXPECTED = 3302 / 61
@@ -155,7 +156,7 @@ policy Half for M {
 online Events for M { arrive j in Jobs at submitted[j];  replan on arrival;  carry remaining[j] = remaining[j]; }
 scenario S for M { Nodes = { n };  table Jobs: submitted[min] length[h] =  j 30 4; }
 """
-    loop = open_run(workspace(text), "Events", "S", "Half")
+    loop = open_run(workspace(text), RunConfig(online="Events", scenario="S", method="Half"))
     assert isinstance(loop, EventLoop)
     outcome = loop.run()
     assert outcome.unit == "min"

@@ -12,8 +12,9 @@ import numpy as np
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import Workspace, workspace_from_text
 from gpusched_dsl.online.loops.base import Driver
+from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.reporting.runs.result import RunResult
-from gpusched_dsl.workflows.run import Asked, run_method
+from gpusched_dsl.workflows.run import run_method
 
 THREE_JOBS = """
 import "gsdsl:capacity_planning/scenarios/three_jobs.gsm";
@@ -60,7 +61,7 @@ def ran(text: str, online: str = "EveryEvent", method: str = "Greedy", **more: A
     def stop() -> bool:
         return len(watched.plans) >= most
 
-    result = run_method(opened(text), method, Asked(online=online, **more), tell=watched, stop=stop)
+    result = run_method(opened(text), RunConfig(method=method, online=online, **more), tell=watched, stop=stop)
     return result, watched
 
 

@@ -15,9 +15,10 @@ from gpusched_dsl.cli.run import exit_code
 from gpusched_dsl.ir.contradiction import CODE, REMARK, beats
 from gpusched_dsl.online.bounds import run_bound as bounding
 from gpusched_dsl.online.bounds.single_job import Bound
+from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.reporting.runs import result_data
 from gpusched_dsl.reporting.runs.summary import summary_lines
-from gpusched_dsl.workflows.run import Asked, run_methods
+from gpusched_dsl.workflows.run import run_methods
 
 WRONG = Bound(100.0, "a bound that is too high")
 
@@ -55,7 +56,7 @@ def test_a_run_that_did_not_end_is_not_compared_with_the_bound() -> None:
 
 
 def test_a_row_below_the_bound_of_another_is_marked_in_every_form(tmp_path: Path) -> None:
-    found = run_methods(opened(THREE_JOBS), ("FIFO", "Greedy"), Asked(online="EveryEvent"))
+    found = run_methods(opened(THREE_JOBS), ("FIFO", "Greedy"), RunConfig(online="EveryEvent"))
     assert found.contradictions == ()
     first, second = found.rows
     assert first.result is not None

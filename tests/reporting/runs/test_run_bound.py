@@ -13,8 +13,9 @@ from scipy.optimize import linprog
 from gpusched_dsl.online.bounds import run_bound as bounding
 from gpusched_dsl.online.bounds.single_job import MOST_PAIRS, Bound, least_costs
 from gpusched_dsl.online.history import cost_of_jobs
+from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.policies.cluster import Cluster
-from gpusched_dsl.workflows.run import Asked, run_method
+from gpusched_dsl.workflows.run import run_method
 
 
 def drawn(rng: np.random.Generator, jobs: int, most_ways: int) -> tuple[np.ndarray, ...]:
@@ -194,7 +195,7 @@ def test_none_where_jobs_may_become_faster() -> None:
       carry remaining[j] = if remaining[j] < 0.5 then 0.5 * remaining[j] else remaining[j];
     }
     """
-    result = run_method(opened(text), "Greedy", Asked(online="Faster"))
+    result = run_method(opened(text), RunConfig(method="Greedy", online="Faster"))
     assert result.bound.value is None
     assert "faster" in result.bound.how
 

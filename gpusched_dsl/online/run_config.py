@@ -1,0 +1,52 @@
+"""How to drive a scenario over time: the one set of options that runs, live runs, estimates and questions share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from gpusched_dsl.backends.protocol import SolveOptions
+from gpusched_dsl.compiling.build import Permissions
+from gpusched_dsl.data.chunks import Piece
+
+MOST_EVENTS: Final = 10_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunConfig:
+    """What to run and how.
+
+    `online` and `scenario` may be None where the text has only one. `method`, a policy or a solver, makes the plans,
+    `fallback` those that it fails to make; each has `time_limit` seconds. `gap`, `threads` and `solver_options` are for
+    solvers. All draws follow from `seed`. The run ends after `most_events` events.
+
+    `journal` records the run, or resumes the one in the file. With `replay` its plans are made again and compared.
+    `relax`: runs in windows are bounded by the relaxation of the whole horizon. `verify` says which plans and replays
+    are checked: `none`, a `sample`, or `full`. `replaced` are values in place of those of the scenario, and
+    `permissions` say what may be read and built.
+    """
+
+    online: str | None = None
+    scenario: str | None = None
+    method: str = "highs"
+    fallback: str | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
+    seed: int = 0
+    time_limit: float | None = None
+    gap: float = 1e-4
+    threads: int | None = None
+    solver_options: Mapping[str, bool | int | float | str] = field(default_factory=dict)
+    most_events: int = MOST_EVENTS
+    journal: Path | None = None
+    replay: bool = False
+    relax: bool = False
+    verify: str = "sample"
+    replaced: Mapping[str, Sequence[Piece]] | None = None
+    permissions: Permissions = field(default_factory=Permissions)
+
+    @property
+    def for_solver(self) -> SolveOptions:
+        """What every plan of a solver is asked for; its time limit comes with the plan."""
+        return SolveOptions(gap=self.gap, threads=self.threads, extra=dict(self.solver_options))
