@@ -131,7 +131,7 @@ class Backend(Protocol):
 
 
 def target_of(backend: Backend, problem: Problem) -> Target:
-    """What a problem is prepared for before this backend gets it."""
+    """What a problem is reformulated for before this backend gets it."""
     able = backend.capabilities
     accepts = able.accepts if able.nonlinear_integers or not problem.is_mip else frozenset()
     return Target(backend.name, accepts | {INTEGERS} if able.integers else accepts, able.convex)

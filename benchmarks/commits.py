@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks.measure import ROOT, Measured, missing, prepared, run_arm
+from benchmarks.measure import ROOT, Measured, missing, reformulated, run_arm
 from benchmarks.registry import CASES, Arm, Case
 from benchmarks.report import table
 
@@ -84,7 +84,7 @@ def our_arms(case: Case, fast: bool) -> list[Arm]:
 
 def in_turns(case: Case, arm: Arm, earlier: Path, rounds: int) -> tuple[Measured, Measured]:
     """The samples of an arm by the earlier commit and by this checkout; they take turns to go first."""
-    sides = [(Measured(replace(arm)), root, prepared(case, root)) for root in (earlier, ROOT)]
+    sides = [(Measured(replace(arm)), root, reformulated(case, root)) for root in (earlier, ROOT)]
     for number in range(min(case.rounds or rounds, arm.repeats)):
         for measured, root, folder in sides if number % 2 == 0 else sides[::-1]:
             measured.samples.append(run_arm(arm, folder, root))

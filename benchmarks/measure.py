@@ -99,7 +99,7 @@ def run_arm(arm: Arm, folder: Path, root: Path = ROOT) -> Sample:
     return Sample(**json.loads(output.splitlines()[-1]))
 
 
-def prepared(case: Case, root: Path = ROOT) -> Path:
+def reformulated(case: Case, root: Path = ROOT) -> Path:
     """The folder with the data of a case, made by the code of the checkout at `root`."""
     folder = root / RESULTS.relative_to(ROOT) / "data" / case.name
     folder.mkdir(parents=True, exist_ok=True)
@@ -110,7 +110,7 @@ def prepared(case: Case, root: Path = ROOT) -> Path:
 
 def measure(case: Case, rounds: int, slow: bool, say: Callable[[str], None]) -> list[Measured]:
     """Every arm `min(rounds, arm.repeats)` times, in turns, so that a busy minute of the machine meets all of them."""
-    folder = prepared(case)
+    folder = reformulated(case)
     measured = []
     for arm in case.arms:
         skipped = missing(arm) or ("slow arm left out" if arm.slow and not slow else None)

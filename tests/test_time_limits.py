@@ -140,7 +140,7 @@ def test_the_model_can_be_solved_again_after_a_limit(model: gs.Model, monkeypatc
 
 
 def test_a_start_that_is_feasible_is_a_point(model: gs.Model, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipeline, "prepare", forever)
+    monkeypatch.setattr(pipeline, "reformulate", forever)
     monkeypatch.setattr("gpusched_dsl.solving.solve.prepare", forever)
     start = {"put": {("c", "x"): 1}}
     result = model.solve(time_limit=LIMIT, warm_start=start, without=["aggregation"])
@@ -311,6 +311,6 @@ def test_rows_are_kept_where_a_later_method_is_stopped_at_grounding(
 def test_what_was_left_out_is_told(model: gs.Model, monkeypatch: pytest.MonkeyPatch) -> None:
     slow_tightening(monkeypatch)
     result = model.solve(time_limit=6 * LIMIT, without=["aggregation"])
-    assert [n.did for n in result.solved.prepared.notes if n.made_by == "tightening"] == [
+    assert [n.did for n in result.solved.reformulated.notes if n.made_by == "tightening"] == [
         "left out in part: its share of the time limit was over"
     ]

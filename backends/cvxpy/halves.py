@@ -35,7 +35,7 @@ def needed_halves(problem: Problem) -> list[Halves]:
     """The halves that somebody needs, and one where nobody does: it keeps the argument where the function has a value.
 
     A result that only a smaller value helps needs `result >= f` with f convex, one that only a larger value helps
-    `result <= f` with f concave; that they are is looked at when the problem is prepared.
+    `result <= f` with f concave; that they are is looked at when the problem is reformulated.
     """
     if not problem.definitions:
         return []

@@ -6,8 +6,8 @@ import textwrap
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gpusched_dsl.compiling.passes.pipeline import prepare
-from gpusched_dsl.compiling.passes.steps import Note, Prepared, Target
+from gpusched_dsl.compiling.passes.pipeline import reformulate
+from gpusched_dsl.compiling.passes.steps import Note, ReformulatedProblem, Target
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -17,26 +17,26 @@ NOT_TAKEN = ("GSM3201", "GSM3203")
 WIDTH = 100
 
 
-def linear(problem: Problem, form: str) -> Prepared:
+def linear(problem: Problem, form: str) -> ReformulatedProblem:
     """The problem as rows that any solver of integer programmes reads; `form` (`lp`, `mps`) is named in errors.
 
     Raises DiagnosticError (GSM32..) for terms that cannot be made linear.
     """
     try:
-        return prepare(problem, Target(form))
+        return reformulate(problem, Target(form))
     except DiagnosticError as refusal:
         raise DiagnosticError([_for_files(d) for d in refusal.diagnostics]) from refusal
 
 
-def comments(prepared: Prepared) -> tuple[str, ...]:
+def comments(reformulated: ReformulatedProblem) -> tuple[str, ...]:
     """Lines on what was reformulated, to stand at the head of the file; none for a problem that was linear."""
-    if not prepared.notes:
+    if not reformulated.notes:
         return ()
     lines = ["terms that are not linear, and what stands for them:"]
-    for note in prepared.notes:
+    for note in reformulated.notes:
         lines += textwrap.wrap(_told(note), WIDTH, initial_indent="- ", subsequent_indent="  ")
-    if prepared.bound_error:
-        lines.append(f"the optimum is worse than that of the model by at most {prepared.bound_error:.6g}")
+    if reformulated.bound_error:
+        lines.append(f"the optimum is worse than that of the model by at most {reformulated.bound_error:.6g}")
     return tuple(lines)
 
 

@@ -21,7 +21,7 @@ from benchmarks.building.cases import GROWING, generated_cases, random_cases, sh
 from gpusched_dsl.backends.protocol import SolveOptions, target_of
 from gpusched_dsl.backends.registry import backend
 from gpusched_dsl.compiling.build import Built, Permissions, build, checked, choose_scenario
-from gpusched_dsl.compiling.passes.pipeline import prepare
+from gpusched_dsl.compiling.passes.pipeline import reformulate
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.workspace import Workspace, load_workspace, workspace_from_text
 from gpusched_dsl.solving.aggregated import solve_built
@@ -122,7 +122,7 @@ def build_only(read: Read) -> tuple[float, Built]:
     began = time.process_time()
     made = _built(read, fold=True)
     problem = made.problem if made.folded is None else made.folded.problem
-    prepare(problem, target_of(backend("highs"), problem), tighten=True)
+    reformulate(problem, target_of(backend("highs"), problem), tighten=True)
     return time.process_time() - began, made
 
 

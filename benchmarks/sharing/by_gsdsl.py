@@ -5,7 +5,7 @@ from pathlib import Path
 from benchmarks.child import Lap
 from gpusched_dsl import load
 from gpusched_dsl.backends.protocol import SolveOptions
-from gpusched_dsl.compiling.passes.pipeline import prepare
+from gpusched_dsl.compiling.passes.pipeline import reformulate
 from gpusched_dsl.compiling.passes.steps import Target
 from gpusched_dsl.solving.solve import solve_problem
 
@@ -18,7 +18,7 @@ def run(folder: Path, lap: Lap, scenario: str, what: str) -> dict[str, float]:
     problem = load(file, allow_outside=True).ground(scenario)
     lap("build")
     if what == "size":
-        problem = prepare(problem, Target("highs")).problem
+        problem = reformulate(problem, Target("highs")).problem
         lap("passes")
         return {"columns": problem.columns, "rows": problem.rows, "nonzeros": problem.matrix.nonzeros}
     solved = solve_problem(problem, "highs", SolveOptions(LIMIT, 0.0))

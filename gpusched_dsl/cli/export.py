@@ -111,9 +111,9 @@ def write_problem(problem: Problem, form: str, file: BinaryIO) -> Problem:
     from gpusched_dsl.backends.files.linearise import comments, linear
     from gpusched_dsl.backends.files.lp_mps import write_lp, write_mps
 
-    prepared = linear(problem, form)
-    (write_lp if form == "lp" else write_mps)(prepared.problem, file, comments=comments(prepared))
-    return prepared.problem
+    reformulated = linear(problem, form)
+    (write_lp if form == "lp" else write_mps)(reformulated.problem, file, comments=comments(reformulated))
+    return reformulated.problem
 
 
 def _copy_out(file: BinaryIO) -> None:

@@ -11,8 +11,8 @@ from gpusched_dsl.backends.protocol import Backend, Monitor, Silent, target_of
 from gpusched_dsl.backends.registry import backend as backend_named
 from gpusched_dsl.compiling.aggregation.aggregate import Aggregation
 from gpusched_dsl.compiling.aggregation.notes import aggregation_notes
-from gpusched_dsl.compiling.passes.pipeline import prepare
-from gpusched_dsl.compiling.passes.steps import Prepared
+from gpusched_dsl.compiling.passes.pipeline import reformulate
+from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
 from gpusched_dsl.compiling.provenance import Origins
 from gpusched_dsl.explaining.classes import model_class
 from gpusched_dsl.explaining.clock import Clock
@@ -70,13 +70,13 @@ def described(
         raise DiagnosticError(unknown)
     looked = aggregation or Aggregation()
     stated = problem if looked.found is None else looked.found.problem
-    prepared, refused = _prepared(stated, chosen, tighten=True, without=without)
-    if prepared is not None and looked.found is not None:
-        prepared = replace(prepared, notes=(*aggregation_notes(looked.found), *prepared.notes))
+    reformulated, refused = _reformulate(stated, chosen, tighten=True, without=without)
+    if reformulated is not None and looked.found is not None:
+        reformulated = replace(reformulated, notes=(*aggregation_notes(looked.found), *reformulated.notes))
     kind, reasons = model_class(problem)
     return Explanation(
         problem=problem,
-        prepared=prepared,
+        reformulated=reformulated,
         backend=chosen.name,
         kind=kind,
         reasons=reasons,
@@ -88,17 +88,17 @@ def described(
     )
 
 
-def _prepared(
+def _reformulate(
     problem: Problem,
     backend: Backend,
     *,
     read_rows: bool = True,
     tighten: bool = False,
     without: Collection[str] = (),
-) -> tuple[Prepared | None, Sequence[Diagnostic]]:
+) -> tuple[ReformulatedProblem | None, Sequence[Diagnostic]]:
     target = target_of(backend, problem)
     try:
-        return prepare(problem, target, read_rows=read_rows, tighten=tighten, without=without), ()
+        return reformulate(problem, target, read_rows=read_rows, tighten=tighten, without=without), ()
     except DiagnosticError as refusal:
         return None, refusal.diagnostics
 
@@ -110,30 +110,30 @@ def searched(told: Explanation, backend: Backend | str, clock: Clock) -> Explana
 
 
 def _searched(told: Explanation, chosen: Backend, clock: Clock) -> Explanation:
-    backend, prepared = _linear_form(told.problem, chosen)
-    if prepared is None:
+    backend, reformulated = _linear_form(told.problem, chosen)
+    if reformulated is None:
         return _without_linear_form(told, chosen, clock)
-    told = replace(told, searched=prepared)
-    verdict, conflict = search_conflict(prepared.problem, backend, clock)
+    told = replace(told, searched=reformulated)
+    verdict, conflict = search_conflict(reformulated.problem, backend, clock)
     if verdict is Verdict.INFEASIBLE:
-        changes = () if conflict is None else _relaxations(prepared, conflict, backend, clock)
+        changes = () if conflict is None else _relaxations(reformulated, conflict, backend, clock)
         return replace(told, status="infeasible", conflict=conflict, relaxations=changes)
-    ray = find_ray(prepared.problem, backend, clock)
+    ray = find_ray(reformulated.problem, backend, clock)
     if verdict is Verdict.FEASIBLE:
         return replace(told, status="feasible" if ray is None else "unbounded", ray=ray)
     return replace(told, status="unknown", ray=ray)
 
 
-def _linear_form(problem: Problem, chosen: Backend) -> tuple[Backend, Prepared | None]:
+def _linear_form(problem: Problem, chosen: Backend) -> tuple[Backend, ReformulatedProblem | None]:
     """The problem as linear rows, for the chosen backend or else for another, and that backend; None where it has none.
 
     Rows must speak for themselves: nothing is tightened, and bounds are taken from rows only if there is no other way.
     """
     for read_rows in (False, True):
         for backend in (chosen, backend_named(LINEAR)):
-            prepared, _ = _prepared(problem, backend, read_rows=read_rows)
-            if prepared is not None and prepared.problem.is_linear:
-                return backend, prepared
+            reformulated, _ = _reformulate(problem, backend, read_rows=read_rows)
+            if reformulated is not None and reformulated.problem.is_linear:
+                return backend, reformulated
     return chosen, None
 
 
@@ -145,19 +145,25 @@ def _without_linear_form(told: Explanation, chosen: Backend, clock: Clock) -> Ex
     return replace(told, status=str(verdict))
 
 
-def _relaxations(prepared: Prepared, conflict: Conflict, backend: Backend, clock: Clock) -> Sequence[Relaxation]:
+def _relaxations(
+    reformulated: ReformulatedProblem, conflict: Conflict, backend: Backend, clock: Clock
+) -> Sequence[Relaxation]:
     """Rows of the constraints that take part give way, then any row that the author has written."""
-    declared = _declared_rows(prepared)
-    involved = np.zeros(prepared.problem.rows, dtype=np.bool_)
-    for family in prepared.problem.constraints:
+    declared = _declared_rows(reformulated)
+    involved = np.zeros(reformulated.problem.rows, dtype=np.bool_)
+    for family in reformulated.problem.constraints:
         if family.size and ((conflict.rows >= family.first) & (conflict.rows < family.stop)).any():
             involved[family.slice] = True
-    return relaxations(prepared.problem, involved & declared, declared, backend, clock)
+    return relaxations(reformulated.problem, involved & declared, declared, backend, clock)
 
 
-def _declared_rows(prepared: Prepared) -> Mask:
-    """The rows of the prepared problem that stand for a row of the author's."""
-    declared = np.zeros(prepared.problem.rows, dtype=np.bool_)
-    kept = np.arange(prepared.original.rows) if prepared.rows is None else prepared.rows[prepared.rows >= 0]
+def _declared_rows(reformulated: ReformulatedProblem) -> Mask:
+    """The rows of the reformulated problem that stand for a row of the author's."""
+    declared = np.zeros(reformulated.problem.rows, dtype=np.bool_)
+    kept = (
+        np.arange(reformulated.original.rows)
+        if reformulated.rows is None
+        else reformulated.rows[reformulated.rows >= 0]
+    )
     declared[kept] = True
     return declared

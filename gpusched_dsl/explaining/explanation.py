@@ -13,7 +13,7 @@ class Explanation(ExplanationData):
     """Sizes, class, reformulations, and why there is no solution or no end.
 
     `status` is `feasible`, `infeasible`, `unbounded`, `unknown` (not found out in time) or `not asked`. `problem`
-    is the problem as stated, `prepared` what the backend gets, `searched` its linear form that was looked at, None
+    is the problem as stated, `reformulated` what the backend gets, `searched` its linear form that was looked at, None
     where there is none or nothing was asked; `aggregation` tells of interchangeable elements; rows and columns of
     `conflict`, `relaxations` and `ray` are those of `searched.problem`. `refused` are the terms that the backend
     does not take.

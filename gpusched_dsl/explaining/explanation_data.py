@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from gpusched_dsl.compiling.aggregation.aggregate import Aggregation
-from gpusched_dsl.compiling.passes.steps import Note, Prepared
+from gpusched_dsl.compiling.passes.steps import Note, ReformulatedProblem
 from gpusched_dsl.compiling.provenance import Origins
 from gpusched_dsl.explaining.conflict import Conflict
 from gpusched_dsl.explaining.findings import conflict_finding, ray_finding
@@ -25,7 +25,7 @@ class ExplanationData:
     """What the writers of an explanation read; `Explanation` describes the fields."""
 
     problem: Problem
-    prepared: Prepared | None
+    reformulated: ReformulatedProblem | None
     backend: str
     kind: str
     reasons: Sequence[Diagnostic]
@@ -33,7 +33,7 @@ class ExplanationData:
     constraints: Sequence[ConstraintSize]
     refused: Sequence[Diagnostic]
     status: str = "not asked"
-    searched: Prepared | None = None
+    searched: ReformulatedProblem | None = None
     conflict: Conflict | None = None
     relaxations: Sequence[Relaxation] = ()
     ray: Ray | None = None
@@ -44,14 +44,14 @@ class ExplanationData:
     @property
     def notes(self) -> tuple[Note, ...]:
         """The reformulations."""
-        return () if self.prepared is None else self.prepared.notes
+        return () if self.reformulated is None else self.reformulated.notes
 
     @cached_property
     def decomposition(self) -> Choice | None:
         """The blocks of what the backend gets and whether it is solved by them; None where the model names none."""
-        if self.prepared is None or self.problem.decompose is None:
+        if self.reformulated is None or self.problem.decompose is None:
             return None
-        return choice_for(self.prepared.problem)
+        return choice_for(self.reformulated.problem)
 
     @property
     def solved(self) -> Problem | None:

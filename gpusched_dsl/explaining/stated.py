@@ -6,25 +6,25 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from gpusched_dsl.compiling.passes.steps import Prepared
+from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
 from gpusched_dsl.explaining.row_text import RowText
 from gpusched_dsl.ir.names import entry_name
 
 
-def stated_rows(prepared: Prepared | None) -> Mapping[int, str]:
-    """The text of each row that holds under a condition, by its number in the prepared problem."""
-    if prepared is None or not len(prepared.original.conditions.rows):
+def stated_rows(reformulated: ReformulatedProblem | None) -> Mapping[int, str]:
+    """The text of each row that holds under a condition, by its number in the reformulated problem."""
+    if reformulated is None or not len(reformulated.original.conditions.rows):
         return {}
-    return _Stated(prepared)
+    return _Stated(reformulated)
 
 
 class _Stated(Mapping[int, str]):
     """Texts are made when they are asked for."""
 
-    def __init__(self, prepared: Prepared) -> None:
-        self.original = prepared.original
-        conditions = prepared.original.conditions
-        rows = np.arange(self.original.rows) if prepared.rows is None else prepared.rows
+    def __init__(self, reformulated: ReformulatedProblem) -> None:
+        self.original = reformulated.original
+        conditions = reformulated.original.conditions
+        rows = np.arange(self.original.rows) if reformulated.rows is None else reformulated.rows
         now = rows[conditions.rows]
         self.entry = {int(row): k for k, row in enumerate(now.tolist()) if row >= 0}
 

@@ -27,8 +27,8 @@ def header_lines(told: ExplanationData) -> list[str]:
     scenario = f", scenario {told.origins.scenario}" if told.origins.scenario else ""
     meaning = f": {CLASSES[told.kind]}" if CLASSES.get(told.kind) else ""
     lines = [f"{told.problem.name}{scenario}", f"{told.kind}{meaning}", size_text(told.problem)]
-    if told.notes and told.prepared is not None:
-        lines.append(f"for {told.backend}: {size_text(told.prepared.problem)}")
+    if told.notes and told.reformulated is not None:
+        lines.append(f"for {told.backend}: {size_text(told.reformulated.problem)}")
     lines += aggregation_lines(told.aggregation)
     if told.decomposition is not None:
         lines.append(_decomposition(told.decomposition))

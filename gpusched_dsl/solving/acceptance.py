@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
-from gpusched_dsl.compiling.passes.steps import Prepared
+from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
 from gpusched_dsl.ir.deadline import INTERRUPT, TIME
 from gpusched_dsl.ir.problem import Floats, Problem
 from gpusched_dsl.ir.solver_result import Answer, Status, relative_gap
@@ -38,7 +38,7 @@ from gpusched_dsl.solving.verification import (
 
 @dataclass(frozen=True, eq=False)
 class Accepted:
-    """An answer and its point, checked as one of the prepared problem and as one of the problem as stated."""
+    """An answer and its point, checked as one of the reformulated problem and as one of the problem as stated."""
 
     answer: Answer
     checked: CheckedPoint
@@ -50,7 +50,7 @@ class Accepted:
 
 
 class Acceptance:
-    """Chooses the point of one stage: that of objective `number` of the `prepared` problem, solved as `problem`.
+    """Chooses the point of one stage: that of objective `number` of the `reformulated` problem, solved as `problem`.
 
     `problem` and `stated` (in terms of the problem as stated) have the rows that keep earlier objectives. `options`
     says what is left of the time limit; `again` solves the stage once more, tightly; None if it cannot.
@@ -59,7 +59,7 @@ class Acceptance:
     def __init__(
         self,
         backend: Backend,
-        prepared: Prepared,
+        reformulated: ReformulatedProblem,
         problem: Problem,
         stated: Problem,
         number: int,
@@ -68,7 +68,7 @@ class Acceptance:
         monitor: Monitor | None,
         again: Callable[[], Answer | None],
     ) -> None:
-        self.backend, self.prepared = backend, prepared
+        self.backend, self.reformulated = backend, reformulated
         self.problem, self.stated, self.number = problem, stated, number
         self.tolerances, self.monitor = tolerances, monitor
         self._options, self._again = options, again
@@ -140,8 +140,8 @@ class Acceptance:
         """What can be made of a point that is not clean, or (`refused` false) not whole."""
         if answer.values is None or not np.isfinite(answer.values).all():
             return
-        if refused and self.prepared.problem is not self.prepared.original:
-            yield from self._from_stated(answer, self.prepared.recover(answer.values))
+        if refused and self.reformulated.problem is not self.reformulated.original:
+            yield from self._from_stated(answer, self.reformulated.invert(answer.values))
         if self.problem.is_linear:
             yield from self._with_whole_columns(answer)
             yield from self._moved(answer)
@@ -156,9 +156,9 @@ class Acceptance:
             yield from self._mended(second, True)
 
     def _with_whole_columns(self, answer: Answer) -> Iterator[Accepted]:
-        if not (self.problem.is_mip or self.prepared.original.is_mip):
+        if not (self.problem.is_mip or self.reformulated.original.is_mip):
             return
-        for helper in helpers(self.backend, self.prepared, answer, self.tolerances):
+        for helper in helpers(self.backend, self.reformulated, answer, self.tolerances):
             if self._allowed.over:
                 return
             other = repaired(helper, self.problem, answer, self._in_time(), self._watcher(answer))
@@ -176,7 +176,7 @@ class Acceptance:
         assert answer.values is not None
         if self._allowed.over or not np.isfinite(answer.values).all():
             return
-        point = self.prepared.recover(answer.values)
+        point = self.reformulated.invert(answer.values)
         moved = polished(self.stated, point, self.tolerances, self._in_time(), self._watcher(answer))
         if moved is not None:
             yield from self._from_stated(answer, moved)
@@ -186,11 +186,11 @@ class Acceptance:
     def _as_it_is(self, answer: Answer, witnessed: bool = False) -> Accepted:
         """Raises DiagnosticError where a check refuses the point, or the objective is worse than the solver knew."""
         assert answer.values is not None
-        name, problem, original = self.backend.name, self.problem, self.prepared.original
+        name, problem, original = self.backend.name, self.problem, self.reformulated.original
         checked = checked_reading(problem, answer.values, self.tolerances, name, witnessed)
         if problem is original:
             return Accepted(answer, checked, checked)
-        stated = checked_reading(original, self.prepared.recover(checked.point), self.tolerances, name, witnessed)
+        stated = checked_reading(original, self.reformulated.invert(checked.point), self.tolerances, name, witnessed)
         if problem.objectives:
             claimed = checked.verification.objectives[0].value
             objective, value = original.objectives[self.number], stated.verification.objectives[self.number]
@@ -202,14 +202,14 @@ class Acceptance:
 
         That it breaks a row which a pass added does not count, but rows that keep earlier objectives do.
         """
-        name, problem, original = self.backend.name, self.problem, self.prepared.original
+        name, problem, original = self.backend.name, self.problem, self.reformulated.original
         try:
             stated = checked_reading(original, point, self.tolerances, name)
-            values = lifted(self.prepared, stated.point)
+            values = lifted(self.reformulated, stated.point)
             assert values is not None
             if problem is original:
                 checked = stated
-            elif problem is self.prepared.problem:
+            elif problem is self.reformulated.problem:
                 values = tidied(problem, values)
                 checked = CheckedPoint(values, verify(problem, values, self.tolerances), True)
             else:
@@ -226,10 +226,10 @@ class Acceptance:
         best = answer.bound if answer.bound is not None else answer.objective
         if not self.problem.objectives or best is None:
             return 0.0, 0.0, 1.0
-        original = self.prepared.original
+        original = self.reformulated.original
         objective, value = original.objectives[self.number], found.stated.verification.objectives[self.number]
         sign = 1.0 if objective.sense == "minimize" else -1.0
-        loss = sign * (value.value - best) - self.prepared.bound_error
+        loss = sign * (value.value - best) - self.reformulated.bound_error
         return loss, value.value, allowed_error(original, objective, value, found.stated.point)
 
     def _is_fit(self, found: Accepted, answer: Answer) -> bool:

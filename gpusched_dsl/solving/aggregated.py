@@ -16,7 +16,7 @@ from gpusched_dsl.compiling.aggregation.support import support
 from gpusched_dsl.compiling.build import Built
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.store import Columns
-from gpusched_dsl.compiling.passes.steps import Prepared
+from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
 from gpusched_dsl.compiling.symmetry.full_size import full_size
 from gpusched_dsl.compiling.symmetry.quotient import Quotient, place_of
 from gpusched_dsl.ir.deadline import TIME, Deadline, Stopped, active, grace
@@ -103,9 +103,11 @@ def _solved(
 def _unfolded(built: Built, folded: Aggregated, inner: Solved, deadline: Deadline | None) -> Solved:
     """The solution in terms of all elements, checked against their rows; in the small where no time is left."""
     quotient = folded.quotient
-    notes = (*aggregation_notes(folded), *inner.prepared.notes)
+    notes = (*aggregation_notes(folded), *inner.reformulated.notes)
     size = full_size(quotient)
-    without = replace(inner, prepared=replace(inner.prepared, notes=notes), session=None, size=size, folded=inner)
+    without = replace(
+        inner, reformulated=replace(inner.reformulated, notes=notes), session=None, size=size, folded=inner
+    )
     if inner.point is None:
         return without
     left = None if deadline is None else deadline.left
@@ -135,7 +137,9 @@ def _unfolded(built: Built, folded: Aggregated, inner: Solved, deadline: Deadlin
     return replace(
         inner,
         problem=whole,
-        prepared=Prepared(whole, inner.prepared.problem, notes, bound_error=inner.prepared.bound_error),
+        reformulated=ReformulatedProblem(
+            whole, inner.reformulated.problem, notes, bound_error=inner.reformulated.bound_error
+        ),
         point=checked.point,
         verification=checked.verification,
         whole=checked.whole,

@@ -4,32 +4,32 @@ from __future__ import annotations
 
 import numpy as np
 
-from gpusched_dsl.compiling.passes.steps import Prepared
+from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
 from gpusched_dsl.ir.definitions import completed
 from gpusched_dsl.ir.problem import Floats, Problem
 
 FAR = 1e6  # where an unbounded column is tried
 
 
-def lifted(prepared: Prepared, start: Floats | None) -> Floats | None:
-    """A start for the prepared problem; what has no value at the start begins at 0.
+def lifted(reformulated: ReformulatedProblem, start: Floats | None) -> Floats | None:
+    """A start for the reformulated problem; what has no value at the start begins at 0.
 
     Where nothing is said (NaN), nothing is said of the columns that depend on it: the start is lifted several times
     with different values there, and what does not come out the same each time is unknown.
     """
-    if start is None or prepared.problem is prepared.original:
+    if start is None or reformulated.problem is reformulated.original:
         return start
     unknown = np.isnan(start)
     if not unknown.any():
-        return _lifted(prepared, start)
-    fillings = [_lifted(prepared, np.where(unknown, values, start)) for values in _trials(prepared.original)]
+        return _lifted(reformulated, start)
+    fillings = [_lifted(reformulated, np.where(unknown, values, start)) for values in _trials(reformulated.original)]
     first = fillings[0]
     agreed = np.logical_and.reduce([np.abs(first - other) <= 1e-9 for other in fillings[1:]])
     return np.where(agreed, first, np.nan)
 
 
-def _lifted(prepared: Prepared, start: Floats) -> Floats:
-    full = prepared.lift(completed(prepared.original.definitions, start))
+def _lifted(reformulated: ReformulatedProblem, start: Floats) -> Floats:
+    full = reformulated.map_start(completed(reformulated.original.definitions, start))
     return np.where(np.isfinite(full), full, 0.0)
 
 

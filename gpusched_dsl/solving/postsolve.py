@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from gpusched_dsl.compiling.passes.steps import Prepared
+from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
 from gpusched_dsl.ir.problem import Floats, Objective, Problem
 from gpusched_dsl.ir.verify import ObjectiveValue
 from gpusched_dsl.solving.solution import ObjectiveResult, Solved
@@ -21,15 +21,15 @@ def recovered(solved: Solved, stated: CheckedPoint | None = None) -> Solved:
     Raises DiagnosticError (GSM4008, GSM4009) when the original's own check refuses the point, or when an objective is
     worse there than the solver was told.
     """
-    prepared = solved.prepared
-    original = prepared.original
-    if prepared.problem is original:
+    reformulated = solved.reformulated
+    original = reformulated.original
+    if reformulated.problem is original:
         return solved
-    bounds = [_widened(r, prepared.bound_error) for r in solved.objectives]
+    bounds = [_widened(r, reformulated.bound_error) for r in solved.objectives]
     # A problem with integers has no duals, even when those of its columns that are whole by themselves were left to the
     # solver as continuous ones.
     has_duals = not original.is_mip
-    duals = _rows_of_original(prepared, solved.row_duals) if has_duals and solved.row_duals is not None else None
+    duals = _rows_of_original(reformulated, solved.row_duals) if has_duals and solved.row_duals is not None else None
     costs = solved.reduced_costs[: original.columns] if has_duals and solved.reduced_costs is not None else None
     solved = replace(solved, problem=original, row_duals=duals, reduced_costs=costs)
     if solved.point is None:
@@ -37,7 +37,7 @@ def recovered(solved: Solved, stated: CheckedPoint | None = None) -> Solved:
         return replace(solved, objectives=objectives)
     name = solved.backend.name
     try:
-        checked = stated or checked_reading(original, prepared.recover(solved.point), solved.tolerances, name)
+        checked = stated or checked_reading(original, reformulated.invert(solved.point), solved.tolerances, name)
         objectives = tuple(
             restated(original, o, r, b, v, checked.point, name)
             for o, r, b, v in zip(
@@ -61,7 +61,7 @@ def restated(
     point: Floats,
     solver: str,
 ) -> ObjectiveResult:
-    """The value may be better than that of the prepared problem, which may keep only one half of a definition."""
+    """The value may be better than that of the reformulated problem, which may keep only one half of a definition."""
     assert solved.value is not None
     allowed = allowed_error(problem, objective, value, point)
     refuse_worse(objective, solved.value, value, allowed, solver)
@@ -75,9 +75,9 @@ def _widened(result: ObjectiveResult, error: float) -> float | None:
     return result.bound - error if result.sense == "minimize" else result.bound + error
 
 
-def _rows_of_original(prepared: Prepared, duals: Floats) -> Floats:
+def _rows_of_original(reformulated: ReformulatedProblem, duals: Floats) -> Floats:
     """The dual values of the original rows; those that no row stands for have none (NaN)."""
-    count = prepared.original.rows
-    if prepared.rows is None:
+    count = reformulated.original.rows
+    if reformulated.rows is None:
         return duals[:count]
-    return np.where(prepared.rows >= 0, duals[prepared.rows], np.nan)
+    return np.where(reformulated.rows >= 0, duals[reformulated.rows], np.nan)

@@ -13,7 +13,7 @@ import numpy as np
 
 from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
 from gpusched_dsl.backends.registry import backend as backend_named
-from gpusched_dsl.compiling.passes.steps import Prepared
+from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
 from gpusched_dsl.ir.problem import Floats, Problem
 from gpusched_dsl.ir.solver_result import Answer, Status, relative_gap
 from gpusched_dsl.ir.verify import Tolerances
@@ -28,25 +28,27 @@ BY_VERTICES: Mapping[str, Mapping[str, str]] = {"highs": {"solver": "simplex"}}
 SURELY = "highs"
 
 
-def whole_as_stated(prepared: Prepared, point: Floats, tolerances: Tolerances) -> bool:
-    """Whether a point of the prepared problem is whole where the problem as stated must be.
+def whole_as_stated(reformulated: ReformulatedProblem, point: Floats, tolerances: Tolerances) -> bool:
+    """Whether a point of the reformulated problem is whole where the problem as stated must be.
 
     Results of definitions are not looked at: they are computed anew.
     """
-    original = prepared.original
-    if prepared.problem is original or not original.is_mip:
+    original = reformulated.original
+    if reformulated.problem is original or not original.is_mip:
         return True
     declared = original.integer.copy()
     for definition in original.definitions:
         declared[definition.results] = False
-    values = prepared.recover(point)[declared]
+    values = reformulated.invert(point)[declared]
     return bool((np.abs(values - np.rint(values)) <= tolerances.integrality).all())
 
 
-def helpers(backend: Backend, prepared: Prepared, answer: Answer, tolerances: Tolerances) -> tuple[Backend, ...]:
+def helpers(
+    backend: Backend, reformulated: ReformulatedProblem, answer: Answer, tolerances: Tolerances
+) -> tuple[Backend, ...]:
     """The backends to repair with, in order: its own, and for columns left to the vertices one that ends in them."""
     assert answer.values is not None
-    left = prepared.problem.is_linear and not whole_as_stated(prepared, answer.values, tolerances)
+    left = reformulated.problem.is_linear and not whole_as_stated(reformulated, answer.values, tolerances)
     return (backend, backend_named(SURELY)) if left and backend.name != SURELY else (backend,)
 
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from gpusched_dsl.backends.protocol import Backend, Monitor, Session, SolveOptions
-from gpusched_dsl.compiling.passes.steps import Prepared
+from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
 from gpusched_dsl.ir.changes import Changes
 from gpusched_dsl.ir.deadline import SOLVING, Deadline, Stopped, grace
 from gpusched_dsl.ir.problem import Floats, Problem
@@ -40,7 +40,7 @@ LEAST_TIGHT_SECONDS = 1.0
 
 @dataclass(frozen=True, eq=False)
 class _Stage:
-    """What the solve of one objective gave: a point in terms of the prepared problem, and of the one as stated."""
+    """What the solve of one objective gave: a point in terms of the reformulated problem, and of the one as stated."""
 
     answer: Answer
     checked: CheckedPoint | None
@@ -49,26 +49,26 @@ class _Stage:
 
 
 class Solving:
-    """One run of `solve_problem` or `resolve`, on the prepared problem and in its terms."""
+    """One run of `solve_problem` or `resolve`, on the reformulated problem and in its terms."""
 
     def __init__(
         self,
         backend: Backend,
-        prepared: Prepared,
+        reformulated: ReformulatedProblem,
         options: SolveOptions,
         monitor: Monitor | None,
         tolerances: Tolerances,
         deadline: Deadline,
     ) -> None:
-        self.backend, self.prepared, self.options = backend, prepared, options
-        self.problem = prepared.problem
+        self.backend, self.reformulated, self.options = backend, reformulated, options
+        self.problem = reformulated.problem
         self.monitor, self.tolerances = monitor, tolerances
         self.session: Session | None = None
         self.changes: Changes | None = None
         self.choice = Choice(None)
         self.deadline = deadline
         self.load_seconds = 0.0
-        self.warnings: list[Diagnostic] = [*abandoned_passes(prepared.notes)]
+        self.warnings: list[Diagnostic] = [*abandoned_passes(reformulated.notes)]
         self.beginning = Beginning()
         self.stated: CheckedPoint | None = None  # the point of the last run, in terms of the problem as stated
 
@@ -101,7 +101,7 @@ class Solving:
         """Solve for one objective after the other, as long as each is proved."""
         objectives = self.problem.objectives
         if len(objectives) <= 1:
-            return [self._stage(self.problem, self.prepared.original, 0, start)]
+            return [self._stage(self.problem, self.reformulated.original, 0, start)]
         stages: list[_Stage] = []
         kept: list[Kept] = []
         kept_as_stated: list[Kept] = []
@@ -111,7 +111,7 @@ class Solving:
                 break
             for within in KEPT_WITHIN if kept else KEPT_WITHIN[:1]:
                 problem = stage_problem(self.problem, objective, kept, within)
-                original = self.prepared.original
+                original = self.reformulated.original
                 stated = stage_problem(original, original.objectives[number], kept_as_stated, within)
                 self._close()
                 stage = self._stage(problem, stated, number, start)
@@ -128,7 +128,7 @@ class Solving:
             # Columns of terms are right within tolerances only: a value that they alone reach cannot be kept.
             worse = max if objective.sense == "minimize" else min
             kept.append(Kept(objective, worse(solved, stated_value)))
-            kept_as_stated.append(Kept(self.prepared.original.objectives[number], stated_value))
+            kept_as_stated.append(Kept(self.reformulated.original.objectives[number], stated_value))
         last = len(stages) - 1
         stages[last] = self._exactly_kept(kept[:last], kept_as_stated[:last], stages[last])
         return stages
@@ -141,7 +141,7 @@ class Solving:
         if not _slack_used(kept, stage.checked.point):
             return stage
         began = time.perf_counter()
-        original = self.prepared.original
+        original = self.reformulated.original
         problem = stage_problem(self.problem, self.problem.objectives[number], kept, 0.0)
         stated = stage_problem(original, original.objectives[number], kept_as_stated, KEPT_WITHIN[0])
         allowed = replace(self.options, time_limit=Allowance(self.deadline.left, problem).left)
@@ -213,7 +213,7 @@ class Solving:
     def _accepted(self, problem: Problem, stated: Problem, answer: Answer, number: int) -> Accepted | Answer:
         """The point to take of an answer; at a limit, where its own is refused, the one that the search began with."""
         acceptance = Acceptance(
-            self.backend, self.prepared, problem, stated, number, self.tolerances, self._rest_of_time, self.monitor,
+            self.backend, self.reformulated, problem, stated, number, self.tolerances, self._rest_of_time, self.monitor,
             lambda: self._again(problem, answer.solve_seconds),
         )  # fmt: skip
         found = acceptance.of(answer)
@@ -274,7 +274,7 @@ class Solving:
         only = last.answer if len(self.problem.objectives) == 1 else Answer(last.answer.status)
         return Solved(
             problem=self.problem,
-            prepared=self.prepared,
+            reformulated=self.reformulated,
             backend=self.backend,
             options=self.options,
             tolerances=self.tolerances,

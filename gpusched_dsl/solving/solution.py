@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from gpusched_dsl.backends.protocol import Backend, Session, SolveOptions
-from gpusched_dsl.compiling.passes.steps import Prepared
+from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
 from gpusched_dsl.ir.magnitudes import largest_cost
 from gpusched_dsl.ir.problem import Floats, Objective, Problem, Size
 from gpusched_dsl.ir.solver_result import Status, relative_gap
@@ -78,7 +78,7 @@ class ObjectiveResult:
 
 @dataclass(frozen=True, eq=False)
 class Solved:
-    """The result of a solve, checked against `problem`; `prepared` is what the backend solved, with its notes.
+    """The result of a solve, checked against `problem`; `reformulated` is what the backend solved, with its notes.
 
     `point` has a value per column of `problem`, with whole columns exactly whole where `whole` is true; None without a
     point. `row_duals` and `reduced_costs` (see `Answer`) exist for problems without integers and with one objective;
@@ -92,7 +92,7 @@ class Solved:
     """
 
     problem: Problem
-    prepared: Prepared
+    reformulated: ReformulatedProblem
     backend: Backend
     options: SolveOptions
     tolerances: Tolerances

@@ -1,4 +1,4 @@
-"""From a `Problem` to a checked solution in its own terms: prepared for the backend, solved, recovered, re-solved."""
+"""From a `Problem` to a checked solution in its own terms: reformulated, solved, mapped back, re-solved."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from contextlib import AbstractContextManager
 from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions, target_of
 from gpusched_dsl.backends.registry import backend as backend_named
 from gpusched_dsl.backends.third_party import foreign_failures
-from gpusched_dsl.compiling.passes.pipeline import prepare
-from gpusched_dsl.compiling.passes.steps import Prepared
+from gpusched_dsl.compiling.passes.pipeline import reformulate
+from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
 from gpusched_dsl.ir.changes import Changes, changes
 from gpusched_dsl.ir.deadline import REFORMULATION, Deadline, Stopped, grace, limited, stage
 from gpusched_dsl.ir.problem import Floats, Problem
@@ -52,9 +52,9 @@ def solve_problem(
     allowed = tolerances or Tolerances()
     with deadline_of(asked.time_limit, monitor) as deadline, foreign_failures(chosen):
         try:
-            prepared = _prepared(problem, chosen, asked)
-            run = Solving(chosen, prepared, asked, monitor, allowed, deadline)
-            solved = run.run(lifted(prepared, start))
+            reformulated = _reformulate(problem, chosen, asked)
+            run = Solving(chosen, reformulated, asked, monitor, allowed, deadline)
+            solved = run.run(lifted(reformulated, start))
         except Stopped as stopped:
             return unfinished(problem, chosen, asked, start, stopped, allowed)
         with grace():
@@ -70,7 +70,7 @@ def resolve(
 ) -> Solved:
     """Solve a changed problem, in the session of `solved` where that is possible.
 
-    Costs, bounds, sides and coefficients are changed in place when the problems as prepared have the same columns,
+    Costs, bounds, sides and coefficients are changed in place when the problems as reformulated have the same columns,
     rows, entries, integrality and terms. Where columns, rows or entries came or went, a backend that can carries its
     basis over to the new problem; columns and rows are matched by their names (`ir/changes.py`). Else the problem is
     built anew, and `loading` of the result says why. The earlier point is the start unless another is given, for what
@@ -90,18 +90,18 @@ def resolve(
             if start is None and able and solved.point is not None and len(solved.point) == stated.columns.old_count:
                 start = stated.point(solved.point)
             check_request(backend, problem, asked, start)
-            prepared = _prepared(problem, backend, asked)
-            same = (solved.prepared.problem, prepared.problem) == (solved.problem, problem)
-            made = stated if same else changes(solved.prepared.problem, prepared.problem)
+            reformulated = _reformulate(problem, backend, asked)
+            same = (solved.reformulated.problem, reformulated.problem) == (solved.problem, problem)
+            made = stated if same else changes(solved.reformulated.problem, reformulated.problem)
             loading = _loading(solved, made)
-            run = Solving(backend, prepared, asked, monitor, solved.tolerances, deadline)
+            run = Solving(backend, reformulated, asked, monitor, solved.tolerances, deadline)
             session = None
             if loading in (Loading.IN_PLACE, Loading.CARRIED):
                 session = solved.session
                 object.__setattr__(solved, "session", None)
             solved.close()
             carried = made if loading is Loading.CARRIED else None
-            again = run.run(lifted(prepared, start), session, loading, carried)
+            again = run.run(lifted(reformulated, start), session, loading, carried)
         except Stopped as stopped:
             solved.close()
             return unfinished(problem, backend, asked, start, stopped, solved.tolerances)
@@ -119,10 +119,10 @@ def deadline_of(seconds: float | None, monitor: Monitor | None) -> AbstractConte
     return limited(seconds, lambda: monitor.stop_requested, getattr(monitor, "stage", None))
 
 
-def _prepared(problem: Problem, backend: Backend, options: SolveOptions) -> Prepared:
+def _reformulate(problem: Problem, backend: Backend, options: SolveOptions) -> ReformulatedProblem:
     with stage(REFORMULATION):
         refuse_unusable(problem)
-        return prepare(problem, target_of(backend, problem), tighten=options.tighten, without=options.without)
+        return reformulate(problem, target_of(backend, problem), tighten=options.tighten, without=options.without)
 
 
 def _loading(solved: Solved, made: Changes) -> Loading:

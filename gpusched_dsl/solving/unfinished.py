@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gpusched_dsl.backends.protocol import Backend, SolveOptions
-from gpusched_dsl.compiling.passes.steps import Prepared
+from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
 from gpusched_dsl.ir.deadline import Stopped, grace
 from gpusched_dsl.ir.definitions import Conditions
 from gpusched_dsl.ir.matrix import Matrix
@@ -25,7 +25,7 @@ def unfinished(
     start: Floats | None,
     stopped: Stopped,
     tolerances: Tolerances | None = None,
-    prepared: Prepared | None = None,
+    reformulated: ReformulatedProblem | None = None,
 ) -> Solved:
     """A `limit`, with the start as its point where our own check accepts it: 0, or the nearest bound, where it is NaN.
 
@@ -36,7 +36,7 @@ def unfinished(
         checked = None if start is None else _checked_start(problem, start, allowed, backend.name)
     return Solved(
         problem=problem,
-        prepared=prepared or Prepared(problem, problem),
+        reformulated=reformulated or ReformulatedProblem(problem, problem),
         backend=backend,
         options=options,
         tolerances=allowed,

@@ -48,7 +48,7 @@ def with_plan(solved: Solved, plan: Solved | None) -> Solved:
     return replace(
         solved,
         problem=plan.problem,
-        prepared=plan.prepared,
+        reformulated=plan.reformulated,
         point=plan.point,
         verification=plan.verification,
         whole=plan.whole,

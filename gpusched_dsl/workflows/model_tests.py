@@ -154,7 +154,7 @@ def _run_method(
         else:
             solved, _ = solve_built(built, guarded(found), _options(method))
         solved.close()
-        exact = solved.prepared.bound_error == 0.0
+        exact = solved.reformulated.bound_error == 0.0
         if solved.reason == "interrupt":
             raise KeyboardInterrupt
         result = Result(solved, built.origins())

@@ -12,7 +12,7 @@ import pytest
 import gpusched_dsl as gs
 from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.backends.registry import backend
-from gpusched_dsl.compiling.passes.steps import Prepared
+from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
 from gpusched_dsl.ir.deadline import limited
 from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.problem import Problem
@@ -74,7 +74,7 @@ def test_all_attempts_share_one_allowance(reason: str, status: Status, monkeypat
     asked: list[float] = []
     slow_attempts(monkeypatch, asked)
     acceptance = Acceptance(
-        backend("highs"), Prepared(PROBLEM, PROBLEM), PROBLEM, PROBLEM, 0, Tolerances(),
+        backend("highs"), ReformulatedProblem(PROBLEM, PROBLEM), PROBLEM, PROBLEM, 0, Tolerances(),
         lambda: SolveOptions(time_limit=0.0), None, lambda: None,
     )  # fmt: skip
     answer = Answer(status, UNCLEAN, 0.5001, 1.0, reason=reason if status is Status.LIMIT else "")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gpusched_dsl as gs
-from gpusched_dsl.compiling.passes.pipeline import prepare
+from gpusched_dsl.compiling.passes.pipeline import reformulate
 from gpusched_dsl.compiling.passes.steps import Target
 from gpusched_dsl.solving.screening import answer_without_solver
 
@@ -31,12 +31,12 @@ def test_bounds_that_exclude_each_other_are_infeasible(rows: str, backend: str) 
 
 def test_what_is_prepared_says_so_in_one_row() -> None:
     text = f"model m {{ {HEAD} constraint k0: 10*z <= 3; constraint k2: x * z >= 1; }} scenario s for m {{ }}"
-    prepared = prepare(gs.compile(text, "s"), Target("test"))
-    assert prepared.problem.is_linear
-    assert "exclude each other" in prepared.notes[-1].did
-    last = prepared.problem.rows - 1
-    assert np.diff(prepared.problem.matrix.starts)[last] == 0
-    assert prepared.problem.row_lower[last] == 1.0
-    answer = answer_without_solver(prepared.problem)
+    reformulated = reformulate(gs.compile(text, "s"), Target("test"))
+    assert reformulated.problem.is_linear
+    assert "exclude each other" in reformulated.notes[-1].did
+    last = reformulated.problem.rows - 1
+    assert np.diff(reformulated.problem.matrix.starts)[last] == 0
+    assert reformulated.problem.row_lower[last] == 1.0
+    answer = answer_without_solver(reformulated.problem)
     assert answer is not None
     assert answer.status == "infeasible"

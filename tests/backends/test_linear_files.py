@@ -14,8 +14,8 @@ from small import small_problem
 
 from gpusched_dsl.backends.files.linearise import comments, linear
 from gpusched_dsl.backends.files.lp_mps import write_lp, write_mps
-from gpusched_dsl.compiling.passes.pipeline import prepare
-from gpusched_dsl.compiling.passes.steps import Note, Prepared, Target
+from gpusched_dsl.compiling.passes.pipeline import reformulate
+from gpusched_dsl.compiling.passes.steps import Note, ReformulatedProblem, Target
 from gpusched_dsl.ir.distributions import Exponential
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -26,9 +26,9 @@ def written(problem: Problem, path: Path) -> tuple[str, float]:
     return read_back(linear(problem, path.suffix[1:]), path)
 
 
-def read_back(prepared: Prepared, path: Path) -> tuple[str, float]:
+def read_back(reformulated: ReformulatedProblem, path: Path) -> tuple[str, float]:
     write = write_lp if path.suffix == ".lp" else write_mps
-    write(prepared.problem, path, comments=comments(prepared))
+    write(reformulated.problem, path, comments=comments(reformulated))
     highs = highspy.Highs()
     highs.silent()
     assert highs.readModel(str(path)) != highspy.HighsStatus.kError  # it warns of bounds that cross
@@ -42,10 +42,10 @@ def read_back(prepared: Prepared, path: Path) -> tuple[str, float]:
 def check(problem: Problem, path: Path) -> bool:
     """Whether there was an optimum to compare."""
     try:
-        known, prepared = optimum(problem), linear(problem, path.suffix[1:])
+        known, reformulated = optimum(problem), linear(problem, path.suffix[1:])
     except (Unsupported, DiagnosticError):  # too many points, or a term that no rows can say
         return False
-    status, value = read_back(prepared, path)
+    status, value = read_back(reformulated, path)
     if known.status == "infeasible":
         assert status in ("infeasible", "primal infeasible or unbounded")
         return False
@@ -98,11 +98,11 @@ def test_what_was_reformulated_is_told(tmp_path: Path) -> None:
     told = "\n".join(head)
     for words in ("- b * y: ", "- E[min(W, y)] f?r ?: ", "- limit: big M", "big-M 20", "error at most", "worse than"):
         assert words in told
-    prepared = prepare(problem, Target("lp"))
+    reformulated = reformulate(problem, Target("lp"))
     y_of = [np.linspace(0, most, 4001) for most in (40, 20)]
     best = max((0.1 * at * on + 10 * (1 - np.exp(-at / 10)) - 0.2 * at).max() for on, at in enumerate(y_of))
     assert status == "optimal"
-    assert best - prepared.bound_error - 1e-6 <= found <= best + 1e-6
+    assert best - reformulated.bound_error - 1e-6 <= found <= best + 1e-6
 
 
 def test_linear_problems_are_left_as_they_are() -> None:
@@ -110,9 +110,9 @@ def test_linear_problems_are_left_as_they_are() -> None:
     (x,) = draft.columns("x")
     draft.maximize(x)
     problem = draft.problem()
-    prepared = linear(problem, "lp")
-    assert prepared.problem is problem
-    assert comments(prepared) == ()
+    reformulated = linear(problem, "lp")
+    assert reformulated.problem is problem
+    assert comments(reformulated) == ()
 
 
 def test_the_remedy_is_a_file_that_keeps_the_term() -> None:
@@ -140,10 +140,10 @@ def test_missing_bounds_are_told_as_ever() -> None:
 
 def test_amounts_of_a_note() -> None:
     problem = Draft().problem()
-    prepared = prepare(problem, Target("lp"))
+    reformulated = reformulate(problem, Target("lp"))
     note = Note("p", "x" * 150, "rows", 1000, rows=3, columns=-2, big_m=(1.0, 2.5), error=0.01)
-    object.__setattr__(prepared, "notes", (note,))
-    lines = comments(prepared)
+    object.__setattr__(reformulated, "notes", (note,))
+    lines = comments(reformulated)
     assert lines[0].endswith(":")
     assert " ".join(line.strip() for line in lines[1:]).endswith(
         "rows (entries 1,000, rows +3, columns -2, big-M 1 to 2.5, error at most 0.01)"

@@ -1,4 +1,4 @@
-"""From the original problem to the prepared one and back: starts, points, objectives, bounds, duals, re-solves."""
+"""From the original problem to the reformulated one and back: starts, points, objectives, bounds, duals, re-solves."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from defining import function, largest, nonlinear, of, power, product
 from scripted import Scripted, codes, optimal
 
 from gpusched_dsl.backends.protocol import Capabilities, SolveOptions
-from gpusched_dsl.compiling.passes.pipeline import prepare
-from gpusched_dsl.compiling.passes.steps import Prepared, Target
+from gpusched_dsl.compiling.passes.pipeline import reformulate
+from gpusched_dsl.compiling.passes.steps import ReformulatedProblem, Target
 from gpusched_dsl.ir.deadline import Deadline
 from gpusched_dsl.ir.problem import Floats, Problem
 from gpusched_dsl.ir.solver_result import Answer, Status
@@ -35,15 +35,15 @@ BY_HAND = problem(
 )
 
 
-def by_hand(original: Problem, made: Problem, **more: object) -> Prepared:
+def by_hand(original: Problem, made: Problem, **more: object) -> ReformulatedProblem:
     columns = original.columns
-    return Prepared(original, made, recover=lambda point: point[:columns], **more)  # type: ignore[arg-type]
+    return ReformulatedProblem(original, made, invert=lambda point: point[:columns], **more)  # type: ignore[arg-type]
 
 
-def run(prepared: Prepared, *answers: Answer, start: Floats | None = None) -> tuple[Solved, Scripted]:
+def run(reformulated: ReformulatedProblem, *answers: Answer, start: Floats | None = None) -> tuple[Solved, Scripted]:
     backend = Scripted(*answers)
-    solving = Solving(backend, prepared, EXACT, None, Tolerances(), Deadline())
-    return recovered(solving.run(lifted(prepared, start))), backend
+    solving = Solving(backend, reformulated, EXACT, None, Tolerances(), Deadline())
+    return recovered(solving.run(lifted(reformulated, start))), backend
 
 
 def test_terms_are_computed_from_declared_columns() -> None:
@@ -53,7 +53,7 @@ def test_terms_are_computed_from_declared_columns() -> None:
     assert solved.point == pytest.approx([1, 2, 2])
     assert solved.objective == 9.0
     assert solved.bound == 5.0
-    assert solved.prepared.problem is BY_HAND
+    assert solved.reformulated.problem is BY_HAND
 
 
 def test_an_objective_that_gets_worse_is_refused() -> None:
@@ -94,27 +94,29 @@ def test_rows_that_stand_keep_their_dual_values() -> None:
 
 
 def test_starts_are_completed_and_lifted() -> None:
-    prepared = replace(by_hand(SPREAD, BY_HAND), lift=lambda point: np.array([point[0], point[1], 10 * point[2]]))
-    _, backend = run(prepared, optimal(0.0, 3.0, 3.0, objective=12.0), start=np.array([1.0, 3.0, np.nan]))
+    reformulated = replace(
+        by_hand(SPREAD, BY_HAND), map_start=lambda point: np.array([point[0], point[1], 10 * point[2]])
+    )
+    _, backend = run(reformulated, optimal(0.0, 3.0, 3.0, objective=12.0), start=np.array([1.0, 3.0, np.nan]))
     assert backend.starts[0] == pytest.approx([1, 3, 30])
 
 
 def test_a_start_without_a_value_begins_at_0() -> None:
     one = nonlinear(minimize(1, 1), columns=1, terms=[power(of(1), -1)], upper=9)
-    assert lifted(prepare(one, Target("any", ANY.accepts)), np.zeros(2)) == pytest.approx([0, 0])
+    assert lifted(reformulate(one, Target("any", ANY.accepts)), np.zeros(2)) == pytest.approx([0, 0])
 
 
 def test_linear_problems_are_not_touched() -> None:
     solved = solve_problem(BY_HAND, "highs")
-    assert solved.prepared.problem is BY_HAND
+    assert solved.reformulated.problem is BY_HAND
     assert solved.problem is BY_HAND
-    assert solved.prepared.notes == ()
+    assert solved.reformulated.notes == ()
 
 
 def test_what_was_done_is_told() -> None:
     solved = solve_problem(SPREAD, "highs")
     assert solved.objective == pytest.approx(7.5)
-    assert [note.term for note in solved.prepared.notes] == ["term 2"]
+    assert [note.term for note in solved.reformulated.notes] == ["term 2"]
 
 
 def test_resolve_compares_prepared_problems() -> None:

@@ -106,7 +106,7 @@ def test_a_vertex_that_is_worse_is_refused() -> None:
 def test_integers_give_no_duals_even_as_a_linear_problem() -> None:
     for name in backend_names():
         solved = solve_problem(TIED, name)
-        assert not solved.prepared.problem.is_mip
+        assert not solved.reformulated.problem.is_mip
         assert solved.row_duals is None
         assert solved.reduced_costs is None
         assert solved.whole
@@ -135,7 +135,7 @@ def test_random_assignments_with_ties_come_back_whole(name: str) -> None:
         one = _assignment(rng)
         plain = solve_problem(one, name, SolveOptions(gap=0.0, tighten=False))
         solved = solve_problem(one, name, SolveOptions(gap=0.0))
-        assert not solved.prepared.problem.is_mip
+        assert not solved.reformulated.problem.is_mip
         assert solved.status == plain.status
         if plain.objective is not None:
             assert solved.objective == pytest.approx(plain.objective)

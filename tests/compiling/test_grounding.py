@@ -13,7 +13,7 @@ from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import EMPTY_FRAME, Frame
 from gpusched_dsl.compiling.evaluation.limits import Limits
 from gpusched_dsl.compiling.lowering.ground import ground
-from gpusched_dsl.compiling.passes.pipeline import prepare
+from gpusched_dsl.compiling.passes.pipeline import reformulate
 from gpusched_dsl.compiling.passes.steps import Target
 from gpusched_dsl.ir.blocks import blocks_of
 from gpusched_dsl.ir.problem import Problem
@@ -235,12 +235,12 @@ scenario S for Blocks { Jobs = { a, b }; Nodes = { n1, n2, n3 }; }
 @pytest.mark.parametrize(("statement", "root"), [("", None), ("decompose by Jobs;", "Jobs")])
 def test_the_set_of_blocks_goes_with_the_problem_through_all_passes(statement: str, root: str | None) -> None:
     problem = gs.compile(BLOCKS.replace("DECOMPOSED", statement))
-    prepared = prepare(problem, Target("linear"), reduce=True, tighten=True).problem
-    assert (problem.decompose, prepared.decompose) == (root, root)
-    assert prepared.is_linear
+    reformulated = reformulate(problem, Target("linear"), reduce=True, tighten=True).problem
+    assert (problem.decompose, reformulated.decompose) == (root, root)
+    assert reformulated.is_linear
     if root is not None:
-        blocks = blocks_of(prepared, root)
+        blocks = blocks_of(reformulated, root)
         assert (blocks.name, blocks.labels) == ("Jobs", ("a", "b"))
-        once, room = prepared.constraint("once")[0], prepared.constraint("room")[0]
+        once, room = reformulated.constraint("once")[0], reformulated.constraint("room")[0]
         assert blocks.row[once.slice].tolist() == [0, 1]
         assert blocks.row[room.slice].tolist() == [-1, -1, -1]

@@ -72,10 +72,10 @@ def test_the_linear_programme_of_the_text_has_the_optimum(name: str) -> None:
     solved = solution(name, "highs")
     energy = ORACLES[name][3]
     assert solved.status == "optimal"
-    assert not solved.prepared.problem.is_mip
+    assert not solved.reformulated.problem.is_mip
     if name in EXACT:
         assert solved.objective == pytest.approx(energy, rel=1e-6)
-        assert solved.prepared.bound_error == 0
+        assert solved.reformulated.bound_error == 0
     assert energy * (1 - 1e-7) <= solved.objective <= energy * (1 + 3e-5)
     assert solved.bound <= energy * (1 + 1e-7)
     assert solved.gap <= 1e-4
@@ -84,7 +84,7 @@ def test_the_linear_programme_of_the_text_has_the_optimum(name: str) -> None:
 @pytest.mark.parametrize("name", ["SJ-1", "SJ-3", "SJ-4", "SJ-11", "SJ-14", "SJ-15"])
 def test_smooth_forms_are_exact(name: str) -> None:
     solved = solution(name, "scip")
-    assert solved.prepared.bound_error == 0
-    notes = [note for note in solved.prepared.notes if note.made_by == PartialExpectations.name]
+    assert solved.reformulated.bound_error == 0
+    notes = [note for note in solved.reformulated.notes if note.made_by == PartialExpectations.name]
     assert all(note.did == "constant" or note.did.startswith("written with") for note in notes)
     assert solved.objective == pytest.approx(ORACLES[name][3], rel=1e-4)  # within the gap at which SCIP stops

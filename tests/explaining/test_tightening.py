@@ -51,8 +51,8 @@ def model(room: float = 7.0) -> gs.Model:
 
 def test_what_a_pass_did_is_told_by_its_name() -> None:
     told = model().explain(why=False)
-    assert told.prepared is not None
-    assert told.prepared.problem.upper.tolist() == [4.0, 4.0]
+    assert told.reformulated is not None
+    assert told.reformulated.problem.upper.tolist() == [4.0, 4.0]
     assert [(n.made_by, n.did) for n in told.notes] == [("whole_bounds", "rounded down its upper bounds")]
     text = str(told)
     assert "tightening for highs" in text
@@ -63,8 +63,8 @@ def test_what_a_pass_did_is_told_by_its_name() -> None:
 @pytest.mark.parametrize("name", ["whole_bounds", "all"])
 def test_a_pass_can_be_left_out(name: str) -> None:
     told = model().explain(why=False, without=[name])
-    assert told.prepared is not None
-    assert told.prepared.problem.upper.tolist() == [4.5, 4.5]
+    assert told.reformulated is not None
+    assert told.reformulated.problem.upper.tolist() == [4.5, 4.5]
     assert told.notes == ()
     assert "tightening" not in str(told)
 
@@ -84,7 +84,7 @@ def test_solves_leave_it_out_too() -> None:
     problem = model().ground()
     for without, upper in ((frozenset[str](), 4.0), (frozenset({"whole_bounds"}), 4.5), (frozenset({"all"}), 4.5)):
         solved = solve_problem(problem, options=SolveOptions(without=without))
-        assert solved.prepared.problem.upper.tolist() == [upper, upper]
+        assert solved.reformulated.problem.upper.tolist() == [upper, upper]
         assert solved.objective == 7.0
     assert model().solve(without=["all"]).solved.options.without == {"all"}
 

@@ -39,13 +39,13 @@ def test_numbers_follow_their_rules() -> None:
 
 
 def test_the_compact_form_has_a_tenth_of_the_rows_of_the_printed_one() -> None:
-    from gpusched_dsl.compiling.passes.pipeline import prepare
+    from gpusched_dsl.compiling.passes.pipeline import reformulate
     from gpusched_dsl.compiling.passes.steps import Target
 
     model = gs.load(FILE)
     compact, printed = model.ground("Sharing10x20Matching"), model.ground("Sharing10x20Printed")
     assert (compact.columns, compact.rows) == (11_144, 2_390)
-    linear = prepare(printed, Target("highs")).problem
+    linear = reformulate(printed, Target("highs")).problem
     assert linear.columns > 2 * compact.columns
     assert linear.rows > 10 * compact.rows
 

@@ -18,7 +18,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from gpusched_dsl.compiling.passes.problem_builder import Growth
+from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
 from gpusched_dsl.compiling.passes.product_factors import literals_of, times_of
 from gpusched_dsl.compiling.passes.product_rows import add_products
 from gpusched_dsl.compiling.passes.steps import Analysis, Note, Step, Target
@@ -34,20 +34,20 @@ class BinaryProducts:
         return any(isinstance(d, Product) and d.size for d in analysis.problem.definitions)
 
     def apply(self, analysis: Analysis, target: Target) -> Step:
-        growth = Growth(analysis.problem)
+        builder = ProblemBuilder(analysis.problem)
         for definition in analysis.problem.definitions:
             if isinstance(definition, Product) and definition.size:
-                _reformulate(growth, analysis, definition)
-        return growth.step() if growth.notes else Step(analysis.problem)
+                _reformulate(builder, analysis, definition)
+        return builder.step() if builder.notes else Step(analysis.problem)
 
 
-def _reformulate(growth: Growth, analysis: Analysis, definition: Product) -> None:
+def _reformulate(builder: ProblemBuilder, analysis: Analysis, definition: Product) -> None:
     literal = literals_of(analysis, definition)
     chosen = np.logical_and.reduceat(literal, definition.starts[:-1])
     if not chosen.any():
         return
-    rows = growth.rows
-    add_products(growth, times_of(analysis, definition, literal, np.flatnonzero(chosen)))
-    growth.remove(definition, chosen)
-    did, count, added = "products of 0/1 values as rows", int(chosen.sum()), growth.rows - rows
-    growth.notes.append(Note(BinaryProducts.name, definition.name, did, count, added, span=definition.span))
+    rows = builder.rows
+    add_products(builder, times_of(analysis, definition, literal, np.flatnonzero(chosen)))
+    builder.remove(definition, chosen)
+    did, count, added = "products of 0/1 values as rows", int(chosen.sum()), builder.rows - rows
+    builder.notes.append(Note(BinaryProducts.name, definition.name, did, count, added, span=definition.span))

@@ -22,7 +22,7 @@ import numpy as np
 
 from gpusched_dsl.compiling.passes.linear_terms import sum_of
 from gpusched_dsl.compiling.passes.missing_bounds import missing_bounds
-from gpusched_dsl.compiling.passes.problem_builder import Growth, index_of_columns
+from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder, index_of_columns
 from gpusched_dsl.compiling.passes.product_factors import Flags, Times, literals_of, times_of
 from gpusched_dsl.compiling.passes.product_rows import add_products
 from gpusched_dsl.compiling.passes.steps import INDICATOR, Analysis, Note, Step, Target
@@ -43,21 +43,21 @@ class BinaryTimes:
         return any(isinstance(d, Product) and d.size for d in analysis.problem.definitions)
 
     def apply(self, analysis: Analysis, target: Target) -> Step:
-        growth = Growth(analysis.problem)
+        builder = ProblemBuilder(analysis.problem)
         for definition in analysis.problem.definitions:
             if isinstance(definition, Product) and definition.size:
-                _reformulate(growth, analysis, definition, target)
-        return growth.step() if growth.notes else Step(analysis.problem)
+                _reformulate(builder, analysis, definition, target)
+        return builder.step() if builder.notes else Step(analysis.problem)
 
 
-def _reformulate(growth: Growth, analysis: Analysis, definition: Product, target: Target) -> None:
+def _reformulate(builder: ProblemBuilder, analysis: Analysis, definition: Product, target: Target) -> None:
     literal = literals_of(analysis, definition)
     others = np.bincount(definition.entry_of, weights=~literal, minlength=definition.size)
     chosen = (others == 1) & (np.diff(definition.starts) > 1)
     if not chosen.any():
         return
     times = times_of(analysis, definition, literal, np.flatnonzero(chosen))
-    rows = growth.rows
+    rows = builder.rows
     size = np.maximum(np.abs(times.low), np.abs(times.high))
     unbounded = (times.down | times.up) & ~np.isfinite(size)
     if target.takes("product"):
@@ -67,18 +67,20 @@ def _reformulate(growth: Growth, analysis: Analysis, definition: Product, target
         if not chosen.any():
             return
     if unbounded.any():
-        _add_conditional(growth, analysis, times, unbounded, target)
+        _add_conditional(builder, analysis, times, unbounded, target)
     bounded = times.take(np.flatnonzero(~unbounded))
-    add_products(growth, bounded)
-    growth.remove(definition, chosen)
+    add_products(builder, bounded)
+    builder.remove(definition, chosen)
     read = bounded.down | bounded.up
     sizes = np.abs(np.concatenate((bounded.low[read], bounded.high[read])))
     big_m = (float(sizes[sizes > 0].min()), float(sizes.max())) if sizes.any() else None
-    did, count, added = "0/1 value times a bounded expression as rows", int(chosen.sum()), growth.rows - rows
-    growth.notes.append(Note(BinaryTimes.name, definition.name, did, count, added, 0, big_m, span=definition.span))
+    did, count, added = "0/1 value times a bounded expression as rows", int(chosen.sum()), builder.rows - rows
+    builder.notes.append(Note(BinaryTimes.name, definition.name, did, count, added, 0, big_m, span=definition.span))
 
 
-def _add_conditional(growth: Growth, analysis: Analysis, times: Times, unbounded: Flags, target: Target) -> None:
+def _add_conditional(
+    builder: ProblemBuilder, analysis: Analysis, times: Times, unbounded: Flags, target: Target
+) -> None:
     """`w == e if b = 1` and `w == 0 if b = 0`, the halves that are needed."""
     entries = np.flatnonzero(unbounded)
     some = times.take(entries)
@@ -86,14 +88,14 @@ def _add_conditional(growth: Growth, analysis: Analysis, times: Times, unbounded
     if not target.takes(INDICATOR) or (counts > 1).any() or (some.literals.single < 0).any():
         raise DiagnosticError(_refusals(analysis, times, unbounded))
     lower, upper = np.where(some.down, 0.0, -np.inf), np.where(some.up, 0.0, np.inf)
-    index = index_of_columns(growth.problem, some.results)
+    index = index_of_columns(builder.problem, some.results)
     bodies = (
         ("off", False, Affines.of_columns(some.results)),
         ("on", True, sum_of((some.results, 1.0), (some.factor, -1.0))),
     )
     for name, value, body in bodies:
         condition = some.literals.single, np.full(some.count, value)
-        growth.add_rows(
+        builder.add_rows(
             f"{some.family}.{name}", index, body.matrix, lower - body.constants, upper - body.constants, some.span,
             condition,
         )  # fmt: skip

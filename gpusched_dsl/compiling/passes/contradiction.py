@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from gpusched_dsl.compiling.passes.problem_builder import Growth
+from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
 from gpusched_dsl.compiling.passes.steps import Analysis, Note, Step
 from gpusched_dsl.ir.definitions import Conditions
 from gpusched_dsl.ir.domains import Scalars
@@ -22,12 +22,12 @@ NAME = "contradiction"
 
 def stated_contradiction(analysis: Analysis) -> Step:
     """The problem without terms and conditions, and with a row that no point fulfils."""
-    growth = Growth(analysis.problem)
+    builder = ProblemBuilder(analysis.problem)
     empty = Matrix(np.zeros(2, dtype=np.int64), np.zeros(0, dtype=np.int32), np.zeros(0))
-    growth.add_rows(NAME, Scalars(), empty, 1.0, np.inf)
+    builder.add_rows(NAME, Scalars(), empty, 1.0, np.inf)
     for definition in analysis.problem.definitions:
-        growth.remove(definition)
+        builder.remove(definition)
     did = "exclude each other: no point is within the bounds they imply"
-    growth.notes.append(Note(NAME, "rows and terms", did, 1, 1))
-    step = growth.step()
+    builder.notes.append(Note(NAME, "rows and terms", did, 1, 1))
+    step = builder.step()
     return replace(step, problem=replace(step.problem, conditions=Conditions.none()))

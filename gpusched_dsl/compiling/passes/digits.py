@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gpusched_dsl.compiling.passes.problem_builder import Growth
+from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
 from gpusched_dsl.compiling.passes.rows import Rows, numbered_index
 from gpusched_dsl.ir.definitions import Affines
 from gpusched_dsl.ir.domains import Codes, Interval
@@ -15,9 +15,9 @@ from gpusched_dsl.language.source import Span
 class Digits:
     """The digits that a pass has given to whole numbers."""
 
-    def __init__(self, growth: Growth) -> None:
-        self.growth = growth
-        self._first = np.full(growth.problem.columns, -1, dtype=np.int32)  # the lowest digit of a column
+    def __init__(self, builder: ProblemBuilder) -> None:
+        self.builder = builder
+        self._first = np.full(builder.problem.columns, -1, dtype=np.int32)  # the lowest digit of a column
 
     def of(
         self, numbers: Affines, low: Floats, high: Floats, family: str, results: Int32s, span: Span | None
@@ -50,7 +50,7 @@ class Digits:
         self, numbers: Affines, low: Floats, counts: Codes, family: str, results: Int32s, span: Span | None
     ) -> Int32s:
         """New digits with their rows; the first column of each number."""
-        growth = self.growth
+        builder = self.builder
         owner = np.repeat(np.arange(numbers.count), counts)
         place = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
 
@@ -58,11 +58,11 @@ class Digits:
             rest = np.rint(numbers.values(point) - low).astype(np.int64)[owner]
             return ((rest >> place) & 1).astype(np.float64)
 
-        index = numbered_index(growth.problem, results[owner], place)
-        digits = growth.add_columns(f"{family}.digits", index, 0.0, 1.0, True, values, span)
+        index = numbered_index(builder.problem, results[owner], place)
+        digits = builder.add_columns(f"{family}.digits", index, 0.0, 1.0, True, values, span)
         every = np.arange(numbers.count)
         rows = Rows(numbers.count).add_affines(every, numbers, 1.0).add(owner, digits, -np.exp2(place))
         side = low + rows.side
-        growth.add_rows(f"{family}.number", Interval(1, numbers.count), rows.matrix(), side, side, span)
+        builder.add_rows(f"{family}.number", Interval(1, numbers.count), rows.matrix(), side, side, span)
         first: Int32s = digits[np.cumsum(counts) - counts]
         return first

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gpusched_dsl.compiling.passes.problem_builder import Growth
+from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
 from gpusched_dsl.compiling.passes.steps import Analysis, Note, Step, Target
 from gpusched_dsl.ir.definitions import Definition, PartialExpectation
 from gpusched_dsl.ir.distributions import Distribution
@@ -34,7 +34,7 @@ class EqualTerms:
 
     def apply(self, analysis: Analysis, target: Target) -> Step:
         problem = analysis.problem
-        growth = Growth(problem)
+        builder = ProblemBuilder(problem)
         # Two random numbers for each column: sums of them tell expressions apart, but for a chance of about 2^-100.
         random = np.random.default_rng(0)
         marks = random.standard_normal((2, problem.columns))
@@ -52,12 +52,12 @@ class EqualTerms:
             by = owners[_first_equal(every)][len(known) :]
             again = by != results
             if again.any():
-                growth.substitute(definition.results[again], by[again].astype(np.int32))
-                growth.remove(definition, again)
+                builder.substitute(definition.results[again], by[again].astype(np.int32))
+                builder.remove(definition, again)
                 marks[:, results[again]] = marks[:, by[again]]
-                growth.notes.append(_note(definition, int(again.sum())))
+                builder.notes.append(_note(definition, int(again.sum())))
             seen[kind] = every, owners
-        return growth.step() if growth.notes else Step(problem)
+        return builder.step() if builder.notes else Step(problem)
 
 
 def _first_equal(rows: Floats) -> Codes:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusched_dsl.compiling.passes.linear_terms import Flags, Part, hold_to, sum_of
-from gpusched_dsl.compiling.passes.problem_builder import Growth
+from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
 from gpusched_dsl.compiling.passes.steps import Target
 from gpusched_dsl.ir.definitions import Affines, Definition, PartialExpectation, Power, Unary, unary_starts
 from gpusched_dsl.ir.distributions import Distribution, LinearSurvival
@@ -65,10 +65,10 @@ def _segment(form: LinearSurvival, low: Floats, slack: Floats) -> NDArray[np.int
     return np.clip(np.searchsorted(form.knots, low + slack, side="right") - 1, 0, len(form.knots) - 2)
 
 
-def add_exponentials(growth: Growth, entries: Entries, form: ExponentialSum, split: bool) -> list[Definition]:
+def add_exponentials(builder: ProblemBuilder, entries: Entries, form: ExponentialSum, split: bool) -> list[Definition]:
     """`low + slope v + sum_i factors[i] (1 - exp(-rates[i] v))` with v = x - low."""
     if split:
-        before, (beyond,) = _split(growth, entries, form.low, np.array([form.low, form.high]))
+        before, (beyond,) = _split(builder, entries, form.low, np.array([form.low, form.high]))
         inside = Affines.of_columns(beyond)
         parts: list[Part] = [(before, 1.0)]
         constant = 0.0
@@ -78,15 +78,17 @@ def add_exponentials(growth: Growth, entries: Entries, form: ExponentialSum, spl
     made: list[Definition] = []
     for factor, rate in zip(form.factors.tolist(), form.rates.tolist(), strict=True):
         exponent = scaled(inside, -rate)
-        column = _column(growth, entries, "exp", partial(_exp_at, exponent))
+        column = _column(builder, entries, "exp", partial(_exp_at, exponent))
         made.append(Unary(column, unary_starts(len(column)), exponent, *_said(entries), "exp"))
         parts.append((column, -factor))
         constant += factor
-    _hold(growth, entries, parts, constant)
+    _hold(builder, entries, parts, constant)
     return made
 
 
-def add_squares(growth: Growth, entries: Entries, form: LinearSurvival, split: bool, low: Floats) -> list[Definition]:
+def add_squares(
+    builder: ProblemBuilder, entries: Entries, form: LinearSurvival, split: bool, low: Floats
+) -> list[Definition]:
     """`G_l + f_l v - g_l v^2 / 2` with v = x - knot_l, on one piece, or summed over all pieces.
 
     Squared is v by the width of its piece, which is at most 1: solvers bound errors by the size of numbers.
@@ -95,31 +97,31 @@ def add_squares(growth: Growth, entries: Entries, form: LinearSurvival, split: b
         at = _segment(form, low, BEYOND * np.maximum(1.0, np.abs(low)))
         inside = shifted(entries.arguments, -form.knots[at])
         width = _widths(form)[at]
-        column, made = _square(growth, entries, scaled(inside, 1.0 / width))
+        column, made = _square(builder, entries, scaled(inside, 1.0 / width))
         _hold(
-            growth, entries, [(inside, form.right[at]), (column, -form.density[at] * width**2 / 2)], form.at_knots[at]
+            builder, entries, [(inside, form.right[at]), (column, -form.density[at] * width**2 / 2)], form.at_knots[at]
         )
         return made
-    before, columns = _split(growth, entries, float(form.knots[0]), form.knots)
+    before, columns = _split(builder, entries, float(form.knots[0]), form.knots)
     parts: list[Part] = [(before, 1.0)]
     made = []
     for piece, column in enumerate(columns):
         parts.append((column, float(form.right[piece])))
         if form.density[piece] > 0:
             wide = float(_widths(form)[piece])
-            square, more = _square(growth, entries, scaled(Affines.of_columns(column), 1.0 / wide))
+            square, more = _square(builder, entries, scaled(Affines.of_columns(column), 1.0 / wide))
             parts.append((square, -float(form.density[piece]) * wide**2 / 2))
             made += more
-    _hold(growth, entries, parts, 0.0)
+    _hold(builder, entries, parts, 0.0)
     return made
 
 
-def _split(growth: Growth, entries: Entries, first: float, knots: Floats) -> tuple[Int32s, list[Int32s]]:
+def _split(builder: ProblemBuilder, entries: Entries, first: float, knots: Floats) -> tuple[Int32s, list[Int32s]]:
     """Columns u <= knot_0 and v_l within the pieces with x = u + sum v_l + t, t >= 0 behind the last knot."""
     arguments, span = entries.arguments, entries.definition.span
 
     def add(what: str, low: float, high: float, values: Callable[[Floats], Floats]) -> Int32s:
-        return growth.add_columns(f"{entries.name}.{what}", entries.index, low, high, False, values, span)
+        return builder.add_columns(f"{entries.name}.{what}", entries.index, low, high, False, values, span)
 
     before = add("before", -np.inf, first, lambda point: np.minimum(arguments.values(point), first))
     columns = [add("part", 0.0, b - a, partial(_part_at, arguments, a, b)) for a, b in pairwise(knots.tolist())]
@@ -130,7 +132,7 @@ def _split(growth: Growth, entries: Entries, first: float, knots: Floats) -> tup
         parts.append((behind, -1.0))
     body = sum_of(*parts)
     side = 0.0 - body.constants
-    growth.add_rows(f"{entries.name}.split", entries.index, body.matrix, side, side, span)
+    builder.add_rows(f"{entries.name}.split", entries.index, body.matrix, side, side, span)
     return before, columns
 
 
@@ -139,26 +141,26 @@ def _widths(form: LinearSurvival) -> Floats:
     return np.where(np.isfinite(width) & (width > 0), width, 1.0)
 
 
-def _square(growth: Growth, entries: Entries, inside: Affines) -> tuple[Int32s, list[Definition]]:
-    column = _column(growth, entries, "square", lambda point: inside.values(point) ** 2)
+def _square(builder: ProblemBuilder, entries: Entries, inside: Affines) -> tuple[Int32s, list[Definition]]:
+    column = _column(builder, entries, "square", lambda point: inside.values(point) ** 2)
     exponents = np.full(len(column), 2.0)
     return column, [Power(column, unary_starts(len(column)), inside, *_said(entries), exponents)]
 
 
-def _column(growth: Growth, entries: Entries, what: str, values: Callable[[Floats], Floats]) -> Int32s:
+def _column(builder: ProblemBuilder, entries: Entries, what: str, values: Callable[[Floats], Floats]) -> Int32s:
     span = entries.definition.span
-    return growth.add_columns(f"{entries.name}.{what}", entries.index, 0.0, np.inf, False, values, span)
+    return builder.add_columns(f"{entries.name}.{what}", entries.index, 0.0, np.inf, False, values, span)
 
 
 def _said(entries: Entries) -> tuple[Span | None, str]:
     return entries.definition.span, entries.definition.name
 
 
-def _hold(growth: Growth, entries: Entries, parts: list[Part], constant: Floats | float) -> None:
+def _hold(builder: ProblemBuilder, entries: Entries, parts: list[Part], constant: Floats | float) -> None:
     body = sum_of(*parts)
     by = Affines(body.matrix, body.constants + constant)
     own = entries.definition
-    hold_to(growth, f"{entries.name}.value", entries.index, own.results, by, entries.down, entries.up, own.span)
+    hold_to(builder, f"{entries.name}.value", entries.index, own.results, by, entries.down, entries.up, own.span)
 
 
 def _exp_at(exponent: Affines, point: Floats) -> Floats:

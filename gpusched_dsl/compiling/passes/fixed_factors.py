@@ -23,7 +23,7 @@ import numpy as np
 from gpusched_dsl.compiling.analysis.bounds import Bounds
 from gpusched_dsl.compiling.analysis.forward import image_of
 from gpusched_dsl.compiling.passes.linear_terms import Flags, hold_to, sum_of
-from gpusched_dsl.compiling.passes.problem_builder import Growth
+from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
 from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Note, Step, Target
 from gpusched_dsl.ir.definitions import Definition, Extreme, Holds, Power, Product, unary_starts
 from gpusched_dsl.ir.domains import Codes
@@ -40,16 +40,18 @@ class FixedFactors:
         return bool(analysis.problem.definitions)
 
     def apply(self, analysis: Analysis, target: Target) -> Step:
-        growth = Growth(analysis.problem)
+        builder = ProblemBuilder(analysis.problem)
         # Later definitions read the values that are found here, which are more exact than propagated bounds.
         bounds = Bounds(analysis.bounds.lower.copy(), analysis.bounds.upper.copy())
         for definition in analysis.problem.definitions:
             if definition.size:
-                _simplify(growth, analysis, bounds, definition, target)
-        return growth.step() if growth.notes else Step(analysis.problem)
+                _simplify(builder, analysis, bounds, definition, target)
+        return builder.step() if builder.notes else Step(analysis.problem)
 
 
-def _simplify(growth: Growth, analysis: Analysis, bounds: Bounds, definition: Definition, target: Target) -> None:
+def _simplify(
+    builder: ProblemBuilder, analysis: Analysis, bounds: Bounds, definition: Definition, target: Target
+) -> None:
     low, high = bounds.of(definition.arguments)
     fixed = (low == high) & np.isfinite(low)
     values = _constants(definition, low, high, fixed)
@@ -76,25 +78,25 @@ def _simplify(growth: Growth, analysis: Analysis, bounds: Bounds, definition: De
     if not (constant | linear | shorter).any():
         return
     did: list[tuple[str, int]] = []
-    rows = growth.rows
+    rows = builder.rows
     if constant.any():
         results = definition.results[constant]
-        growth.bound(results, values[constant], values[constant])
+        builder.bound(results, values[constant], values[constant])
         bounds.lower[results] = bounds.upper[results] = values[constant]
         did.append(("have one value", int(constant.sum())))
     by: tuple[Definition, ...] = ()
     if linear.any():
-        _hold(growth, analysis, definition, np.flatnonzero(linear & ~steps), fixed, scale[linear & ~steps])
+        _hold(builder, analysis, definition, np.flatnonzero(linear & ~steps), fixed, scale[linear & ~steps])
         if steps.any():
             by = (_linear(definition, np.flatnonzero(steps), fixed, scale),)
         did.append(("are linear, as their other factors are fixed", int(linear.sum())))
     if shorter.any():
         by = (*by, _shorter(definition, np.flatnonzero(shorter), fixed, scale),)
         did.append(("have fewer factors, as others are fixed", int(shorter.sum())))
-    growth.replace(definition, constant | linear | shorter, by)
+    builder.replace(definition, constant | linear | shorter, by)
     for at, (said, entries) in enumerate(did):
-        added = growth.rows - rows if at == len(did) - 1 else 0
-        growth.notes.append(Note(FixedFactors.name, definition.name, said, entries, added, span=definition.span))
+        added = builder.rows - rows if at == len(did) - 1 else 0
+        builder.notes.append(Note(FixedFactors.name, definition.name, said, entries, added, span=definition.span))
 
 
 def _constants(definition: Definition, low: Floats, high: Floats, fixed: Flags) -> Floats:
@@ -145,7 +147,7 @@ def arguments_of(definition: Definition, entries: Codes) -> Codes:
 
 
 def _hold(
-    growth: Growth, analysis: Analysis, definition: Definition, entries: Codes, fixed: Flags, scale: Floats
+    builder: ProblemBuilder, analysis: Analysis, definition: Definition, entries: Codes, fixed: Flags, scale: Floats
 ) -> None:
     """Read the one moving argument, times `scale`, in the place of each result."""
     places = arguments_of(definition, entries)
@@ -154,14 +156,14 @@ def _hold(
     results = definition.results[entries]
     same = (scale == 1.0) & (arguments.single >= 0)
     if same.any():
-        growth.substitute(results[same], arguments.single[same])
+        builder.substitute(results[same], arguments.single[same])
     down, up = analysis.directions.down[results], analysis.directions.up[results]
     others = np.flatnonzero(~same & (down | up))
     if len(others):
-        name = growth.problem.column_family(int(definition.results[0])).name
+        name = builder.problem.column_family(int(definition.results[0])).name
         value = sum_of((arguments.take(others), scale[others]))
-        index = growth.index_of(definition, entries[others])
-        hold_to(growth, f"{name}.value", index, results[others], value, down[others], up[others], definition.span)
+        index = builder.index_of(definition, entries[others])
+        hold_to(builder, f"{name}.value", index, results[others], value, down[others], up[others], definition.span)
 
 
 def _shorter(definition: Definition, entries: Codes, fixed: Flags, scale: Floats) -> Definition:

@@ -19,7 +19,7 @@ import numpy as np
 
 from gpusched_dsl.compiling.passes.implications import Flags, Implications
 from gpusched_dsl.compiling.passes.linear_terms import hold_to, sum_of
-from gpusched_dsl.compiling.passes.problem_builder import Growth, renamed
+from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder, renamed
 from gpusched_dsl.compiling.passes.steps import Analysis, Note, Step, Target
 from gpusched_dsl.compiling.work_budget import TooMuchWork
 from gpusched_dsl.ir.definitions import Product
@@ -35,19 +35,19 @@ class ImpliedFactors:
         return any(isinstance(d, Product) and d.size for d in analysis.problem.definitions)
 
     def apply(self, analysis: Analysis, target: Target) -> Step:
-        problem, growth = analysis.problem, Growth(analysis.problem)
+        problem, builder = analysis.problem, ProblemBuilder(analysis.problem)
         implications = Implications(problem, _factors(problem))
         names = np.arange(problem.columns, dtype=np.int32)
         try:
             for definition in problem.definitions:
                 if isinstance(definition, Product) and definition.size:
-                    _drop(growth, analysis, implications, definition, names)
+                    _drop(builder, analysis, implications, definition, names)
         except TooMuchWork:
             products = [d for d in problem.definitions if isinstance(d, Product) and d.size]
             did, entries = "not looked for in rows: too much work", sum(d.size for d in products)
             note = Note(self.name, products[0].name, did, entries, span=products[0].span, abandoned=True)
             return Step(problem, (note,))
-        return growth.step() if growth.notes else Step(problem)
+        return builder.step() if builder.notes else Step(problem)
 
 
 def _factors(problem: Problem) -> Flags:
@@ -59,9 +59,11 @@ def _factors(problem: Problem) -> Flags:
     return asked
 
 
-def _drop(growth: Growth, analysis: Analysis, implications: Implications, definition: Product, names: Int32s) -> None:
+def _drop(
+    builder: ProblemBuilder, analysis: Analysis, implications: Implications, definition: Product, names: Int32s
+) -> None:
     """Look at the pairs of a definition, their factors read by their new `names`, which grow."""
-    problem = growth.problem
+    problem = builder.problem
     matrix = renamed(definition.arguments.matrix, names)
     width = np.diff(matrix.starts)
     plain = (width == 1) & (definition.arguments.constants == 0)
@@ -86,31 +88,31 @@ def _drop(growth: Growth, analysis: Analysis, implications: Implications, defini
     gone[pair[zero | (kept >= 0)]] = True
     if not gone.any():
         return
-    growth.bound(definition.results[pair[zero]], 0.0, 0.0)
+    builder.bound(definition.results[pair[zero]], 0.0, 0.0)
     said = [("are 0, as rows exclude one factor by the other", int(zero.sum()), 0)]
     at = np.flatnonzero(kept >= 0)
     by, scale, results = columns[at, kept[at]], scales[at].prod(axis=1), definition.results[pair[at]]
     same = scale == 1.0
-    growth.substitute(results[same], by[same])
+    builder.substitute(results[same], by[same])
     names[results[same]] = by[same]
-    rows = _hold_scaled(growth, analysis, definition, results[~same], by[~same], scale[~same])
+    rows = _hold_scaled(builder, analysis, definition, results[~same], by[~same], scale[~same])
     said.append(("are one factor, as rows let it be 0 only with the other", len(at), rows))
-    growth.remove(definition, gone)
+    builder.remove(definition, gone)
     for text, entries, added in said:
         if entries:
-            growth.notes.append(Note(ImpliedFactors.name, definition.name, text, entries, added, span=definition.span))
+            builder.notes.append(Note(ImpliedFactors.name, definition.name, text, entries, added, span=definition.span))
 
 
 def _hold_scaled(
-    growth: Growth, analysis: Analysis, definition: Product, results: Int32s, by: Int32s, scale: Floats
+    builder: ProblemBuilder, analysis: Analysis, definition: Product, results: Int32s, by: Int32s, scale: Floats
 ) -> int:
     """Rows that hold results to factors times a number."""
     down, up = analysis.directions.down[results], analysis.directions.up[results]
     read = down | up
     if not read.any():
         return 0
-    name = f"{growth.problem.column_family(int(definition.results[0])).name}.value"
+    name = f"{builder.problem.column_family(int(definition.results[0])).name}.value"
     places = np.flatnonzero(np.isin(definition.results, results[read]))
-    index = growth.index_of(definition, places)
+    index = builder.index_of(definition, places)
     value = sum_of((by[read], scale[read]))
-    return hold_to(growth, name, index, results[read], value, down[read], up[read], definition.span)
+    return hold_to(builder, name, index, results[read], value, down[read], up[read], definition.span)

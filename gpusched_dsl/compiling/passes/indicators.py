@@ -25,7 +25,7 @@ import numpy as np
 
 from gpusched_dsl.compiling.analysis.monotonicity import Flags
 from gpusched_dsl.compiling.passes.missing_bounds import missing_bounds
-from gpusched_dsl.compiling.passes.problem_builder import Growth
+from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
 from gpusched_dsl.compiling.passes.rewriting import index_of_rows, with_conditions, with_rows, without_rows
 from gpusched_dsl.compiling.passes.rows import Rows, within
 from gpusched_dsl.compiling.passes.steps import INDICATOR, Analysis, Note, Step, Target
@@ -167,20 +167,20 @@ def _rewritten(problem: Problem, given: _Given, done: Flags) -> Step:
         np.where(here_lower, (part.lower - part.lower_m * part.value)[here], -np.inf),
         np.where(upper[here], part.upper[here] + part.upper_m[here] * value, np.inf),
     )  # fmt: skip
-    growth = Growth(with_conditions(changed, ~done))
+    builder = ProblemBuilder(with_conditions(changed, ~done))
     for needed in (True, False):
         columns = np.unique(part.column[part.impossible & (part.value == needed)])
-        growth.bound(columns, 0.0 if needed else 1.0, 0.0 if needed else 1.0)
+        builder.bound(columns, 0.0 if needed else 1.0, 0.0 if needed else 1.0)
     for family in problem.constraints:
         inside = (rows >= family.first) & (rows < family.stop)
         if inside.any():
-            before = growth.rows
-            _add_lower(growth, family, part, rows, np.flatnonzero(inside & apart))
-            _add_each(growth, family, part, rows, np.flatnonzero(inside & each))
-            added = growth.rows - before - int(gone[family.slice].sum())
-            growth.notes.append(_note(family, part, inside, gone[rows], each, added))
-    step = growth.step()
-    gone = np.concatenate((gone, np.zeros(growth.rows - problem.rows, dtype=np.bool_)))
+            before = builder.rows
+            _add_lower(builder, family, part, rows, np.flatnonzero(inside & apart))
+            _add_each(builder, family, part, rows, np.flatnonzero(inside & each))
+            added = builder.rows - before - int(gone[family.slice].sum())
+            builder.notes.append(_note(family, part, inside, gone[rows], each, added))
+    step = builder.step()
+    gone = np.concatenate((gone, np.zeros(builder.rows - problem.rows, dtype=np.bool_)))
     smaller, numbers = without_rows(step.problem, gone)
     return replace(step, problem=smaller, rows=numbers[: problem.rows])
 
@@ -193,22 +193,22 @@ def _with_switch(part: _Given, some: Codes, m: Floats) -> Matrix:
     return rows.add(every, part.column[some], np.where(part.value[some], m, -m)).matrix()
 
 
-def _add_lower(growth: Growth, family: Family, part: _Given, rows: Codes, some: Codes) -> None:
+def _add_lower(builder: ProblemBuilder, family: Family, part: _Given, rows: Codes, some: Codes) -> None:
     """`a x >= L - M off` for rows whose upper side stands in their place."""
     if len(some):
         side = (part.lower - part.lower_m * part.value)[some]
         matrix = _with_switch(part, some, -part.lower_m[some])
-        growth.add_rows(f"{family.name}.lower", index_of_rows(family, rows[some]), matrix, side, np.inf, family.span)
+        builder.add_rows(f"{family.name}.lower", index_of_rows(family, rows[some]), matrix, side, np.inf, family.span)
 
 
-def _add_each(growth: Growth, family: Family, part: _Given, rows: Codes, some: Codes) -> None:
+def _add_each(builder: ProblemBuilder, family: Family, part: _Given, rows: Codes, some: Codes) -> None:
     """Every column at its end where c = v, in rows with coefficients 1."""
     if not len(some):
         return
     matrix = part.matrix.take(some)
     of, columns, values = matrix.row_of, matrix.columns, matrix.values
     column, value = part.column[some][of], part.value[some][of]
-    low, high = growth.problem.lower[columns], growth.problem.upper[columns]
+    low, high = builder.problem.lower[columns], builder.problem.upper[columns]
     moving = np.flatnonzero((columns != column) & (low < high))
     of, columns, column, value = of[moving], columns[moving], column[moving], value[moving]
     low, high = low[moving], high[moving]
@@ -216,7 +216,7 @@ def _add_each(growth: Growth, family: Family, part: _Given, rows: Codes, some: C
     width = np.where(value, high - low, low - high)
     every = np.arange(len(of), dtype=np.int64)
     built = Rows(len(of)).add(every, columns, 1.0).add(every, column, np.where(to_low, width, -width))
-    growth.add_rows(
+    builder.add_rows(
         f"{family.name}.each", index_of_rows(family, rows[some][of], within(of)), built.matrix(),
         np.where(to_low, -np.inf, np.where(value, low, high)), np.where(to_low, np.where(value, high, low), np.inf),
         family.span,

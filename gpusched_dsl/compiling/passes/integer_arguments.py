@@ -20,7 +20,7 @@ import numpy as np
 
 from gpusched_dsl.compiling.analysis.monotonicity import Flags
 from gpusched_dsl.compiling.passes.argument_values import argument_values
-from gpusched_dsl.compiling.passes.problem_builder import Growth
+from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
 from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Note, Step, Target
 from gpusched_dsl.ir.definitions import Curves, Definition, Piecewise, Power, Unary
 from gpusched_dsl.ir.domains import Codes
@@ -36,14 +36,14 @@ class WholeArguments:
         return target.takes(INTEGERS) and any(_taken(d, target) for d in analysis.problem.definitions)
 
     def apply(self, analysis: Analysis, target: Target) -> Step:
-        growth = Growth(analysis.problem)
+        builder = ProblemBuilder(analysis.problem)
         taken = [d for d in analysis.problem.definitions if _taken(d, target)]
         units: Flags | Floats = analysis.problem.integer
         if not all(units[d.arguments.matrix.columns].all() for d in taken):
             units = analysis.units
         for definition in taken:
-            _reformulate(growth, analysis, definition, units)
-        return growth.step()
+            _reformulate(builder, analysis, definition, units)
+        return builder.step()
 
 
 def _taken(definition: Definition, target: Target) -> bool:
@@ -54,14 +54,14 @@ def _taken(definition: Definition, target: Target) -> bool:
     return isinstance(definition, Unary) and definition.function != "abs" and not target.takes(definition.function)
 
 
-def _reformulate(growth: Growth, analysis: Analysis, definition: Definition, units: Flags | Floats) -> None:
+def _reformulate(builder: ProblemBuilder, analysis: Analysis, definition: Definition, units: Flags | Floats) -> None:
     values = argument_values(definition.arguments, *analysis.bounds.of(definition.arguments), units)
     entries = np.flatnonzero(values.counts)
     if not len(entries):
         return
     few, counts = definition.take(entries), values.counts[entries]
     sizes = np.diff(few.arguments.matrix.starts) + 1  # one argument an entry
-    growth.expect(int((counts * sizes).sum()), definition.name, definition.span)
+    builder.expect(int((counts * sizes).sum()), definition.name, definition.span)
     starts, x = values.take(entries).listed()
     each = few.take(np.repeat(np.arange(few.size), counts))
     with np.errstate(all="ignore"):
@@ -76,9 +76,9 @@ def _reformulate(growth: Growth, analysis: Analysis, definition: Definition, uni
     part = definition.take(np.flatnonzero(taken))
     which = np.arange(part.size, dtype=np.int64)
     made = Piecewise(part.results, part.starts, part.arguments, part.span, part.name, which, curves)
-    growth.replace(definition, taken, (made,))
+    builder.replace(definition, taken, (made,))
     did = "piecewise linear through the values that its whole argument can have"
-    growth.notes.append(Note("whole_arguments", definition.name, did, part.size, span=definition.span))
+    builder.notes.append(Note("whole_arguments", definition.name, did, part.size, span=definition.span))
 
 
 def _curves(counts: Codes, x: Floats, y: Floats) -> Curves:

@@ -24,7 +24,7 @@ from gpusched_dsl.compiling.passes.argument_values import BEYOND
 from gpusched_dsl.compiling.passes.digits import Digits
 from gpusched_dsl.compiling.passes.expectation_forms import scaled
 from gpusched_dsl.compiling.passes.missing_bounds import missing_bounds
-from gpusched_dsl.compiling.passes.problem_builder import Growth, index_of_columns
+from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder, index_of_columns
 from gpusched_dsl.compiling.passes.product_factors import Times
 from gpusched_dsl.compiling.passes.product_rows import add_products
 from gpusched_dsl.compiling.passes.rows import Rows, numbered_index
@@ -51,15 +51,15 @@ class IntegerProducts:
         )
 
     def apply(self, analysis: Analysis, target: Target) -> Step:
-        growth = Growth(analysis.problem)
-        digits = Digits(growth)
+        builder = ProblemBuilder(analysis.problem)
+        digits = Digits(builder)
         products = [d for d in analysis.problem.definitions if isinstance(d, Product) and d.size]
         factors = [_Factors.of(analysis, d, analysis.problem.integer) for d in products]
         if not all(f.taken.all() for f in factors):
             factors = [_Factors.of(analysis, d, analysis.units) for d in products]
         for definition, its in zip(products, factors, strict=True):
-            _reformulate(growth, analysis, definition, digits, its)
-        return growth.step() if growth.notes else Step(analysis.problem)
+            _reformulate(builder, analysis, definition, digits, its)
+        return builder.step() if builder.notes else Step(analysis.problem)
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +89,9 @@ class _Factors:
         return _Factors(pair, n, first + second - n, low, high, step, taken)
 
 
-def _reformulate(growth: Growth, analysis: Analysis, definition: Product, digits: Digits, factors: _Factors) -> None:
+def _reformulate(
+    builder: ProblemBuilder, analysis: Analysis, definition: Product, digits: Digits, factors: _Factors
+) -> None:
     arguments, low, high = definition.arguments, factors.low, factors.high
     pair, n, e = factors.pair[factors.taken], factors.n[factors.taken], factors.e[factors.taken]
     if not len(pair):
@@ -97,7 +99,7 @@ def _reformulate(growth: Growth, analysis: Analysis, definition: Product, digits
     results = definition.results[pair]
     down, up = analysis.directions.down[results], analysis.directions.up[results]
     _check(analysis, definition, low, high, np.concatenate((n, e[down | up])))
-    columns, rows = growth.columns, growth.rows
+    columns, rows = builder.columns, builder.rows
     read = np.flatnonzero(down | up)
     if len(read):
         s = factors.step[n[read]]
@@ -106,17 +108,17 @@ def _reformulate(growth: Growth, analysis: Analysis, definition: Product, digits
             low[e[read]], high[e[read]], down[read], up[read],
             analysis.problem.column_family(int(results[0])).name, definition.name, definition.span,
         )  # fmt: skip
-        _add(growth, digits, times, low[n[read]], high[n[read]], s)
+        _add(builder, digits, times, low[n[read]], high[n[read]], s)
     chosen = np.zeros(definition.size, dtype=np.bool_)
     chosen[pair] = True
-    growth.remove(definition, chosen)
+    builder.remove(definition, chosen)
     kind = "whole number" if (factors.step[n] == 1).all() else "factor in steps"
-    did, added = f"{kind} times a bounded expression by binary digits", growth.rows - rows
+    did, added = f"{kind} times a bounded expression by binary digits", builder.rows - rows
     sizes = np.abs(np.concatenate((low[e[read]], high[e[read]])))
     big_m = (float(sizes[sizes > 0].min()), float(sizes.max())) if sizes.any() else None
-    growth.notes.append(
+    builder.notes.append(
         Note(
-            IntegerProducts.name, definition.name, did, len(pair), added, growth.columns - columns, big_m,
+            IntegerProducts.name, definition.name, did, len(pair), added, builder.columns - columns, big_m,
             span=definition.span,
         )
     )  # fmt: skip
@@ -143,29 +145,31 @@ def _check(analysis: Analysis, definition: Product, low: Floats, high: Floats, n
         raise DiagnosticError(found)
 
 
-def _add(growth: Growth, digits: Digits, pairs: Times, low: Floats, high: Floats, step: Floats) -> None:
+def _add(builder: ProblemBuilder, digits: Digits, pairs: Times, low: Floats, high: Floats, step: Floats) -> None:
     """Rows for `results == step * literals * factor`; `step * literals` lies in `low .. high`, a step apart."""
     first, last = low / step, high / step
     sizes = np.diff(pairs.factor.matrix.starts) + 3
-    growth.expect(int(((np.floor(np.log2(np.maximum(last - first, 1.0))) + 1.0) * sizes).sum()), pairs.name, pairs.span)
+    builder.expect(
+        int(((np.floor(np.log2(np.maximum(last - first, 1.0))) + 1.0) * sizes).sum()), pairs.name, pairs.span
+    )
     owner, place, digit = digits.of(pairs.literals, first, last, pairs.family, pairs.results, pairs.span)
     factor = pairs.factor.take(owner)
     e_low, e_high = pairs.low[owner], pairs.high[owner]
-    index = numbered_index(growth.problem, pairs.results[owner], place)
+    index = numbered_index(builder.problem, pairs.results[owner], place)
     shown = Affines.of_columns(digit)
-    parts = growth.add_columns(
+    parts = builder.add_columns(
         f"{pairs.family}.parts", index, np.minimum(e_low, 0.0), np.maximum(e_high, 0.0), False,
         lambda point: shown.values(point) * factor.values(point), pairs.span,
     )  # fmt: skip
     down, up = pairs.down[owner], pairs.up[owner]
     every = np.arange(len(owner))
     add_products(
-        growth,
+        builder,
         Times(parts, shown, every, factor, e_low, e_high, down, up, f"{pairs.family}.parts", pairs.name, pairs.span),
     )
     entries = np.arange(pairs.count)
     rows = Rows(pairs.count).add(entries, pairs.results, 1.0).add(owner, parts, -np.exp2(place) * step[owner])
     rows.add_affines(entries, pairs.factor, -low)
     lower, upper = np.where(pairs.down, rows.side, -np.inf), np.where(pairs.up, rows.side, np.inf)
-    sums = index_of_columns(growth.problem, pairs.results)
-    growth.add_rows(f"{pairs.family}.sum", sums, rows.matrix(), lower, upper, pairs.span)
+    sums = index_of_columns(builder.problem, pairs.results)
+    builder.add_rows(f"{pairs.family}.sum", sums, rows.matrix(), lower, upper, pairs.span)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusched_dsl.compiling.passes.problem_builder import Growth
+from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
 from gpusched_dsl.compiling.passes.rows import Rows
 from gpusched_dsl.ir.definitions import Affines
 from gpusched_dsl.ir.domains import Domain
@@ -31,10 +31,17 @@ def sum_of(*parts: Part) -> Affines:
 
 
 def hold_to(
-    growth: Growth, name: str, index: Domain, results: Int32s, by: Affines, down: Flags, up: Flags, span: Span | None
+    builder: ProblemBuilder,
+    name: str,
+    index: Domain,
+    results: Int32s,
+    by: Affines,
+    down: Flags,
+    up: Flags,
+    span: Span | None,
 ) -> int:
     """Rows `result >= expression` where `down`, `result <= expression` where `up`. The number of rows."""
     body = sum_of((results, 1.0), (by, -1.0))
     lower, upper = np.where(down, 0.0 - body.constants, -np.inf), np.where(up, 0.0 - body.constants, np.inf)
-    growth.add_rows(name, index, body.matrix, lower, upper, span)
+    builder.add_rows(name, index, body.matrix, lower, upper, span)
     return len(results)

@@ -29,7 +29,7 @@ import numpy as np
 
 from gpusched_dsl.compiling.passes.min_max_forms import Maxima
 from gpusched_dsl.compiling.passes.min_max_upper import add_upper_halves
-from gpusched_dsl.compiling.passes.problem_builder import Growth
+from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
 from gpusched_dsl.compiling.passes.steps import Analysis, Note, Step, Target
 from gpusched_dsl.ir.definitions import Definition, Extreme, Unary
 
@@ -43,11 +43,11 @@ class Extremes:
         return any(_is_taken_here(d, target) for d in analysis.problem.definitions)
 
     def apply(self, analysis: Analysis, target: Target) -> Step:
-        growth = Growth(analysis.problem)
+        builder = ProblemBuilder(analysis.problem)
         for definition in analysis.problem.definitions:
             if _is_taken_here(definition, target):
-                _reformulate(growth, analysis, definition, target)
-        return growth.step()
+                _reformulate(builder, analysis, definition, target)
+        return builder.step()
 
 
 def _is_taken_here(definition: Definition, target: Target) -> bool:
@@ -60,8 +60,8 @@ def _is_taken_here(definition: Definition, target: Target) -> bool:
     return False
 
 
-def _reformulate(growth: Growth, analysis: Analysis, definition: Definition, target: Target) -> None:
-    before = growth.rows, growth.columns
+def _reformulate(builder: ProblemBuilder, analysis: Analysis, definition: Definition, target: Target) -> None:
+    before = builder.rows, builder.columns
     maxima = Maxima.of(definition, analysis)
     read = maxima.lower | maxima.upper
     said: list[str] = []
@@ -71,24 +71,24 @@ def _reformulate(growth: Growth, analysis: Analysis, definition: Definition, tar
     single = rest.counts == 1
     if single.any():
         said.append("equal to the one argument that can be the extreme")
-        rest.take(np.flatnonzero(single)).state_equal(growth, halves=target.convex)
+        rest.take(np.flatnonzero(single)).state_equal(builder, halves=target.convex)
     rest = rest.take(np.flatnonzero(~single))
     switched = rest.of_one_binary()
     if switched.any():
         said.append("affine in the one binary column they read")
-        rest.take(np.flatnonzero(switched)).state_switched(growth)
+        rest.take(np.flatnonzero(switched)).state_switched(builder)
     rest = rest.take(np.flatnonzero(~switched))
-    left, big_m = add_upper_halves(growth, analysis, rest, target, said)
+    left, big_m = add_upper_halves(builder, analysis, rest, target, said)
     kept = rest.take(np.flatnonzero(~left))
     lower = kept.take(np.flatnonzero(kept.lower))
     if len(lower.results):
         said.append(f"at {'least' if lower.sign > 0 else 'most'} each argument")
-        lower.state_lower(growth)
+        lower.state_lower(builder)
     stays = np.isin(definition.results, rest.results[left])
-    growth.remove(definition, ~stays)
+    builder.remove(definition, ~stays)
     done = definition.size - int(stays.sum())
     if done:
-        rows, columns = growth.rows - before[0], growth.columns - before[1]
-        growth.notes.append(
+        rows, columns = builder.rows - before[0], builder.columns - before[1]
+        builder.notes.append(
             Note(Extremes.name, definition.name, "; ".join(said), done, rows, columns, big_m, span=definition.span)
         )

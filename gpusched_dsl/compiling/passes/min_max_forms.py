@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from gpusched_dsl.compiling.analysis.monotonicity import Flags
-from gpusched_dsl.compiling.passes.problem_builder import Growth, index_of_columns
+from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder, index_of_columns
 from gpusched_dsl.compiling.passes.rows import Rows, numbered_index, within
 from gpusched_dsl.compiling.passes.steps import Analysis
 from gpusched_dsl.ir.definitions import Affines, Definition, Extreme, Holds, Unary
@@ -160,7 +160,7 @@ class Maxima:
 
     # --- rows --------------------------------------------------------------------------------------------------------
 
-    def state_equal(self, growth: Growth, halves: bool) -> None:
+    def state_equal(self, builder: ProblemBuilder, halves: bool) -> None:
         """t is its only argument: the column itself where that is a plain one, else by a row.
 
         With `halves` the row states the needed half only: an equation needs both halves of a convex term inside.
@@ -172,13 +172,13 @@ class Maxima:
         )
         plain = np.flatnonzero(single >= 0)
         if len(plain):
-            growth.substitute(self.results[plain], single[plain])
+            builder.substitute(self.results[plain], single[plain])
         rest = np.flatnonzero(single < 0)
         if len(rest):
             rows = self.against(rest, np.arange(len(rest), dtype=np.int64))
-            index = index_of_columns(growth.problem, self.results[rest])
+            index = index_of_columns(builder.problem, self.results[rest])
             low, high = self._sides(rows.side, rest, halves)
-            growth.add_rows(f"{self.family}.equal", index, rows.matrix(), low, high, self.span)
+            builder.add_rows(f"{self.family}.equal", index, rows.matrix(), low, high, self.span)
 
     def against(self, arguments: Codes, rows: Codes) -> Rows:
         """Rows `result - argument` in the author's signs."""
@@ -186,14 +186,14 @@ class Maxima:
         built.add(rows, self.results[self.entry_of[arguments]], 1.0)
         return built.add_affines(rows, self.b.take(arguments), -self.sign)
 
-    def state_lower(self, growth: Growth) -> None:
+    def state_lower(self, builder: ProblemBuilder) -> None:
         """`t >= b_k` for every argument that is no constant: of those the bounds of t say it."""
         arguments = np.flatnonzero(~self.constant)
         rows = self.against(arguments, np.arange(len(arguments), dtype=np.int64))
         low, high = (rows.side, np.inf) if self.sign > 0 else (-np.inf, rows.side)
         numbers = within(self.entry_of[arguments])
-        index = numbered_index(growth.problem, self.results[self.entry_of[arguments]], numbers)
-        growth.add_rows(f"{self.family}.epigraph", index, rows.matrix(), low, high, self.span)
+        index = numbered_index(builder.problem, self.results[self.entry_of[arguments]], numbers)
+        builder.add_rows(f"{self.family}.epigraph", index, rows.matrix(), low, high, self.span)
 
     def of_one_binary(self) -> Flags:
         """Which entries read one column only, whole and with two values."""
@@ -205,7 +205,7 @@ class Maxima:
         found[entry[(columns != first[entry]) | ~self.literal]] = False
         return found
 
-    def state_switched(self, growth: Growth) -> None:
+    def state_switched(self, builder: ProblemBuilder) -> None:
         """`t = f(l) + (f(l + 1) - f(l)) (x - l)` for the one column x with values l and l + 1."""
         x = np.zeros(self.size, dtype=np.int32)
         x[self.entry_of_nonzero] = self.b.matrix.columns
@@ -215,9 +215,9 @@ class Maxima:
         each = np.arange(self.size, dtype=np.int64)
         rows = Rows(self.size).add(each, self.results, 1.0).add(each, x, -self.sign * slope)
         side = self.sign * (off - slope * at[x])
-        index = index_of_columns(growth.problem, self.results)
+        index = index_of_columns(builder.problem, self.results)
         low, high = self._sides(side, np.arange(self.size), False)
-        growth.add_rows(f"{self.family}.switch", index, rows.matrix(), low, high, self.span)
+        builder.add_rows(f"{self.family}.switch", index, rows.matrix(), low, high, self.span)
 
     def _sides(self, side: Floats, entries: Codes, halves: bool) -> tuple[Floats, Floats]:
         """The sides of rows `t - f == side`; of one half only, where no other is needed.

@@ -9,7 +9,7 @@ import numpy as np
 from gpusched_dsl.compiling.analysis.monotonicity import Flags
 from gpusched_dsl.compiling.passes.min_max_forms import Maxima, first_true
 from gpusched_dsl.compiling.passes.missing_bounds import missing_bounds
-from gpusched_dsl.compiling.passes.problem_builder import Growth, index_of_columns
+from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder, index_of_columns
 from gpusched_dsl.compiling.passes.rows import Rows, numbered_index, within
 from gpusched_dsl.compiling.passes.steps import INDICATOR, INTEGERS, Analysis, Target
 from gpusched_dsl.ir.domains import Codes
@@ -24,7 +24,7 @@ CLOSE = 1e-9
 
 
 def add_upper_halves(
-    growth: Growth, analysis: Analysis, maxima: Maxima, target: Target, said: list[str]
+    builder: ProblemBuilder, analysis: Analysis, maxima: Maxima, target: Target, said: list[str]
 ) -> tuple[Flags, BigM | None]:
     """Adds the rows of `t <= max b` where that is needed; which entries it left, and the range of the big M.
 
@@ -39,7 +39,7 @@ def add_upper_halves(
     ):
         found = wanted & which
         if found.any():
-            state(growth, maxima.take(np.flatnonzero(found)))
+            state(builder, maxima.take(np.flatnonzero(found)))
             said.append(words)
             wanted &= ~found
     if not wanted.any():
@@ -47,7 +47,7 @@ def add_upper_halves(
     if not target.takes(INTEGERS):
         return wanted, None
     said.append("binaries choose the argument")
-    return left, state_choice(growth, analysis, maxima.take(np.flatnonzero(wanted)), target)
+    return left, state_choice(builder, analysis, maxima.take(np.flatnonzero(wanted)), target)
 
 
 # --- hulls -----------------------------------------------------------------------------------------------------------
@@ -62,10 +62,10 @@ def two_valued(maxima: Maxima) -> Flags:
     return ~maxima.any_argument(~(fits | (low_end & maxima.constant)))
 
 
-def state_sums(growth: Growth, maxima: Maxima) -> None:
+def state_sums(builder: ProblemBuilder, maxima: Maxima) -> None:
     rows = Rows(maxima.size).add(np.arange(maxima.size, dtype=np.int64), maxima.results, 1.0)
     rows.add_affines(maxima.entry_of, maxima.b, -maxima.sign)
-    _state(growth, maxima, "sum", np.arange(maxima.size), None, rows, (1 - maxima.counts) * maxima.floor)
+    _state(builder, maxima, "sum", np.arange(maxima.size), None, rows, (1 - maxima.counts) * maxima.floor)
 
 
 def positive_part(maxima: Maxima) -> Flags:
@@ -83,13 +83,13 @@ def positive_part(maxima: Maxima) -> Flags:
     return fitting
 
 
-def state_literals(growth: Growth, maxima: Maxima) -> None:
+def state_literals(builder: ProblemBuilder, maxima: Maxima) -> None:
     entry, values = maxima.entry_of_nonzero, maxima.b.matrix.values
     slope = (maxima.ceiling - maxima.floor)[entry] / np.abs(values)
     each = np.arange(len(entry), dtype=np.int64)
     rows = Rows(len(entry)).add(each, maxima.results[entry], 1.0)
     rows.add(each, maxima.b.matrix.columns, -maxima.sign * slope * values)
-    _state(growth, maxima, "hull", entry, within(entry), rows, maxima.floor[entry] - slope * maxima.least)
+    _state(builder, maxima, "hull", entry, within(entry), rows, maxima.floor[entry] - slope * maxima.least)
 
 
 def difference(maxima: Maxima) -> Flags:
@@ -105,7 +105,7 @@ def difference(maxima: Maxima) -> Flags:
     return fitting
 
 
-def state_difference(growth: Growth, maxima: Maxima) -> None:
+def state_difference(builder: ProblemBuilder, maxima: Maxima) -> None:
     """`t <= P - c_1 x + c_2 y + ...` and its mirror: the argument `c_1 x + c_2 y` with one term turned round."""
     first = maxima.b.take(maxima.starts[:-1])
     twice = first.take(np.repeat(np.arange(maxima.size, dtype=np.int64), 2))
@@ -120,25 +120,25 @@ def state_difference(growth: Growth, maxima: Maxima) -> None:
     low, high = maxima.column_low[columns], maxima.column_high[columns]
     least = np.where(values > 0, values * low, values * high)
     side = maxima.ceiling[entry] - np.bincount(turned.row_of, weights=sign * least, minlength=len(each))
-    _state(growth, maxima, "hull", entry, within(entry), rows, side)
+    _state(builder, maxima, "hull", entry, within(entry), rows, side)
 
 
 # --- binaries --------------------------------------------------------------------------------------------------------
 
 
-def state_choice(growth: Growth, analysis: Analysis, maxima: Maxima, target: Target) -> BigM | None:
+def state_choice(builder: ProblemBuilder, analysis: Analysis, maxima: Maxima, target: Target) -> BigM | None:
     """Binaries that say which argument is the largest; the last argument has none where big M will do."""
     slack = _slack(maxima)
     unbounded = maxima.any_argument(~np.isfinite(slack))
     big_m: BigM | None = None
     if not unbounded.all():
-        big_m = _by_big_m(growth, maxima, np.flatnonzero(~unbounded))
+        big_m = _by_big_m(builder, maxima, np.flatnonzero(~unbounded))
     if unbounded.any():
         if not target.takes(INDICATOR):
             needed = _needed(maxima, slack)
             problem, bounds = analysis.problem, analysis.bounds
             raise DiagnosticError(missing_bounds(problem, bounds, maxima.b, needed, maxima.name, maxima.span))
-        _by_conditions(growth, maxima.take(np.flatnonzero(unbounded)))
+        _by_conditions(builder, maxima.take(np.flatnonzero(unbounded)))
     return big_m
 
 
@@ -161,35 +161,35 @@ def _needed(maxima: Maxima, slack: Floats) -> tuple[Codes, Codes]:
     return np.flatnonzero(endless & np.isneginf(maxima.low)), np.flatnonzero(endless & np.isposinf(maxima.high))
 
 
-def _by_big_m(growth: Growth, maxima: Maxima, entries: Codes) -> BigM:
+def _by_big_m(builder: ProblemBuilder, maxima: Maxima, entries: Codes) -> BigM:
     part = maxima.take(entries)
     slack = _slack(part)
     entry = part.entry_of
     last = np.zeros(len(entry), dtype=np.bool_)
     last[part.starts[1:] - 1] = True
     own = np.flatnonzero(~last)
-    z = _binaries(growth, part, own)
+    z = _binaries(builder, part, own)
     # t <= b_k + M_k (1 - z_k); of the last argument 1 - z is the sum of the other z.
     every = np.arange(len(entry), dtype=np.int64)
     rows = part.against(every, every)
     rows.add(own, z, part.sign * slack[own])
     rows.add(part.starts[1:][entry[own]] - 1, z, -part.sign * slack[part.starts[1:] - 1][entry[own]])
-    _state(growth, part, "choice", entry, within(entry), rows, np.where(last, 0.0, slack))
+    _state(builder, part, "choice", entry, within(entry), rows, np.where(last, 0.0, slack))
     many = np.flatnonzero(part.counts > 2)
     if len(many):
-        _one_of(growth, part, many, entry[own], z, 0.0)
+        _one_of(builder, part, many, entry[own], z, 0.0)
     return float(slack.min()), float(slack.max())
 
 
-def _by_conditions(growth: Growth, part: Maxima) -> None:
+def _by_conditions(builder: ProblemBuilder, part: Maxima) -> None:
     every = np.arange(len(part.entry_of), dtype=np.int64)
-    z = _binaries(growth, part, every)
+    z = _binaries(builder, part, every)
     rows = part.against(every, every)
-    _state(growth, part, "choice", part.entry_of, within(part.entry_of), rows, 0.0, z)
-    _one_of(growth, part, np.arange(part.size), part.entry_of, z, 1.0)
+    _state(builder, part, "choice", part.entry_of, within(part.entry_of), rows, 0.0, z)
+    _one_of(builder, part, np.arange(part.size), part.entry_of, z, 1.0)
 
 
-def _binaries(growth: Growth, part: Maxima, arguments: Codes) -> Int32s:
+def _binaries(builder: ProblemBuilder, part: Maxima, arguments: Codes) -> Int32s:
     """A column per argument, 1 for the first one that is the largest."""
     entry = part.entry_of
 
@@ -200,25 +200,25 @@ def _binaries(growth: Growth, part: Maxima, arguments: Codes) -> Int32s:
         flags[first_true(values == largest[entry], part.starts)] = 1.0
         return flags[arguments]
 
-    index = numbered_index(growth.problem, part.results[entry[arguments]], within(entry[arguments]))
-    return growth.add_columns(f"{part.family}.chosen", index, 0.0, 1.0, True, chosen, part.span)
+    index = numbered_index(builder.problem, part.results[entry[arguments]], within(entry[arguments]))
+    return builder.add_columns(f"{part.family}.chosen", index, 0.0, 1.0, True, chosen, part.span)
 
 
-def _one_of(growth: Growth, part: Maxima, entries: Codes, entry: Codes, z: Int32s, lower: float) -> None:
+def _one_of(builder: ProblemBuilder, part: Maxima, entries: Codes, entry: Codes, z: Int32s, lower: float) -> None:
     """At most one (`lower` 0) or exactly one (1) of the binaries of each entry is 1."""
     place = np.full(part.size, -1, dtype=np.int64)
     place[entries] = np.arange(len(entries))
     kept = place[entry] >= 0
     rows = Rows(len(entries)).add(place[entry[kept]], z[kept], 1.0)
-    index = index_of_columns(growth.problem, part.results[entries])
-    growth.add_rows(f"{part.family}.one", index, rows.matrix(), lower, 1.0, part.span)
+    index = index_of_columns(builder.problem, part.results[entries])
+    builder.add_rows(f"{part.family}.one", index, rows.matrix(), lower, 1.0, part.span)
 
 
 # --- helpers ---------------------------------------------------------------------------------------------------------
 
 
 def _state(
-    growth: Growth, maxima: Maxima, name: str, entry: Codes, number: Codes | None, rows: Rows,
+    builder: ProblemBuilder, maxima: Maxima, name: str, entry: Codes, number: Codes | None, rows: Rows,
     side: Floats | float, z: Int32s | None = None,
 ) -> None:  # fmt: skip
     """Rows `sign * (...) <= side`, where `rows` has the author's signs; z: only where that column is 1."""
@@ -227,10 +227,12 @@ def _state(
     high = rows.side + sides if maxima.sign > 0 else np.full(rows.count, np.inf)
     results = maxima.results[entry]
     index = (
-        index_of_columns(growth.problem, results) if number is None else numbered_index(growth.problem, results, number)
+        index_of_columns(builder.problem, results)
+        if number is None
+        else numbered_index(builder.problem, results, number)
     )
     condition = None if z is None else (z, np.ones(len(z), dtype=np.bool_))
-    growth.add_rows(f"{maxima.family}.{name}", index, rows.matrix(), low, high, maxima.span, condition)
+    builder.add_rows(f"{maxima.family}.{name}", index, rows.matrix(), low, high, maxima.span, condition)
 
 
 def _same(one: Floats, other: Floats) -> Flags:

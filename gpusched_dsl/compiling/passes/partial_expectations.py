@@ -36,7 +36,7 @@ from gpusched_dsl.compiling.passes.expectation_forms import (
     holds_within,
 )
 from gpusched_dsl.compiling.passes.linear_terms import Flags
-from gpusched_dsl.compiling.passes.problem_builder import Growth
+from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
 from gpusched_dsl.compiling.passes.steps import Analysis, Note, Step, Target
 from gpusched_dsl.ir.deadline import checkpoint
 from gpusched_dsl.ir.definitions import Curves, Definition, PartialExpectation, Piecewise
@@ -62,19 +62,21 @@ class PartialExpectations:
         return any(isinstance(d, PartialExpectation) and d.size for d in analysis.problem.definitions)
 
     def apply(self, analysis: Analysis, target: Target) -> Step:
-        growth = Growth(analysis.problem)
+        builder = ProblemBuilder(analysis.problem)
         read = _read_elsewhere(analysis.problem)
         for definition in analysis.problem.definitions:
             if isinstance(definition, PartialExpectation) and definition.size:
-                _Reformulation(growth, analysis, definition, target).run(read)
-        return growth.step()
+                _Reformulation(builder, analysis, definition, target).run(read)
+        return builder.step()
 
 
 class _Reformulation:
     """One block of entries; `low .. high` are the ranges of their arguments."""
 
-    def __init__(self, growth: Growth, analysis: Analysis, definition: PartialExpectation, target: Target) -> None:
-        self.growth = growth
+    def __init__(
+        self, builder: ProblemBuilder, analysis: Analysis, definition: PartialExpectation, target: Target
+    ) -> None:
+        self.builder = builder
         self.problem = analysis.problem
         self.definition = definition
         self.name = analysis.problem.column_family(int(definition.results[0])).name
@@ -94,7 +96,7 @@ class _Reformulation:
         fixed = np.flatnonzero(needed & narrow)
         if len(fixed):
             at = self.definition.take(fixed).evaluate(self.low[fixed])
-            self.growth.bound(self.definition.results[fixed], at, at)
+            self.builder.bound(self.definition.results[fixed], at, at)
             self._note("constant", len(fixed))
         made: list[Definition] = []
         chosen = np.zeros(len(which), dtype=np.bool_)
@@ -112,21 +114,21 @@ class _Reformulation:
         rest = np.flatnonzero(needed & ~narrow & ~chosen)
         if len(rest):
             made.append(self._pieces(rest, read))
-        self.growth.replace(self.definition, None, tuple(made))
+        self.builder.replace(self.definition, None, tuple(made))
 
     def _smooth(self, form: Form, entries: Codes, split: bool) -> list[Definition]:
-        rows, columns = self.growth.rows, self.growth.columns
+        rows, columns = self.builder.rows, self.builder.columns
         some = Entries(
             self.definition.take(entries), self.down[entries], self.up[entries], self.name,
-            self.growth.index_of(self.definition, entries),
+            self.builder.index_of(self.definition, entries),
         )  # fmt: skip
         if isinstance(form, ExponentialSum):
-            made = add_exponentials(self.growth, some, form, split)
+            made = add_exponentials(self.builder, some, form, split)
             did = "written with exp"
         else:
-            made = add_squares(self.growth, some, form, split, self.low[entries])
+            made = add_squares(self.builder, some, form, split, self.low[entries])
             did = "written with squares"
-        self._note(did, len(entries), self.growth.rows - rows, self.growth.columns - columns)
+        self._note(did, len(entries), self.builder.rows - rows, self.builder.columns - columns)
         return made
 
     # --- curves ------------------------------------------------------------------------------------------------------
@@ -152,8 +154,8 @@ class _Reformulation:
                 cells = max(len(c.x) - 1 for c, s in zip(curves, sort.tolist(), strict=True) if s)
                 side = "" if not errors[sort].any() else self._side(entries[of])
                 self._note(f"{did}{side}, up to {cells} pieces", int(of.sum()), error=float(errors[sort].max()))
-        self.growth.bound_error += self._bound_error(definition.results[entries], errors[which], read)
-        self.growth.loosen(definition.results[entries], errors[which])
+        self.builder.bound_error += self._bound_error(definition.results[entries], errors[which], read)
+        self.builder.loosen(definition.results[entries], errors[which])
         chosen = definition.take(entries)
         return Piecewise(
             chosen.results, chosen.starts, chosen.arguments, chosen.span, chosen.name,
@@ -173,7 +175,7 @@ class _Reformulation:
 
     def _note(self, did: str, entries: int, rows: int = 0, columns: int = 0, error: float = 0.0) -> None:
         definition = self.definition
-        self.growth.notes.append(
+        self.builder.notes.append(
             Note(
                 PartialExpectations.name, definition.name, did, entries, rows, columns, error=error,
                 span=definition.span,

@@ -22,7 +22,7 @@ import numpy as np
 from gpusched_dsl.compiling.passes.missing_bounds import missing_bounds
 from gpusched_dsl.compiling.passes.piecewise_forms import Terms, add_incremental, add_logarithmic, add_piece_rows
 from gpusched_dsl.compiling.passes.piecewise_pieces import Flags, Pieces, pieces_of
-from gpusched_dsl.compiling.passes.problem_builder import Growth
+from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
 from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Note, Step, Target
 from gpusched_dsl.ir.definitions import Piecewise
 from gpusched_dsl.ir.domains import Codes
@@ -33,7 +33,7 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 # from 12 on.
 MANY_RUNS = 9
 
-Form = Callable[[Growth, Terms], None]
+Form = Callable[[ProblemBuilder, Terms], None]
 
 
 class PiecewiseForms:
@@ -45,20 +45,20 @@ class PiecewiseForms:
         return any(isinstance(d, Piecewise) and d.size for d in analysis.problem.definitions)
 
     def apply(self, analysis: Analysis, target: Target) -> Step:
-        growth = Growth(analysis.problem)
+        builder = ProblemBuilder(analysis.problem)
         for definition in analysis.problem.definitions:
             if isinstance(definition, Piecewise) and definition.size:
-                _reformulate(growth, analysis, definition, target)
-        return growth.step()
+                _reformulate(builder, analysis, definition, target)
+        return builder.step()
 
 
-def _reformulate(growth: Growth, analysis: Analysis, definition: Piecewise, target: Target) -> None:
+def _reformulate(builder: ProblemBuilder, analysis: Analysis, definition: Piecewise, target: Target) -> None:
     low, high = analysis.bounds.of(definition.arguments)
     low, high = np.minimum(low, high), np.maximum(low, high)  # crossed: nothing is feasible, whatever the range
     down, up = analysis.directions.down[definition.results], analysis.directions.up[definition.results]
     assert definition.curves is not None
     segments = np.diff(definition.curves.starts)[definition.which] + 1
-    growth.expect(int(segments.sum()), definition.name, definition.span)
+    builder.expect(int(segments.sum()), definition.name, definition.span)
     pieces = pieces_of(definition, low, high, down, up)
     needed = down | up
     plain, bent = needed & (pieces.runs == 1), needed & (pieces.runs > 1)
@@ -73,7 +73,7 @@ def _reformulate(growth: Growth, analysis: Analysis, definition: Piecewise, targ
             missing_bounds(problem, bounds, definition.arguments, needed_ends, definition.name, definition.span)
         )
     in_plain = np.where(plain, pieces.counts * np.diff(definition.arguments.matrix.starts), 0)
-    growth.expect(int(in_plain.sum()), definition.name, definition.span)
+    builder.expect(int(in_plain.sum()), definition.name, definition.span)
     many = bent & (pieces.runs >= MANY_RUNS)
     made: list[tuple[str, Flags, Form]] = [
         ("one row per piece", plain, add_piece_rows),
@@ -83,15 +83,17 @@ def _reformulate(growth: Growth, analysis: Analysis, definition: Piecewise, targ
     for did, chosen, add in made:
         entries = np.flatnonzero(chosen)
         if len(entries):
-            rows, columns = growth.rows, growth.columns
-            add(growth, _terms(growth, definition, pieces, down, up, entries))
-            growth.notes.append(_note(definition, did, len(entries), growth.rows - rows, growth.columns - columns))
-    growth.remove(definition, ~kept)
+            rows, columns = builder.rows, builder.columns
+            add(builder, _terms(builder, definition, pieces, down, up, entries))
+            builder.notes.append(_note(definition, did, len(entries), builder.rows - rows, builder.columns - columns))
+    builder.remove(definition, ~kept)
 
 
-def _terms(growth: Growth, definition: Piecewise, pieces: Pieces, down: Flags, up: Flags, entries: Codes) -> Terms:
-    name = growth.problem.column_family(int(definition.results[0])).name
-    index = growth.index_of(definition, entries)
+def _terms(
+    builder: ProblemBuilder, definition: Piecewise, pieces: Pieces, down: Flags, up: Flags, entries: Codes
+) -> Terms:
+    name = builder.problem.column_family(int(definition.results[0])).name
+    index = builder.index_of(definition, entries)
     return Terms(definition.take(entries), pieces.of(entries), down[entries], up[entries], name, index)
 
 

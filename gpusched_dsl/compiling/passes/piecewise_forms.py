@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusched_dsl.compiling.passes.piecewise_pieces import Flags, Pieces
-from gpusched_dsl.compiling.passes.problem_builder import Growth
+from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
 from gpusched_dsl.ir.definitions import Affines, Piecewise
 from gpusched_dsl.ir.domains import Codes, Domain, Tuples
 from gpusched_dsl.ir.problem import Floats, Matrix
@@ -60,7 +60,7 @@ def matrix_of(rows: int, parts: Sequence[Part]) -> Matrix:
     return Matrix(starts.astype(np.int64), columns[kept], values[kept])
 
 
-def add_piece_rows(growth: Growth, terms: Terms) -> None:
+def add_piece_rows(builder: ProblemBuilder, terms: Terms) -> None:
     """`result >= y + slope * (argument - x)` for every piece, or `<=`: exact where one run is all there is."""
     p = terms.pieces
     every = np.arange(len(p.entry), dtype=np.int64)
@@ -69,10 +69,10 @@ def add_piece_rows(growth: Growth, terms: Terms) -> None:
         [(every, terms.definition.results[p.entry], np.ones(len(every))), terms.argument_part(p.entry, -p.slope)],
     )
     value = p.value_at(terms.arguments.constants[p.entry])
-    growth.add_rows(f"{terms.name}.pieces", terms.per(p.entry, p.starts), matrix, *terms.sides(value, p.entry))
+    builder.add_rows(f"{terms.name}.pieces", terms.per(p.entry, p.starts), matrix, *terms.sides(value, p.entry))
 
 
-def add_incremental(growth: Growth, terms: Terms) -> None:
+def add_incremental(builder: ProblemBuilder, terms: Terms) -> None:
     """Pieces are filled from left to right; a binary `passed` stands between two runs.
 
         argument = left end + sum width * filled,   result = f(left end) + sum slope * width * filled,
@@ -88,7 +88,7 @@ def add_incremental(growth: Growth, terms: Terms) -> None:
     def filled_at(point: Floats) -> Floats:
         return np.clip((arguments.values(point)[p.entry] - p.left) / width, 0.0, 1.0)
 
-    filled = growth.add_columns(
+    filled = builder.add_columns(
         f"{terms.name}.filled", terms.per(p.entry, p.starts), 0.0, 1.0, False, filled_at, terms.definition.span
     )
     behind = np.flatnonzero(np.diff(p.run, prepend=0) > 0)  # the first piece of each run but the first of its entry
@@ -99,36 +99,36 @@ def add_incremental(growth: Growth, terms: Terms) -> None:
     def passed_at(point: Floats) -> Floats:
         return (arguments.values(point)[entry] >= p.left[behind]).astype(np.float64)
 
-    passed = growth.add_columns(f"{terms.name}.passed", index, 0.0, 1.0, True, passed_at, terms.definition.span)
+    passed = builder.add_columns(f"{terms.name}.passed", index, 0.0, 1.0, True, passed_at, terms.definition.span)
     every, one = np.arange(entries, dtype=np.int64), np.ones(entries)
     at = np.arange(pieces, dtype=np.int64)
-    growth.add_rows(
+    builder.add_rows(
         f"{terms.name}.argument", terms.index,
         matrix_of(entries, [terms.argument_part(every, one), (p.entry, filled[at], -width)]),
         *(p.left[begin] - arguments.constants,) * 2,
     )  # fmt: skip
-    growth.add_rows(
+    builder.add_rows(
         f"{terms.name}.result", terms.index,
         matrix_of(entries, [(every, results, one), (p.entry, filled[at], -width * p.slope)]),
         *terms.sides(p.value_at(p.left)[begin], every),
     )  # fmt: skip
     kink_of = per_entry[p.entry] + p.run  # the kink behind each piece's run; the one before it is one less
-    _between(growth, terms, "full", at[p.run < np.diff(per_entry)[p.entry]], filled, passed, kink_of, 1.0)
-    _between(growth, terms, "empty", at[p.run > 0], filled, passed, kink_of - 1, -1.0)
+    _between(builder, terms, "full", at[p.run < np.diff(per_entry)[p.entry]], filled, passed, kink_of, 1.0)
+    _between(builder, terms, "empty", at[p.run > 0], filled, passed, kink_of - 1, -1.0)
 
 
 def _between(
-    growth: Growth, terms: Terms, what: str, chosen: Codes,
+    builder: ProblemBuilder, terms: Terms, what: str, chosen: Codes,
     filled: NDArray[np.int32], passed: NDArray[np.int32], kink: Codes, sign: float,
 ) -> None:  # fmt: skip
     """`sign * (filled - passed) >= 0` for some pieces and the kinks given for them."""
     p, rows, signs = terms.pieces, np.arange(len(chosen), dtype=np.int64), np.full(len(chosen), sign)
     matrix = matrix_of(len(rows), [(rows, filled[chosen], signs), (rows, passed[kink[chosen]], -signs)])
     starts = np.concatenate(([0], np.cumsum(np.bincount(p.entry[chosen], minlength=len(p.starts) - 1))))
-    growth.add_rows(f"{terms.name}.{what}", terms.per(p.entry[chosen], starts), matrix, 0.0, np.inf)
+    builder.add_rows(f"{terms.name}.{what}", terms.per(p.entry[chosen], starts), matrix, 0.0, np.inf)
 
 
-def add_logarithmic(growth: Growth, terms: Terms) -> None:
+def add_logarithmic(builder: ProblemBuilder, terms: Terms) -> None:
     """Weights on the points of the pieces; bits name the run in Gray code (Vielma and Nemhauser 2011).
 
         argument = sum weight * x,   result = sum weight * f(x),   sum weight = 1,
@@ -158,7 +158,7 @@ def add_logarithmic(growth: Growth, terms: Terms) -> None:
         falling = np.where(last, 1.0, (after - value) / np.where(last, 1.0, after - x))
         return np.asarray(np.clip(np.minimum(rising, falling), 0.0, 1.0), dtype=np.float64)
 
-    weight = growth.add_columns(
+    weight = builder.add_columns(
         f"{terms.name}.weight", terms.per(own, per_entry), 0.0, 1.0, False, weights_at, terms.definition.span
     )
     needed = np.ceil(np.log2(p.runs)).astype(np.int64)
@@ -171,19 +171,19 @@ def add_logarithmic(growth: Growth, terms: Terms) -> None:
         here = p.starts[:-1] + np.bincount(p.entry, weights=beyond, minlength=entries).astype(np.int64)
         return np.asarray((gray(p.run[here])[bit_of] >> digit) & 1, dtype=np.float64)
 
-    bit = growth.add_columns(
+    bit = builder.add_columns(
         f"{terms.name}.bit", terms.per(bit_of, bit_starts), 0.0, 1.0, True, bits_at, terms.definition.span
     )
     every, one = np.arange(entries, dtype=np.int64), np.ones(entries)
-    growth.add_rows(
+    builder.add_rows(
         f"{terms.name}.weights", terms.index, matrix_of(entries, [(own, weight, np.ones(len(own)))]), 1.0, 1.0
     )
-    growth.add_rows(
+    builder.add_rows(
         f"{terms.name}.argument", terms.index,
         matrix_of(entries, [terms.argument_part(every, one), (own, weight, -x)]),
         *(0.0 - arguments.constants,) * 2,
     )  # fmt: skip
-    growth.add_rows(
+    builder.add_rows(
         f"{terms.name}.result", terms.index,
         matrix_of(entries, [(every, results, one), (own, weight, -y)]), *terms.sides(np.zeros(entries), every),
     )  # fmt: skip
@@ -200,7 +200,7 @@ def add_logarithmic(growth: Growth, terms: Terms) -> None:
         on = both == side
         parts = [(row[on], weight[pairs[on]], np.ones(int(on.sum()))), (rows, bit, np.full(len(bit), sign))]
         matrix = matrix_of(len(bit), parts)
-        growth.add_rows(f"{terms.name}.{what}", terms.per(bit_of, bit_starts), matrix, -np.inf, right)
+        builder.add_rows(f"{terms.name}.{what}", terms.per(bit_of, bit_starts), matrix, -np.inf, right)
 
 
 def gray(number: Codes) -> Codes:

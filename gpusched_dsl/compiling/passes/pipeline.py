@@ -24,7 +24,7 @@ from gpusched_dsl.compiling.passes.reciprocals import Reciprocals
 from gpusched_dsl.compiling.passes.redundant_rows import RedundantRows
 from gpusched_dsl.compiling.passes.reified import Reified, StepsOfTerms
 from gpusched_dsl.compiling.passes.scaling import Scaled
-from gpusched_dsl.compiling.passes.steps import WORK, Analysis, Note, Pass, Prepared, Step, Target
+from gpusched_dsl.compiling.passes.steps import WORK, Analysis, Note, Pass, ReformulatedProblem, Step, Target
 from gpusched_dsl.compiling.passes.term_scaling import TermScaling
 from gpusched_dsl.compiling.passes.unsupported import refuse_leftovers, refuse_valueless
 from gpusched_dsl.compiling.tightening.clique_links import CliqueLinks
@@ -76,7 +76,7 @@ TIGHTENINGS: tuple[Pass, ...] = (
 REDUCTIONS: tuple[Pass, ...] = (FixedColumns(), RedundantRows(), Scaled())
 
 
-def prepare(
+def reformulate(
     problem: Problem,
     target: Target,
     reduce: bool = False,
@@ -84,7 +84,7 @@ def prepare(
     read_rows: bool = True,
     tighten: bool = False,
     without: Collection[str] = (),
-) -> Prepared:
+) -> ReformulatedProblem:
     """The problem as the target takes it, with the way back.
 
     `tighten`: with the `TIGHTENINGS` behind where there are integers; `reduce`: with the `REDUCTIONS` behind; `without`
@@ -96,19 +96,25 @@ def prepare(
     After a reduction neither row duals nor reduced costs are those of the problem's own rows and columns.
     Raises DiagnosticError naming term, backend and remedy for what can neither be reformulated nor is accepted.
     """
-    prepared = Prepared(problem, problem) if problem.is_linear else _reformulated(problem, target, read_rows)
+    reformulated = (
+        ReformulatedProblem(problem, problem) if problem.is_linear else _apply_required(problem, target, read_rows)
+    )
     tighten = tighten and problem.is_mip and EVERY not in without
     if tighten:
-        prepared = _improved(prepared, [t for t in TIGHTENINGS if t.name not in without], target)
-    return _improved(prepared, [r for r in REDUCTIONS if r.name not in without], target) if reduce else prepared
+        reformulated = _apply_optional(reformulated, [t for t in TIGHTENINGS if t.name not in without], target)
+    return (
+        _apply_optional(reformulated, [r for r in REDUCTIONS if r.name not in without], target)
+        if reduce
+        else reformulated
+    )
 
 
-def _improved(prepared: Prepared, passes: Sequence[Pass], target: Target) -> Prepared:
+def _apply_optional(reformulated: ReformulatedProblem, passes: Sequence[Pass], target: Target) -> ReformulatedProblem:
     """With those of the passes that come to an end within `SHARE` of the time that is left."""
-    done = prepared
+    done = reformulated
     analysis: Analysis | None = None
 
-    def improve() -> Prepared:
+    def improve() -> ReformulatedProblem:
         nonlocal done, analysis
         for improvement in passes:
             checkpoint()
@@ -141,21 +147,21 @@ def _within_budget(improvement: Pass, analysis: Analysis, target: Target) -> Ste
         return Step(problem, (Note(improvement.name, "every constraint", did, problem.rows, abandoned=True),))
 
 
-def _reformulated(problem: Problem, target: Target, read_rows: bool) -> Prepared:
-    prepared = Prepared(problem, problem)
+def _apply_required(problem: Problem, target: Target, read_rows: bool) -> ReformulatedProblem:
+    reformulated = ReformulatedProblem(problem, problem)
     analysis = Analysis(problem, swept=not read_rows)
     refuse_valueless(analysis)
     for reformulate in PASSES:
         checkpoint()
         if not analysis.bounds.feasible:
-            return prepared.then(stated_contradiction(analysis))
+            return reformulated.then(stated_contradiction(analysis))
         if reformulate.accepts(analysis, target):
             step = reformulate.apply(analysis, target)
-            prepared = prepared.then(step)
+            reformulated = reformulated.then(step)
             if step.problem is not analysis.problem:
                 analysis = Analysis(step.problem, swept=True)
     refuse_leftovers(analysis, target)
-    return replace(prepared, problem=_without_implied_integers(prepared.problem, problem))
+    return replace(reformulated, problem=_without_implied_integers(reformulated.problem, problem))
 
 
 def _without_implied_integers(problem: Problem, original: Problem) -> Problem:

@@ -23,7 +23,7 @@ LIMITS = Limits()  # of a problem with what a pass adds
 Values = Callable[[Floats], Floats]
 
 
-class Growth:
+class ProblemBuilder:
     """Collects what a pass adds and takes away; `step` makes the new problem.
 
     Old columns and rows keep their numbers, so the way back is to forget the new columns.

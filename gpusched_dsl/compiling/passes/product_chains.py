@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from gpusched_dsl.compiling.passes.problem_builder import Growth
+from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
 from gpusched_dsl.compiling.passes.product_factors import literals_of
 from gpusched_dsl.compiling.passes.steps import Analysis, Note, Step, Target
 from gpusched_dsl.ir.definitions import Affines, Product
@@ -33,7 +33,7 @@ class ProductChains:
         )
 
     def apply(self, analysis: Analysis, target: Target) -> Step:
-        problem, growth = analysis.problem, Growth(analysis.problem)
+        problem, builder = analysis.problem, ProblemBuilder(analysis.problem)
         products = [d for d in problem.definitions if isinstance(d, Product) and d.size]
         once = _readers(problem) == 1
         block, entry = (np.full(problem.columns, -1, dtype=np.int64) for _ in range(2))
@@ -52,14 +52,14 @@ class ProductChains:
         for old, new, gone in zip(products, current, merged, strict=True):
             if new is old and not gone.any():
                 continue
-            growth.replace(old, None, (new.take(np.flatnonzero(~gone)),) if not gone.all() else ())
+            builder.replace(old, None, (new.take(np.flatnonzero(~gone)),) if not gone.all() else ())
             if gone.any():
-                growth.forget(old.results[gone])
+                builder.forget(old.results[gone])
                 did = "are factors of one longer product"
-                growth.notes.append(
+                builder.notes.append(
                     Note(self.name, old.name, did, int(gone.sum()), columns=-int(gone.sum()), span=old.span)
                 )
-        return growth.step() if growth.notes else Step(problem)
+        return builder.step() if builder.notes else Step(problem)
 
 
 def _readers(problem: Problem) -> Codes:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from gpusched_dsl.compiling.analysis.bounds import Bounds
-from gpusched_dsl.compiling.passes.problem_builder import Growth
+from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
 from gpusched_dsl.compiling.passes.product_factors import Flags, Times
 from gpusched_dsl.compiling.passes.rows import Rows, with_numbers, within
 from gpusched_dsl.ir.definitions import Affines
@@ -25,25 +25,32 @@ from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.problem import Floats
 
 
-def add_products(growth: Growth, times: Times) -> None:
+def add_products(builder: ProblemBuilder, times: Times) -> None:
     """The rows of the halves that are needed; the ranges must be finite where one is."""
-    add_half(growth, times.take(np.flatnonzero(times.up)), 1.0)
-    add_half(growth, times.take(np.flatnonzero(times.down)), -1.0)
+    add_half(builder, times.take(np.flatnonzero(times.up)), 1.0)
+    add_half(builder, times.take(np.flatnonzero(times.down)), -1.0)
 
 
-def add_half(growth: Growth, times: Times, sign: float) -> None:
+def add_half(builder: ProblemBuilder, times: Times, sign: float) -> None:
     """`sign * w <= sign * b_1 ... b_k e`."""
     low, high = (times.low, times.high) if sign > 0 else (-times.high, -times.low)
     side = "upper" if sign > 0 else "lower"
     each_on, each_off = low > 0, high > 0
-    _per_entry(growth, times, sign, ~each_on, f"{times.family}.{side}_on", 1.0, low, 0.0)
-    _per_literal(growth, times, sign, each_on, f"{times.family}.{side}_on", 1.0, low)
-    _per_literal(growth, times, sign, each_off, f"{times.family}.{side}_off", 0.0, high)
-    _per_entry(growth, times, sign, high < 0, f"{times.family}.{side}_off", 0.0, high, -1.0)
+    _per_entry(builder, times, sign, ~each_on, f"{times.family}.{side}_on", 1.0, low, 0.0)
+    _per_literal(builder, times, sign, each_on, f"{times.family}.{side}_on", 1.0, low)
+    _per_literal(builder, times, sign, each_off, f"{times.family}.{side}_off", 0.0, high)
+    _per_entry(builder, times, sign, high < 0, f"{times.family}.{side}_off", 0.0, high, -1.0)
 
 
 def _per_entry(
-    growth: Growth, times: Times, sign: float, chosen: Flags, name: str, factor: float, bound: Floats, shift: float
+    builder: ProblemBuilder,
+    times: Times,
+    sign: float,
+    chosen: Flags,
+    name: str,
+    factor: float,
+    bound: Floats,
+    shift: float,
 ) -> None:
     """One row per entry: `sign (w - factor e) + bound (s + shift) <= 0`."""
     entries = np.flatnonzero(chosen)
@@ -56,14 +63,14 @@ def _per_entry(
         rows.add_affines(every, some.factor, -sign * factor)
     rows.add_affines(some.owner, some.literals, -bound[some.owner])
     rows.constants += bound * (np.bincount(some.owner, minlength=len(entries)) + shift)
-    kept, matrix = _that_bind(growth, rows)
+    kept, matrix = _that_bind(builder, rows)
     if len(kept):
-        index = growth.index(some.results[kept])
-        growth.add_rows(name, index, matrix.take(kept), -np.inf, rows.side[kept], some.span)
+        index = builder.index(some.results[kept])
+        builder.add_rows(name, index, matrix.take(kept), -np.inf, rows.side[kept], some.span)
 
 
 def _per_literal(
-    growth: Growth, times: Times, sign: float, chosen: Flags, name: str, factor: float, bound: Floats
+    builder: ProblemBuilder, times: Times, sign: float, chosen: Flags, name: str, factor: float, bound: Floats
 ) -> None:
     """One row per literal b: `sign (w - e) + bound (1 - b) <= 0` (factor 1) or `sign w - bound b <= 0` (factor 0)."""
     entries = np.flatnonzero(chosen)
@@ -72,24 +79,24 @@ def _per_literal(
     some, bound = times.take(entries), bound[entries]
     owner: Codes = some.owner
     of_factor = np.diff(some.factor.matrix.starts)[owner] if factor else 0
-    growth.expect(int((np.diff(some.literals.matrix.starts) + of_factor + 1).sum()), some.name, some.span)
+    builder.expect(int((np.diff(some.literals.matrix.starts) + of_factor + 1).sum()), some.name, some.span)
     every = np.arange(len(owner))
     rows = Rows(len(owner)).add(every, some.results[owner], sign)
     rows.add_affines(every, some.literals, -bound[owner])
     if factor:
         rows.add_affines(every, some.factor.take(owner), -sign)
         rows.constants += bound[owner]
-    kept, matrix = _that_bind(growth, rows)
+    kept, matrix = _that_bind(builder, rows)
     if not len(kept):
         return
-    index = growth.index(some.results[owner[kept]])
+    index = builder.index(some.results[owner[kept]])
     if len(owner) > len(entries):
         index = with_numbers(index, within(owner)[kept])
-    growth.add_rows(name, index, matrix.take(kept), -np.inf, rows.side[kept], some.span)
+    builder.add_rows(name, index, matrix.take(kept), -np.inf, rows.side[kept], some.span)
 
 
-def _that_bind(growth: Growth, rows: Rows) -> tuple[Codes, Matrix]:
+def _that_bind(builder: ProblemBuilder, rows: Rows) -> tuple[Codes, Matrix]:
     """The rows that some point within the bounds breaks: of a product that must be 0, one row is left of three."""
     matrix = rows.matrix()
-    _, most = Bounds(*growth.bounds).of(Affines(matrix, rows.constants))
+    _, most = Bounds(*builder.bounds).of(Affines(matrix, rows.constants))
     return np.flatnonzero(~(most <= 0.0)), matrix

@@ -25,7 +25,7 @@ import numpy as np
 
 from gpusched_dsl.compiling.analysis.monotonicity import Flags
 from gpusched_dsl.compiling.passes.indicators import term_of
-from gpusched_dsl.compiling.passes.problem_builder import Growth
+from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
 from gpusched_dsl.compiling.passes.rewriting import add_beside, with_rows
 from gpusched_dsl.compiling.passes.rows import Rows
 from gpusched_dsl.compiling.passes.steps import Analysis, Note, Step, Target
@@ -136,18 +136,18 @@ def _multiplied(analysis: Analysis) -> Step:
         problem, rows, at_upper.matrix(),
         np.where(same, at_upper.side, -np.inf), np.where(has_upper, at_upper.side, np.inf),
     )  # fmt: skip
-    growth = Growth(changed)
+    builder = ProblemBuilder(changed)
     for family in problem.constraints:
         inside = (rows >= family.first) & (rows < family.stop)
         two = np.flatnonzero(inside & has_upper & ~same & np.isfinite(lower))
         if len(two):
             at_lower = _difference(above.take(two), below.take(two), sign[two], lower[two])
             name, infinite = f"{family.name}.lower", np.full(len(two), np.inf)
-            add_beside(growth, family, rows[two], name, at_lower.matrix(), at_lower.side, infinite)
+            add_beside(builder, family, rows[two], name, at_lower.matrix(), at_lower.side, infinite)
         if inside.any():
             did, count = "multiplied by the denominator", int(inside.sum())
-            growth.notes.append(Note(Reciprocals.name, term_of(family), did, count, len(two), span=family.span))
-    return _without_unread(growth.step())
+            builder.notes.append(Note(Reciprocals.name, term_of(family), did, count, len(two), span=family.span))
+    return _without_unread(builder.step())
 
 
 def _of_one_quotient(problem: Problem, quotients: _Quotients) -> Codes:
@@ -200,7 +200,7 @@ def _without_unread(step: Step) -> Step:
     smaller = replace(
         problem, lower=lower, upper=upper, integer=problem.integer & ~gone, definitions=tuple(reversed(kept))
     )
-    return replace(step, problem=smaller, lift=lambda point: np.where(gone, 0.0, step.lift(point)))
+    return replace(step, problem=smaller, map_start=lambda point: np.where(gone, 0.0, step.map_start(point)))
 
 
 def refuse_vanishing(problem: Problem) -> None:

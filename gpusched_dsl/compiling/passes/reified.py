@@ -30,7 +30,7 @@ import numpy as np
 
 from gpusched_dsl.compiling.analysis.forward import image_of
 from gpusched_dsl.compiling.analysis.monotonicity import Flags
-from gpusched_dsl.compiling.passes.problem_builder import Growth, index_of_columns
+from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder, index_of_columns
 from gpusched_dsl.compiling.passes.rows import Rows
 from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Note, Step, Target
 from gpusched_dsl.ir.definitions import Affines, Holds, within_steps
@@ -57,7 +57,7 @@ class StepsOfTerms:
 
     def apply(self, analysis: Analysis, target: Target) -> Step:
         problem = analysis.problem
-        growth, units = Growth(problem), analysis.units
+        builder, units = ProblemBuilder(problem), analysis.units
         for definition in problem.definitions:
             if isinstance(definition, Holds) and definition.size and not target.takes(definition.op):
                 plain = steps_of(definition.arguments, problem.integer)
@@ -65,9 +65,9 @@ class StepsOfTerms:
                 taken &= _is_open(definition, analysis)
                 if taken.any():
                     part = definition.take(np.flatnonzero(taken))
-                    growth.replace(definition, taken, (part,))
-                    _reformulate(growth, analysis, part, units)
-        return growth.step() if growth.notes else Step(problem)
+                    builder.replace(definition, taken, (part,))
+                    _reformulate(builder, analysis, part, units)
+        return builder.step() if builder.notes else Step(problem)
 
 
 class Reified:
@@ -79,14 +79,14 @@ class Reified:
         return target.takes(INTEGERS) and any(_is_taken_here(d, target) for d in analysis.problem.definitions)
 
     def apply(self, analysis: Analysis, target: Target) -> Step:
-        growth = Growth(analysis.problem)
+        builder = ProblemBuilder(analysis.problem)
         found: list[Diagnostic] = []
         for definition in analysis.problem.definitions:
             if isinstance(definition, Holds) and definition.size and not target.takes(definition.op):
-                found += _reformulate(growth, analysis, definition, analysis.problem.integer)
+                found += _reformulate(builder, analysis, definition, analysis.problem.integer)
         if found:
             raise DiagnosticError(found)
-        return growth.step()
+        return builder.step()
 
 
 def _is_open(definition: Holds, analysis: Analysis) -> Flags:
@@ -141,59 +141,61 @@ class _Comparisons:
         )  # fmt: skip
 
     def rows(
-        self, growth: Growth, name: str, some: Flags, lower: Floats, upper: Floats, when: Int32s, value: bool
+        self, builder: ProblemBuilder, name: str, some: Flags, lower: Floats, upper: Floats, when: Int32s, value: bool
     ) -> None:
         """`lower <= a <= upper` where the columns `when` have the value."""
         entries = np.flatnonzero(some)
         if not len(entries):
             return
         a = self.a.take(entries)
-        index = index_of_columns(growth.problem, self.results[entries])
-        growth.add_rows(
+        index = index_of_columns(builder.problem, self.results[entries])
+        builder.add_rows(
             f"{self.family}.{name}", index, a.matrix, lower[entries] - a.constants, upper[entries] - a.constants,
             self.span, (when[entries], np.full(len(entries), value)),
         )  # fmt: skip
 
 
-def _reformulate(growth: Growth, analysis: Analysis, definition: Holds, units: Flags | Floats) -> list[Diagnostic]:
+def _reformulate(
+    builder: ProblemBuilder, analysis: Analysis, definition: Holds, units: Flags | Floats
+) -> list[Diagnostic]:
     holds = _Comparisons.of(definition, analysis, units)
-    before = growth.rows, growth.columns
+    before = builder.rows, builder.columns
     never = (holds.lower > holds.upper) | (holds.low > holds.upper + _slack(holds.upper, holds.step))
     never |= holds.high < holds.lower - _slack(holds.lower, holds.step)
     always = ~never & np.isneginf(holds.lower) & np.isposinf(holds.upper)
-    growth.bound(holds.results[never], 0.0, 0.0)
-    growth.bound(holds.results[always], 1.0, 1.0)
+    builder.bound(holds.results[never], 0.0, 0.0)
+    builder.bound(holds.results[always], 1.0, 1.0)
     rest = ~never & ~always
     # The values of a are its ends: one of them is on the side that holds.
     two = rest & (holds.step > 0) & (holds.high - holds.low <= holds.step * (1 + ROUNDING))
-    _state_affine(growth, holds, np.flatnonzero(two))
+    _state_affine(builder, holds, np.flatnonzero(two))
     rest &= ~two
     unless = rest & holds.down
     loose = unless & (holds.step == 0)
     if loose.any():
         return [_refusal(analysis, definition, int(np.flatnonzero(loose)[0]))]
     infinite = np.full(definition.size, np.inf)
-    holds.rows(growth, "if", rest & holds.up, holds.lower, holds.upper, holds.results, True)
+    holds.rows(builder, "if", rest & holds.up, holds.lower, holds.upper, holds.results, True)
     from_above, from_below = np.isfinite(holds.upper), np.isfinite(holds.lower)
     both = unless & from_above & from_below
-    holds.rows(growth, "unless", unless & ~both & from_above, holds.above, infinite, holds.results, False)
-    holds.rows(growth, "unless", unless & ~both & from_below, -infinite, holds.below, holds.results, False)
+    holds.rows(builder, "unless", unless & ~both & from_above, holds.above, infinite, holds.results, False)
+    holds.rows(builder, "unless", unless & ~both & from_below, -infinite, holds.below, holds.results, False)
     if both.any():
-        _state_outside(growth, holds, np.flatnonzero(both), infinite)
-    growth.remove(definition)
+        _state_outside(builder, holds, np.flatnonzero(both), infinite)
+    builder.remove(definition)
     said = [("affine in a term with two values", bool(two.any())), ("has one value", bool((never | always).any())),
             ("rows under a condition", bool((rest & (holds.up | holds.down)).any())),
             ("binaries for above and below", bool(both.any())),
             ("read by nobody", bool((rest & ~holds.up & ~holds.down).any()))]  # fmt: skip
     words = "; ".join(w for w, so in said if so)
-    rows, columns = growth.rows - before[0], growth.columns - before[1]
-    growth.notes.append(
+    rows, columns = builder.rows - before[0], builder.columns - before[1]
+    builder.notes.append(
         Note(Reified.name, definition.name, words, definition.size, rows, columns, span=definition.span)
     )
     return []
 
 
-def _state_affine(growth: Growth, holds: _Comparisons, entries: Codes) -> None:
+def _state_affine(builder: ProblemBuilder, holds: _Comparisons, entries: Codes) -> None:
     """`r = (a - low) / (high - low)` where the larger value holds, `(high - a) / (high - low)` where the other does."""
     if not len(entries):
         return
@@ -203,13 +205,13 @@ def _state_affine(growth: Growth, holds: _Comparisons, entries: Codes) -> None:
     every = np.arange(len(entries), dtype=np.int64)
     rows = Rows(len(entries)).add(every, holds.results[entries], 1.0).add_affines(every, a, -slope)
     side = rows.side - slope * np.where(rising, low, high)
-    index = index_of_columns(growth.problem, holds.results[entries])
-    growth.add_rows(f"{holds.family}.switch", index, rows.matrix(), side, side, holds.span)
+    index = index_of_columns(builder.problem, holds.results[entries])
+    builder.add_rows(f"{holds.family}.switch", index, rows.matrix(), side, side, holds.span)
 
 
-def _state_outside(growth: Growth, holds: _Comparisons, entries: Codes, infinite: Floats) -> None:
+def _state_outside(builder: ProblemBuilder, holds: _Comparisons, entries: Codes, infinite: Floats) -> None:
     """Where a comparison with two sides does not hold, a binary says on which side the argument lies."""
-    index = index_of_columns(growth.problem, holds.results[entries])
+    index = index_of_columns(builder.problem, holds.results[entries])
     a, half = holds.a.take(entries), holds.step[entries] / 2
     above, below = holds.above[entries] - half, holds.below[entries] + half
 
@@ -220,17 +222,17 @@ def _state_outside(growth: Growth, holds: _Comparisons, entries: Codes, infinite
         return (a.values(point) < below).astype(np.float64)
 
     p, q = np.zeros(len(holds.results), dtype=np.int32), np.zeros(len(holds.results), dtype=np.int32)
-    p[entries] = growth.add_columns(f"{holds.family}.above", index, 0.0, 1.0, True, is_above, holds.span)
-    q[entries] = growth.add_columns(f"{holds.family}.below", index, 0.0, 1.0, True, is_below, holds.span)
+    p[entries] = builder.add_columns(f"{holds.family}.above", index, 0.0, 1.0, True, is_above, holds.span)
+    q[entries] = builder.add_columns(f"{holds.family}.below", index, 0.0, 1.0, True, is_below, holds.span)
     some = np.zeros(len(holds.results), dtype=np.bool_)
     some[entries] = True
-    holds.rows(growth, "high", some, holds.above, infinite, p, True)
-    holds.rows(growth, "low", some, -infinite, holds.below, q, True)
+    holds.rows(builder, "high", some, holds.above, infinite, p, True)
+    holds.rows(builder, "low", some, -infinite, holds.below, q, True)
     every = np.arange(len(entries), dtype=np.int64)
     rows = Rows(len(entries))
     for columns in (holds.results, p, q):
         rows.add(every, columns[entries], 1.0)
-    growth.add_rows(f"{holds.family}.one", index, rows.matrix(), 1.0, 1.0, holds.span)
+    builder.add_rows(f"{holds.family}.one", index, rows.matrix(), 1.0, 1.0, holds.span)
 
 
 def _slack(side: Floats, step: Floats) -> Floats:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from gpusched_dsl.compiling.analysis.monotonicity import Flags
-from gpusched_dsl.compiling.passes.problem_builder import Growth
+from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
 from gpusched_dsl.ir.definitions import Conditions
 from gpusched_dsl.ir.domains import Codes, Domain, Scalars, Tuples
 from gpusched_dsl.ir.families import kept_families
@@ -59,10 +59,10 @@ def index_of_rows(family: Family, rows: Codes, numbers: Codes | None = None) -> 
 
 
 def add_beside(
-    growth: Growth, family: Family, rows: Codes, name: str, matrix: Matrix, lower: Floats, upper: Floats
+    builder: ProblemBuilder, family: Family, rows: Codes, name: str, matrix: Matrix, lower: Floats, upper: Floats
 ) -> None:
     """Adds a row for each of some rows of a family, under the same condition if that has one."""
-    conditions = growth.problem.conditions
+    conditions = builder.problem.conditions
     at = np.searchsorted(conditions.rows, rows)
     known = at < len(conditions.rows)
     known[known] = conditions.rows[at[known]] == rows[known]
@@ -71,7 +71,7 @@ def add_beside(
             which = at[some]
             when = (conditions.columns[which], conditions.values[which]) if known[some[0]] else None
             index = index_of_rows(family, rows[some])
-            growth.add_rows(name, index, matrix.take(some), lower[some], upper[some], family.span, when)
+            builder.add_rows(name, index, matrix.take(some), lower[some], upper[some], family.span, when)
 
 
 def _without(matrix: Matrix, gone: Flags) -> Matrix:

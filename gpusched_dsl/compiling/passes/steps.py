@@ -29,7 +29,7 @@ INTEGERS, INDICATOR = "integers", "indicator"
 
 @dataclass(frozen=True)
 class Target:
-    """What the problem is prepared for. `accepts` holds names of operations; `convex` means: where they are convex.
+    """What the problem is reformulated for. `accepts` holds names of operations; `convex` means: where they are convex.
 
     The operations are the `op` of each definition (`product`, `extreme`, `power`, `unary`, `piecewise`,
     `partial_expectation`, `holds`), for `unary` also the function (`exp`, `log`, `abs`), `integers` and `indicator`
@@ -100,16 +100,16 @@ def same(point: Floats) -> Floats:
 class Step:
     """What a pass gives.
 
-    `recover` turns a point of `problem` into one of the problem before (result columns of definitions need no care:
-    they are computed anew from the declared columns); `lift` turns a point of the problem before into one of
+    `invert` turns a point of `problem` into one of the problem before (result columns of definitions need no care:
+    they are computed anew from the declared columns); `map_start` turns a point of the problem before into one of
     `problem`, for warm starts. `rows[i]` is the row that stands for row i of the problem before, -1 when none does.
     The optimum of `problem` is worse than that before by at most `bound_error`, and never better.
     """
 
     problem: Problem
     notes: tuple[Note, ...] = ()
-    recover: PointMap = same
-    lift: PointMap = same
+    invert: PointMap = same
+    map_start: PointMap = same
     rows: Codes | None = None
     bound_error: float = 0.0
 
@@ -129,37 +129,37 @@ class Pass(Protocol):
     def apply(self, analysis: Analysis, target: Target) -> Step: ...
 
 
-def lost(point: Floats) -> Floats:
+def unmapped(point: Floats) -> Floats:
     """The map of a problem that was stored: its points are mapped already, and no others are."""
     raise RuntimeError("a stored result maps no further points")
 
 
 @dataclass(frozen=True, eq=False)
-class Prepared:
+class ReformulatedProblem:
     """A problem that a target takes, with the composed way back; fields as in `Step`. Pickled, it has no maps."""
 
     original: Problem
     problem: Problem
     notes: tuple[Note, ...] = field(default=())
-    recover: PointMap = same
-    lift: PointMap = same
+    invert: PointMap = same
+    map_start: PointMap = same
     rows: Codes | None = None
     bound_error: float = 0.0
 
     def __getstate__(self) -> dict[str, object]:
-        return self.__dict__ | {"recover": lost, "lift": lost}
+        return self.__dict__ | {"recover": unmapped, "lift": unmapped}
 
-    def then(self, step: Step) -> Prepared:
-        before_recover, before_lift = self.recover, self.lift
+    def then(self, step: Step) -> ReformulatedProblem:
+        before_recover, before_lift = self.invert, self.map_start
         rows = self.rows
         if step.rows is not None:
             rows = step.rows if rows is None else np.where(rows >= 0, step.rows[rows], -1)
-        return Prepared(
+        return ReformulatedProblem(
             self.original,
             step.problem,
             self.notes + step.notes,
-            lambda point: before_recover(step.recover(point)),
-            lambda point: step.lift(before_lift(point)),
+            lambda point: before_recover(step.invert(point)),
+            lambda point: step.map_start(before_lift(point)),
             rows,
             self.bound_error + step.bound_error,
         )

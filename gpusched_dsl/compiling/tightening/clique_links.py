@@ -20,7 +20,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from gpusched_dsl.compiling.passes.problem_builder import Growth
+from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
 from gpusched_dsl.compiling.passes.rewriting import without_rows
 from gpusched_dsl.compiling.passes.steps import Analysis, Note, Step, Target
 from gpusched_dsl.compiling.tightening.at_most_one import at_most_one
@@ -47,18 +47,18 @@ class CliqueLinks:
         links = _links(problem)
         chosen = at_most_one(problem).largest_of(problem.columns)[links.below]
         links, chosen = links.take(np.flatnonzero(chosen >= 0)), chosen[chosen >= 0]
-        growth = Growth(problem)
+        builder = ProblemBuilder(problem)
         stands_for = np.full(problem.rows, -1, dtype=np.int64)
         for family in problem.constraints:
             inside = np.flatnonzero((links.rows >= family.first) & (links.rows < family.stop))
             if len(inside) > 1:
-                _merge(growth, family, links.take(inside), chosen[inside], stands_for)
+                _merge(builder, family, links.take(inside), chosen[inside], stands_for)
         gone = stands_for >= 0
         if not gone.any():
             return Step(problem)
-        grown = growth.step()
+        grown = builder.step()
         smaller, numbers = without_rows(
-            grown.problem, np.append(gone, np.zeros(growth.rows - len(gone), dtype=np.bool_))
+            grown.problem, np.append(gone, np.zeros(builder.rows - len(gone), dtype=np.bool_))
         )
         rows = numbers[np.where(gone, stands_for, np.arange(problem.rows))]
         return Step(smaller, grown.notes, rows=rows)
@@ -90,7 +90,7 @@ def _links(problem: Problem) -> Links:
     return Links(rows, np.where(forwards, left, right), np.where(forwards, right, left))
 
 
-def _merge(growth: Growth, family: Family, links: Links, chosen: Int32s, stands_for: Codes) -> None:
+def _merge(builder: ProblemBuilder, family: Family, links: Links, chosen: Int32s, stands_for: Codes) -> None:
     """Adds the rows for links of one family of rows, and tells for every old row which new one stands for it."""
     keys = key_of(links.above, chosen)
     order = np.lexsort((links.below, keys))
@@ -110,12 +110,12 @@ def _merge(growth: Growth, family: Family, links: Links, chosen: Int32s, stands_
     columns[ends] = links.above[starts[:-1]]
     columns[values > 0] = links.below
     matrix = Matrix(starts + np.arange(len(starts)), columns, values)
-    rows = growth.add_rows(
+    rows = builder.add_rows(
         f"{family.name}.once", _common(family, links.rows, starts), matrix, -np.inf, 0.0, family.span
     )
     stands_for[links.rows] = np.repeat(rows, sizes)
     did, count = "one row for choices of which at most one is made", len(links.rows)
-    growth.notes.append(Note(CliqueLinks.name, family.name, did, count, len(rows) - count, span=family.span))
+    builder.notes.append(Note(CliqueLinks.name, family.name, did, count, len(rows) - count, span=family.span))
 
 
 def _common(family: Family, rows: Codes, starts: Codes) -> Domain:

@@ -39,7 +39,7 @@ class Choice:
 
 
 def choice_for(problem: Problem, mode: str = AUTO) -> Choice:
-    """Whether a problem that is prepared for a backend is solved by the blocks that its author names."""
+    """Whether a problem that is reformulated for a backend is solved by the blocks that its author names."""
     root = problem.decompose
     if root is None:
         return Choice(None, reason="the model does not say `decompose by`")

@@ -12,7 +12,7 @@ from block_problems import any_blocks, by_type
 from gpusched_dsl.backends.highs.backend import HighsBackend
 from gpusched_dsl.backends.interrupt import Control
 from gpusched_dsl.backends.protocol import SolveOptions, target_of
-from gpusched_dsl.compiling.passes.pipeline import prepare
+from gpusched_dsl.compiling.passes.pipeline import reformulate
 from gpusched_dsl.ir.blocks import NoBlocksError, blocks_of
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import Answer, Status
@@ -103,7 +103,7 @@ def test_every_job_is_recognised_and_priced_as_the_backend_does(tmp_path: Path) 
     startless = 0
     for seed, stated in by_type(tmp_path, range(5)).items():
         # Passes take away the start of a first slot that no job runs before, among other things.
-        problem = prepare(stated, target_of(HIGHS, stated), tighten=True).problem if seed % 2 else stated
+        problem = reformulate(stated, target_of(HIGHS, stated), tighten=True).problem if seed % 2 else stated
         parts = take_apart(problem, blocks_of(problem, "Batch"))
         quick, slow = Pricer(parts, HIGHS), Pricer(parts, HIGHS, recognise=False)
         assert quick.known.all(), seed

@@ -13,7 +13,7 @@ from small_mips import assignment, optimum
 
 from gpusched_dsl.backends.highs.backend import HighsBackend, HighsSession
 from gpusched_dsl.backends.protocol import Capabilities, Monitor, SolveOptions
-from gpusched_dsl.compiling.passes.steps import Prepared
+from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
 from gpusched_dsl.ir.problem import Floats, Problem
 from gpusched_dsl.ir.solver_result import Answer, Status
 from gpusched_dsl.language.diagnostics.diagnostic import Severity
@@ -243,7 +243,9 @@ def test_what_is_not_ours_starts_from_zero_where_nothing_is_said() -> None:
 
 def test_unknown_columns_are_unknown_behind_passes() -> None:
     larger = replace(KNAPSACK)
-    prepared = Prepared(KNAPSACK, larger, lift=lambda p: np.append(p[::-1], [p[0] * p[1], p[2] > 0.5]))
-    assert lifted(prepared, np.array([1.0, np.nan, 1.0])) == pytest.approx([1, np.nan, 1, np.nan, 1], nan_ok=True)
-    assert lifted(prepared, np.array([0.0, np.nan, 0.0])) == pytest.approx([0, np.nan, 0, 0, 0], nan_ok=True)
-    assert lifted(prepared, np.array([1.0, 1.0, np.nan])) == pytest.approx([np.nan, 1, 1, 1, np.nan], nan_ok=True)
+    reformulated = ReformulatedProblem(
+        KNAPSACK, larger, map_start=lambda p: np.append(p[::-1], [p[0] * p[1], p[2] > 0.5])
+    )
+    assert lifted(reformulated, np.array([1.0, np.nan, 1.0])) == pytest.approx([1, np.nan, 1, np.nan, 1], nan_ok=True)
+    assert lifted(reformulated, np.array([0.0, np.nan, 0.0])) == pytest.approx([0, np.nan, 0, 0, 0], nan_ok=True)
+    assert lifted(reformulated, np.array([1.0, 1.0, np.nan])) == pytest.approx([np.nan, 1, 1, 1, np.nan], nan_ok=True)

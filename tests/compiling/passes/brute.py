@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusched_dsl.compiling.analysis.bounds import propagated
-from gpusched_dsl.compiling.passes.pipeline import prepare
-from gpusched_dsl.compiling.passes.steps import Analysis, Pass, Prepared, Target
+from gpusched_dsl.compiling.passes.pipeline import reformulate
+from gpusched_dsl.compiling.passes.steps import Analysis, Pass, ReformulatedProblem, Target
 from gpusched_dsl.ir.definitions import (
     Affines,
     Definition,
@@ -320,42 +320,42 @@ def _segments(piece: _Piece, d: Piecewise, i: int, slope: Floats, constant: floa
 By = Pass | Sequence[Pass] | Target
 
 
-def apply(problem: Problem, by: By, target: Target | None = None) -> Prepared:
+def apply(problem: Problem, by: By, target: Target | None = None) -> ReformulatedProblem:
     """The problem after a pass (where it accepts), after several, or after the whole pipeline for a target."""
     if isinstance(by, Target):
-        return prepare(problem, by)
-    prepared = Prepared(problem, problem)
+        return reformulate(problem, by)
+    reformulated = ReformulatedProblem(problem, problem)
     for one in by if isinstance(by, Sequence) else (by,):
-        analysis = Analysis(prepared.problem)
+        analysis = Analysis(reformulated.problem)
         if one.accepts(analysis, target or Target("test")):
-            prepared = prepared.then(one.apply(analysis, target or Target("test")))
-    return prepared
+            reformulated = reformulated.then(one.apply(analysis, target or Target("test")))
+    return reformulated
 
 
-def assert_same_optimum(problem: Problem, by: By, target: Target | None = None) -> Prepared:
+def assert_same_optimum(problem: Problem, by: By, target: Target | None = None) -> ReformulatedProblem:
     """Same status and optimum before and after (up to `bound_error`), and the way back and forth holds.
 
     The best point after, recovered and completed, is feasible in `problem` and has the optimum as its value; the best
     point before, lifted, is feasible after. Raises Unsupported when the optimum cannot be enumerated.
     """
     before = optimum(problem)
-    prepared = apply(problem, by, target)
-    after = solved(prepared.problem)
+    reformulated = apply(problem, by, target)
+    after = solved(reformulated.problem)
     assert after.status == before.status, (before.status, after.status)
     if before.status != "optimal":
-        return prepared
+        return reformulated
     assert before.point is not None
     assert after.point is not None
     close = TOLERANCE * max(1.0, abs(before.value), float(np.abs(_costs(problem)) @ np.abs(before.point)))
     worse = _sign(problem) * (after.value - before.value)
-    assert -close <= worse <= prepared.bound_error + close, (before.value, after.value)
-    back = completed(problem.definitions, prepared.recover(after.point))
+    assert -close <= worse <= reformulated.bound_error + close, (before.value, after.value)
+    back = completed(problem.definitions, reformulated.invert(after.point))
     assert is_feasible(problem, back[None])[0], "the recovered point is not feasible"
     value = float(_costs(problem) @ back) + _offset(problem)
-    assert abs(value - before.value) <= prepared.bound_error + 10 * close, (before.value, value)
-    there = completed(prepared.problem.definitions, prepared.lift(before.point))
-    assert is_feasible(prepared.problem, there[None])[0], "the lifted point is not feasible"
-    return prepared
+    assert abs(value - before.value) <= reformulated.bound_error + 10 * close, (before.value, value)
+    there = completed(reformulated.problem.definitions, reformulated.map_start(before.point))
+    assert is_feasible(reformulated.problem, there[None])[0], "the lifted point is not feasible"
+    return reformulated
 
 
 def solved(problem: Problem) -> Optimum:

@@ -12,7 +12,7 @@ from drafts import Draft
 from small import small_problem
 
 from gpusched_dsl.compiling.passes.min_max import Extremes
-from gpusched_dsl.compiling.passes.steps import INDICATOR, INTEGERS, Analysis, Prepared, Target
+from gpusched_dsl.compiling.passes.steps import INDICATOR, INTEGERS, Analysis, ReformulatedProblem, Target
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
@@ -20,7 +20,7 @@ INF = np.inf
 MILP = Target("milp")
 
 
-def after(problem: Problem, target: Target = MILP) -> Prepared:
+def after(problem: Problem, target: Target = MILP) -> ReformulatedProblem:
     return apply(problem, Extremes(), target)
 
 
@@ -254,10 +254,10 @@ def check(seed: int) -> bool:
     kinds = ("largest", "smallest", "abs") if seed % 2 else ("largest", "smallest", "abs", "at_least", "at_most")
     problem = small_problem(seed, kinds, continuous=0.4 * (seed % 2))
     try:
-        prepared = assert_same_optimum(problem, Extremes())
+        reformulated = assert_same_optimum(problem, Extremes())
     except Unsupported:
         return False
-    return prepared.problem.rows > problem.rows
+    return reformulated.problem.rows > problem.rows
 
 
 def test_random_problems_keep_their_optimum() -> None:

@@ -26,9 +26,9 @@ def test_every_case_as_text() -> None:
     m = draft.largest("m", [[y, {None: 12}], [x[0], {y: 1, None: 0.5}]])
     h = draft.holds("h", [(-1, y, np.inf), (3, y, np.inf)])
     draft.minimize(dict.fromkeys((*w, *e, *m, *h), 1))
-    prepared = assert_same_optimum(draft.problem(), FixedFactors())
+    reformulated = assert_same_optimum(draft.problem(), FixedFactors())
     assert (
-        as_text(prepared.problem)
+        as_text(reformulated.problem)
         == """\
 minimize y[1] + w[1] + w[3] + w[4] + w[5] + e[1] + m[1] + m[2] + h[1] + h[2]
   w.value[1]: 0 <= -2 y[1] + w[1]
@@ -55,7 +55,7 @@ over
   h[2] binary
 """
     )
-    assert {n.did for n in prepared.notes} == {
+    assert {n.did for n in reformulated.notes} == {
         "have one value", "are linear, as their other factors are fixed", "have fewer factors, as others are fixed",
     }  # fmt: skip
 
@@ -66,9 +66,9 @@ def test_what_rows_fix_is_fixed() -> None:
     w = draft.product("w", [[n, y]])
     draft.rows("r", [(2, n, np.inf), (-np.inf, {n: 3}, 8), (1, y, 4)])
     draft.minimize({w[0]: -1, y: 1})
-    prepared = assert_same_optimum(draft.problem(), FixedFactors())
-    assert prepared.problem.is_linear
-    assert prepared.notes[0].rows == 1
+    reformulated = assert_same_optimum(draft.problem(), FixedFactors())
+    assert reformulated.problem.is_linear
+    assert reformulated.notes[0].rows == 1
 
 
 def test_a_bound_that_follows_from_the_term_itself_stays() -> None:
@@ -78,8 +78,8 @@ def test_a_bound_that_follows_from_the_term_itself_stays() -> None:
     m = draft.largest("m", [[x, z]])
     draft.rows("r", [(-np.inf, m[0], 3), (3, x, np.inf), (3, z, np.inf)])
     draft.maximize({x: 1, z: 1})
-    prepared = assert_same_optimum(draft.problem(), FixedFactors())
-    assert prepared.problem.is_linear
+    reformulated = assert_same_optimum(draft.problem(), FixedFactors())
+    assert reformulated.problem.is_linear
 
 
 def test_nothing_to_do_changes_nothing() -> None:
@@ -130,9 +130,9 @@ def test_a_value_that_is_found_is_read_by_later_terms() -> None:
     e = draft.unary("e", "exp", [{t[0]: 1, None: 2}])
     w = draft.product("w", [[t[0], y], [{t[0]: 1, one: 1}, y], [e[0], y]])
     draft.maximize({w[0]: 1, w[1]: -2, w[2]: 1})
-    prepared = assert_same_optimum(draft.problem(), FixedFactors())
-    assert prepared.problem.is_linear
-    assert prepared.problem.lower[t[0]] == prepared.problem.upper[t[0]] == pytest.approx(0.4)
+    reformulated = assert_same_optimum(draft.problem(), FixedFactors())
+    assert reformulated.problem.is_linear
+    assert reformulated.problem.lower[t[0]] == reformulated.problem.upper[t[0]] == pytest.approx(0.4)
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -27,8 +27,8 @@ def test_serving_only_where_a_node_is_on() -> None:
     draft.rows("on", [(-np.inf, {x: 1, y: 1, s: -1}, 0)])
     draft.rows("cap", [(-np.inf, {load: 1, y: -60}, 0)])
     draft.minimize({s: 5, pairs[0]: 1, pairs[1]: 2, pairs[2]: 3, triple[0]: 4, x: -9, load: -8})
-    prepared = assert_same_optimum(draft.problem(), ImpliedFactors())
-    assert as_text(prepared.problem) == """\
+    reformulated = assert_same_optimum(draft.problem(), ImpliedFactors())
+    assert as_text(reformulated.problem) == """\
 minimize 5 s[1] - 8 x[1] + 2 y[1] - l[1]
   on[1]: -s[1] + x[1] + y[1] <= 0
   cap[1]: -60 y[1] + l[1] <= 0
@@ -48,10 +48,10 @@ def test_what_excludes_each_other_has_the_product_0() -> None:
     draft.rows("one", [(-np.inf, dict.fromkeys(x, 1.0), 1)])
     draft.rows("idle", [(-np.inf, {n: 2}, 1)], when=(x[2], True))
     draft.maximize({w[0]: 3, w[1]: 2, w[2]: 1, x[0]: 1, n: 1})
-    prepared = assert_same_optimum(draft.problem(), ImpliedFactors())
-    assert prepared.problem.is_linear is False  # the condition stays
-    assert not prepared.problem.definitions
-    assert [n.entries for n in prepared.notes] == [3]
+    reformulated = assert_same_optimum(draft.problem(), ImpliedFactors())
+    assert reformulated.problem.is_linear is False  # the condition stays
+    assert not reformulated.problem.definitions
+    assert [n.entries for n in reformulated.notes] == [3]
 
 
 def test_a_factor_that_only_whole_numbers_force() -> None:
@@ -62,8 +62,8 @@ def test_a_factor_that_only_whole_numbers_force() -> None:
         w = draft.product("w", [[y, n]])
         draft.rows("r", [(-np.inf, {n: 3, y: -9}, 2)])
         draft.maximize({n: 1, w[0]: 1, y: -4})
-        prepared = assert_same_optimum(draft.problem(), ImpliedFactors())
-        assert bool(prepared.notes) == integer
+        reformulated = assert_same_optimum(draft.problem(), ImpliedFactors())
+        assert bool(reformulated.notes) == integer
 
 
 def test_a_binary_times_itself_is_no_fact_about_rows() -> None:
@@ -72,9 +72,9 @@ def test_a_binary_times_itself_is_no_fact_about_rows() -> None:
     w = draft.product("w", [[{x: -2}, x], [x, {n: 3}]])
     draft.rows("r", [(-4, {x: -3, n: -0.1}, np.inf), (-np.inf, {n: 1, x: -3}, 0)])
     draft.maximize({w[0]: -1, w[1]: 1, n: -1})
-    prepared = assert_same_optimum(draft.problem(), ImpliedFactors())
-    assert "w.value[1]: 0 <= 2 x[1] + w[1]" in as_text(prepared.problem)
-    assert "w.value[2]: -3 n[1] + w[2] <= 0" in as_text(prepared.problem)
+    reformulated = assert_same_optimum(draft.problem(), ImpliedFactors())
+    assert "w.value[1]: 0 <= 2 x[1] + w[1]" in as_text(reformulated.problem)
+    assert "w.value[2]: -3 n[1] + w[2] <= 0" in as_text(reformulated.problem)
 
 
 def test_other_products_stay() -> None:

@@ -156,10 +156,10 @@ def test_a_row_numbers_map_and_notes() -> None:
     b, x = draft.columns("b", 2), draft.columns("x", 2, 0, 4)
     draft.rows("first", [(0, x[0], 9), (-INF, {x[0]: 1, x[1]: 3}, 5)], when=(b[0], True))
     draft.rows("second", [(1, {x[0]: 1, x[1]: 1}, 7)])
-    prepared = apply(draft.problem(), Indicators())
-    assert prepared.rows is not None
-    assert prepared.rows.tolist() == [-1, 0, 1]
-    (note,) = prepared.notes
+    reformulated = apply(draft.problem(), Indicators())
+    assert reformulated.rows is not None
+    assert reformulated.rows.tolist() == [-1, 0, 1]
+    (note,) = reformulated.notes
     assert (note.term, note.did, note.entries, note.rows) == ("first", "big M; rows that hold anyway dropped", 2, -1)
     assert note.big_m == (11.0, 11.0)
 
@@ -198,10 +198,10 @@ over
 def check(seed: int) -> bool:
     problem = small_problem(seed, ("largest", "at_least"), results=seed % 2, continuous=0.4 * (1 - seed % 2))
     try:
-        prepared = assert_same_optimum(problem, Indicators())
+        reformulated = assert_same_optimum(problem, Indicators())
     except Unsupported:
         return False
-    assert not len(prepared.problem.conditions.rows)
+    assert not len(reformulated.problem.conditions.rows)
     return bool(len(problem.conditions.rows))
 
 

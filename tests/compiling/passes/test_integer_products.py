@@ -26,9 +26,9 @@ def test_digits_as_text() -> None:
     w = draft.product("w", [[n, y]])
     draft.rows("r", [(5, {y: 1, n: 1}, np.inf)])
     draft.minimize({w[0]: 1})
-    prepared = assert_same_optimum(draft.problem(), IntegerProducts())
+    reformulated = assert_same_optimum(draft.problem(), IntegerProducts())
     assert (
-        as_text(prepared.problem)
+        as_text(reformulated.problem)
         == """\
 minimize w[1]
   r[1]: 5 <= n[1] + y[1]
@@ -57,9 +57,9 @@ def test_products_of_one_number_share_its_digits() -> None:
     v = draft.product("v", [[n, {y[0]: 1, y[1]: -1}]])
     draft.rows("r", [(2, {w[0]: 1, w[1]: -1}, 3)])
     draft.maximize({v[0]: 1, n: 1, y[1]: -2})
-    prepared = assert_same_optimum(draft.problem(), IntegerProducts())
-    assert int(prepared.problem.integer.sum()) == 1 + 3
-    assert prepared.problem.is_linear
+    reformulated = assert_same_optimum(draft.problem(), IntegerProducts())
+    assert int(reformulated.problem.integer.sum()) == 1 + 3
+    assert reformulated.problem.is_linear
 
 
 def test_the_smaller_range_is_written_in_digits() -> None:
@@ -68,8 +68,8 @@ def test_the_smaller_range_is_written_in_digits() -> None:
     w = draft.product("w", [[n, m]])
     draft.rows("r", [(-np.inf, {n: 1, m: 40}, 95)])
     draft.maximize(w[0])
-    prepared = assert_same_optimum(draft.problem(), IntegerProducts())
-    assert prepared.notes[0].columns == 2 + 2
+    reformulated = assert_same_optimum(draft.problem(), IntegerProducts())
+    assert reformulated.notes[0].columns == 2 + 2
 
 
 def test_a_factor_in_steps_as_text() -> None:
@@ -78,8 +78,8 @@ def test_a_factor_in_steps_as_text() -> None:
     w = draft.product("w", [[{n[0]: 0.5, n[1]: 0.75, None: 0.1}, y]])
     draft.rows("r", [(5, {y: 1, n[0]: 1}, np.inf)])
     draft.minimize({w[0]: 1, n[1]: -1})
-    prepared = assert_same_optimum(draft.problem(), IntegerProducts())
-    text = as_text(prepared.problem)
+    reformulated = assert_same_optimum(draft.problem(), IntegerProducts())
+    text = as_text(reformulated.problem)
     digits = "w.digits[1,0] - 2 w.digits[1,1] - 4 w.digits[1,2] - 8 w.digits[1,3]"
     assert f"  w.number[1]: 2 n[1] + 3 n[2] - {digits} = 0\n" in text
     parts = "0.25 w.parts[1,0] - 0.5 w.parts[1,1] - w.parts[1,2] - 2 w.parts[1,3]"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from drafts import Draft
 
-from gpusched_dsl.compiling.passes.pipeline import prepare
+from gpusched_dsl.compiling.passes.pipeline import reformulate
 from gpusched_dsl.compiling.passes.steps import INTEGERS, Target
 from gpusched_dsl.compiling.passes.unsupported import KNOWN
 from gpusched_dsl.ir.problem import Problem
@@ -19,7 +19,7 @@ SCIP, CONVEX = KNOWN
 
 def refusal(problem: Problem, target: Target) -> Diagnostic:
     with pytest.raises(DiagnosticError) as raised:
-        prepare(problem, target)
+        reformulate(problem, target)
     (found,) = raised.value.diagnostics
     return found
 
@@ -37,7 +37,7 @@ def test_a_product_of_continuous_columns() -> None:
     assert found.label == "a product is linear where a factor is 0/1, whole or given"
     assert found.notes == ("for example at `1`",)
     assert found.help == "choose `scip`: it goes there as it is"
-    assert prepare(draft.problem(), SCIP).problem.definitions
+    assert reformulate(draft.problem(), SCIP).problem.definitions
     found = refusal(draft.problem(), CONVEX)
     assert found.code == "GSM3201"
     assert found.help == "choose `scip`: it goes there as it is"
@@ -48,7 +48,7 @@ def test_a_power_is_taken_where_it_is_convex() -> None:
     x = draft.columns("x", 2, 0, 5, integer=False)
     s = draft.power("x[k]^2", [x[0], x[1]], [2, 2])
     draft.minimize({s[0]: 1, s[1]: 2})
-    assert prepare(draft.problem(), CONVEX).problem.definitions
+    assert reformulate(draft.problem(), CONVEX).problem.definitions
     assert refusal(draft.problem(), MILP).help == "choose `scip` or `cvxpy`: it goes there as it is"
     draft.objectives.clear()
     draft.minimize({s[0]: 1, s[1]: -2})
@@ -80,7 +80,7 @@ def test_what_would_need_whole_columns() -> None:
     assert found.help == "choose a backend that takes whole variables, such as `highs` or `scip`"
     draft.objectives.clear()
     draft.minimize(m[0])
-    assert not prepare(draft.problem(), Target("simplex", frozenset())).problem.definitions
+    assert not reformulate(draft.problem(), Target("simplex", frozenset())).problem.definitions
 
 
 @pytest.mark.parametrize("target", [MILP, SCIP, CONVEX])
@@ -103,7 +103,7 @@ def test_a_whole_argument_without_a_value_somewhere() -> None:
     found = refusal(draft.problem(), MILP)
     assert (found.code, found.label) == ("GSM3206", "the argument lies between 0 and 5")
     assert found.help == "bound the variables in it so that it is above 0"
-    assert prepare(draft.problem(), Target("scip", frozenset({INTEGERS, "log"}))).problem.definitions
+    assert reformulate(draft.problem(), Target("scip", frozenset({INTEGERS, "log"}))).problem.definitions
 
 
 def test_bounds_that_leave_nothing_are_no_matter_of_the_author() -> None:
@@ -113,4 +113,4 @@ def test_bounds_that_leave_nothing_are_no_matter_of_the_author() -> None:
     draft.rows("row", [(3, {x[0]: 1}, np.inf), (-np.inf, {x[0]: 1}, 2)])
     p = draft.product("b * x", [[b[0], x[0]]])
     draft.minimize({p[0]: -1})
-    assert prepare(draft.problem(), MILP).problem.is_linear
+    assert reformulate(draft.problem(), MILP).problem.is_linear

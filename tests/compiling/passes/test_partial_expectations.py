@@ -17,8 +17,8 @@ from laws import random_law
 
 from gpusched_dsl.compiling.passes.expectation_curves import curve_of
 from gpusched_dsl.compiling.passes.partial_expectations import PartialExpectations
-from gpusched_dsl.compiling.passes.pipeline import prepare
-from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Prepared, Target
+from gpusched_dsl.compiling.passes.pipeline import reformulate
+from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, ReformulatedProblem, Target
 from gpusched_dsl.ir.definitions import Curves, Piecewise, completed
 from gpusched_dsl.ir.distributions import (
     Distribution,
@@ -124,14 +124,14 @@ def test_fixed_arguments_give_the_truth_within_the_error(seed: int, sense: str) 
     low = float(np.floor(law.inv_lo(np.array(0.95)))) - float(rng.integers(0, 4))
     high = low + float(rng.integers(3, 40))
     problem = problem_of(law, low, high, sense, (1.0, 0.5)).problem()
-    prepared = prepare(problem, MILP)
-    assert prepared.problem.is_linear
+    reformulated = reformulate(problem, MILP)
+    assert reformulated.problem.is_linear
     sign = 1.0 if sense == "minimize" else -1.0
     for x in np.unique(rng.integers(low, high + 1, 4)).astype(float):
         one = replace(
-            prepared.problem,
-            lower=np.concatenate(([x], prepared.problem.lower[1:])),
-            upper=np.concatenate(([x], prepared.problem.upper[1:])),
+            reformulated.problem,
+            lower=np.concatenate(([x], reformulated.problem.lower[1:])),
+            upper=np.concatenate(([x], reformulated.problem.upper[1:])),
         )
         truth = problem.objectives[0].value(completed(problem.definitions, np.array([x, 0.0, 0.0])))
         found = solved(one)
@@ -139,7 +139,7 @@ def test_fixed_arguments_give_the_truth_within_the_error(seed: int, sense: str) 
         rounding = 1e-6 * max(1.0, abs(truth))
         # Never better than the truth, and worse by no more than is stated.
         assert sign * (found.value - truth) >= -rounding
-        assert sign * (found.value - truth) <= prepared.bound_error + rounding
+        assert sign * (found.value - truth) <= reformulated.bound_error + rounding
 
 
 @pytest.mark.parametrize("sense", ["minimize", "maximize"])
@@ -154,9 +154,9 @@ def test_finite_laws_have_the_same_optimum(seed: int, sense: str) -> None:
     draft.rows("together", [(-INF, {x[0]: 1, x[1]: 1}, 8), (float(rng.integers(-3, 2)), g[2], INF)])
     draft.minimize({g[0]: float(rng.normal()), g[1]: float(rng.normal()), x[0]: 0.1}, sense)
     problem = draft.problem()
-    prepared = assert_same_optimum(problem, PartialExpectations(), MILP)
-    assert prepared.bound_error == 0
-    whole = prepare(problem, MILP)
+    reformulated = assert_same_optimum(problem, PartialExpectations(), MILP)
+    assert reformulated.bound_error == 0
+    whole = reformulate(problem, MILP)
     assert solved(whole.problem).value == pytest.approx(optimum(problem).value, abs=1e-6, nan_ok=True)
 
 
@@ -166,14 +166,14 @@ def test_only_the_half_that_is_needed_and_no_binaries_for_it() -> None:
     g = draft.partial_expectation("g", [x[0], x[1]], [0, 0], [Exponential(40.0)])
     draft.rows("time", [(-INF, {x[0]: 1, x[1]: 2}, 120)])
     draft.maximize({g[0]: 1, g[1]: 1})
-    prepared = prepare(draft.problem(), MILP)
-    assert not prepared.problem.is_mip
-    found = solved(prepared.problem)
+    reformulated = reformulate(draft.problem(), MILP)
+    assert not reformulated.problem.is_mip
+    found = solved(reformulated.problem)
     # Slopes must agree: exp(-a / 40) = exp(-b / 40) / 2 with a + 2 b = 120.
     b = (120 - 40 * np.log(2)) / 3
     truth = 40 * (2 - np.exp(-(120 - 2 * b) / 40) - np.exp(-b / 40))
-    assert truth - prepared.bound_error <= found.value <= truth
-    assert 0 < prepared.bound_error <= 3e-5 * truth
+    assert truth - reformulated.bound_error <= found.value <= truth
+    assert 0 < reformulated.bound_error <= 3e-5 * truth
 
 
 def test_the_error_of_what_a_row_reads_has_no_bound() -> None:
@@ -182,9 +182,9 @@ def test_the_error_of_what_a_row_reads_has_no_bound() -> None:
     (g,) = draft.partial_expectation("g", [x], [0], [Exponential(40.0)])
     draft.rows("enough", [(20.0, g, INF)])
     draft.minimize(x)
-    prepared = prepare(draft.problem(), MILP)
-    assert prepared.bound_error == INF
-    found = solved(prepared.problem).value
+    reformulated = reformulate(draft.problem(), MILP)
+    assert reformulated.bound_error == INF
+    found = solved(reformulated.problem).value
     truth = 40 * np.log(2)
     assert truth <= found <= truth + 1e-2  # chords: what is found keeps the row
 
@@ -195,19 +195,19 @@ def test_arguments_that_are_fixed_and_results_nobody_reads() -> None:
     g = draft.partial_expectation("g", [{None: 30.0}, x[0], x[1]], [0, 0, 0], [Exponential(40.0)])
     draft.rows("fixed", [(50.0, x[0], 50.0)])
     draft.minimize({g[0]: 1, g[1]: 1})
-    prepared = apply(draft.problem(), PartialExpectations(), MILP)
-    assert prepared.problem.is_linear
-    assert [n.did for n in prepared.notes] == ["constant"]
-    assert solved(prepared.problem).value == pytest.approx(40 * (2 - np.exp(-0.75) - np.exp(-1.25)))
+    reformulated = apply(draft.problem(), PartialExpectations(), MILP)
+    assert reformulated.problem.is_linear
+    assert [n.did for n in reformulated.notes] == ["constant"]
+    assert solved(reformulated.problem).value == pytest.approx(40 * (2 - np.exp(-0.75) - np.exp(-1.25)))
 
 
 # --- exponentials and squares ----------------------------------------------------------------------------------------
 
 
-def lifted(prepared: Prepared, x: float) -> np.ndarray:
-    original = prepared.original
+def lifted(reformulated: ReformulatedProblem, x: float) -> np.ndarray:
+    original = reformulated.original
     point = completed(original.definitions, np.concatenate(([x], np.zeros(original.columns - 1))))
-    return prepared.lift(point)
+    return reformulated.map_start(point)
 
 
 def breach(problem: Problem, point: np.ndarray) -> float:
@@ -225,19 +225,19 @@ def test_smooth_forms_hold_at_the_truth_and_nowhere_beyond(name: str, sense: str
     law = (EXPONENTIAL if kind == "exp" else LINEAR)[law_name]
     for low, high in ((30.0, 90.0), (21.0, 29.0), (-20.0, 150.0)):
         problem = problem_of(law, low - 1, high - 1, sense).problem()
-        prepared = apply(problem, PartialExpectations(), SMOOTH)
-        pieces = any(isinstance(d, Piecewise) for d in prepared.problem.definitions)
+        reformulated = apply(problem, PartialExpectations(), SMOOTH)
+        pieces = any(isinstance(d, Piecewise) for d in reformulated.problem.definitions)
         if sense == "maximize":
             assert not pieces
-            assert prepared.bound_error == 0
+            assert reformulated.bound_error == 0
         for x in np.linspace(low - 1, high - 1, 7):
-            point = lifted(prepared, x)
+            point = lifted(reformulated, x)
             if not pieces:
-                assert breach(prepared.problem, point) <= 1e-9 * 150
+                assert breach(reformulated.problem, point) <= 1e-9 * 150
             if sense == "maximize":
                 better = point.copy()
                 better[1] += 1e-3
-                assert breach(prepared.problem, better) > 1e-4
+                assert breach(reformulated.problem, better) > 1e-4
 
 
 @pytest.mark.parametrize("name", [*EXPONENTIAL, *LINEAR])
@@ -268,8 +268,8 @@ def test_no_other_split_of_the_argument_promises_more(name: str) -> None:
 
 def test_a_convex_target_takes_the_concave_half_only() -> None:
     for law in (EXPONENTIAL["plain"], LINEAR["uniform"]):
-        prepared = apply(problem_of(law, 0.0, 90.0, "minimize").problem(), PartialExpectations(), CONVEX)
-        assert [type(d) for d in prepared.problem.definitions] == [Piecewise]
+        reformulated = apply(problem_of(law, 0.0, 90.0, "minimize").problem(), PartialExpectations(), CONVEX)
+        assert [type(d) for d in reformulated.problem.definitions] == [Piecewise]
 
 
 def test_the_exponential_form_as_text() -> None:
@@ -277,10 +277,10 @@ def test_the_exponential_form_as_text() -> None:
     (x,) = draft.columns("x", 1, 0, 100, integer=False)
     (g,) = draft.partial_expectation("g", [x], [0], [Exponential(40.0)])
     draft.maximize(g)
-    prepared = apply(draft.problem(), PartialExpectations(), SMOOTH)
-    text = as_text(prepared.problem)
+    reformulated = apply(draft.problem(), PartialExpectations(), SMOOTH)
+    text = as_text(reformulated.problem)
     assert "exp(-0.025 x[1])" in text.replace("*", " ").replace("  ", " ")
-    assert [n.did for n in prepared.notes] == ["written with exp"]
+    assert [n.did for n in reformulated.notes] == ["written with exp"]
 
 
 def test_what_a_target_takes_is_left_alone() -> None:

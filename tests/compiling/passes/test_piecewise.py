@@ -14,7 +14,7 @@ from gpusched_dsl.compiling.analysis.directions import Directions
 from gpusched_dsl.compiling.passes import piecewise
 from gpusched_dsl.compiling.passes.piecewise import PiecewiseForms
 from gpusched_dsl.compiling.passes.piecewise_forms import gray
-from gpusched_dsl.compiling.passes.pipeline import prepare
+from gpusched_dsl.compiling.passes.pipeline import reformulate
 from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Target
 from gpusched_dsl.ir.definitions import Curves, Piecewise
 from gpusched_dsl.ir.problem import Problem
@@ -220,9 +220,9 @@ def test_entries_may_have_curves_of_their_own_and_need_different_forms() -> None
     c = draft.piecewise("c", [x[0], x[1], x[2]], [1, 0, 1], curves(straight, bent))
     draft.rows("r", [(1, {c[0]: 1, c[1]: 1, c[2]: -1}, 2)])
     draft.minimize({x[0]: 1, x[1]: -1, x[2]: 0.5})
-    prepared = assert_same_optimum(draft.problem(), PiecewiseForms())
-    assert [(n.did, n.entries) for n in prepared.notes] == [("one row per piece", 1), ("incremental form", 2)]
-    assert "c.pieces[2,1]: -3 x[2] + c[2] = -1" in as_text(prepared.problem)
+    reformulated = assert_same_optimum(draft.problem(), PiecewiseForms())
+    assert [(n.did, n.entries) for n in reformulated.notes] == [("one row per piece", 1), ("incremental form", 2)]
+    assert "c.pieces[2,1]: -3 x[2] + c[2] = -1" in as_text(reformulated.problem)
 
 
 def test_a_fixed_argument_gives_a_number() -> None:
@@ -233,8 +233,8 @@ def test_a_fixed_argument_gives_a_number() -> None:
         c = draft.piecewise("c", [x[0]], [0], bent)
         draft.rows("r", [(-5, c[0], 5)])
         draft.minimize(c[0])
-        prepared = assert_same_optimum(draft.problem(), PiecewiseForms())
-        assert not prepared.problem.integer.any()
+        reformulated = assert_same_optimum(draft.problem(), PiecewiseForms())
+        assert not reformulated.problem.integer.any()
 
 
 def test_a_target_with_sets_of_type_sos2_gets_only_what_bends() -> None:
@@ -260,9 +260,9 @@ def test_a_target_without_whole_variables_refuses_what_is_not_convex() -> None:
     bent = curves(([0.0, 1.0], [0.0, 1.0], 0.0, 0.0))
     straight = curves(([0.0, 1.0], [0.0, 1.0], 1.0, 2.0))
     with pytest.raises(DiagnosticError) as error:
-        prepare(one_term(bent, -2, 2), Target("conic", frozenset(), convex=True))
+        reformulate(one_term(bent, -2, 2), Target("conic", frozenset(), convex=True))
     assert error.value.diagnostics[0].code == "GSM3201"
-    assert prepare(one_term(straight, -2, 2), Target("conic", frozenset(), convex=True)).problem.is_linear
+    assert reformulate(one_term(straight, -2, 2), Target("conic", frozenset(), convex=True)).problem.is_linear
 
 
 def test_rounding_makes_no_kinks() -> None:

@@ -26,9 +26,9 @@ PRODUCTS = (FixedFactors(), ImpliedFactors(), ProductChains(), BinaryProducts(),
 def rows_after(draft: Draft, *passes: object) -> list[str]:
     """The lines of the rows that the passes make; the optimum is held too."""
     problem = draft.problem()
-    prepared = assert_same_optimum(problem, passes)  # type: ignore[arg-type]
-    assert prepared.problem.is_linear
-    lines = as_text(prepared.problem).splitlines()
+    reformulated = assert_same_optimum(problem, passes)  # type: ignore[arg-type]
+    assert reformulated.problem.is_linear
+    lines = as_text(reformulated.problem).splitlines()
     return [line.strip() for line in lines if line.startswith("  w.")]
 
 
@@ -66,10 +66,10 @@ def test_a_chain_becomes_one_product_unless_it_is_shared() -> None:
         w = draft.product("w", [[v[0], x[2]]])
         u = draft.product("u", [[w[0], y]])
         draft.minimize({u[0]: -1, y: 0.5, x[0]: 1, **({v[0]: -1.5} if shared else {})})
-        prepared = assert_same_optimum(draft.problem(), ProductChains())
-        assert [n.entries for n in prepared.notes] == ([1] if shared else [1, 1])
+        reformulated = assert_same_optimum(draft.problem(), ProductChains())
+        assert [n.entries for n in reformulated.notes] == ([1] if shared else [1, 1])
         assert ("u[1] = v[1] * x[3] * y[1]" if shared else "u[1] = x[1] * x[2] * x[3] * y[1]") in as_text(
-            prepared.problem
+            reformulated.problem
         )
         assert_same_optimum(draft.problem(), PRODUCTS)
 
@@ -103,8 +103,8 @@ def test_bounds_come_from_rows() -> None:
     w = draft.product("w", [[x[0], {y[0]: 1, y[1]: 2}]])
     draft.rows("r", [(-np.inf, {y[0]: 1, y[1]: 1}, 30)])
     draft.minimize({w[0]: 1, y[0]: -0.25})
-    prepared = assert_same_optimum(draft.problem(), BinaryTimes())
-    assert prepared.notes[0].big_m == (90, 90)
+    reformulated = assert_same_optimum(draft.problem(), BinaryTimes())
+    assert reformulated.notes[0].big_m == (90, 90)
 
 
 def unbounded() -> Problem:
@@ -127,9 +127,9 @@ def test_a_factor_without_a_bound_is_named() -> None:
 
 def test_a_factor_without_a_bound_becomes_rows_under_conditions() -> None:
     taking = Target("test", frozenset({"integers", "indicator"}))
-    prepared = assert_same_optimum(unbounded(), BinaryTimes(), taking)
+    reformulated = assert_same_optimum(unbounded(), BinaryTimes(), taking)
     assert (
-        as_text(prepared.problem)
+        as_text(reformulated.problem)
         == """\
 minimize 0.5 x[1] + y[1]
   r[1]: 3 <= y[1] + w[1]
@@ -150,8 +150,8 @@ def test_a_target_that_takes_products_gets_those_that_rows_do_not_say_exactly() 
         y = draft.columns("y", 1, upper=high, integer=whole)
         w = draft.product("w", [[x[0], y[0]], [y[0], {y[0]: 2.0, None: 1.0}]])
         draft.minimize({w[0]: 1.0, w[1]: 1.0, x[0]: -1.0})
-        prepared = apply(draft.problem(), PRODUCTS, Target("nonlinear", frozenset({"product"})))
-        sizes = [d.size for d in prepared.problem.definitions]
+        reformulated = apply(draft.problem(), PRODUCTS, Target("nonlinear", frozenset({"product"})))
+        sizes = [d.size for d in reformulated.problem.definitions]
         assert sum(sizes) == left + (high == np.inf)
 
 

@@ -148,10 +148,10 @@ def check(seed: int) -> bool:
     """Powers are taken, so that rows which cannot be multiplied stay; points at which d = 0 are no points at all."""
     problem = random_problem(seed).problem()
     try:
-        prepared = assert_same_optimum(problem, Reciprocals(), POWERS)
+        reformulated = assert_same_optimum(problem, Reciprocals(), POWERS)
     except Unsupported:
         return False
-    return bool(prepared.notes)
+    return bool(reformulated.notes)
 
 
 def test_random_problems_keep_their_optimum() -> None:

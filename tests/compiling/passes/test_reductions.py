@@ -12,7 +12,7 @@ from drafts import Draft
 from random_problems import random_problem
 
 from gpusched_dsl.compiling.passes.fixed_columns import FixedColumns
-from gpusched_dsl.compiling.passes.pipeline import REDUCTIONS, prepare
+from gpusched_dsl.compiling.passes.pipeline import REDUCTIONS, reformulate
 from gpusched_dsl.compiling.passes.redundant_rows import RedundantRows
 from gpusched_dsl.compiling.passes.scaling import Scaled, scaling_of
 from gpusched_dsl.compiling.passes.steps import Target
@@ -27,9 +27,9 @@ def test_rows_that_hold_anyway_go_and_families_keep_their_tuples() -> None:
     draft.rows("b", [(-9, {}, 9)])
     draft.rows("c", [(1, {x[0]: -2, x[1]: -4}, np.inf), (2, {x[0]: 1, x[1]: 2}, 7)])
     draft.maximize({x[0]: 1})
-    prepared = apply(draft.problem(), RedundantRows())
+    reformulated = apply(draft.problem(), RedundantRows())
     assert (
-        as_text(prepared.problem)
+        as_text(reformulated.problem)
         == """\
 maximize x[1]
   a[2]: 2 <= x[1] + 2 x[2] <= -0.5
@@ -38,8 +38,8 @@ over
   0 <= x[2] <= 3 integer
 """
     )
-    assert prepared.rows is not None
-    assert prepared.rows.tolist() == [-1, 0, -1, -1, 0, 0]
+    assert reformulated.rows is not None
+    assert reformulated.rows.tolist() == [-1, 0, -1, -1, 0, 0]
 
 
 def test_fixed_columns_move_into_constants() -> None:
@@ -54,9 +54,9 @@ def test_fixed_columns_move_into_constants() -> None:
     draft.lower[x[2]] = 1
     draft.minimize({m[0]: 1, two: 5, x[2]: 2, y: -2, None: 1})
     problem = draft.problem()
-    prepared = assert_same_optimum(problem, FixedColumns())
+    reformulated = assert_same_optimum(problem, FixedColumns())
     assert (
-        as_text(prepared.problem)
+        as_text(reformulated.problem)
         == """\
 minimize -2 y[1] + m[1] + 13
   a[1]: -5 <= x[1] + y[1] <= 6
@@ -83,8 +83,8 @@ def test_scaling_brings_coefficients_together() -> None:
     assert scaling.after < 200
     assert scaling.spread.tolist() == pytest.approx([1e6 / 3e-3, 1e8])
     assert scaling.columns[x] == 0
-    prepared = assert_same_optimum(problem, Scaled())
-    values = prepared.problem.matrix.values / problem.matrix.values
+    reformulated = assert_same_optimum(problem, Scaled())
+    values = reformulated.problem.matrix.values / problem.matrix.values
     assert (np.log2(values) == np.rint(np.log2(values))).all()
 
 
@@ -122,7 +122,7 @@ def test_reductions_run_behind_the_passes() -> None:
     for number in range(8):
         problem = reduced_problem(rng, number % 2)
         with suppress(Unsupported, DiagnosticError):
-            plain, small = prepare(problem, Target("test")), prepare(problem, Target("test"), reduce=True)
+            plain, small = reformulate(problem, Target("test")), reformulate(problem, Target("test"), reduce=True)
             assert small.problem.columns <= plain.problem.columns
             assert small.problem.rows <= plain.problem.rows
             first, second = optimum(plain.problem), optimum(small.problem)

@@ -147,10 +147,10 @@ def check(seed: int) -> bool:
     problem = small_problem(seed, ("at_least", "at_most", "between", "largest")[: 3 + seed % 2], wide=3)
     try:
         assert_same_optimum(problem, Reified())
-        prepared = assert_same_optimum(problem, (Reified(), Indicators()))
+        reformulated = assert_same_optimum(problem, (Reified(), Indicators()))
     except Unsupported:
         return False
-    return prepared.problem.rows > problem.rows
+    return reformulated.problem.rows > problem.rows
 
 
 def test_random_problems_keep_their_optimum() -> None:

@@ -56,8 +56,8 @@ def test_rows_and_costs_have_the_same_values() -> None:
         given = np.zeros(problem.columns)
         given[x] = rng.uniform(0.5, 9e4, 3)
         before, after = completed(problem.definitions, given), completed(step.problem.definitions, given)
-        assert step.recover(after) == pytest.approx(before, rel=1e-12)
-        assert step.lift(before) == pytest.approx(after, rel=1e-12)
+        assert step.invert(after) == pytest.approx(before, rel=1e-12)
+        assert step.map_start(before) == pytest.approx(after, rel=1e-12)
         assert step.problem.matrix.activity(after) == pytest.approx(problem.matrix.activity(before), rel=1e-9)
         for old, new in zip(problem.objectives, step.problem.objectives, strict=True):
             costs = new.costs(problem.columns) @ after

@@ -18,9 +18,9 @@ def test_a_square_becomes_a_curve() -> None:
     n = draft.columns("n", 1, -1, 2)
     s = draft.power("s", [{n[0]: 2, None: 1}], [2.0])
     draft.minimize({s[0]: 1, n[0]: 3})
-    prepared = assert_same_optimum(draft.problem(), (WholeArguments(), PiecewiseForms()))
-    assert [d.op for d in prepared.problem.definitions] == []
-    assert prepared.problem.columns == 2  # convex and pushed down: rows alone
+    reformulated = assert_same_optimum(draft.problem(), (WholeArguments(), PiecewiseForms()))
+    assert [d.op for d in reformulated.problem.definitions] == []
+    assert reformulated.problem.columns == 2  # convex and pushed down: rows alone
     (curve,) = apply(draft.problem(), WholeArguments()).problem.definitions
     assert isinstance(curve, Piecewise)
     assert curve.curves is not None

@@ -9,7 +9,7 @@ import numpy as np
 from brute import By, Optimum, apply, assert_same_optimum, solved
 from drafts import Affine, Draft, Row
 
-from gpusched_dsl.compiling.passes.steps import Prepared
+from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
 from gpusched_dsl.ir.problem import Problem
 
 
@@ -104,9 +104,9 @@ def relaxed(problem: Problem) -> Optimum:
     return solved(replace(problem, integer=np.zeros(problem.columns, dtype=np.bool_)))
 
 
-def assert_no_weaker(problem: Problem, by: By, *, same: bool = False) -> Prepared:
+def assert_no_weaker(problem: Problem, by: By, *, same: bool = False) -> ReformulatedProblem:
     """As `assert_same_optimum`, and the bound of the relaxation gets no worse (`same`: nor better)."""
-    prepared = assert_same_optimum(problem, by)
+    reformulated = assert_same_optimum(problem, by)
     before, after = relaxed(problem), relaxed(apply(problem, by).problem)
     if same:
         assert before.status == after.status
@@ -118,4 +118,4 @@ def assert_no_weaker(problem: Problem, by: By, *, same: bool = False) -> Prepare
     else:
         assert before.status != "infeasible" or after.status == "infeasible"
         assert before.status != "optimal" or after.status != "unbounded"
-    return prepared
+    return reformulated

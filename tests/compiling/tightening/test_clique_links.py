@@ -35,9 +35,9 @@ def test_links_of_choices_become_one_row() -> None:
     draft.rows("one", [(-INF, dict.fromkeys(x, 1), 1)])
     linked(draft, [(x[0], y[0]), (w[0], y[0]), (x[1], y[1]), (x[2], y[0]), (x[0], y[1]), (x[1], y[0]), (w[1], y[1])])
     draft.maximize({x[0]: 3, x[1]: 2, x[2]: 2, w[0]: 1, y[0]: -4, y[1]: -1})
-    prepared = assert_no_weaker(draft.problem(), CliqueLinks())
+    reformulated = assert_no_weaker(draft.problem(), CliqueLinks())
     assert (
-        as_text(prepared.problem)
+        as_text(reformulated.problem)
         == """\
 maximize 3 x[1] + 2 x[2] + 2 x[3] + w[1] - 4 y[1] - y[2]
   one[1]: x[1] + x[2] + x[3] <= 1
@@ -55,9 +55,9 @@ over
   y[2] binary
 """
     )
-    assert prepared.rows is not None
-    assert prepared.rows.tolist() == [0, 3, 1, 4, 3, 4, 3, 2]
-    assert [(n.term, n.entries, n.rows) for n in prepared.notes] == [("link", 5, -3)]
+    assert reformulated.rows is not None
+    assert reformulated.rows.tolist() == [0, 3, 1, 4, 3, 4, 3, 2]
+    assert [(n.term, n.entries, n.rows) for n in reformulated.notes] == [("link", 5, -3)]
 
 
 def test_a_link_that_is_stated_twice_counts_once() -> None:
@@ -66,8 +66,8 @@ def test_a_link_that_is_stated_twice_counts_once() -> None:
     draft.rows("one", [(-INF, dict.fromkeys(x, 1), 1)])
     linked(draft, [(x[0], y), (x[1], y), (x[0], y)])
     draft.maximize({x[0]: 1, x[1]: 1, y: -1})
-    prepared = assert_no_weaker(draft.problem(), CliqueLinks())
-    assert as_text(prepared.problem).splitlines()[2:4] == [
+    reformulated = assert_no_weaker(draft.problem(), CliqueLinks())
+    assert as_text(reformulated.problem).splitlines()[2:4] == [
         "  link[3]: 0.5 x[1] - 0.5 y[1] <= 0",
         "  link.once: x[1] + x[2] - y[1] <= 0",
     ]
@@ -80,8 +80,8 @@ def test_sets_that_rows_state_come_before_those_that_coefficients_force() -> Non
     draft.rows("one", [(-INF, {x[2]: 1, x[3]: 1}, 1)])
     linked(draft, [(c, y) for c in x])
     draft.maximize({x[0]: 3, x[1]: 2, x[2]: 2, x[3]: 2, y: -4})
-    prepared = assert_no_weaker(draft.problem(), CliqueLinks())
-    assert as_text(prepared.problem).splitlines()[3:5] == [
+    reformulated = assert_no_weaker(draft.problem(), CliqueLinks())
+    assert as_text(reformulated.problem).splitlines()[3:5] == [
         "  link.once[1]: x[1] + x[2] - y[1] <= 0",
         "  link.once[2]: x[3] + x[4] - y[1] <= 0",
     ]

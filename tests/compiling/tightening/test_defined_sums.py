@@ -20,9 +20,9 @@ def test_a_sum_that_only_costs_becomes_a_row_of_two_sides() -> None:
     draft.rows("defined", [(0, {x[0]: 1, x[1]: 1, run[0]: -1}, 0), (2, {x[2]: 2, x[3]: 4, run[1]: -2}, 2)])
     draft.lower[run[1]] = -5
     draft.minimize({x[0]: 1, run[0]: -3, run[1]: 2, None: 7})
-    prepared = apply(draft.problem(), DefinedSums())
+    reformulated = apply(draft.problem(), DefinedSums())
     assert (
-        as_text(prepared.problem)
+        as_text(reformulated.problem)
         == """\
 minimize -2 x[1] - 3 x[2] + 2 x[3] + 4 x[4] + 5
   defined[1]: x[1] + x[2] <= 1
@@ -34,8 +34,8 @@ over
   x[4] binary
 """
     )
-    assert prepared.recover(np.array([1.0, 0.0, 1.0, 0.0])).tolist() == [1, 0, 1, 0, 1, 0]
-    assert [(n.term, n.entries, n.rows, n.columns) for n in prepared.notes] == [("run", 2, 0, -2)]
+    assert reformulated.invert(np.array([1.0, 0.0, 1.0, 0.0])).tolist() == [1, 0, 1, 0, 1, 0]
+    assert [(n.term, n.entries, n.rows, n.columns) for n in reformulated.notes] == [("run", 2, 0, -2)]
 
 
 def test_a_sum_within_its_bounds_goes_with_its_row() -> None:
@@ -44,9 +44,9 @@ def test_a_sum_within_its_bounds_goes_with_its_row() -> None:
     draft.rows("defined", [(1, {x[0]: -1, x[1]: -0.5, x[2]: -2, total[0]: 1}, 1)])
     draft.rows("room", [(-np.inf, {total[0]: 2, x[1]: 1}, 5)])
     draft.maximize({total[0]: 1})
-    prepared = apply(draft.problem(), DefinedSums())
+    reformulated = apply(draft.problem(), DefinedSums())
     assert (
-        as_text(prepared.problem)
+        as_text(reformulated.problem)
         == """\
 maximize x[1] + 0.5 x[2] + 2 x[3] + 1
   room[1]: 2 x[1] + 2 x[2] + 4 x[3] <= 3
@@ -56,8 +56,8 @@ over
   x[3] binary
 """
     )
-    assert prepared.rows is not None
-    assert prepared.rows.tolist() == [-1, 0]
+    assert reformulated.rows is not None
+    assert reformulated.rows.tolist() == [-1, 0]
 
 
 def stays(rows: dict[str, tuple[float, dict[str, float], float]], whole: bool = True) -> bool:
@@ -109,9 +109,9 @@ def random_sums(rng: np.random.Generator) -> Problem:
 def check(rng: np.random.Generator) -> int:
     problem = random_sums(rng)
     with suppress(Unsupported):
-        prepared = assert_same_optimum(problem, DefinedSums())
-        assert prepared.problem.matrix.nonzeros <= problem.matrix.nonzeros
-        return problem.columns - prepared.problem.columns
+        reformulated = assert_same_optimum(problem, DefinedSums())
+        assert reformulated.problem.matrix.nonzeros <= problem.matrix.nonzeros
+        return problem.columns - reformulated.problem.columns
     return 0
 
 

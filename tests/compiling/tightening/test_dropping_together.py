@@ -29,9 +29,9 @@ def test_jobs_that_run_somewhere_become_a_network() -> None:
     draft.rows("runs", [(0, {x[j]: 1, y[j]: 1, run[j]: -1}, 0) for j in range(2)])
     draft.rows("room", [(-np.inf, {x[0]: 1, x[1]: 1}, 1), (-np.inf, {y[0]: 1, y[1]: 1}, 1)])
     draft.maximize({run[0]: 2, run[1]: 3, y[0]: -4, y[1]: -1})
-    prepared = assert_same_optimum(draft.problem(), TOGETHER)
+    reformulated = assert_same_optimum(draft.problem(), TOGETHER)
     assert (
-        as_text(prepared.problem)
+        as_text(reformulated.problem)
         == """\
 maximize 2 x[1] + 3 x[2] + 2 y[2]
   runs[1]: x[1] <= 1
@@ -44,9 +44,9 @@ over
   0 <= y[2] <= 1
 """
     )
-    assert prepared.recover(np.array([1.0, 0.0, 1.0])).tolist() == [1, 0, 0, 1, 1, 1]
-    assert prepared.lift(np.array([1.0, 0.0, 0.0, 1.0, 1.0, 1.0])).tolist() == [1, 0, 1]
-    assert [n.made_by for n in prepared.notes] == ["defined_sums", "unused_columns"] + ["network_integrality"] * 2
+    assert reformulated.invert(np.array([1.0, 0.0, 1.0])).tolist() == [1, 0, 0, 1, 1, 1]
+    assert reformulated.map_start(np.array([1.0, 0.0, 0.0, 1.0, 1.0, 1.0])).tolist() == [1, 0, 1]
+    assert [n.made_by for n in reformulated.notes] == ["defined_sums", "unused_columns"] + ["network_integrality"] * 2
 
 
 def drawn(rng: np.random.Generator) -> Problem:

@@ -31,10 +31,10 @@ def stated(*rows: Row) -> Problem:
 
 def kept(*rows: Row) -> list[int]:
     """Of some rows those that stay, the relaxation being the same."""
-    prepared = assert_no_weaker(stated(*rows), ImpliedRows(), same=True)
-    if prepared.rows is None:
+    reformulated = assert_no_weaker(stated(*rows), ImpliedRows(), same=True)
+    if reformulated.rows is None:
         return list(range(len(rows)))
-    return np.flatnonzero(prepared.rows >= 0).tolist()
+    return np.flatnonzero(reformulated.rows >= 0).tolist()
 
 
 SUM = {0: 1.0, 1: 1.0, 2: 1.0, 3: -1.0}
@@ -86,12 +86,14 @@ def test_rows_that_only_look_like_it_stay(row: Row, long: Row) -> None:
 
 
 def test_chains_end_in_a_row_that_stays() -> None:
-    prepared = apply(stated((-INF, {0: 1, 3: -1}, 0), (-INF, {0: 1, 1: 1, 3: -1}, 0), (-INF, SUM, 0)), ImpliedRows())
-    assert as_text(prepared.problem).splitlines()[1] == "  r[3]: x[1] + x[2] + x[3] - z[1] <= 0"
-    assert prepared.problem.rows == 1
-    assert prepared.rows is not None
-    assert prepared.rows.tolist() == [-1, -1, 0]
-    assert [(n.term, n.entries, n.rows) for n in prepared.notes] == [("r", 2, -2)]
+    reformulated = apply(
+        stated((-INF, {0: 1, 3: -1}, 0), (-INF, {0: 1, 1: 1, 3: -1}, 0), (-INF, SUM, 0)), ImpliedRows()
+    )
+    assert as_text(reformulated.problem).splitlines()[1] == "  r[3]: x[1] + x[2] + x[3] - z[1] <= 0"
+    assert reformulated.problem.rows == 1
+    assert reformulated.rows is not None
+    assert reformulated.rows.tolist() == [-1, -1, 0]
+    assert [(n.term, n.entries, n.rows) for n in reformulated.notes] == [("r", 2, -2)]
 
 
 def test_rows_with_conditions_and_definitions_stay_and_imply_nothing() -> None:

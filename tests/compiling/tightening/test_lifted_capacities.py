@@ -34,18 +34,18 @@ def with_capacity(row: Row, links: list[Affine] = LINKS, side: float = 0.0) -> P
 
 def lifted(problem: Problem) -> str:
     """The capacity after the pass."""
-    prepared = assert_no_weaker(problem, LiftedCapacities())
-    row = next(line for line in as_text(prepared.problem).splitlines() if line.startswith("  room"))
+    reformulated = assert_no_weaker(problem, LiftedCapacities())
+    row = next(line for line in as_text(reformulated.problem).splitlines() if line.startswith("  room"))
     return row.removeprefix("  room[1]: ")
 
 
 def test_a_capacity_is_there_only_with_its_column() -> None:
     problem = with_capacity((-INF, {0: 2, 1: 2, 2: 3}, 4))
-    prepared = assert_no_weaker(problem, LiftedCapacities())
-    assert as_text(prepared.problem).splitlines()[4] == "  room[1]: 2 x[1] + 2 x[2] + 3 x[3] - 4 y[1] <= 0"
-    assert [(n.term, n.entries, n.rows, n.columns) for n in prepared.notes] == [("room", 1, 0, 0)]
-    assert prepared.rows is None
-    assert relaxed(prepared.problem).value > relaxed(problem).value + 0.5
+    reformulated = assert_no_weaker(problem, LiftedCapacities())
+    assert as_text(reformulated.problem).splitlines()[4] == "  room[1]: 2 x[1] + 2 x[2] + 3 x[3] - 4 y[1] <= 0"
+    assert [(n.term, n.entries, n.rows, n.columns) for n in reformulated.notes] == [("room", 1, 0, 0)]
+    assert reformulated.rows is None
+    assert relaxed(reformulated.problem).value > relaxed(problem).value + 0.5
 
 
 @pytest.mark.parametrize(

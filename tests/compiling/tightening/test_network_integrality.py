@@ -43,8 +43,8 @@ def planning(total: tuple[float, float], coefficient: float = 1.0, jobs: int = 3
 def test_choices_of_jobs_are_left_and_counts_stay() -> None:
     problem = planning((2, INF))
     assert left_whole(problem) == [6, 7]
-    prepared = assert_same_optimum(problem, NetworkIntegrality())
-    assert [(n.term, n.entries) for n in prepared.notes] == [("x0", 2), ("x1", 2), ("x2", 2)]
+    reformulated = assert_same_optimum(problem, NetworkIntegrality())
+    assert [(n.term, n.entries) for n in reformulated.notes] == [("x0", 2), ("x1", 2), ("x2", 2)]
 
 
 def test_a_total_row_may_have_its_signs_turned() -> None:

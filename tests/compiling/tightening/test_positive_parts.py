@@ -32,9 +32,9 @@ def penalised(
 
 def test_a_tardiness_becomes_a_cost_of_the_choice() -> None:
     problem = penalised({0: 2, 1: 4, 2: 6, 3: -1}, -INF, 3)
-    prepared = assert_no_weaker(problem, PositiveParts())
+    reformulated = assert_no_weaker(problem, PositiveParts())
     assert (
-        as_text(prepared.problem)
+        as_text(reformulated.problem)
         == """\
 minimize -9 x[1] - 4 x[2] - 5 x[3] + 1
   one[1]: x[1] + x[2] + x[3] <= 1
@@ -44,12 +44,12 @@ over
   x[3] binary
 """
     )
-    assert prepared.rows is not None
-    assert prepared.rows.tolist() == [0, -1]
-    assert [prepared.recover(x).tolist() for x in np.eye(3)] == [[1, 0, 0, 0], [0, 1, 0, 1], [0, 0, 1, 3]]
-    assert prepared.lift(np.array([0, 1, 0, 7.0])).tolist() == [0, 1, 0]
-    assert [(n.term, n.entries, n.rows, n.columns) for n in prepared.notes] == [("t", 1, -1, -1)]
-    assert relaxed(prepared.problem).value == pytest.approx(-8)
+    assert reformulated.rows is not None
+    assert reformulated.rows.tolist() == [0, -1]
+    assert [reformulated.invert(x).tolist() for x in np.eye(3)] == [[1, 0, 0, 0], [0, 1, 0, 1], [0, 0, 1, 3]]
+    assert reformulated.map_start(np.array([0, 1, 0, 7.0])).tolist() == [0, 1, 0]
+    assert [(n.term, n.entries, n.rows, n.columns) for n in reformulated.notes] == [("t", 1, -1, -1)]
+    assert relaxed(reformulated.problem).value == pytest.approx(-8)
     assert relaxed(problem).value < -10
 
 
@@ -58,8 +58,8 @@ def test_a_penalty_that_one_binary_forces_is_its_worst_value_times_that_binary()
     z, t = draft.columns("z")[0], draft.columns("t", 1, 0, INF, integer=False)[0]
     draft.rows("due", [(-INF, {t: -1, z: -10, None: 10}, 4)])
     draft.maximize({t: -2, z: -3})
-    prepared = assert_no_weaker(draft.problem(), PositiveParts())
-    assert as_text(prepared.problem) == "maximize 9 z[1] - 12\nover\n  z[1] binary\n"
+    reformulated = assert_no_weaker(draft.problem(), PositiveParts())
+    assert as_text(reformulated.problem) == "maximize 9 z[1] - 12\nover\n  z[1] binary\n"
 
 
 @pytest.mark.parametrize(
@@ -78,14 +78,14 @@ def test_a_penalty_that_one_binary_forces_is_its_worst_value_times_that_binary()
     ],
 )
 def test_other_forms(problem: Problem, objective: str) -> None:
-    prepared = assert_no_weaker(problem, PositiveParts())
-    assert as_text(prepared.problem).splitlines()[0] == f"minimize {objective}"
+    reformulated = assert_no_weaker(problem, PositiveParts())
+    assert as_text(reformulated.problem).splitlines()[0] == f"minimize {objective}"
 
 
 def test_choices_without_a_value_are_fixed_at_0() -> None:
-    prepared = assert_no_weaker(penalised({0: 2, 1: 4, 2: 6, 3: -1}, -INF, 3, high=2), PositiveParts())
-    assert as_text(prepared.problem).splitlines()[0] == "minimize -9 x[1] - 4 x[2] - 20 x[3] + 1"
-    assert prepared.problem.upper.tolist() == [1, 1, 0]
+    reformulated = assert_no_weaker(penalised({0: 2, 1: 4, 2: 6, 3: -1}, -INF, 3, high=2), PositiveParts())
+    assert as_text(reformulated.problem).splitlines()[0] == "minimize -9 x[1] - 4 x[2] - 20 x[3] + 1"
+    assert reformulated.problem.upper.tolist() == [1, 1, 0]
 
 
 def test_a_choice_that_only_its_own_row_states_is_left_alone() -> None:
@@ -95,8 +95,8 @@ def test_a_choice_that_only_its_own_row_states_is_left_alone() -> None:
     draft.rows("room", [(-INF, {**dict.fromkeys(x, 1), t: 0.5}, 1)])
     draft.maximize({x[0]: 2, x[1]: 3, x[2]: 1, t: 1})
     problem = draft.problem()
-    prepared = assert_no_weaker(problem, PositiveParts())
-    assert prepared.problem.rows == 1
+    reformulated = assert_no_weaker(problem, PositiveParts())
+    assert reformulated.problem.rows == 1
 
 
 def test_every_term_keeps_its_share() -> None:

@@ -12,7 +12,7 @@ from drafts import Draft
 
 import gpusched_dsl as gs
 from gpusched_dsl.backends.protocol import SolveOptions
-from gpusched_dsl.compiling.passes.pipeline import TIGHTENINGS, prepare
+from gpusched_dsl.compiling.passes.pipeline import TIGHTENINGS, reformulate
 from gpusched_dsl.compiling.passes.steps import Pass, Target
 from gpusched_dsl.compiling.tightening.clique_links import CliqueLinks
 from gpusched_dsl.compiling.tightening.implied_rows import ImpliedRows
@@ -48,20 +48,20 @@ def printed() -> Problem:
 
 
 def test_the_printed_model_loses_what_it_says_twice(printed: Problem) -> None:
-    prepared = prepare(printed, Target("test"), tighten=True)
-    by = {(n.made_by, n.term): n.entries for n in prepared.notes}
+    reformulated = reformulate(printed, Target("test"), tighten=True)
+    by = {(n.made_by, n.term): n.entries for n in reformulated.notes}
     assert by["positive_parts", "tardiness"] == by["positive_parts", "postponed_tardiness"] == 3
     assert by["implied_rows", "only_if_run"] == 18
     assert by["clique_links", "on_hosted_type"] == 12
     assert by["lifted_capacities", "capacity"] == 4
-    assert not {"tardiness", "postponed_tardiness"} & {f.name for f in prepared.problem.variables}
-    assert relaxed(prepared.problem).value > relaxed(printed).value + 1.0
+    assert not {"tardiness", "postponed_tardiness"} & {f.name for f in reformulated.problem.variables}
+    assert relaxed(reformulated.problem).value > relaxed(printed).value + 1.0
 
 
 @pytest.mark.parametrize("without", ["aggregation", *(p.name for p in HERE), "all"])
 def test_each_is_switched_off_by_its_name(printed: Problem, without: str) -> None:
-    prepared = prepare(printed, Target("test"), tighten=True, without={without})
-    used = {n.made_by for n in prepared.notes}
+    reformulated = reformulate(printed, Target("test"), tighten=True, without={without})
+    used = {n.made_by for n in reformulated.notes}
     wanted = {p.name for p in HERE} - {without}
     assert used & {p.name for p in HERE} == (set() if without == "all" else wanted)
     plain, tight = (
@@ -78,7 +78,7 @@ def test_each_is_switched_off_by_its_name(printed: Problem, without: str) -> Non
 def test_continuous_problems_are_left_as_they_are() -> None:
     problem = random_choices(np.random.default_rng(0))
     problem.integer[:] = False
-    assert prepare(problem, Target("test"), tighten=True).problem is problem
+    assert reformulate(problem, Target("test"), tighten=True).problem is problem
 
 
 def test_a_pass_that_does_nothing_leaves_no_trace() -> None:
@@ -88,7 +88,7 @@ def test_a_pass_that_does_nothing_leaves_no_trace() -> None:
     draft.maximize({x[0]: 1, x[1]: 2, x[2]: 1})
     problem = draft.problem()
     others = {p.name for p in TIGHTENINGS} - {p.name for p in HERE}
-    assert prepare(problem, Target("test"), tighten=True, without=others).problem is problem
+    assert reformulate(problem, Target("test"), tighten=True, without=others).problem is problem
 
 
 def test_a_start_goes_through(printed: Problem) -> None:

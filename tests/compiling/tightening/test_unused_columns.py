@@ -21,9 +21,9 @@ def test_columns_without_rows_go_to_the_end_that_their_cost_prefers() -> None:
     draft.rows("r", [(1, {x[0]: 1, x[1]: 1}, 1)])
     draft.minimize({x[0]: 1, x[2]: 2, x[3]: -1, y[0]: -1, y[1]: 5, None: 1})
     draft.lower[x[5]] = 2
-    prepared = apply(draft.problem(), UnusedColumns())
+    reformulated = apply(draft.problem(), UnusedColumns())
     assert (
-        as_text(prepared.problem)
+        as_text(reformulated.problem)
         == """\
 minimize x[1] + 5 y[2] - 10
   r[1]: x[1] + x[2] = 1
@@ -33,9 +33,9 @@ over
   y[2] <= 4
 """
     )
-    assert prepared.recover(np.array([1.0, 0.0, 4.0])).tolist() == [1, 0, -2, 3, 0, 2, 4, 4]
-    assert prepared.lift(np.arange(8.0)).tolist() == [0, 1, 7]
-    assert [(n.term, n.entries, n.columns) for n in prepared.notes] == [("x", 4, -4), ("y", 1, -1)]
+    assert reformulated.invert(np.array([1.0, 0.0, 4.0])).tolist() == [1, 0, -2, 3, 0, 2, 4, 4]
+    assert reformulated.map_start(np.arange(8.0)).tolist() == [0, 1, 7]
+    assert [(n.term, n.entries, n.columns) for n in reformulated.notes] == [("x", 4, -4), ("y", 1, -1)]
 
 
 def test_columns_that_only_ease_rows_go_to_that_end() -> None:
@@ -64,8 +64,8 @@ def test_objectives_must_agree() -> None:
     x = draft.columns("x", 3)
     draft.minimize({x[0]: 1, x[1]: 1})
     draft.maximize({x[0]: -1, x[1]: 1})
-    prepared = apply(draft.problem(), UnusedColumns())
-    assert prepared.recover(np.array([1.0])).tolist() == [0, 1, 0]
+    reformulated = apply(draft.problem(), UnusedColumns())
+    assert reformulated.invert(np.array([1.0])).tolist() == [0, 1, 0]
 
 
 def test_what_definitions_and_conditions_know_stays() -> None:
@@ -74,9 +74,9 @@ def test_what_definitions_and_conditions_know_stays() -> None:
     draft.product("p", [[x[0], x[1]]])
     draft.rows("r", [(-np.inf, {x[2]: 1}, 0)], when=(x[3], True))
     draft.minimize(dict.fromkeys(x, 1.0))
-    prepared = apply(draft.problem(), UnusedColumns())
-    assert prepared.problem.columns == 5
-    assert [n.entries for n in prepared.notes] == [1]
+    reformulated = apply(draft.problem(), UnusedColumns())
+    assert reformulated.problem.columns == 5
+    assert [n.entries for n in reformulated.notes] == [1]
 
 
 @pytest.mark.parametrize(("lower", "upper"), [(2.2, 2.8), (3, 2), (1, 1), (1e7, np.inf), (-np.inf, np.inf)])

@@ -9,7 +9,7 @@ from choices import random_choices
 from drafts import Draft, Row
 
 from gpusched_dsl.compiling.passes import pipeline
-from gpusched_dsl.compiling.passes.pipeline import TIGHTENINGS, prepare
+from gpusched_dsl.compiling.passes.pipeline import TIGHTENINGS, reformulate
 from gpusched_dsl.compiling.passes.steps import Analysis, Pass, Target
 from gpusched_dsl.compiling.tightening.column_sets import ColumnSets, containments
 from gpusched_dsl.compiling.work_budget import TooMuchWork, Work
@@ -21,10 +21,10 @@ TARGET = Target("test")
 
 def test_what_takes_too_much_work_is_left_out_with_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = random_choices(np.random.default_rng(4))
-    full = prepare(problem, TARGET, tighten=True)
+    full = reformulate(problem, TARGET, tighten=True)
     assert len(full.notes) > 2
     monkeypatch.setattr(pipeline, "WORK", 1)
-    left = prepare(problem, TARGET, tighten=True)
+    left = reformulate(problem, TARGET, tighten=True)
     assert left.problem is left.original is problem
     asked = {t.name for t in TIGHTENINGS if t.accepts(Analysis(problem, swept=True), TARGET)}
     assert {n.made_by for n in left.notes} == asked
@@ -39,11 +39,11 @@ def test_the_others_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
         spent = {t.name: work_of(t, problem) for t in TIGHTENINGS if t.accepts(Analysis(problem, True), TARGET)}
         hungriest = max(spent, key=lambda name: spent[name])
         monkeypatch.setattr(pipeline, "WORK", spent[hungriest] - 1)
-        prepared = prepare(problem, TARGET, tighten=True)
-        said = {n.made_by for n in prepared.notes if n.did.startswith("left out")}
+        reformulated = reformulate(problem, TARGET, tighten=True)
+        said = {n.made_by for n in reformulated.notes if n.did.startswith("left out")}
         assert said <= {hungriest} | {n for n, done in spent.items() if done >= spent[hungriest]}
         monkeypatch.undo()
-        value, again = optimum(problem), optimum(prepared.problem)
+        value, again = optimum(problem), optimum(reformulated.problem)
         assert again.status == value.status
         assert again.value == pytest.approx(value.value, abs=1e-6, nan_ok=True)
 

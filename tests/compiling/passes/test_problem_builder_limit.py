@@ -8,9 +8,8 @@ import pytest
 from drafts import Draft
 
 from gpusched_dsl.compiling.evaluation.limits import ENTRY, Limits
-from gpusched_dsl.compiling.passes import problem_builder as growth
-from gpusched_dsl.compiling.passes import steps
-from gpusched_dsl.compiling.passes.pipeline import prepare
+from gpusched_dsl.compiling.passes import problem_builder, steps
+from gpusched_dsl.compiling.passes.pipeline import reformulate
 from gpusched_dsl.compiling.passes.steps import Target
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -51,10 +50,10 @@ def squares() -> Problem:
     ids=["product", "digits", "squares"],
 )
 def test_the_term_is_named(problem: Problem, entries: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert prepare(problem, TARGET).problem.matrix.nonzeros >= entries // 2
-    monkeypatch.setattr(growth, "LIMITS", Limits(ENTRY * (entries - 1)))
+    assert reformulate(problem, TARGET).problem.matrix.nonzeros >= entries // 2
+    monkeypatch.setattr(problem_builder, "LIMITS", Limits(ENTRY * (entries - 1)))
     with pytest.raises(DiagnosticError) as refusal:
-        prepare(problem, TARGET)
+        reformulate(problem, TARGET)
     (found,) = refusal.value.diagnostics
     assert found.code == "GSM3001"
     assert re.match("`[ws]` is too large as linear rows", found.message)
@@ -65,12 +64,12 @@ def test_the_term_is_named(problem: Problem, entries: int, monkeypatch: pytest.M
 
 
 def test_what_is_linear_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(growth, "LIMITS", Limits(1))
+    monkeypatch.setattr(problem_builder, "LIMITS", Limits(1))
     draft = Draft()
     x = draft.columns("x", 3)
     draft.rows("some", [(1, dict.fromkeys(x, 1.0), 3)])
     draft.minimize(dict.fromkeys(x, 1.0))
-    assert prepare(draft.problem(), TARGET, tighten=True).problem.columns <= 3
+    assert reformulate(draft.problem(), TARGET, tighten=True).problem.columns <= 3
 
 
 def implied() -> Problem:
@@ -84,9 +83,9 @@ def implied() -> Problem:
 
 
 def test_implied_factors_are_left_where_they_take_too_much_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    notes = prepare(implied(), TARGET).notes
+    notes = reformulate(implied(), TARGET).notes
     assert {n.made_by for n in notes} == {"implied_factors"}
     monkeypatch.setattr(steps, "WORK", 100)
-    notes = prepare(implied(), TARGET).notes
+    notes = reformulate(implied(), TARGET).notes
     assert [n.did for n in notes if n.made_by == "implied_factors"] == ["not looked for in rows: too much work"]
     assert "binary_products" in {n.made_by for n in notes}
