@@ -15,7 +15,7 @@ from gpusched_dsl.data.sources.reader import FileReader
 from gpusched_dsl.data.sources.tables import is_text
 from gpusched_dsl.ir.domains import Codes, Domain
 from gpusched_dsl.ir.matrix import Floats
-from gpusched_dsl.language.checked import CheckedParam, CheckedRandom, LawCore, SampleFile
+from gpusched_dsl.language.checked import CheckedParam, CheckedRandom, SampleFile, TypedLaw
 from gpusched_dsl.language.checking.walk import walk
 from gpusched_dsl.language.diagnostics.diagnostic import Label
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
@@ -31,7 +31,7 @@ class Samples:
     weights: Floats | None
 
 
-def files_of(random: CheckedRandom, law: LawCore) -> Iterator[FileGiven]:
+def files_of(random: CheckedRandom, law: TypedLaw) -> Iterator[FileGiven]:
     """The files that a law needs, so that a reader can be told beforehand."""
     return (_given(random, part) for part in walk(law) if isinstance(part, SampleFile))
 

@@ -128,7 +128,7 @@ class Product(Definition):
 
 
 @dataclass(frozen=True, eq=False)
-class Extreme(Definition):
+class MinMax(Definition):
     """The largest argument (`largest`) or the smallest. On 0/1 arguments this is `or` and `and`."""
 
     largest: bool = True
@@ -242,7 +242,7 @@ class PartialExpectation(Definition):
 
 
 @dataclass(frozen=True, eq=False)
-class Holds(Definition):
+class Reified(Definition):
     """1 where `lower <= argument <= upper`, else 0; the result columns are binary.
 
     `steps`: the distances between the values that the arguments can have, 0 where they can have any
@@ -293,7 +293,7 @@ def completed(definitions: tuple[Definition, ...], point: Floats, witnessed: flo
         return point
     full = point.copy()
     for definition in definitions:
-        if witnessed is not None and isinstance(definition, Holds):
+        if witnessed is not None and isinstance(definition, Reified):
             full[definition.results] = definition.witnessed(full, witnessed)
         else:
             full[definition.results] = definition.values(full)

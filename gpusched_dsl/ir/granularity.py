@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusched_dsl.ir.definitions import Affines, Definition, Holds
+from gpusched_dsl.ir.definitions import Affines, Definition, Reified
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Floats, Matrix
 from gpusched_dsl.ir.tolerances import ROUNDING
@@ -43,7 +43,7 @@ def steps_of(affines: Affines, units: Flags | Floats) -> Floats:
 def with_steps(definitions: Iterable[Definition], whole: Flags) -> tuple[Definition, ...]:
     """The definitions of a problem, comparisons among them with the steps of their arguments."""
     return tuple(
-        replace(d, steps=steps_of(d.arguments, whole)) if isinstance(d, Holds) and d.size else d for d in definitions
+        replace(d, steps=steps_of(d.arguments, whole)) if isinstance(d, Reified) and d.size else d for d in definitions
     )
 
 

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from gpusched_dsl.ir.definitions import (
     Definition,
-    Extreme,
-    Holds,
+    MinMax,
     PartialExpectation,
     Piecewise,
     Power,
     Product,
+    Reified,
     Unary,
 )
 from gpusched_dsl.ir.domains import Codes
@@ -63,7 +63,7 @@ def sensitivities(definitions: tuple[Definition, ...], costs: Floats, point: Flo
     sizes = np.abs(costs)
     for definition in reversed(definitions):
         used = np.flatnonzero(sizes[definition.results])
-        if not len(used) or isinstance(definition, Holds):
+        if not len(used) or isinstance(definition, Reified):
             continue
         part = definition.take(used)
         with np.errstate(all="ignore"):
@@ -79,7 +79,7 @@ def _near(definition: Definition, point: Floats) -> list[tuple[Matrix, Floats, F
     """The rows of one block; its results are written into `point`."""
     a = definition.arguments.values(point)
     infinite = np.full(len(a), np.inf)
-    if isinstance(definition, Holds):
+    if isinstance(definition, Reified):
         true = np.flatnonzero(point[definition.results] > 0.5)
         point[definition.results] = np.where(point[definition.results] > 0.5, 1.0, 0.0)
         nothing = Matrix(np.arange(definition.size + 1, dtype=np.int64), definition.results, np.ones(definition.size))
@@ -93,7 +93,7 @@ def _near(definition: Definition, point: Floats) -> list[tuple[Matrix, Floats, F
     point[definition.results] = values
     zero = np.zeros(definition.size)
     made = [(_differences(definition, np.where(np.isfinite(slopes), slopes, 0.0)), zero, zero)]
-    if isinstance(definition, Extreme):
+    if isinstance(definition, MinMax):
         sign = 1.0 if definition.largest else -1.0
         own = Matrix(np.arange(definition.size + 1, dtype=np.int64), definition.results, np.ones(definition.size))
         gaps = sign * (values[definition.entry_of] - a)
@@ -122,7 +122,7 @@ def _slopes(definition: Definition, a: Floats, values: Floats) -> Floats:
     match definition:
         case Product():
             return _of_product(definition, a)
-        case Extreme():
+        case MinMax():
             chosen = a == values[definition.entry_of]
             numbers = np.where(chosen, np.arange(len(a)), len(a))
             first = np.minimum.reduceat(numbers, definition.starts[:-1])

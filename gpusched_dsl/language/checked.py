@@ -58,7 +58,7 @@ class IndexVar:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SetCore:
+class TypedSet:
     """A set expression; `types` are the types of its components (its arity is their number)."""
 
     span: Span
@@ -66,39 +66,39 @@ class SetCore:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NamedSet(SetCore):
+class NamedSet(TypedSet):
     name: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IntegerRange(SetCore):
+class IntegerRange(TypedSet):
     """`low..high by step`, both included. Bounds may depend on earlier indices of the same index list."""
 
-    low: Core
-    high: Core
-    step: Core | None = None
+    low: TypedExpr
+    high: TypedExpr
+    step: TypedExpr | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LiteralSet(SetCore):
+class LiteralSet(TypedSet):
     """Each row is one element, a core per component."""
 
-    rows: tuple[tuple[Core, ...], ...]
+    rows: tuple[tuple[TypedExpr, ...], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ComprehensionSet(SetCore):
-    element: tuple[Core, ...]
-    indexing: IndexingCore
+class ComprehensionSet(TypedSet):
+    element: tuple[TypedExpr, ...]
+    indexing: TypedIndexing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SetOperation(SetCore):
+class SetOperation(TypedSet):
     """`op` is `union`, `inter`, `diff` or `cross`."""
 
     op: str
-    left: SetCore
-    right: SetCore
+    left: TypedSet
+    right: TypedSet
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,16 +106,16 @@ class Iterator:
     """`(v, g) in Configs`: one variable per component of the set (made up where the author named none)."""
 
     variables: tuple[IndexVar, ...]
-    domain: SetCore
+    domain: TypedSet
     span: Span
 
 
 @dataclass(frozen=True, slots=True)
-class IndexingCore:
+class TypedIndexing:
     """Iterators in order, later ones may use variables of earlier ones; `conditions` is the `where` split at `and`."""
 
     iterators: tuple[Iterator, ...] = ()
-    conditions: tuple[Core, ...] = ()
+    conditions: tuple[TypedExpr, ...] = ()
 
     @property
     def variables(self) -> tuple[IndexVar, ...]:
@@ -126,7 +126,7 @@ class IndexingCore:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Core:
+class TypedExpr:
     """`decision` tells whether a variable occurs in it (so it is not a number before the solve)."""
 
     span: Span
@@ -135,175 +135,175 @@ class Core:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Constant(Core):
+class Constant(TypedExpr):
     """A number, or a truth value as 1.0 / 0.0."""
 
     value: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Label(Core):
+class Label(TypedExpr):
     """A string literal: an element of `type.root` (Element) or a plain text (TextType)."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IndexRef(Core):
+class IndexRef(TypedExpr):
     variable: IndexVar
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ParamRef(Core):
+class ParamRef(TypedExpr):
     """One subscript core per index position of the declaration; none for a scalar."""
 
     name: str
-    subscripts: tuple[Core, ...] = ()
+    subscripts: tuple[TypedExpr, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VariableRef(Core):
+class VariableRef(TypedExpr):
     name: str
-    subscripts: tuple[Core, ...] = ()
+    subscripts: tuple[TypedExpr, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LetRef(Core):
+class LetRef(TypedExpr):
     name: str
-    subscripts: tuple[Core, ...] = ()
+    subscripts: tuple[TypedExpr, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fallback(Core):
+class Fallback(TypedExpr):
     """`(x[k, h-1] else was[k])`."""
 
     reference: ParamRef | VariableRef | LetRef
-    fallback: Core
+    fallback: TypedExpr
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shift(Core):
+class Shift(TypedExpr):
     """The element `offset` places later (earlier when negative) in the ordered set `ordering`: `h - 1`, `next(h)`."""
 
-    operand: Core
-    offset: Core
+    operand: TypedExpr
+    offset: TypedExpr
     ordering: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Negate(Core):
-    operand: Core
+class Negate(TypedExpr):
+    operand: TypedExpr
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Arithmetic(Core):
+class Arithmetic(TypedExpr):
     """`op` is one of `+ - * / ^`."""
 
     op: str
-    left: Core
-    right: Core
+    left: TypedExpr
+    right: TypedExpr
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison(Core):
+class Comparison(TypedExpr):
     """A chain of numbers, texts or elements, all already in the unit of the first operand. Ops: `== != <= >= < >`."""
 
-    operands: tuple[Core, ...]
+    operands: tuple[TypedExpr, ...]
     ops: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Logic(Core):
+class Logic(TypedExpr):
     """`op` is `and`, `or`, `not`, `=>` or `<=>`."""
 
     op: str
-    operands: tuple[Core, ...]
+    operands: tuple[TypedExpr, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Membership(Core):
+class Membership(TypedExpr):
     """`(v, g) in Configs`, `v not in Fast`."""
 
-    element: tuple[Core, ...]
-    domain: SetCore
+    element: tuple[TypedExpr, ...]
+    domain: TypedSet
     negated: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice(Core):
+class Choice(TypedExpr):
     """`if condition then a else b`."""
 
-    condition: Core
-    then: Core
-    otherwise: Core
+    condition: TypedExpr
+    then: TypedExpr
+    otherwise: TypedExpr
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Function(Core):
+class Function(TypedExpr):
     """`min max abs floor ceil round exp log sqrt` of scalar arguments."""
 
     name: str
-    arguments: tuple[Core, ...]
+    arguments: tuple[TypedExpr, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SetFunction(Core):
+class SetFunction(TypedExpr):
     """`count(S)`, `first(S)`, `last(S)`."""
 
     name: str
-    domain: SetCore
+    domain: TypedSet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reduction(Core):
+class Reduction(TypedExpr):
     """`sum prod min max any all count` over `indexing`; `argmin argmax` give the element of the only iterator."""
 
     op: str
-    indexing: IndexingCore
-    body: Core
+    indexing: TypedIndexing
+    body: TypedExpr
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RandomRef(Core):
+class RandomRef(TypedExpr):
     """A reference to a `random`; only inside `Expected`."""
 
     name: str
-    subscripts: tuple[Core, ...] = ()
+    subscripts: tuple[TypedExpr, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KnownValue(Core):
+class KnownValue(TypedExpr):
     """A name that is no declaration of the model but given by the place it stands in.
 
     In an `expect`: an objective, a term, `status`, `bound`, `gap`; in an online block `now` or `remaining[j]`.
     """
 
     name: str
-    subscripts: tuple[Core, ...] = ()
+    subscripts: tuple[TypedExpr, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Expected(Core):
+class Expected(TypedExpr):
     """`E(body given condition)` or `P(condition given ...)`."""
 
     op: str
-    body: Core
-    given: Core | None = None
+    body: TypedExpr
+    given: TypedExpr | None = None
 
 
 # --- laws of random quantities ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ListCore:
+class TypedList:
     """Numbers in braces, in their order and with repetitions: `{ (10[epoch], 0.3), ... }`, `{ w[s] : s in Samples }`.
 
     Without an index list each row is one item, else the only row is the item of each index tuple.
     """
 
     span: Span
-    rows: tuple[tuple[Core, ...], ...]
-    indexing: IndexingCore | None = None
+    rows: tuple[tuple[TypedExpr, ...], ...]
+    indexing: TypedIndexing | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -319,11 +319,11 @@ class SampleFile:
     value: str
     keys: tuple[str, ...] = ()
     weight: str | None = None
-    unit: Core | None = None
+    unit: TypedExpr | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LawCore:
+class TypedLaw:
     """A distribution: `numbers` by the names of its arguments, quantities in the unit of the random.
 
     `points` holds the list of `discrete`, `empirical` and `survival_points`, `file` the file of `empirical`; `parts`
@@ -332,11 +332,11 @@ class LawCore:
 
     span: Span
     name: str
-    numbers: tuple[tuple[str, Core], ...] = ()
-    points: ListCore | None = None
+    numbers: tuple[tuple[str, TypedExpr], ...] = ()
+    points: TypedList | None = None
     file: SampleFile | None = None
-    parts: tuple[LawCore, ...] = ()
-    weights: tuple[Core, ...] = ()
+    parts: tuple[TypedLaw, ...] = ()
+    weights: tuple[TypedExpr, ...] = ()
 
 
 # --- declarations -----------------------------------------------------------------------------------------------------
@@ -347,7 +347,7 @@ class CheckedBound:
     """`op` is one of `<= >= < > ==`; `value` in the unit of the declaration, may use the declaration's indices."""
 
     op: str
-    value: Core
+    value: TypedExpr
     span: Span
 
 
@@ -362,8 +362,8 @@ class CheckedSet:
     ordered: bool = False
     identical: bool = False
     identical_by: str | None = None
-    within: SetCore | None = None
-    value: SetCore | None = None
+    within: TypedSet | None = None
+    value: TypedSet | None = None
     doc: str | None = None
 
 
@@ -375,11 +375,11 @@ class CheckedParam:
     span: Span
     type: ValueType
     kind: str
-    indexing: IndexingCore
+    indexing: TypedIndexing
     bounds: tuple[CheckedBound, ...] = ()
-    within: SetCore | None = None
-    default: Core | None = None
-    value: Core | None = None
+    within: TypedSet | None = None
+    default: TypedExpr | None = None
+    value: TypedExpr | None = None
     doc: str | None = None
 
 
@@ -388,8 +388,8 @@ class CheckedLet:
     name: str
     span: Span
     type: ValueType
-    indexing: IndexingCore
-    value: Core
+    indexing: TypedIndexing
+    value: TypedExpr
     doc: str | None = None
 
 
@@ -399,7 +399,7 @@ class CheckedVariable:
     span: Span
     type: Numeric
     kind: str
-    indexing: IndexingCore
+    indexing: TypedIndexing
     bounds: tuple[CheckedBound, ...] = ()
     doc: str | None = None
 
@@ -411,8 +411,8 @@ class CheckedRandom:
     name: str
     span: Span
     type: Numeric
-    indexing: IndexingCore
-    law: LawCore | None = None
+    indexing: TypedIndexing
+    law: TypedLaw | None = None
     doc: str | None = None
 
 
@@ -422,7 +422,7 @@ class CheckedTerm:
 
     name: str | None
     span: Span
-    value: Core
+    value: TypedExpr
     doc: str | None = None
 
 
@@ -444,16 +444,16 @@ class CheckedConstraint:
 
     name: str
     span: Span
-    indexing: IndexingCore
-    body: Core
+    indexing: TypedIndexing
+    body: TypedExpr
     doc: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedCheck:
     span: Span
-    indexing: IndexingCore
-    condition: Core
+    indexing: TypedIndexing
+    condition: TypedExpr
     message: str | None
 
 
@@ -461,8 +461,8 @@ class CheckedCheck:
 class CheckedPlacementItem:
     role: str
     span: Span
-    value: Core
-    of: Core | None = None
+    value: TypedExpr
+    of: TypedExpr | None = None
     unit: Unit | None = None
 
 

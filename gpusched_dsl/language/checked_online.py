@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from gpusched_dsl.language.checked import CheckedModel, Core, IndexingCore, IndexVar, LawCore
+from gpusched_dsl.language.checked import CheckedModel, IndexVar, TypedExpr, TypedIndexing, TypedLaw
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.units import DIMENSIONLESS, Unit
 
@@ -28,8 +28,8 @@ class CheckedWindow:
     span: Span
     index: IndexVar
     slots: str
-    lookahead: Core
-    commit: Core
+    lookahead: TypedExpr
+    commit: TypedExpr
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +39,8 @@ class CheckedArrival:
     span: Span
     job: IndexVar
     jobs: str  # the set, a root set
-    indexing: IndexingCore
-    at: Core
+    indexing: TypedIndexing
+    at: TypedExpr
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class CheckedTrigger:
 
     span: Span
     event: str | None = None
-    every: Core | None = None
+    every: TypedExpr | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class CheckedCarry:
     target: str
     span: Span
     variables: tuple[IndexVar, ...]
-    value: Core
+    value: TypedExpr
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +71,8 @@ class CheckedChange:
 
     event: str
     span: Span
-    delay: Core | None = None
-    costs: Core | None = None
+    delay: TypedExpr | None = None
+    costs: TypedExpr | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +81,9 @@ class CheckedOutage:
 
     span: Span
     nodes: str
-    indexing: IndexingCore
-    every: LawCore
-    lasting: LawCore
+    indexing: TypedIndexing
+    every: TypedLaw
+    lasting: TypedLaw
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +92,8 @@ class CheckedCharge:
 
     name: str
     span: Span
-    indexing: IndexingCore
-    value: Core
+    indexing: TypedIndexing
+    value: TypedExpr
     unit: Unit
 
 
@@ -117,11 +117,11 @@ class CheckedOnline:
     window: CheckedWindow | None = None
     triggers: tuple[CheckedTrigger, ...] = ()
     carries: tuple[CheckedCarry, ...] = ()
-    work: Core | None = None
-    ends: Core | str | None = None
-    speed: Core | None = None
+    work: TypedExpr | None = None
+    ends: TypedExpr | str | None = None
+    speed: TypedExpr | None = None
     per_entry: bool = False
-    stretch: Core | LawCore | None = None
+    stretch: TypedExpr | TypedLaw | None = None
     changes: Mapping[str, CheckedChange] = field(default_factory=dict)
     outages: tuple[CheckedOutage, ...] = ()
     charged: str = ""  # one of CHARGED; "": node rates where the placement has them, else jobs

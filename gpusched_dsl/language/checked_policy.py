@@ -10,7 +10,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from gpusched_dsl.language.checked import CheckedLet, CheckedModel, CheckedParam, Constant, Core, IndexingCore, IndexVar
+from gpusched_dsl.language.checked import (
+    CheckedLet,
+    CheckedModel,
+    CheckedParam,
+    Constant,
+    IndexVar,
+    TypedExpr,
+    TypedIndexing,
+)
 from gpusched_dsl.language.source import Span
 
 NOW, REMAINING = "now", "remaining"
@@ -18,7 +26,7 @@ NOW, REMAINING = "now", "remaining"
 
 @dataclass(frozen=True, slots=True)
 class CheckedKey:
-    value: Core
+    value: TypedExpr
     descending: bool = False
 
 
@@ -31,7 +39,7 @@ class CheckedRanking:
     """
 
     span: Span
-    indexing: IndexingCore
+    indexing: TypedIndexing
     keys: tuple[CheckedKey, ...]
     node_type: IndexVar | None = None
 
@@ -43,7 +51,7 @@ class CheckedRule:
     name: str
     span: Span
     modifiers: tuple[str, ...] = ()
-    arguments: tuple[Core, ...] = ()
+    arguments: tuple[TypedExpr, ...] = ()
     by: str | None = None
     key: CheckedKey | None = None
 
@@ -64,8 +72,8 @@ class CheckedDraw:
 
     target: str
     span: Span
-    count: Core | None = None
-    probability: Core | None = None
+    count: TypedExpr | None = None
+    probability: TypedExpr | None = None
     odds: str = ""  # such as `inverse cost`
 
 
@@ -80,7 +88,7 @@ class CheckedMemory:
 
     target: str
     span: Span
-    value: Core
+    value: TypedExpr
     node_types: tuple[IndexVar, ...] = ()
 
 
@@ -92,8 +100,8 @@ class CheckedAgain:
     """
 
     span: Span
-    after: Core
-    condition: Core | None = None
+    after: TypedExpr
+    condition: TypedExpr | None = None
     node_types: tuple[IndexVar, ...] = ()
 
 
@@ -109,9 +117,9 @@ class CheckedStage:
     verb: str
     name: str
     span: Span
-    indexing: IndexingCore
-    over: IndexingCore
-    parts: Mapping[str, Core]
+    indexing: TypedIndexing
+    over: TypedIndexing
+    parts: Mapping[str, TypedExpr]
     keys: Mapping[str, tuple[CheckedKey, ...]]
     results: Mapping[str, CheckedParam]
     doc: str | None = None
@@ -126,11 +134,11 @@ class CheckedLoads:
     """
 
     span: Span
-    indexing: IndexingCore
+    indexing: TypedIndexing
     service: IndexVar
     node: IndexVar
     slot: IndexVar
-    load: Core
+    load: TypedExpr
     rule: CheckedRule
     variable: str | None = None
 
@@ -141,8 +149,8 @@ class CheckedFix:
 
     variable: str
     span: Span
-    indexing: IndexingCore
-    value: Core
+    indexing: TypedIndexing
+    value: TypedExpr
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +162,7 @@ class CheckedSlots:
 
     node: IndexVar
     slot: IndexVar
-    occupies: Core
+    occupies: TypedExpr
     reserve: CheckedLoads | None = None
     serve: CheckedLoads | None = None
     fixes: tuple[CheckedFix, ...] = ()
@@ -190,13 +198,13 @@ class CheckedPolicy:
     finish: tuple[CheckedRule, ...] = ()
     keep: tuple[CheckedRule, ...] = ()
     draws: Mapping[str, CheckedDraw] = field(default_factory=dict)
-    repeat: Core | None = None
+    repeat: TypedExpr | None = None
     kept: str = ""  # `keep best KEPT`: an objective or term of the model, else a price of the engine
-    improve: Core | None = None  # how many of the best schedules
-    rounds: Core | None = None  # how often moves are tried on each; None: once, or `all_rounds`
+    improve: TypedExpr | None = None  # how many of the best schedules
+    rounds: TypedExpr | None = None  # how often moves are tried on each; None: once, or `all_rounds`
     all_rounds: bool = False  # until no move improves
     moves: tuple[CheckedRule, ...] = ()
-    split: Core | None = None  # how many controllers share jobs and nodes, dealt round robin
+    split: TypedExpr | None = None  # how many controllers share jobs and nodes, dealt round robin
     slots: CheckedSlots | None = None  # where decisions have a slot
     memories: tuple[CheckedMemory, ...] = ()
     again: CheckedAgain | None = None

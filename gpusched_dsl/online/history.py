@@ -11,7 +11,7 @@ from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.evaluation.free_variables import free_variables
 from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.language.checked import CheckedPlacementItem, Core, Element, IndexRef, IndexVar, Numeric
+from gpusched_dsl.language.checked import CheckedPlacementItem, Element, IndexRef, IndexVar, Numeric, TypedExpr
 from gpusched_dsl.language.units import UNITS, Unit, convertible, factor
 from gpusched_dsl.online.run_record import Outcome
 from gpusched_dsl.online.simulation.world import FUTURE, World
@@ -172,14 +172,14 @@ class Reading:
         item = self._items.get(role)
         return item.value.variable if item is not None and isinstance(item.value, IndexRef) else None
 
-    def _frame(self, role: str, core: Core, count: int) -> Frame | None:
+    def _frame(self, role: str, core: TypedExpr, count: int) -> Frame | None:
         """All elements of a role as its index, where the expression needs no other."""
         index, needed = self._index(role), free_variables(core)
         if needed - {index} or (index is None and needed):
             return None
         return Frame(count, {} if index is None else {index: np.arange(count, dtype=np.int64)})
 
-    def _over(self, role: str, core: Core, count: int) -> Floats | None:
+    def _over(self, role: str, core: TypedExpr, count: int) -> Floats | None:
         frame = self._frame(role, core, count)
         if frame is None or not isinstance(core.type, Numeric):
             return None

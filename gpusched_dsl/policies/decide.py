@@ -12,7 +12,7 @@ from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.limits import Limits
 from gpusched_dsl.compiling.evaluation.store import Store
 from gpusched_dsl.compiling.lowering.fixing import Given
-from gpusched_dsl.language.checked import Core
+from gpusched_dsl.language.checked import TypedExpr
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.policies.cluster import Cluster
 from gpusched_dsl.policies.engine import Settings, never, run
@@ -102,7 +102,7 @@ def settings_of(policy: CheckedPolicy, store: Store, limits: Limits) -> Settings
     """How often, how many and by which price: the numbers in a policy's last lines."""
     ev = Evaluator(policy.model, store, limits)
 
-    def whole(core: Core | None, otherwise: int) -> int:
+    def whole(core: TypedExpr | None, otherwise: int) -> int:
         return otherwise if core is None else max(0, round(ev.number(core)))
 
     return Settings(

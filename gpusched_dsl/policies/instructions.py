@@ -9,7 +9,7 @@ from gpusched_dsl.compiling.evaluation.frames import Frame, ranges
 from gpusched_dsl.compiling.evaluation.limits import Limits
 from gpusched_dsl.compiling.evaluation.store import Store
 from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.language.checked import Core, IndexVar
+from gpusched_dsl.language.checked import IndexVar, TypedExpr
 from gpusched_dsl.language.checked_policy import CheckedPolicy, CheckedRanking
 from gpusched_dsl.policies.cluster import Cluster
 from gpusched_dsl.policies.kernels.ranking import list_ways, order_rows, rank_ways
@@ -73,7 +73,7 @@ class _Lines:
         columns = [self._numbers(k.value, frame) * (-1.0 if k.descending else 1.0) for k in ranking.keys]
         return np.stack(columns, axis=1) if columns else np.zeros((frame.size, 0))
 
-    def _numbers(self, core: Core, frame: Frame) -> Floats:
+    def _numbers(self, core: TypedExpr, frame: Frame) -> Floats:
         return np.array(np.broadcast_to(self.ev.numbers(core, frame), (frame.size,)), dtype=np.float64)
 
     def _ranks(self, ranking: CheckedRanking | None, jobs: Frame) -> Ints:
@@ -119,7 +119,7 @@ class _Lines:
 
     # --- draws -----------------------------------------------------------------------------------------------------
 
-    def _count(self, core: Core | None) -> int:
+    def _count(self, core: TypedExpr | None) -> int:
         return 1 if core is None else max(1, int(self.ev.number(core)))
 
     def _swap_chance(self, frame: Frame, queued: Codes) -> Floats:

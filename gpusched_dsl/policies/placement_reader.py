@@ -19,13 +19,13 @@ from gpusched_dsl.compiling.evaluation.store import Store
 from gpusched_dsl.ir.domains import Codes, Tuples
 from gpusched_dsl.language.checked import (
     CheckedModel,
-    Core,
-    IndexingCore,
     IndexRef,
     IndexVar,
     NamedSet,
     ParamRef,
     TextType,
+    TypedExpr,
+    TypedIndexing,
 )
 from gpusched_dsl.language.checking.walk import Part, children
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
@@ -113,7 +113,7 @@ class _Reader(Roles):
                 component = self.store.sets[iterator.domain.name].components[0]
                 sets = {**self.store.sets, ONE_NODE_OF_EACH: Tuples((component,), (nodes,))}
                 small = Evaluator(self.model, replace(self.store, sets=sets), self.limits)
-                return small.index_domain(IndexingCore(listed, indexing.conditions), variable.span).columns()
+                return small.index_domain(TypedIndexing(listed, indexing.conditions), variable.span).columns()
             place += len(iterator.variables)
         columns = self.ev.index_domain(indexing, variable.span).columns()
         kept = np.isin(columns[node_at], nodes)
@@ -277,7 +277,7 @@ def _distinct(codes: Codes) -> Codes:
     return np.unique(codes)
 
 
-def tells_apart(part: Part, node: IndexVar, label: Core | None) -> bool:
+def tells_apart(part: Part, node: IndexVar, label: TypedExpr | None) -> bool:
     """Whether a value can differ between nodes of one type: whether it reads the node otherwise than for its type."""
     if isinstance(part, IndexRef):
         return part.variable is node

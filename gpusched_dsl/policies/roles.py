@@ -11,7 +11,7 @@ from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.evaluation.limits import Limits
 from gpusched_dsl.compiling.evaluation.store import Store
 from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.language.checked import CheckedModel, CheckedPlacementItem, Core, Numeric
+from gpusched_dsl.language.checked import CheckedModel, CheckedPlacementItem, Numeric, TypedExpr
 from gpusched_dsl.language.units import DIMENSIONLESS, Unit, convertible, factor
 from gpusched_dsl.policies.workload import Floats
 
@@ -38,7 +38,7 @@ class Roles:
     def _quantities(self, *roles: str) -> list[CheckedPlacementItem]:
         return [item for item in self.placement.items if item.role in roles]
 
-    def _numbers(self, core: Core, frame: Frame) -> Floats:
+    def _numbers(self, core: TypedExpr, frame: Frame) -> Floats:
         return np.array(np.broadcast_to(self.ev.numbers(core, frame), (frame.size,)), dtype=np.float64)
 
     def _capacity(self, item: CheckedPlacementItem, frame: Frame) -> Floats:

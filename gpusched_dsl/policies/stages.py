@@ -16,7 +16,7 @@ from gpusched_dsl.compiling.evaluation.limits import Limits
 from gpusched_dsl.compiling.evaluation.store import Param, Store
 from gpusched_dsl.ir.domains import Codes, Domain
 from gpusched_dsl.ir.matrix import Floats
-from gpusched_dsl.language.checked import Core, IndexVar, RandomRef
+from gpusched_dsl.language.checked import IndexVar, RandomRef, TypedExpr
 from gpusched_dsl.language.checked_policy import CheckedPolicy, CheckedStage
 from gpusched_dsl.policies.distributions import Laws
 from gpusched_dsl.policies.dynamic_program import admitted
@@ -59,7 +59,7 @@ class _Stage:
         core = self.stage.parts.get(role)
         return np.full(frame.size, otherwise) if core is None else self._numbers(core, frame)
 
-    def _numbers(self, core: Core, frame: Frame) -> Floats:
+    def _numbers(self, core: TypedExpr, frame: Frame) -> Floats:
         values = np.array(np.broadcast_to(self.ev.numbers(core, frame), (frame.size,)), dtype=np.float64)
         self.ev.refuse_where(~np.isfinite(values), "GSM3017", "no finite value", core, frame, "not finite")
         return values

@@ -8,17 +8,17 @@ from gpusched_dsl.ir.domains import Domain
 from gpusched_dsl.language.checked import (
     CheckedModel,
     ComprehensionSet,
-    IndexingCore,
     IndexRef,
     Iterator,
     NamedSet,
-    SetCore,
+    TypedIndexing,
+    TypedSet,
 )
 
 VALUE = "value"
 
 
-def index_names(model: CheckedModel, indexing: IndexingCore) -> tuple[str, ...]:
+def index_names(model: CheckedModel, indexing: TypedIndexing) -> tuple[str, ...]:
     """One distinct name per index position of a declaration."""
     return distinct([name for iterator in indexing.iterators for name in _iterator_names(model, iterator)])
 
@@ -51,7 +51,7 @@ def _is_written(name: str) -> bool:
     return name.isidentifier() and name.strip("_") != "" and not name.startswith("_")
 
 
-def _set_names(model: CheckedModel, domain: SetCore, arity: int) -> list[str]:
+def _set_names(model: CheckedModel, domain: TypedSet, arity: int) -> list[str]:
     if not isinstance(domain, NamedSet):
         return ["index"] * arity
     if arity == 1:

@@ -18,11 +18,11 @@ from gpusched_dsl.language.checked import (
     CheckedModel,
     CheckedPlacement,
     CheckedPlacementItem,
-    Core,
     Element,
     Numeric,
     ParamRef,
     TextType,
+    TypedExpr,
 )
 from gpusched_dsl.language.units import DIMENSIONLESS, Unit, convertible, factor
 from gpusched_dsl.reporting.tables import labelled
@@ -71,7 +71,7 @@ def placement_of(model: CheckedModel, store: Store, point: Floats, limits: Limit
     return Placement(pl.DataFrame(reader.series), reader.units, reader.codes)
 
 
-def _columns(declared: CheckedPlacement) -> Iterator[tuple[str, CheckedPlacementItem, Core]]:
+def _columns(declared: CheckedPlacement) -> Iterator[tuple[str, CheckedPlacementItem, TypedExpr]]:
     """Column names with their expressions: a role's own name, and of several `uses` each with its capacity's."""
     shown = [item for item in declared.items if item.role not in NOT_SHOWN]
     roles = [item.role for item in shown]
@@ -107,7 +107,7 @@ class _Reader:
         self.codes: dict[str, np.ndarray[Any, Any]] = {}
         self._numbers: dict[str, tuple[Floats, Unit]] = {}
 
-    def read(self, name: str, core: Core, unit: Unit | None) -> None:
+    def read(self, name: str, core: TypedExpr, unit: Unit | None) -> None:
         if isinstance(core.type, Element):
             codes = np.broadcast_to(self.evaluator.codes(core, self.frame), (self.frame.size,))
             self.codes[name] = codes
@@ -118,7 +118,7 @@ class _Reader:
         else:
             self._number(name, core, unit)
 
-    def _number(self, name: str, core: Core, unit: Unit | None) -> None:
+    def _number(self, name: str, core: TypedExpr, unit: Unit | None) -> None:
         values = np.broadcast_to(self.evaluator.numbers(core, self.frame), (self.frame.size,)) + 0.0
         own = core.type.unit if isinstance(core.type, Numeric) else DIMENSIONLESS
         if unit is not None and convertible(own, unit):
@@ -132,7 +132,7 @@ class _Reader:
         if own != DIMENSIONLESS:
             self.units[name] = own.text
 
-    def lateness(self, due: Core) -> None:
+    def lateness(self, due: TypedExpr) -> None:
         """The column `late`: by how much `lasts` goes beyond what is left until the job is due, in its unit."""
         own = due.type.unit if isinstance(due.type, Numeric) else DIMENSIONLESS
         if "lasts" not in self._numbers or any(s.name == "late" for s in self.series):

@@ -22,7 +22,7 @@ from gpusched_dsl.reporting.tables import table
 
 if TYPE_CHECKING:
     from gpusched_dsl.compiling.evaluation.store import Store
-    from gpusched_dsl.language.checked import CheckedModel, IndexingCore
+    from gpusched_dsl.language.checked import CheckedModel, TypedIndexing
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,7 +165,7 @@ class Result(ResultData):
         values = np.broadcast_to(evaluator.numbers(declared.value, frame), (domain.size,))
         return domain, values, self._names(declared.indexing, domain)
 
-    def _names(self, indexing: IndexingCore | None, domain: Domain) -> tuple[str, ...]:
+    def _names(self, indexing: TypedIndexing | None, domain: Domain) -> tuple[str, ...]:
         if indexing is None or self.origins.model is None:
             return names_of_domain(domain)
         return index_names(self.origins.model, indexing)

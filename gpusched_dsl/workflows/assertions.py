@@ -15,7 +15,6 @@ from gpusched_dsl.language.blocks.tests.test_block import CheckedExpect
 from gpusched_dsl.language.checked import (
     CheckedModel,
     Comparison,
-    Core,
     Element,
     KnownValue,
     LetRef,
@@ -23,6 +22,7 @@ from gpusched_dsl.language.checked import (
     Numeric,
     Reduction,
     TextType,
+    TypedExpr,
     VariableRef,
 )
 from gpusched_dsl.language.checking.walk import deciding, walk
@@ -35,7 +35,7 @@ TOLERANCE = 1e-6  # of reals that an answer holds: relative above 1, absolute be
 class Unmet:
     """Why an expectation does not hold; `core` is the part of the condition that fails."""
 
-    core: Core
+    core: TypedExpr
     message: str
     notes: tuple[str, ...] = ()
 
@@ -123,12 +123,12 @@ class AnswerEvaluator(Evaluator):
         return TOLERANCE * np.maximum(1.0, larger)
 
 
-def depends_on_answer(core: Core) -> bool:
+def depends_on_answer(core: TypedExpr) -> bool:
     """Whether a value of the answer occurs in it."""
-    return any(isinstance(p, KnownValue) or (isinstance(p, Core) and p.decision) for p in walk(core))
+    return any(isinstance(p, KnownValue) or (isinstance(p, TypedExpr) and p.decision) for p in walk(core))
 
 
-def _lacking(core: Core, known: Mapping[str, float | str], result: Result) -> Unmet | None:
+def _lacking(core: TypedExpr, known: Mapping[str, float | str], result: Result) -> Unmet | None:
     """What the condition needs and the answer does not have."""
     missing = next((p for p in walk(core) if isinstance(p, KnownValue) and p.name not in known), None)
     reference: KnownValue | VariableRef | LetRef | None = missing
@@ -140,7 +140,7 @@ def _lacking(core: Core, known: Mapping[str, float | str], result: Result) -> Un
     return Unmet(reference, f"`{reference.span.text}` has no value: {ended}")
 
 
-def _conjuncts(core: Core) -> list[Core]:
+def _conjuncts(core: TypedExpr) -> list[TypedExpr]:
     if isinstance(core, Logic) and core.op == "and":
         return [part for operand in core.operands for part in _conjuncts(operand)]
     return [core]
@@ -149,7 +149,7 @@ def _conjuncts(core: Core) -> list[Core]:
 # --- telling ---------------------------------------------------------------------------------------------------------
 
 
-def _describe(evaluator: AnswerEvaluator, core: Core) -> Unmet:
+def _describe(evaluator: AnswerEvaluator, core: TypedExpr) -> Unmet:
     """The failing condition with the values of its sides; of an `all[...]` with the first index that fails."""
     if isinstance(core, Comparison):
         return Unmet(core, f"`{core.span.text}` does not hold: {_sides(evaluator, core, EMPTY_FRAME)}",
@@ -175,11 +175,11 @@ def _sides(evaluator: AnswerEvaluator, core: Comparison, frame: Frame) -> str:
     return ", ".join(told)
 
 
-def _is_label(core: Core) -> bool:
+def _is_label(core: TypedExpr) -> bool:
     return isinstance(core.type, TextType) and not isinstance(core, KnownValue)
 
 
-def _value_text(evaluator: AnswerEvaluator, core: Core, frame: Frame) -> str:
+def _value_text(evaluator: AnswerEvaluator, core: TypedExpr, frame: Frame) -> str:
     if isinstance(core.type, TextType):
         return f"`{np.asarray(evaluator.values(core, frame)).reshape(-1)[0]}`"
     if isinstance(core.type, Element):

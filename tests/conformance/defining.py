@@ -13,12 +13,12 @@ from gpusched_dsl.ir.definitions import (
     Conditions,
     Curves,
     Definition,
-    Extreme,
-    Holds,
+    MinMax,
     PartialExpectation,
     Piecewise,
     Power,
     Product,
+    Reified,
     Unary,
 )
 from gpusched_dsl.ir.domains import Interval
@@ -57,11 +57,11 @@ def product(*expressions: Expression) -> Made:
 
 
 def largest(*expressions: Expression) -> Made:
-    return _term(Extreme, expressions, largest=True)
+    return _term(MinMax, expressions, largest=True)
 
 
 def smallest(*expressions: Expression) -> Made:
-    return _term(Extreme, expressions, largest=False)
+    return _term(MinMax, expressions, largest=False)
 
 
 def power(expression: Expression, exponent: float) -> Made:
@@ -83,7 +83,7 @@ def expected_least(expression: Expression, law: object) -> Made:
 
 
 def holds(expression: Expression, lower: float = -INF, upper: float = INF) -> Made:
-    return _term(Holds, [expression], lower=np.array([lower]), upper=np.array([upper]))
+    return _term(Reified, [expression], lower=np.array([lower]), upper=np.array([upper]))
 
 
 def nonlinear(
@@ -102,7 +102,7 @@ def nonlinear(
     """
     count = columns + len(terms)
     made = [term(np.array([columns + k], dtype=np.int32), count) for k, term in enumerate(terms)]
-    binary = np.array([isinstance(d, Holds) for d in made], dtype=bool)
+    binary = np.array([isinstance(d, Reified) for d in made], dtype=bool)
     whole = list(range(columns)) if integer is True else [] if integer is False else list(integer)
     one = problem(
         *objectives,

@@ -16,11 +16,11 @@ from gpusched_dsl.language.checked import (
     CheckedParam,
     CheckedSet,
     Element,
-    IndexingCore,
     IndexVar,
     Iterator,
     NamedSet,
     Numeric,
+    TypedIndexing,
     ValueType,
 )
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
@@ -52,7 +52,7 @@ SPARSE = Tuples((JOBS, TYPES), (np.array([0, 0, 2]), np.array([0, 1, 1])))
 def param(kind: str = "real", type_: ValueType | None = None) -> CheckedParam:
     var = IndexVar("j", Element("Jobs"), model_span("Jobs"))
     domain = NamedSet(span=model_span("Jobs"), types=(Element("Jobs"),), name="Jobs")
-    indexing = IndexingCore((Iterator((var,), domain, model_span("Jobs, Types")),))
+    indexing = TypedIndexing((Iterator((var,), domain, model_span("Jobs, Types")),))
     return CheckedParam("time", model_span("time"), type_ or Numeric(), kind, indexing)
 
 

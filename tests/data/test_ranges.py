@@ -27,11 +27,11 @@ from gpusched_dsl.language.checked import (
     CheckedCheck,
     Constant,
     Element,
-    IndexingCore,
     IndexVar,
     Iterator,
     NamedSet,
     Numeric,
+    TypedIndexing,
 )
 from gpusched_dsl.language.diagnostics.diagnostic import Cell
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
@@ -81,7 +81,7 @@ def test_bounds_of_derived_values_are_told_at_the_bound() -> None:
 def a_check(names: tuple[str, ...], message: str | None) -> CheckedCheck:
     variables = tuple(IndexVar(n, Element("Jobs"), model_span("time")) for n in names)
     domain = NamedSet(span=model_span("Jobs"), types=(Element("Jobs"),), name="Jobs")
-    indexing = IndexingCore(tuple(Iterator((v,), domain, v.span) for v in variables))
+    indexing = TypedIndexing(tuple(Iterator((v,), domain, v.span) for v in variables))
     condition = Constant(span=model_span("time >= 0"), type=Numeric(), value=0)
     return CheckedCheck(model_span("check"), indexing, condition, message)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gpusched_dsl.ir.definitions import Affines, Definition, Holds, Power, Unary, completed, unary_starts
+from gpusched_dsl.ir.definitions import Affines, Definition, Power, Reified, Unary, completed, unary_starts
 from gpusched_dsl.ir.granularity import steps_of, with_steps
 from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.tolerances import FEASIBILITY, ROUNDING
@@ -13,14 +13,14 @@ from gpusched_dsl.ir.tolerances import FEASIBILITY, ROUNDING
 INF = float("inf")
 
 
-def at_least(side: float, coefficient: float, whole: bool) -> Holds:
+def at_least(side: float, coefficient: float, whole: bool) -> Reified:
     """`y == [coefficient * x >= side]`, x column 0 and y column 1."""
-    made = Holds(
+    made = Reified(
         np.array([1], dtype=np.int32), unary_starts(1), _times(coefficient), lower=np.array([side]),
         upper=np.array([INF]),
     )  # fmt: skip
     (with_them,) = with_steps([made], np.array([whole, True]))
-    assert isinstance(with_them, Holds)
+    assert isinstance(with_them, Reified)
     return with_them
 
 

@@ -70,7 +70,7 @@ def show(core: object) -> str:
             return f"({core.op} {show(core.body)}{f' given {show(core.given)}' if core.given else ''})"
         case c.Membership():
             return f"({'not-in' if core.negated else 'in'} {','.join(map(show, core.element))} {show(core.domain)})"
-        case c.IndexingCore():
+        case c.TypedIndexing():
             inner = ", ".join(f"{','.join(v.name for v in i.variables)} in {show(i.domain)}" for i in core.iterators)
             return f"[{inner}{' where ' if core.conditions else ''}{' & '.join(map(show, core.conditions))}]"
         case c.NamedSet():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpusched_dsl.language.blocks.blocks import CheckedExpect, CheckedTest, check_outlines, check_test
-from gpusched_dsl.language.checked import Comparison, Constant, Core, KnownValue, Label, Numeric
+from gpusched_dsl.language.checked import Comparison, Constant, KnownValue, Label, Numeric, TypedExpr
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.source import Span
@@ -85,7 +85,7 @@ def expectation(condition: str, scenario: str = "S") -> CheckedExpect:
     return expect
 
 
-def constants(core: Core) -> list[tuple[float, str]]:
+def constants(core: TypedExpr) -> list[tuple[float, str]]:
     assert isinstance(core, Comparison)
     return [
         (o.value, o.type.unit.text) for o in core.operands if isinstance(o, Constant) and isinstance(o.type, Numeric)

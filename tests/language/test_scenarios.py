@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 from scenario_help import check, labels, place, sound, value_of, workspace
 
-from gpusched_dsl.language.checked import Core
+from gpusched_dsl.language.checked import TypedExpr
 from gpusched_dsl.language.diagnostics.diagnostic import Severity
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.assignments import ExpressionGiven, FileGiven, TableGiven
@@ -41,7 +41,7 @@ def test_values_may_be_expressions_over_data() -> None:
     checked = sound("period = 2 * horizon;")
     [given] = checked.given["period"]
     assert isinstance(given, ExpressionGiven)
-    assert isinstance(given.value, Core)
+    assert isinstance(given.value, TypedExpr)
     order = checked.model.data_order
     assert order.index("horizon") < order.index("period")
     assert set(order) == set(sound("").model.data_order)

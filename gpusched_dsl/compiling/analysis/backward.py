@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gpusched_dsl.compiling.analysis.forward import LIBRARY, Interval
-from gpusched_dsl.ir.definitions import Definition, Extreme, Holds, Power, Product, Unary
+from gpusched_dsl.ir.definitions import Definition, MinMax, Power, Product, Reified, Unary
 from gpusched_dsl.ir.problem import Floats
 
 
@@ -18,7 +18,7 @@ def arguments_within(definition: Definition, low: Floats, high: Floats, result: 
     free = np.full(len(low), np.inf)
     with np.errstate(all="ignore"):
         match definition:
-            case Extreme():
+            case MinMax():
                 return (-free, large) if definition.largest else (small, free)
             case Unary(function="abs"):
                 return -large, large
@@ -30,7 +30,7 @@ def arguments_within(definition: Definition, low: Floats, high: Floats, result: 
                 return _of_power(definition, low, small, large)
             case Product():
                 return _of_product(definition, low, high, small, large)
-            case Holds():
+            case Reified():
                 return _of_holds(definition, small)
     return None
 
@@ -69,7 +69,7 @@ def _of_product(definition: Product, low: Floats, high: Floats, small: Floats, l
     return np.where(usable, begin, -np.inf), np.where(usable, end, np.inf)
 
 
-def _of_holds(definition: Holds, small: Floats) -> Interval:
+def _of_holds(definition: Reified, small: Floats) -> Interval:
     """A comparison that must hold is a row."""
     must = small > 0.5
     return np.where(must, definition.lower, -np.inf), np.where(must, definition.upper, np.inf)

@@ -6,7 +6,7 @@ import numpy as np
 
 from gpusched_dsl.compiling.analysis.monotonicity import Flags
 from gpusched_dsl.compiling.passes.piecewise_pieces import pieces_of
-from gpusched_dsl.ir.definitions import Definition, Extreme, PartialExpectation, Piecewise, Power, Product, Unary
+from gpusched_dsl.ir.definitions import Definition, MinMax, PartialExpectation, Piecewise, Power, Product, Unary
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.problem import Floats
 
@@ -34,9 +34,9 @@ def _shapes(definition: Definition, low: Floats, high: Floats, moving: Codes) ->
     match definition:
         case Product():
             return (moving == 1) | _squares(definition), moving == 1
-        case Extreme(largest=True):
+        case MinMax(largest=True):
             return yes, moving_alone(definition)
-        case Extreme():
+        case MinMax():
             return moving_alone(definition), yes
         case Unary(function="exp"):
             return yes, no

@@ -10,12 +10,12 @@ import numpy as np
 
 from gpusched_dsl.ir.definitions import (
     Definition,
-    Extreme,
-    Holds,
+    MinMax,
     PartialExpectation,
     Piecewise,
     Power,
     Product,
+    Reified,
     Unary,
     within_steps,
 )
@@ -34,7 +34,7 @@ def image_of(definition: Definition, low: Floats, high: Floats) -> Interval:
         match definition:
             case Product():
                 return _of_product(definition, low, high)
-            case Extreme():
+            case MinMax():
                 extreme = np.maximum if definition.largest else np.minimum
                 starts = definition.starts[:-1]
                 return extreme.reduceat(low, starts), extreme.reduceat(high, starts)
@@ -46,7 +46,7 @@ def image_of(definition: Definition, low: Floats, high: Floats) -> Interval:
                 return _of_piecewise(definition, low, high)
             case PartialExpectation():
                 return _of_expectation(definition, low, high)
-            case Holds():
+            case Reified():
                 return _of_holds(definition, low, high)
     return np.full(definition.size, -np.inf), np.full(definition.size, np.inf)
 
@@ -144,7 +144,7 @@ def _of_expectation(definition: PartialExpectation, low: Floats, high: Floats) -
     return _loosened(small, large)
 
 
-def _of_holds(definition: Holds, low: Floats, high: Floats) -> Interval:
+def _of_holds(definition: Reified, low: Floats, high: Floats) -> Interval:
     always = (low >= definition.lower) & (high <= definition.upper)
     # Certain to fail only beyond what a point may break: a choice of the solver counts within that.
     room = within_steps(FEASIBILITY * np.maximum(1.0, np.maximum(np.abs(low), np.abs(high))), definition.steps)

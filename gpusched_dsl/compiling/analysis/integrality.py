@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusched_dsl.ir.definitions import Affines, Definition, Extreme, Holds, Power, Product, Unary
+from gpusched_dsl.ir.definitions import Affines, Definition, MinMax, Power, Product, Reified, Unary
 from gpusched_dsl.ir.problem import Problem
 
 Flags = NDArray[np.bool_]
@@ -30,9 +30,9 @@ def whole_affines(affines: Affines, whole: Flags) -> Flags:
 
 def _stays_whole(definition: Definition, whole: Flags) -> Flags:
     match definition:
-        case Holds():
+        case Reified():
             return np.ones(definition.size, dtype=np.bool_)
-        case Product() | Extreme() | Unary(function="abs"):
+        case Product() | MinMax() | Unary(function="abs"):
             pass
         case Power():
             exponents = definition.exponents

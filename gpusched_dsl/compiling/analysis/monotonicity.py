@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 from gpusched_dsl.compiling.passes.piecewise_pieces import pieces_of
 from gpusched_dsl.ir.definitions import (
     Definition,
-    Extreme,
-    Holds,
+    MinMax,
     PartialExpectation,
     Piecewise,
     Power,
     Product,
+    Reified,
     Unary,
 )
 from gpusched_dsl.ir.problem import Floats
@@ -37,11 +37,11 @@ def slopes_of(definition: Definition, low: Floats, high: Floats) -> Slopes:
             return high > 0, low < 0
         case Unary(function="log"):
             return np.ones_like(low, dtype=np.bool_), low <= 0
-        case Extreme() | PartialExpectation() | Unary(function="exp"):
+        case MinMax() | PartialExpectation() | Unary(function="exp"):
             return np.ones_like(low, dtype=np.bool_), np.zeros_like(low, dtype=np.bool_)
         case Piecewise():
             return _of_piecewise(definition, low, high)
-        case Holds():
+        case Reified():
             return definition.lower > low, definition.upper < high
     return np.ones_like(low, dtype=np.bool_), np.ones_like(low, dtype=np.bool_)
 

@@ -9,13 +9,13 @@ import numpy as np
 from gpusched_dsl.compiling.evaluation.store import Values
 from gpusched_dsl.data.reports import SHOWN, declared, examples, keys_at, quoted, tuple_text
 from gpusched_dsl.ir.domains import Component, Domain
-from gpusched_dsl.language.checked import CheckedParam, CheckedSet, Core, SetCore
+from gpusched_dsl.language.checked import CheckedParam, CheckedSet, TypedExpr, TypedSet
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 
 
 def report_computed(
     checked: CheckedParam,
-    formula: Core,
+    formula: TypedExpr,
     domain: Domain,
     values: Values,
     within: Domain | None,
@@ -37,7 +37,7 @@ def report_computed(
 
 
 def report_elements(
-    checked: CheckedSet, formula: SetCore, domain: Domain, within: Domain, diagnostics: Diagnostics
+    checked: CheckedSet, formula: TypedSet, domain: Domain, within: Domain, diagnostics: Diagnostics
 ) -> bool:
     """Report (GSM2112) the elements of a computed set that are not in `within`; True when there are none."""
     columns = domain.columns()
@@ -56,7 +56,7 @@ def report_elements(
 
 def _report(
     checked: CheckedParam,
-    formula: Core,
+    formula: TypedExpr,
     domain: Domain,
     values: Values,
     wrong: Values,

@@ -29,7 +29,7 @@ from gpusched_dsl.ir.distributions import (
 from gpusched_dsl.ir.distributions.linear_survival import SUM_SLACK
 from gpusched_dsl.ir.domains import Codes, Domain
 from gpusched_dsl.ir.matrix import Floats
-from gpusched_dsl.language.checked import CheckedRandom, Core, IndexVar, LawCore, ListCore
+from gpusched_dsl.language.checked import CheckedRandom, IndexVar, TypedExpr, TypedLaw, TypedList
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.source import Span
 
@@ -56,7 +56,7 @@ def _lognormal(given: Named) -> Distribution:
 
 
 def laws_of(
-    random: CheckedRandom, law: LawCore, ev: Evaluator, reader: FileReader, diagnostics: Diagnostics
+    random: CheckedRandom, law: TypedLaw, ev: Evaluator, reader: FileReader, diagnostics: Diagnostics
 ) -> RandomLaws | None:
     """The laws of a random over its domain; None after findings in a file.
 
@@ -80,7 +80,7 @@ class _LawMaker:
         self.reader = reader
         self.diagnostics = diagnostics
 
-    def laws(self, law: LawCore, frame: Frame) -> Laws | None:
+    def laws(self, law: TypedLaw, frame: Frame) -> Laws | None:
         if law.file is not None:
             return self._from_file(law, frame)
         if law.points is not None:
@@ -100,7 +100,7 @@ class _LawMaker:
 
     def _combined(
         self,
-        law: LawCore,
+        law: TypedLaw,
         frame: Frame,
         inner: Sequence[Laws],
         make: Callable[[Named, list[Distribution]], Distribution],
@@ -122,7 +122,7 @@ class _LawMaker:
                 self._refuse(law, which == number, str(error), frame)
         return made, which
 
-    def _number(self, law: LawCore, name: str, core: Core, frame: Frame) -> Floats:
+    def _number(self, law: TypedLaw, name: str, core: TypedExpr, frame: Frame) -> Floats:
         values = np.broadcast_to(self.ev.numbers(core, frame), (frame.size,))
         what = f"`{name}` of `{law.name}`"
         self.ev.refuse_where(~np.isfinite(values), "GSM3101", f"{what} is not finite", core, frame, "not finite")
@@ -130,13 +130,13 @@ class _LawMaker:
             self.ev.refuse_where(values <= 0, "GSM3101", f"{what} must be positive", core, frame, "zero or less")
         return values
 
-    def _refuse(self, law: LawCore, rows: NDArray[np.bool_], message: str, frame: Frame) -> None:
+    def _refuse(self, law: TypedLaw, rows: NDArray[np.bool_], message: str, frame: Frame) -> None:
         where = self.ev.row_text(frame, int(np.flatnonzero(rows)[0]))
         code = "GSM3104" if law.name == "truncate" else "GSM3103" if law.name == "mixture" else "GSM3101"
         message = f"`{law.name}` of `{self.random.name}`: {message}" + (f" for {where}" if where else "")
         raise self.ev.failure(code, message, law.span)
 
-    def _mixture(self, law: LawCore, frame: Frame, inner: list[Laws]) -> Laws:
+    def _mixture(self, law: TypedLaw, frame: Frame, inner: list[Laws]) -> Laws:
         weights = [np.broadcast_to(self.ev.numbers(core, frame), (frame.size,)) for core in law.weights]
         for core, values in zip(law.weights, weights, strict=True):
             self._probability(core, values, frame)
@@ -146,7 +146,7 @@ class _LawMaker:
 
     # --- lists --------------------------------------------------------------------------------------------------------
 
-    def _from_list(self, law: LawCore, points: ListCore, frame: Frame) -> Laws:
+    def _from_list(self, law: TypedLaw, points: TypedList, frame: Frame) -> Laws:
         """The law of each row from its list; one for all rows when the list depends on no index."""
         varies = bool(self._needed(points))
         rows = frame if varies else Frame(min(frame.size, 1), {})
@@ -173,12 +173,12 @@ class _LawMaker:
         which = np.arange(frame.size, dtype=np.int64) if varies else np.zeros(frame.size, dtype=np.int64)
         return made, which
 
-    def _needed(self, points: ListCore) -> frozenset[IndexVar]:
+    def _needed(self, points: TypedList) -> frozenset[IndexVar]:
         bound = frozenset(points.indexing.variables) if points.indexing is not None else frozenset()
         inside = free_variables(points.rows) - bound
         return inside | (free_variables(points.indexing) if points.indexing is not None else frozenset())
 
-    def _items(self, points: ListCore, frame: Frame) -> tuple[Floats, Floats | None, Codes]:
+    def _items(self, points: TypedList, frame: Frame) -> tuple[Floats, Floats | None, Codes]:
         """Values and weights of all items, row by row, and where each row starts."""
         if points.indexing is None:
             items = [[self._item(core, at, frame) for at, core in enumerate(row)] for row in points.rows]
@@ -191,7 +191,7 @@ class _LawMaker:
             columns = [self._item(core, at, grown.frame) for at, core in enumerate(points.rows[0])]
         return columns[0], columns[1] if len(columns) > 1 else None, starts
 
-    def _item(self, core: Core, at: int, frame: Frame) -> Floats:
+    def _item(self, core: TypedExpr, at: int, frame: Frame) -> Floats:
         values = np.broadcast_to(self.ev.numbers(core, frame), (frame.size,))
         if at == 0:
             self.ev.refuse_where(~np.isfinite(values), "GSM3101", "a value is not finite", core, frame, "not finite")
@@ -199,7 +199,7 @@ class _LawMaker:
             self._probability(core, values, frame)
         return values
 
-    def _probability(self, core: Core, values: Floats, frame: Frame) -> None:
+    def _probability(self, core: TypedExpr, values: Floats, frame: Frame) -> None:
         self.ev.refuse_where(
             ~((values >= 0) & (values < np.inf)), "GSM3103", "a probability or weight is negative or not finite", core,
             frame, "no probability",
@@ -213,7 +213,7 @@ class _LawMaker:
 
     # --- files --------------------------------------------------------------------------------------------------------
 
-    def _from_file(self, law: LawCore, frame: Frame) -> Laws | None:
+    def _from_file(self, law: TypedLaw, frame: Frame) -> Laws | None:
         assert law.file is not None
         read = read_samples(self.random, self.domain, law.file, self.reader, self.diagnostics)
         if read is None:

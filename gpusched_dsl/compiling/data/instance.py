@@ -42,14 +42,14 @@ from gpusched_dsl.language.checked import (
     CheckedParam,
     CheckedRandom,
     CheckedSet,
-    Core,
     Element,
     Label,
-    LawCore,
     LiteralSet,
     Numeric,
-    SetCore,
     TextType,
+    TypedExpr,
+    TypedLaw,
+    TypedSet,
 )
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
@@ -239,10 +239,10 @@ class _Builder:
             return bind_root_set(declared, [piece], self.diagnostics)
         return bind_root_set(declared, self._label_pieces(declared), self.diagnostics)
 
-    def _formula(self, declared: CheckedSet) -> SetCore | None:
+    def _formula(self, declared: CheckedSet) -> TypedSet | None:
         """What a scenario computes the set from, None where it lists labels or other values stand for it."""
         for given in self._given(declared.name) if declared.name not in self.replaced else ():
-            if isinstance(given, ExpressionGiven) and isinstance(given.value, SetCore):
+            if isinstance(given, ExpressionGiven) and isinstance(given.value, TypedSet):
                 if isinstance(given.value, LiteralSet) and literal_piece(given.value, given.span) is not None:
                     continue
                 return given.value
@@ -255,7 +255,7 @@ class _Builder:
         for given in self._given(declared.name):
             piece: ColumnPiece | None
             if isinstance(given, ExpressionGiven):
-                assert isinstance(given.value, SetCore)
+                assert isinstance(given.value, TypedSet)
                 literal = literal_piece(given.value, given.span) if isinstance(given.value, LiteralSet) else None
                 piece = literal or self._evaluated_labels(given.value, given)
             else:
@@ -266,7 +266,7 @@ class _Builder:
             pieces.append(piece)
         return pieces
 
-    def _evaluated_labels(self, core: SetCore, given: Given) -> ColumnPiece:
+    def _evaluated_labels(self, core: TypedSet, given: Given) -> ColumnPiece:
         domain = self.ev.domain(core)
         self.ev.budget.frame(domain.size, _LABEL_NUMBERS, core.span, f"set `{given.target}`")
         rows: list[tuple[Scalar, ...]] = list(zip(*domain.label_columns(), strict=True))
@@ -311,7 +311,7 @@ class _Builder:
                 declared, domain, values, self.ev.numbers(limit.value, frame), limit, origin, self.diagnostics
             )
 
-    def _evaluated(self, declared: CheckedParam, core: Core, frame: Frame) -> Values:
+    def _evaluated(self, declared: CheckedParam, core: TypedExpr, frame: Frame) -> Values:
         if isinstance(declared.type, Element):
             values: Values = self.ev.codes(core, frame)
         elif isinstance(declared.type, TextType):
@@ -326,7 +326,7 @@ class _Builder:
         pieces: list[Piece] = []
         for given in self._given(declared.name):
             if isinstance(given, ExpressionGiven):
-                assert isinstance(given.value, Core)
+                assert isinstance(given.value, TypedExpr)
                 labels = tuple(self._label(s) for s in given.subscripts) if given.subscripts else None
                 pieces.append(ValuePiece(self._value(declared, given.value), given.span, labels, given.level))
                 continue
@@ -337,7 +337,7 @@ class _Builder:
             pieces.append(piece)
         return pieces
 
-    def _value(self, declared: CheckedParam, core: Core) -> float | str:
+    def _value(self, declared: CheckedParam, core: TypedExpr) -> float | str:
         """A single value as `bind_param` takes it: a number, an element's label, or a text."""
         if isinstance(declared.type, TextType):
             return str(self.ev.values(core, EMPTY_FRAME).reshape(-1)[0])
@@ -345,7 +345,7 @@ class _Builder:
             return self._label(core)
         return self.ev.number(core)
 
-    def _label(self, core: Core) -> Scalar:
+    def _label(self, core: TypedExpr) -> Scalar:
         if isinstance(core, Label):
             return core.text
         if isinstance(core.type, Element):
@@ -373,7 +373,7 @@ class _Builder:
             self.store.randoms[declared.name] = laws
 
 
-def _law(scenario: CheckedScenario, random: CheckedRandom) -> LawCore | None:
+def _law(scenario: CheckedScenario, random: CheckedRandom) -> TypedLaw | None:
     """The law of a random: that of the model, else what the scenario gives last."""
     given = [g.law for g in scenario.given.get(random.name, ()) if isinstance(g, LawGiven)]
     return random.law or (given[-1] if given else None)

@@ -12,7 +12,7 @@ from gpusched_dsl.compiling.evaluation.frames import EMPTY_FRAME, Expansion, Fra
 from gpusched_dsl.compiling.evaluation.store import Values, is_element
 from gpusched_dsl.ir.domains import Codes, Domain
 from gpusched_dsl.ir.problem import Floats
-from gpusched_dsl.language.checked import Core, IndexingCore, SetCore
+from gpusched_dsl.language.checked import TypedExpr, TypedIndexing, TypedSet
 from gpusched_dsl.language.source import Span
 
 
@@ -20,47 +20,47 @@ class BaseEvaluator(Trouble):
     """Values of expressions and elements of sets over the rows of a frame; the layers above say how."""
 
     @abstractmethod
-    def values(self, core: Core, frame: Frame) -> Values:
+    def values(self, core: TypedExpr, frame: Frame) -> Values:
         """The value as it is kept: numbers, element codes, or texts as objects."""
 
     @abstractmethod
-    def codes(self, core: Core, frame: Frame) -> Codes:
+    def codes(self, core: TypedExpr, frame: Frame) -> Codes:
         """The value as index codes."""
 
     @abstractmethod
-    def numbers(self, core: Core, frame: Frame) -> Floats:
+    def numbers(self, core: TypedExpr, frame: Frame) -> Floats:
         """The value as float64."""
 
     @abstractmethod
-    def mask(self, core: Core, frame: Frame) -> Mask:
+    def mask(self, core: TypedExpr, frame: Frame) -> Mask:
         """A condition as one truth value per row."""
 
     @abstractmethod
-    def expand(self, frame: Frame, indexing: IndexingCore, span: Span) -> Expansion:
+    def expand(self, frame: Frame, indexing: TypedIndexing, span: Span) -> Expansion:
         """The frame grown by an index list."""
 
     @abstractmethod
-    def domain(self, core: SetCore) -> Domain:
+    def domain(self, core: TypedSet) -> Domain:
         """The elements of a set expression that depends on no index."""
 
     @abstractmethod
-    def contains(self, core: SetCore, codes: Sequence[Codes], frame: Frame) -> Mask:
+    def contains(self, core: TypedSet, codes: Sequence[Codes], frame: Frame) -> Mask:
         """Whether the tuple in each row is in the set, which may depend on the row."""
 
     @abstractmethod
     def join_index(self, domain: Domain, on: tuple[int, ...]) -> JoinIndex:
         """The tuples of a domain grouped by some components, made once per domain."""
 
-    def number(self, core: Core) -> float:
+    def number(self, core: TypedExpr) -> float:
         """The value of an expression without free indices."""
         return float(self.numbers(core, EMPTY_FRAME).reshape(-1)[0])
 
-    def whole(self, core: Core, frame: Frame) -> Codes | int:
+    def whole(self, core: TypedExpr, frame: Frame) -> Codes | int:
         """A whole number: one for all rows, or one per row."""
         codes = self.codes(core, frame)
         return int(codes) if codes.ndim == 0 else codes
 
-    def element_codes(self, core: Core, frame: Frame) -> Codes:
+    def element_codes(self, core: TypedExpr, frame: Frame) -> Codes:
         """The value in every row as the code of an element; raises (GSM3002) where it fell off an ordered set."""
         codes = np.broadcast_to(self.codes(core, frame), (frame.size,))
         lost = ~is_element(codes)

@@ -13,7 +13,7 @@ from gpusched_dsl.compiling.evaluation.references import References
 from gpusched_dsl.ir.distributions import Distribution
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Floats
-from gpusched_dsl.language.checked import Choice, Core, Expected, Function
+from gpusched_dsl.language.checked import Choice, Expected, Function, TypedExpr
 
 INF = float("inf")
 FORMS = (
@@ -38,7 +38,7 @@ class Single(Interval):
     """`slope * W + rest` where the interval is given; without a random quantity `name` is empty and the slope 0."""
 
     slope: Floats
-    rest: Core
+    rest: TypedExpr
 
 
 class ClosedForms:
@@ -105,7 +105,7 @@ class ClosedForms:
                 found.append((reference.name, position, slope))
         return [one for one in found if one[2].any()]
 
-    def numbers(self, core: Core) -> Floats:
+    def numbers(self, core: TypedExpr) -> Floats:
         return np.broadcast_to(self.ev.numbers(core, self.frame), (self.frame.size,))
 
     # --- minima and maxima of two lines -------------------------------------------------------------------------------
@@ -264,7 +264,7 @@ def negative(one: Single) -> Single:
     return replace(one, slope=-one.slope)
 
 
-def pair_of(body: Core) -> tuple[bool, Line, Line] | None:
+def pair_of(body: TypedExpr) -> tuple[bool, Line, Line] | None:
     """`min` (True) or `max` of two lines; a line without random quantities stands last in `min`, first in `max`.
 
     Data arguments are taken together; `abs(f)` is max(f, -f).

@@ -13,18 +13,18 @@ from gpusched_dsl.compiling.evaluation.store import MISSING
 from gpusched_dsl.ir.domains import Codes, Packing
 from gpusched_dsl.language.checked import (
     ComprehensionSet,
-    Core,
     IntegerRange,
     LiteralSet,
     NamedSet,
-    SetCore,
     SetOperation,
+    TypedExpr,
+    TypedSet,
 )
 
 Grown = tuple[Codes, tuple[Codes, ...]]  # for each element the row of the frame it belongs to, and its components
 
 
-def elements(ev: BaseEvaluator, core: SetCore, frame: Frame) -> Grown:
+def elements(ev: BaseEvaluator, core: TypedSet, frame: Frame) -> Grown:
     """The distinct elements of the set of every row, row by row, in the order of the set."""
     if not free_variables(core):
         domain = ev.domain(core)
@@ -58,7 +58,7 @@ def elements(ev: BaseEvaluator, core: SetCore, frame: Frame) -> Grown:
     raise AssertionError(f"{type(core).__name__} depends on no index")
 
 
-def contains(ev: BaseEvaluator, core: SetCore, codes: Sequence[Codes], frame: Frame) -> Mask:
+def contains(ev: BaseEvaluator, core: TypedSet, codes: Sequence[Codes], frame: Frame) -> Mask:
     """Whether the tuple of each row is in the set of that row."""
     match core:
         case IntegerRange():
@@ -93,13 +93,13 @@ def range_ends(ev: BaseEvaluator, core: IntegerRange, frame: Frame) -> tuple[Cod
     return _end(ev, core.low, frame), _end(ev, core.high, frame), step
 
 
-def _end(ev: BaseEvaluator, core: Core, frame: Frame) -> Codes:
+def _end(ev: BaseEvaluator, core: TypedExpr, frame: Frame) -> Codes:
     codes = np.broadcast_to(ev.codes(core, frame), (frame.size,))
     ev.refuse_where(codes == MISSING, "GSM3007", "a range needs whole numbers", core, frame, "no whole number")
     return codes
 
 
-def _range(ev: BaseEvaluator, core: SetCore, frame: Frame, low: Codes, high: Codes, step: Codes | int) -> Grown:
+def _range(ev: BaseEvaluator, core: TypedSet, frame: Frame, low: Codes, high: Codes, step: Codes | int) -> Grown:
     counts = np.maximum(0, (high - low) // step + 1)
     ev.budget.frame(int(counts.sum()), 1, core.span, "this set")
     steps = step if isinstance(step, int) else np.repeat(step, counts)

@@ -10,7 +10,7 @@ from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.evaluation.limits import Budget, Limits
 from gpusched_dsl.compiling.evaluation.store import Store, Values
 from gpusched_dsl.ir.domains import Scalar
-from gpusched_dsl.language.checked import CheckedModel, Core
+from gpusched_dsl.language.checked import CheckedModel, TypedExpr
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.source import Span
@@ -37,7 +37,7 @@ class Trouble:
         """The error to raise, with one diagnostic."""
         return DiagnosticError([Diagnostic(code, message, span, label, (), tuple(notes), help)])
 
-    def refuse_where(self, bad: Values, code: str, message: str, core: Core, frame: Frame, label: str) -> None:
+    def refuse_where(self, bad: Values, code: str, message: str, core: TypedExpr, frame: Frame, label: str) -> None:
         """Raise a diagnostic naming the first row where `bad` is true."""
         bad = np.asarray(bad)
         if not bad.any() or not frame.size:

@@ -25,7 +25,6 @@ from gpusched_dsl.language.checked import (
     Choice,
     Comparison,
     Constant,
-    Core,
     Element,
     Expected,
     Fallback,
@@ -42,6 +41,7 @@ from gpusched_dsl.language.checked import (
     SetFunction,
     Shift,
     TextType,
+    TypedExpr,
     VariableRef,
 )
 from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean
@@ -58,7 +58,7 @@ _UNARY: dict[str, Callable[[Any], Any]] = {
 class Evaluator(References):
     """Evaluates the cores of one model against a store."""
 
-    def values(self, core: Core, frame: Frame) -> Values:
+    def values(self, core: TypedExpr, frame: Frame) -> Values:
         """The value in every row: shape (frame.size,), or () when it does not depend on the row."""
         checkpoint()
         make = getattr(self, f"_{type(core).__name__}")
@@ -74,18 +74,18 @@ class Evaluator(References):
             return result
         return np.broadcast_to(result.reshape(sizes), frame.shape).reshape(-1)
 
-    def numbers(self, core: Core, frame: Frame) -> Floats:
+    def numbers(self, core: TypedExpr, frame: Frame) -> Floats:
         """The value as float64; elements of an ordered set of integers read as their labels."""
         values = self.values(core, frame)
         if isinstance(core.type, Element):
             values = self._labels_as_integers(core, values)
         return np.asarray(values, dtype=np.float64)
 
-    def codes(self, core: Core, frame: Frame) -> Codes:
+    def codes(self, core: TypedExpr, frame: Frame) -> Codes:
         """The value as index codes."""
         return as_codes(self.values(core, frame))
 
-    def mask(self, core: Core, frame: Frame) -> Mask:
+    def mask(self, core: TypedExpr, frame: Frame) -> Mask:
         """A condition as one truth value per row."""
         return np.broadcast_to(np.asarray(self.values(core, frame), dtype=bool), (frame.size,))
 
@@ -157,7 +157,7 @@ class Evaluator(References):
     def _Choice(self, core: Choice, frame: Frame) -> Values:
         return self._where(self.mask(core.condition, frame), core.then, core.otherwise, frame)
 
-    def _where(self, mask: Mask, then: Core, otherwise: Core, frame: Frame) -> Values:
+    def _where(self, mask: Mask, then: TypedExpr, otherwise: TypedExpr, frame: Frame) -> Values:
         """Each branch is evaluated on its own rows only: the other rows may not have it."""
         yes, no = np.flatnonzero(mask), np.flatnonzero(~mask)
         if not len(no):
@@ -215,7 +215,7 @@ class Evaluator(References):
             result = result & np.asarray(_COMPARE[op](a, b), dtype=bool)
         return result
 
-    def _comparable(self, left: Core, right: Core, frame: Frame) -> tuple[Values, Values]:
+    def _comparable(self, left: TypedExpr, right: TypedExpr, frame: Frame) -> tuple[Values, Values]:
         if isinstance(left.type, Element) and isinstance(right.type, Element):
             return self.codes(left, frame), self.codes(right, frame)
         texts = [isinstance(c.type, TextType) for c in (left, right)]
@@ -223,7 +223,7 @@ class Evaluator(References):
             return self._texts(left, frame), self._texts(right, frame)
         return self.numbers(left, frame), self.numbers(right, frame)
 
-    def _texts(self, core: Core, frame: Frame) -> Values:
+    def _texts(self, core: TypedExpr, frame: Frame) -> Values:
         values = self.values(core, frame)
         if isinstance(core.type, Element):
             values = self.store.universes[core.type.root].label_array[values]
@@ -241,7 +241,7 @@ class Evaluator(References):
             result = self._and_then(result, operand, frame, undecided=core.op == "and")
         return result
 
-    def _and_then(self, known: Mask, core: Core, frame: Frame, *, undecided: bool) -> Mask:
+    def _and_then(self, known: Mask, core: TypedExpr, frame: Frame, *, undecided: bool) -> Mask:
         """`known`, and where that is `undecided` the next condition: the other rows may not have it."""
         rows = np.flatnonzero(np.broadcast_to(known == undecided, (frame.size,)))
         if len(rows) == frame.size:
@@ -311,7 +311,7 @@ class Evaluator(References):
             return grown.frame.columns[core.indexing.variables[0]][best[first]]
         return result
 
-    def _labels_as_integers(self, core: Core, codes: Values) -> Values:
+    def _labels_as_integers(self, core: TypedExpr, codes: Values) -> Values:
         assert isinstance(core.type, Element)
         universe = self.store.universes[core.type.root]
         if universe.integer_labels is None:

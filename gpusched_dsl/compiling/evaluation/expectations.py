@@ -10,7 +10,7 @@ from gpusched_dsl.compiling.evaluation.outcomes import Outcomes, element_of, out
 from gpusched_dsl.compiling.evaluation.random_parts import pushed
 from gpusched_dsl.compiling.evaluation.references import References
 from gpusched_dsl.ir.matrix import Floats
-from gpusched_dsl.language.checked import Core, Expected, RandomRef
+from gpusched_dsl.language.checked import Expected, RandomRef, TypedExpr
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.text.shortening import shortened
 
@@ -21,10 +21,10 @@ class Expectations:
     def __init__(self, ev: References) -> None:
         self.ev = ev
         self.around: list[Outcomes] = []
-        self._pushed: dict[int, tuple[Expected, Core]] = {}
+        self._pushed: dict[int, tuple[Expected, TypedExpr]] = {}
         self._situations = 0
 
-    def inwards(self, core: Expected) -> Core:
+    def inwards(self, core: Expected) -> TypedExpr:
         """The expectation of as little as possible; worked out once for each."""
         known = self._pushed.get(id(core))
         if known is None:

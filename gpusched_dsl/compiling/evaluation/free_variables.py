@@ -6,16 +6,16 @@ import dataclasses
 from functools import singledispatch
 
 from gpusched_dsl.language.checked import (
-    Core,
     Expected,
-    IndexingCore,
     IndexRef,
     IndexVar,
     Iterator,
     NamedSet,
     Numeric,
     RandomRef,
-    SetCore,
+    TypedExpr,
+    TypedIndexing,
+    TypedSet,
 )
 from gpusched_dsl.language.source import Source, Span
 
@@ -31,10 +31,10 @@ OUTCOME = IndexVar("outcome", Numeric(integer=True), _NOWHERE)
 @singledispatch
 def free_variables(node: object) -> Variables:
     """The variables that occur in `node` and are not bound inside it."""
-    if isinstance(node, Core | SetCore):
+    if isinstance(node, TypedExpr | TypedSet):
         indexing = getattr(node, "indexing", None)
         found = free_variables(tuple([getattr(node, name) for name in _parts_of(node)]))
-        return found - frozenset(indexing.variables) if isinstance(indexing, IndexingCore) else found
+        return found - frozenset(indexing.variables) if isinstance(indexing, TypedIndexing) else found
     return NONE
 
 
@@ -44,7 +44,7 @@ _NO_PARTS = {"span", "type", "types", "decision", "name", "op", "ops", "text", "
 _PARTS: dict[type, tuple[str, ...]] = {}  # looked up for each kind of node once
 
 
-def _parts_of(node: Core | SetCore) -> tuple[str, ...]:
+def _parts_of(node: TypedExpr | TypedSet) -> tuple[str, ...]:
     known = _PARTS.get(type(node))
     if known is None:
         known = _PARTS[type(node)] = tuple(f.name for f in dataclasses.fields(node) if f.name not in _NO_PARTS)
@@ -77,7 +77,7 @@ def _(node: Expected) -> Variables:
 
 
 @free_variables.register
-def _(node: IndexingCore) -> Variables:
+def _(node: TypedIndexing) -> Variables:
     return (free_variables(node.iterators) | free_variables(node.conditions)) - frozenset(node.variables)
 
 

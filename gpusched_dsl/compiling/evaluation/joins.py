@@ -30,9 +30,7 @@ from gpusched_dsl.ir.domains import Codes, Domain
 from gpusched_dsl.ir.problem import Floats
 from gpusched_dsl.language.checked import (
     Comparison,
-    Core,
     Element,
-    IndexingCore,
     IndexRef,
     IndexVar,
     IntegerRange,
@@ -40,7 +38,9 @@ from gpusched_dsl.language.checked import (
     Logic,
     Membership,
     Numeric,
-    SetCore,
+    TypedExpr,
+    TypedIndexing,
+    TypedSet,
 )
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.source import Span
@@ -48,7 +48,7 @@ from gpusched_dsl.language.source import Span
 _MIRROR = {"<=": ">=", ">=": "<=", "<": ">", ">": "<", "==": "=="}
 
 
-def expand(evaluator: BaseEvaluator, frame: Frame, indexing: IndexingCore, span: Span) -> Expansion:
+def expand(evaluator: BaseEvaluator, frame: Frame, indexing: TypedIndexing, span: Span) -> Expansion:
     """The frame grown by an index list: one row per combination that fulfils the conditions."""
     return _Plan(evaluator, frame, indexing, span).run()
 
@@ -60,20 +60,20 @@ class _Step:
     share: float
     kind: str
     iterator: Iterator | None = None
-    condition: Core | None = None
+    condition: TypedExpr | None = None
     variable: IndexVar | None = None
-    value: Core | None = None
+    value: TypedExpr | None = None
 
 
 class _Plan:
-    def __init__(self, evaluator: BaseEvaluator, frame: Frame, indexing: IndexingCore, span: Span) -> None:
+    def __init__(self, evaluator: BaseEvaluator, frame: Frame, indexing: TypedIndexing, span: Span) -> None:
         self.ev = evaluator
         self.span = span
         self.expansion = Expansion(frame)
         self.iterators = list(indexing.iterators)
         self.conditions = [c for condition in indexing.conditions for c in _pairs(condition)]
         self.unbound = set(indexing.variables)
-        self.put_off: list[Core] = []
+        self.put_off: list[TypedExpr] = []
 
     def run(self) -> Expansion:
         self._filter()
@@ -97,7 +97,7 @@ class _Plan:
             steps.append(_Step(0.5 if helped else 1.0, "iterator", iterator=iterator))
         return min(steps, key=lambda s: s.share)  # the first of equals: iterators stay in their order
 
-    def _binding_steps(self, condition: Core) -> list[_Step]:
+    def _binding_steps(self, condition: TypedExpr) -> list[_Step]:
         if isinstance(condition, Comparison) and condition.ops == ("==",):
             found = [
                 _Step(0.1, "equality", condition=condition, variable=variable, value=value)
@@ -108,7 +108,7 @@ class _Plan:
             return self._membership_steps(condition)
         return []
 
-    def _equalities(self, condition: Comparison) -> list[tuple[IndexVar, Core]]:
+    def _equalities(self, condition: Comparison) -> list[tuple[IndexVar, TypedExpr]]:
         found = []
         for left, right in (condition.operands, condition.operands[::-1]):
             if (
@@ -208,7 +208,7 @@ class _Plan:
             self._iterate(step.iterator)
             self.iterators = [i for i in self.iterators if i is not step.iterator]
 
-    def _drop(self, condition: Core | None) -> None:
+    def _drop(self, condition: TypedExpr | None) -> None:
         self.conditions = [c for c in self.conditions if c is not condition]
 
     def _bind(self, columns: dict[IndexVar, Codes]) -> None:
@@ -263,7 +263,7 @@ class _Plan:
         self.expansion = self.expansion.cross(Axis(variables, domain.columns(), domain.size))
         self.unbound -= set(variables)
 
-    def _join(self, element: tuple[Core, ...], domain: Domain) -> None:
+    def _join(self, element: tuple[TypedExpr, ...], domain: Domain) -> None:
         """Bind the unbound plain variables of `element` to the tuples of `domain` that agree with the rest."""
         fresh = {
             e.variable: at for at, e in enumerate(element) if isinstance(e, IndexRef) and e.variable in self.unbound
@@ -282,7 +282,7 @@ class _Plan:
         self.expansion = self.expansion.repeat(counts)
         self._bind({v: columns[at][rows] for v, at in fresh.items()})
 
-    def _join_by_value(self, iterator: Iterator, condition: Comparison, own: Core | None) -> None:
+    def _join_by_value(self, iterator: Iterator, condition: Comparison, own: TypedExpr | None) -> None:
         left, right = condition.operands if own is condition.operands[0] else condition.operands[::-1]
         domain, frame = self.ev.domain(iterator.domain), self.expansion.frame
         columns = domain.columns()
@@ -295,7 +295,7 @@ class _Plan:
         self._bind({v: c[rows] for v, c in zip(iterator.variables, columns, strict=True)})
         self.iterators = [i for i in self.iterators if i is not iterator]
 
-    def _iterate_range(self, iterator: Iterator, domain: IntegerRange, clips: list[tuple[str, Core]]) -> None:
+    def _iterate_range(self, iterator: Iterator, domain: IntegerRange, clips: list[tuple[str, TypedExpr]]) -> None:
         frame = self.expansion.frame
         low, high, step = range_ends(self.ev, domain, frame)
         if isinstance(step, int) and step == 1:
@@ -310,7 +310,7 @@ class _Plan:
         steps = step if isinstance(step, int) else np.repeat(step, counts)
         self._bind({iterator.variables[0]: np.repeat(low, counts) + steps * ranges(counts)})
 
-    def _iterate_clipped(self, iterator: Iterator, domain: Domain, clips: list[tuple[str, Core]]) -> None:
+    def _iterate_clipped(self, iterator: Iterator, domain: Domain, clips: list[tuple[str, TypedExpr]]) -> None:
         """A one-dimensional ordered domain from a lower to an upper bound per row, by binary search."""
         self._allow(domain.size, 0)
         frame = self.expansion.frame
@@ -335,7 +335,7 @@ class _Plan:
         self.expansion = self.expansion.repeat(counts)
         self._bind({iterator.variables[0]: codes[np.repeat(first, counts) + ranges(counts)]})
 
-    def _limits(self, clips: list[tuple[str, Core]], *, by_element: bool) -> list[tuple[str, Values]]:
+    def _limits(self, clips: list[tuple[str, TypedExpr]], *, by_element: bool) -> list[tuple[str, Values]]:
         """The bounds in every row, as codes or as numbers; those without a value in some row clip nothing."""
         frame, found = self.expansion.frame, []
         for op, bound in clips:
@@ -344,7 +344,7 @@ class _Plan:
                 found.append((op, np.broadcast_to(values, (frame.size,))))
         return found
 
-    def _iterate_dependent(self, iterator: Iterator, domain: SetCore) -> None:
+    def _iterate_dependent(self, iterator: Iterator, domain: TypedSet) -> None:
         """A set that depends on earlier indices; components that are bound already must agree."""
         frame = self.expansion.frame
         parent, columns = elements(self.ev, domain, frame)
@@ -356,7 +356,7 @@ class _Plan:
         self.expansion = _follow(self.expansion, parent)
         self._bind(found)
 
-    def _clipping(self, iterator: Iterator) -> list[tuple[str, Core]]:
+    def _clipping(self, iterator: Iterator) -> list[tuple[str, TypedExpr]]:
         """Conditions `h >= a`, `h < b` on the only variable of an ordered domain, with bound other sides."""
         if len(iterator.variables) != 1 or iterator.variables[0] not in self.unbound:
             return []
@@ -366,7 +366,7 @@ class _Plan:
                 return []
         elif domain.step is not None:
             return []
-        clips: list[tuple[str, Core]] = []
+        clips: list[tuple[str, TypedExpr]] = []
         for condition in self.conditions:
             if not isinstance(condition, Comparison) or len(condition.ops) != 1 or condition.ops[0] not in _MIRROR:
                 continue
@@ -388,7 +388,7 @@ class _Plan:
         self.ev.budget.frame(rows, columns, self.span, "this index list")
 
 
-def _pairs(condition: Core) -> list[Core]:
+def _pairs(condition: TypedExpr) -> list[TypedExpr]:
     """A conjunction as its parts, a chained comparison as pairs."""
     if isinstance(condition, Logic) and condition.op == "and":
         return [p for operand in condition.operands for p in _pairs(operand)]

@@ -13,7 +13,7 @@ from gpusched_dsl.compiling.evaluation.random_parts import is_random
 from gpusched_dsl.compiling.evaluation.references import References
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Floats
-from gpusched_dsl.language.checked import Core, Expected, IndexingCore, RandomRef
+from gpusched_dsl.language.checked import Expected, RandomRef, TypedExpr, TypedIndexing
 from gpusched_dsl.language.checking.walk import Part, children
 
 
@@ -113,7 +113,7 @@ def element_of(ev: References, core: RandomRef, frame: Frame) -> Codes:
 def _involved(ev: References, core: Expected, frame: Frame) -> tuple[Codes, Codes]:
     """Pairs of a row and a random element that occurs in it."""
     rows, elements = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
-    parts: tuple[Core, ...] = (core.body,) if core.given is None else (core.body, core.given)
+    parts: tuple[TypedExpr, ...] = (core.body,) if core.given is None else (core.body, core.given)
     for part in parts:
         for reference, around in _references(part, ()):
             grown = Expansion(frame)
@@ -125,7 +125,7 @@ def _involved(ev: References, core: Expected, frame: Frame) -> tuple[Codes, Code
     return np.concatenate(rows), np.concatenate(elements)
 
 
-def _references(part: Part, around: tuple[IndexingCore, ...]) -> Iterator[tuple[RandomRef, tuple[IndexingCore, ...]]]:
+def _references(part: Part, around: tuple[TypedIndexing, ...]) -> Iterator[tuple[RandomRef, tuple[TypedIndexing, ...]]]:
     """Every reference to a random quantity with the index lists around it, without their random conditions."""
     if isinstance(part, Expected):
         return
@@ -133,7 +133,7 @@ def _references(part: Part, around: tuple[IndexingCore, ...]) -> Iterator[tuple[
         yield part, around
     indexing = getattr(part, "indexing", None)
     inside = around
-    if isinstance(indexing, IndexingCore):
+    if isinstance(indexing, TypedIndexing):
         certain = tuple(c for c in indexing.conditions if not is_random(c))
         inside = (*around, replace(indexing, conditions=certain))
     for child in children(part):

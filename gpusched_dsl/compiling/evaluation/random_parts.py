@@ -10,7 +10,6 @@ from gpusched_dsl.language.checked import (
     Choice,
     Comparison,
     Constant,
-    Core,
     Expected,
     Fallback,
     Function,
@@ -19,6 +18,7 @@ from gpusched_dsl.language.checked import (
     Numeric,
     RandomRef,
     Reduction,
+    TypedExpr,
 )
 from gpusched_dsl.language.checking.walk import Part, walk
 from gpusched_dsl.language.source import Span
@@ -34,11 +34,11 @@ def is_random(part: Part) -> bool:
 # --- cores made here --------------------------------------------------------------------------------------------------
 
 
-def number(value: float, span: Span) -> Core:
+def number(value: float, span: Span) -> TypedExpr:
     return Constant(span=span, type=PLAIN, value=value)
 
 
-def combined(op: str, left: Core, right: Core, span: Span) -> Core:
+def combined(op: str, left: TypedExpr, right: TypedExpr, span: Span) -> TypedExpr:
     """`left op right`, with what multiplies by 1 or adds 0 left out."""
     if isinstance(right, Constant) and right.value == (0.0 if op in "+-" else 1.0):
         return left
@@ -48,7 +48,7 @@ def combined(op: str, left: Core, right: Core, span: Span) -> Core:
     return Arithmetic(span=span, type=PLAIN, decision=decision, op=op, left=left, right=right)
 
 
-def negated(core: Core) -> Core:
+def negated(core: TypedExpr) -> TypedExpr:
     return Negate(span=core.span, type=PLAIN, decision=core.decision, operand=core)
 
 
@@ -59,11 +59,11 @@ def negated(core: Core) -> Core:
 class Line:
     """`sum of coefficient * random + rest`; coefficients are data, the rest may hold decisions, neither is random."""
 
-    terms: tuple[tuple[Core, RandomRef], ...]
-    rest: Core
+    terms: tuple[tuple[TypedExpr, RandomRef], ...]
+    rest: TypedExpr
 
 
-def line_of(core: Core) -> Line | None:
+def line_of(core: TypedExpr) -> Line | None:
     """An expression as a line in its random quantities, None when it is none."""
     if not is_random(core):
         return Line((), core)
@@ -94,7 +94,7 @@ def joined(op: str, left: Line, right: Line, span: Span) -> Line:
     return Line((*left.terms, *other), combined(op, left.rest, right.rest, span))
 
 
-def _mapped(line: Line, change: Callable[[Core], Core]) -> Line:
+def _mapped(line: Line, change: Callable[[TypedExpr], TypedExpr]) -> Line:
     return Line(tuple((change(c), ref) for c, ref in line.terms), change(line.rest))
 
 
@@ -109,7 +109,7 @@ class Literal:
     op: str
 
 
-def literals_of(condition: Core) -> tuple[Literal, ...] | None:
+def literals_of(condition: TypedExpr) -> tuple[Literal, ...] | None:
     """A condition as literals that must hold together, None when it is nothing of the kind."""
     if isinstance(condition, Logic) and condition.op == "and":
         parts = [literals_of(operand) for operand in condition.operands]
@@ -132,13 +132,13 @@ _CLOSED = {"<": ">=", ">": "<="}
 _OPPOSITE = {**_CLOSED, "<=": ">", ">=": "<", "==": "!=", "!=": "=="}
 
 
-def pushed(expected: Expected) -> Core:
+def pushed(expected: Expected) -> TypedExpr:
     """The same value with expectations of as little as possible: of what is not linear in random quantities."""
     return _push(expected.body, expected)
 
 
-def _push(body: Core, whole: Expected) -> Core:
-    def inside(part: Core) -> Core:
+def _push(body: TypedExpr, whole: Expected) -> TypedExpr:
+    def inside(part: TypedExpr) -> TypedExpr:
         return _push(part, whole)
 
     if not is_random(body):
@@ -169,12 +169,12 @@ def _push(body: Core, whole: Expected) -> Core:
     return Expected(span=span, type=PLAIN, decision=body.decision, op=whole.op, body=body, given=whole.given)
 
 
-def _logic(body: Logic, whole: Expected) -> Core:
+def _logic(body: Logic, whole: Expected) -> TypedExpr:
     """`not`, `or`, `=>` and `<=>` by what they are in terms of `and`; what is not random stands apart."""
     span = body.span
     one = number(1.0, span)
 
-    def chance(*operands: Core) -> Core:
+    def chance(*operands: TypedExpr) -> TypedExpr:
         part = operands[0] if len(operands) == 1 else replace(body, op="and", operands=operands)
         return _push(part, whole)
 
@@ -194,7 +194,7 @@ def _logic(body: Logic, whole: Expected) -> Core:
     return Expected(span=span, type=PLAIN, decision=body.decision, op="P", body=body, given=whole.given)
 
 
-def _opposite(condition: Core) -> Core:
+def _opposite(condition: TypedExpr) -> TypedExpr:
     if isinstance(condition, Comparison) and len(condition.ops) == 1:
         return replace(condition, ops=(_OPPOSITE[condition.ops[0]],))
     if isinstance(condition, Logic) and condition.op == "not":

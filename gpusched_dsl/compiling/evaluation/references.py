@@ -11,7 +11,7 @@ from gpusched_dsl.compiling.evaluation.free_variables import free_variables
 from gpusched_dsl.compiling.evaluation.sets import Sets
 from gpusched_dsl.compiling.evaluation.store import is_element
 from gpusched_dsl.ir.domains import Codes, Domain, Product, Scalars
-from gpusched_dsl.language.checked import Core, IndexRef, IndexVar, LetRef, ParamRef, RandomRef, Shift, VariableRef
+from gpusched_dsl.language.checked import IndexRef, IndexVar, LetRef, ParamRef, RandomRef, Shift, TypedExpr, VariableRef
 from gpusched_dsl.language.text.counting import count_text
 
 
@@ -22,7 +22,7 @@ class References(Sets):
         """The place of each row's subscripts in a domain, -1 outside; shape () when all subscripts are constant."""
         return self.place(domain, core.subscripts, frame)
 
-    def place(self, domain: Domain, subscripts: Sequence[Core], frame: Frame) -> Codes:
+    def place(self, domain: Domain, subscripts: Sequence[TypedExpr], frame: Frame) -> Codes:
         """The place of each row's subscripts in a domain, -1 outside; shape () when all subscripts are constant."""
         if not isinstance(domain, Product) or len(frame.axes) < 2 or not frame.size:
             return self._locate(domain, [self.codes(s, frame) for s in subscripts])
@@ -44,7 +44,7 @@ class References(Sets):
             position = np.where(outside, -1, position)
         return np.broadcast_to(position, frame.shape).reshape(-1)
 
-    def needs(self, *cores: Core) -> frozenset[IndexVar]:
+    def needs(self, *cores: TypedExpr) -> frozenset[IndexVar]:
         """The index variables that some expressions depend on; worked out once for each of them."""
         found: frozenset[IndexVar] = frozenset()
         for core in cores:
@@ -81,7 +81,7 @@ class References(Sets):
         self._refuse_missing(core, position, frame)
         return position
 
-    def found(self, core: Core, frame: Frame) -> Mask:
+    def found(self, core: TypedExpr, frame: Frame) -> Mask:
         """Where the subscripts of a reference fall inside its declared index set."""
         if isinstance(core, ParamRef):
             domain = self.store.params[core.name].domain
@@ -121,7 +121,7 @@ class References(Sets):
             help=f"restrict the indices with `where`, or give a value for the rest: `({core.span.text} else ...)`",
         )
 
-    def _label_text(self, core: Core, frame: Frame) -> str:
+    def _label_text(self, core: TypedExpr, frame: Frame) -> str:
         code = int(self.codes(core, frame).reshape(-1)[0])
         if not is_element(np.asarray(code)):
             return f"{core.span.text} = nothing"
@@ -129,7 +129,7 @@ class References(Sets):
         return str(code if component is None else component.labels[code])
 
 
-def plain_keys(subscripts: Sequence[Core]) -> frozenset[IndexVar]:
+def plain_keys(subscripts: Sequence[TypedExpr]) -> frozenset[IndexVar]:
     """The variables that stand alone as subscripts, or shifted by one number: they tell entries apart."""
     plain = (s.operand if isinstance(s, Shift) and not free_variables(s.offset) else s for s in subscripts)
     return frozenset(inner.variable for inner in plain if isinstance(inner, IndexRef))

@@ -19,14 +19,14 @@ from gpusched_dsl.ir.domains import Codes, Domain, Interval, Product, Scalars, T
 from gpusched_dsl.language.checked import (
     CheckedModel,
     ComprehensionSet,
-    Core,
-    IndexingCore,
     IndexVar,
     IntegerRange,
     LiteralSet,
     NamedSet,
-    SetCore,
     SetOperation,
+    TypedExpr,
+    TypedIndexing,
+    TypedSet,
 )
 from gpusched_dsl.language.source import Span
 
@@ -36,15 +36,15 @@ class Sets(BaseEvaluator):
 
     def __init__(self, model: CheckedModel, store: Store, limits: Limits) -> None:
         super().__init__(model, store, limits)
-        self._domains: dict[int, tuple[SetCore, Domain]] = {}
-        self._needs: dict[int, tuple[Core, frozenset[IndexVar]]] = {}
+        self._domains: dict[int, tuple[TypedSet, Domain]] = {}
+        self._needs: dict[int, tuple[TypedExpr, frozenset[IndexVar]]] = {}
         self._join_indexes: dict[tuple[int, tuple[int, ...]], tuple[Domain, JoinIndex]] = {}
 
-    def expand(self, frame: Frame, indexing: IndexingCore, span: Span) -> Expansion:
+    def expand(self, frame: Frame, indexing: TypedIndexing, span: Span) -> Expansion:
         """The frame grown by an index list."""
         return joins.expand(self, frame, indexing, span)
 
-    def domain(self, core: SetCore) -> Domain:
+    def domain(self, core: TypedSet) -> Domain:
         """The elements of a set expression that depends on no index."""
         if isinstance(core, NamedSet):
             return self.store.sets[core.name]
@@ -67,7 +67,7 @@ class Sets(BaseEvaluator):
             raise self.failure("GSM3007", "the step of a range must be positive", core.step.span, f"is {step}")
         return Interval(bounds[0], bounds[1], step)
 
-    def _bound(self, core: Core) -> int:
+    def _bound(self, core: TypedExpr) -> int:
         value = int(self.codes(core, EMPTY_FRAME).reshape(-1)[0])
         if value == MISSING:
             raise self.failure("GSM3007", "a range needs whole numbers", core.span, f"is {self.number(core):g}")
@@ -99,7 +99,7 @@ class Sets(BaseEvaluator):
         keep = inside if core.op == "inter" else ~inside
         return Tuples(left.components, tuple(c[keep] for c in left.columns()))
 
-    def contains(self, core: SetCore, codes: Sequence[Codes], frame: Frame) -> Mask:
+    def contains(self, core: TypedSet, codes: Sequence[Codes], frame: Frame) -> Mask:
         """Whether the tuple in each row is in the set, which may depend on the row."""
         if not free_variables(core):
             domain = self.domain(core)
@@ -108,7 +108,7 @@ class Sets(BaseEvaluator):
             return domain.locate(codes) >= 0
         return dependent.contains(self, core, codes, frame)
 
-    def index_domain(self, indexing: IndexingCore, span: Span, *, conditions: bool = True) -> Domain:
+    def index_domain(self, indexing: TypedIndexing, span: Span, *, conditions: bool = True) -> Domain:
         """The index tuples of a declaration, in the order of its iterators."""
         if not indexing.iterators:
             return Scalars()
@@ -117,13 +117,13 @@ class Sets(BaseEvaluator):
             factors = tuple(self.domain(i.domain) for i in indexing.iterators)
             return factors[0] if len(factors) == 1 else Product(factors)
         if not conditions:
-            indexing = IndexingCore(indexing.iterators)
+            indexing = TypedIndexing(indexing.iterators)
         frame = self.expand(EMPTY_FRAME, indexing, span).frame
         columns = tuple(np.broadcast_to(frame.columns[v], (frame.size,)) for v in indexing.variables)
         components = tuple(self.store.component(v.type) for v in indexing.variables)
         return sorted_tuples(components, columns, order=self._order_keys(indexing, columns))
 
-    def _order_keys(self, indexing: IndexingCore, columns: tuple[Codes, ...]) -> tuple[Codes, ...]:
+    def _order_keys(self, indexing: TypedIndexing, columns: tuple[Codes, ...]) -> tuple[Codes, ...]:
         """Per iterator the place of its element in its own set: the order in which the author listed the indices."""
         keys: list[Codes] = []
         at = 0
@@ -133,7 +133,7 @@ class Sets(BaseEvaluator):
             keys.extend(part if free_variables(iterator.domain) else (self.domain(iterator.domain).locate(part),))
         return tuple(keys)
 
-    def domain_frame(self, indexing: IndexingCore, domain: Domain) -> Frame:
+    def domain_frame(self, indexing: TypedIndexing, domain: Domain) -> Frame:
         """The frame with one row per tuple of a declaration's domain."""
         variables = indexing.variables
         if not variables:

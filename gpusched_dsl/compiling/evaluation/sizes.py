@@ -6,10 +6,10 @@ import dataclasses
 
 from gpusched_dsl.compiling.evaluation.free_variables import free_variables
 from gpusched_dsl.compiling.evaluation.sets import Sets
-from gpusched_dsl.language.checked import Core, IndexingCore, IntegerRange, LetRef, Reduction, VariableRef
+from gpusched_dsl.language.checked import IntegerRange, LetRef, Reduction, TypedExpr, TypedIndexing, VariableRef
 
 
-def entries_at_least(sets: Sets, core: Core, rows: int) -> int:
+def entries_at_least(sets: Sets, core: TypedExpr, rows: int) -> int:
     """A lower bound on the matrix entries of `core` over `rows` rows.
 
     Sums without a condition count exactly when their sets do not depend on other indices; dependent ranges count one
@@ -24,11 +24,11 @@ def entries_at_least(sets: Sets, core: Core, rows: int) -> int:
     if isinstance(core, Reduction):
         return entries_at_least(sets, core.body, rows * _combinations(sets, core.indexing))
     parts = (getattr(core, field.name) for field in dataclasses.fields(core))
-    cores = [c for part in parts for c in (part if isinstance(part, tuple) else (part,)) if isinstance(c, Core)]
+    cores = [c for part in parts for c in (part if isinstance(part, tuple) else (part,)) if isinstance(c, TypedExpr)]
     return sum(entries_at_least(sets, part, rows) for part in cores)
 
 
-def _combinations(sets: Sets, indexing: IndexingCore) -> int:
+def _combinations(sets: Sets, indexing: TypedIndexing) -> int:
     if indexing.conditions:
         return 0
     product = 1

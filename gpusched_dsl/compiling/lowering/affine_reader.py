@@ -12,9 +12,9 @@ from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame, Mask
 from gpusched_dsl.compiling.lowering.affine import Affine
 from gpusched_dsl.compiling.lowering.auxiliaries import Terms
-from gpusched_dsl.language.checked import Core, IndexRef, LetRef, Reduction
+from gpusched_dsl.language.checked import IndexRef, LetRef, Reduction, TypedExpr
 
-Reading: TypeAlias = Callable[[Core, Frame], Affine]
+Reading: TypeAlias = Callable[[TypedExpr, Frame], Affine]
 
 
 class AffineReader(ABC):
@@ -25,7 +25,7 @@ class AffineReader(ABC):
         self.terms = terms
 
     @abstractmethod
-    def affine(self, core: Core, frame: Frame) -> Affine:
+    def affine(self, core: TypedExpr, frame: Frame) -> Affine:
         """One affine expression per row of the frame; raises DiagnosticError (GSM3010) for what has no such form."""
 
     def of_let(self, core: LetRef, frame: Frame, read: Reading) -> Affine:
@@ -47,7 +47,7 @@ class AffineReader(ABC):
             return body
         return body.summed(grown.parents(), frame.size, frozenset(core.indexing.variables))
 
-    def branches(self, mask: Mask, then: Core, otherwise: Core, frame: Frame, read: Reading) -> Affine:
+    def branches(self, mask: Mask, then: TypedExpr, otherwise: TypedExpr, frame: Frame, read: Reading) -> Affine:
         """One core where the mask is true, another where it is not; each is read on its own rows only."""
         yes, no = np.flatnonzero(mask), np.flatnonzero(~mask)
         if not len(no):

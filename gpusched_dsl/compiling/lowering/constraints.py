@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.lowering.affine import Affine, constant
 from gpusched_dsl.compiling.lowering.linear import Linearizer
-from gpusched_dsl.ir.definitions import Affines, Extreme, unary_starts
+from gpusched_dsl.ir.definitions import Affines, MinMax, unary_starts
 from gpusched_dsl.ir.domains import Codes, Interval
 from gpusched_dsl.ir.problem import Floats, Int32s
-from gpusched_dsl.language.checked import Choice, Comparison, Core, Logic, Reduction
+from gpusched_dsl.language.checked import Choice, Comparison, Logic, Reduction, TypedExpr
 
 INFINITY = float("inf")
 Condition = tuple[Int32s, NDArray[np.bool_]]  # a binary column per row, and the value at which the row must hold
@@ -41,10 +41,10 @@ class Assertions:
     def __init__(self, linear: Linearizer) -> None:
         self.linear = linear
         self.ev = linear.ev
-        self._conjunctions: dict[tuple[int, ...], tuple[tuple[Core, ...], Core]] = {}
+        self._conjunctions: dict[tuple[int, ...], tuple[tuple[TypedExpr, ...], TypedExpr]] = {}
 
     def of(
-        self, core: Core, frame: Frame, rows: Codes | None = None, guards: tuple[Core, ...] = ()
+        self, core: TypedExpr, frame: Frame, rows: Codes | None = None, guards: tuple[TypedExpr, ...] = ()
     ) -> Iterator[Assertion]:
         """All rows that say that `core` holds wherever the guards do."""
         if not core.decision:
@@ -67,7 +67,7 @@ class Assertions:
     # --- implications ------------------------------------------------------------------------------------------------
 
     def _implied(
-        self, condition: Core, body: Core, frame: Frame, rows: Codes | None, guards: tuple[Core, ...]
+        self, condition: TypedExpr, body: TypedExpr, frame: Frame, rows: Codes | None, guards: tuple[TypedExpr, ...]
     ) -> Iterator[Assertion]:
         if condition.decision:
             yield from self.of(body, frame, rows, (*guards, condition))
@@ -75,14 +75,14 @@ class Assertions:
         yield from self._on(np.flatnonzero(self.ev.mask(condition, frame)), body, frame, rows, guards)
 
     def _on(
-        self, chosen: Codes, body: Core, frame: Frame, rows: Codes | None, guards: tuple[Core, ...]
+        self, chosen: Codes, body: TypedExpr, frame: Frame, rows: Codes | None, guards: tuple[TypedExpr, ...]
     ) -> Iterator[Assertion]:
         if len(chosen) == frame.size:
             yield from self.of(body, frame, rows, guards)
         elif len(chosen):
             yield from self.of(body, frame.take(chosen), chosen if rows is None else rows[chosen], guards)
 
-    def _negation(self, condition: Core) -> Core:
+    def _negation(self, condition: TypedExpr) -> TypedExpr:
         key = (-1, id(condition))
         known = self._conjunctions.get(key)
         if known is None:
@@ -92,7 +92,7 @@ class Assertions:
             known = self._conjunctions[key] = ((condition,), made)
         return known[1]
 
-    def _conjunction(self, guards: tuple[Core, ...]) -> Core:
+    def _conjunction(self, guards: tuple[TypedExpr, ...]) -> TypedExpr:
         if len(guards) == 1:
             return guards[0]
         key = tuple(map(id, guards))
@@ -104,7 +104,7 @@ class Assertions:
         return known[1]
 
     def _guarded(
-        self, core: Core, read: _Read | None, frame: Frame, rows: Codes | None, guards: tuple[Core, ...]
+        self, core: TypedExpr, read: _Read | None, frame: Frame, rows: Codes | None, guards: tuple[TypedExpr, ...]
     ) -> Iterator[Assertion]:
         """The rows of a comparison (or of what was `read` already) under the guards."""
         if not guards:
@@ -127,12 +127,12 @@ class Assertions:
                 again = None if read is None else self._reread(core, inner)
                 yield from self._sides(core, again, inner, chosen if rows is None else rows[chosen], under)
 
-    def _reread(self, core: Core, frame: Frame) -> _Read:
+    def _reread(self, core: TypedExpr, frame: Frame) -> _Read:
         if not core.decision:
             return _Read(constant(frame.size, self.ev.mask(core, frame).astype(np.float64)), 1.0, INFINITY)
         return self._clause(core, frame)
 
-    def _as_condition(self, truth: Affine, core: Core) -> tuple[Codes, Codes, Condition]:
+    def _as_condition(self, truth: Affine, core: TypedExpr) -> tuple[Codes, Codes, Condition]:
         """The rows that always hold, those under a condition, and for the latter a binary column and its value."""
         affines = self.linear.nonlinear.as_affines(truth)
         matrix, counts = affines.matrix, np.diff(affines.matrix.starts)
@@ -150,13 +150,13 @@ class Assertions:
         self.linear.terms.make_whole(columns)
         return always, some, (columns, values)
 
-    def _condition_columns(self, truths: Affines, core: Core) -> Int32s:
+    def _condition_columns(self, truths: Affines, core: TypedExpr) -> Int32s:
         """Binary columns that are 1 where some truth values are."""
         starts = unary_starts(truths.count)
         return self.linear.terms.add(
             "condition",
             Interval(1, truths.count),
-            lambda results: Extreme(results, starts, truths, core.span, "the condition", True),
+            lambda results: MinMax(results, starts, truths, core.span, "the condition", True),
             core.span,
             zero_one=True,
             integer=True,
@@ -164,7 +164,7 @@ class Assertions:
 
     # --- clauses -----------------------------------------------------------------------------------------------------
 
-    def _literal(self, core: Core, frame: Frame) -> _Read | None:
+    def _literal(self, core: TypedExpr, frame: Frame) -> _Read | None:
         """That a comparison of single binaries is true, else None."""
         if not isinstance(core, Comparison) or len(core.ops) > 1:
             return None
@@ -172,7 +172,7 @@ class Assertions:
         truth = self.linear.truths.of_single_binaries(left + -right, core.ops[0])
         return None if truth is None else _Read(truth, 1.0, INFINITY)
 
-    def _clause(self, core: Core, frame: Frame) -> _Read:
+    def _clause(self, core: TypedExpr, frame: Frame) -> _Read:
         """A condition as a row over truth values."""
         truths = self.linear.truths
         match core:
@@ -196,7 +196,7 @@ class Assertions:
     # --- rows --------------------------------------------------------------------------------------------------------
 
     def _sides(
-        self, core: Core, read: _Read | None, frame: Frame, rows: Codes | None, condition: Condition | None
+        self, core: TypedExpr, read: _Read | None, frame: Frame, rows: Codes | None, condition: Condition | None
     ) -> Iterator[Assertion]:
         if read is not None:
             lower, upper = read.lower - read.value.constant, read.upper - read.value.constant

@@ -35,7 +35,7 @@ def expected(linear: AffineReader, nonlinear: Nonlinear, core: Expected, frame: 
         return linear.affine(inner, frame)
     pair = pair_of(core.body)
     if pair is not None:
-        found = _Extreme(linear, nonlinear, core, *pair).affine(frame)
+        found = _ExpectedMinimum(linear, nonlinear, core, *pair).affine(frame)
         if found is not None:
             return found
     situation = ev.expectations.through(core, frame)
@@ -50,7 +50,7 @@ def expected(linear: AffineReader, nonlinear: Nonlinear, core: Expected, frame: 
     return body.scaled(weights).summed(situation.grown.parents(), frame.size, frozenset((OUTCOME,)))
 
 
-class _Extreme:
+class _ExpectedMinimum:
     """E min(f, g) = E g + E min(f - g, 0) of two lines, with f - g = s W + r: s data, r affine in decisions.
 
     With x = -r / s and G(x) = E min(W, x): E min(s W + r, 0) is s G(x) + r where s > 0, and s E W - s G(x) where s < 0;

@@ -34,9 +34,9 @@ from gpusched_dsl.language.checked import (
     CheckedTerm,
     CheckedVariable,
     Comparison,
-    Core,
     Logic,
     Numeric,
+    TypedExpr,
     ValueType,
 )
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
@@ -273,7 +273,7 @@ def _unit_text(text: str) -> str:
     return "" if text == "1" else text
 
 
-def _unit_of_sides(body: Core) -> str:
+def _unit_of_sides(body: TypedExpr) -> str:
     while isinstance(body, Logic):
         body = body.operands[-1]
     return _unit(body.operands[0].type) if isinstance(body, Comparison) else ""

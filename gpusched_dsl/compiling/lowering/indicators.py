@@ -13,9 +13,9 @@ from gpusched_dsl.compiling.lowering.affine import Affine, Block, constant
 from gpusched_dsl.compiling.lowering.affine_reader import AffineReader
 from gpusched_dsl.compiling.lowering.auxiliaries import Making, interleaved
 from gpusched_dsl.compiling.lowering.nonlinear import Nonlinear
-from gpusched_dsl.ir.definitions import Affines, Extreme, Holds, unary_starts
+from gpusched_dsl.ir.definitions import Affines, MinMax, Reified, unary_starts
 from gpusched_dsl.ir.problem import Floats, Matrix
-from gpusched_dsl.language.checked import Choice, Comparison, Core, Fallback, LetRef, Logic, Reduction, VariableRef
+from gpusched_dsl.language.checked import Choice, Comparison, Fallback, LetRef, Logic, Reduction, TypedExpr, VariableRef
 from gpusched_dsl.language.text.shortening import shortened
 
 INFINITY = float("inf")
@@ -29,9 +29,9 @@ class Truths:
         self.linear = linear
         self.nonlinear = nonlinear
         self.ev = linear.ev
-        self._others: dict[int, tuple[Core, Core]] = {}
+        self._others: dict[int, tuple[TypedExpr, TypedExpr]] = {}
 
-    def affine(self, core: Core, frame: Frame) -> Affine:
+    def affine(self, core: TypedExpr, frame: Frame) -> Affine:
         """The truth value in every row; raises DiagnosticError (GSM3010) for conditions without one."""
         if not core.decision:
             return constant(frame.size, self.ev.mask(core, frame).astype(np.float64))
@@ -74,7 +74,7 @@ class Truths:
         starts, arguments = interleaved([self.nonlinear.as_affines(p) for p in parts])
         largest, name = core.op != "and", shortened(core.span.text)
         kind = "or" if largest else "and"
-        return kind, lambda results: Extreme(results, starts, arguments, core.span, name, largest)
+        return kind, lambda results: MinMax(results, starts, arguments, core.span, name, largest)
 
     def _over(self, core: Reduction, inner: Frame) -> tuple[str, Making]:
         """`any` and `all` over an index list; over nothing `any` is 0 and `all` is 1."""
@@ -95,7 +95,7 @@ class Truths:
         arguments = together.take(np.argsort(groups, kind="stable"))
         starts = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(np.bincount(groups, minlength=inner.size))))
         name = shortened(core.span.text)
-        return core.op, lambda results: Extreme(results, starts, arguments, core.span, name, largest)
+        return core.op, lambda results: MinMax(results, starts, arguments, core.span, name, largest)
 
     # --- comparisons -------------------------------------------------------------------------------------------------
 
@@ -113,7 +113,7 @@ class Truths:
             core, frame, lambda inner: self._holds(core, op, inner), zero_one=True, integer=True
         )
 
-    def _derived(self, core: Derived, make: Callable[[Derived], Core]) -> Core:
+    def _derived(self, core: Derived, make: Callable[[Derived], TypedExpr]) -> TypedExpr:
         """Another core that says the same or the opposite; always the same one, so that it is defined once."""
         known = self._others.get(id(core))
         if known is None:
@@ -143,7 +143,7 @@ class Truths:
         lower = np.full(inner.size, -INFINITY) if op == "<=" else sides
         upper = np.full(inner.size, INFINITY) if op == ">=" else sides
         name, starts = shortened(core.span.text), unary_starts(inner.size)
-        return "holds", lambda results: Holds(results, starts, arguments, core.span, name, lower, upper)
+        return "holds", lambda results: Reified(results, starts, arguments, core.span, name, lower, upper)
 
 
 def _compared(values: Floats, op: str) -> Floats:
@@ -155,21 +155,21 @@ def _compared(values: Floats, op: str) -> Floats:
 _OPPOSITE = {"!=": "==", "<": ">=", ">": "<="}
 
 
-def _opposite(core: Comparison) -> Core:
+def _opposite(core: Comparison) -> TypedExpr:
     return replace(core, ops=(_OPPOSITE[core.ops[0]],))
 
 
-def _as_implications(core: Choice) -> Core:
+def _as_implications(core: Choice) -> TypedExpr:
     """`if c then a else b` as `(c => a) and (not c => b)`."""
 
-    def logic(op: str, *operands: Core) -> Logic:
+    def logic(op: str, *operands: TypedExpr) -> Logic:
         return Logic(span=core.span, type=core.type, decision=True, op=op, operands=operands)
 
     negated = logic("not", core.condition)
     return logic("and", logic("=>", core.condition, core.then), logic("=>", negated, core.otherwise))
 
 
-def _as_conjunction(core: Comparison) -> Core:
+def _as_conjunction(core: Comparison) -> TypedExpr:
     """`a <= x <= b` as `a <= x and x <= b`."""
     pairs = zip(core.operands, core.ops, core.operands[1:], strict=False)
     parts = tuple(replace(core, operands=(a, b), ops=(op,), decision=a.decision or b.decision) for a, op, b in pairs)

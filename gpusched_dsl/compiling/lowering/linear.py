@@ -18,13 +18,13 @@ from gpusched_dsl.language.checked import (
     Arithmetic,
     Choice,
     Comparison,
-    Core,
     Expected,
     Fallback,
     LetRef,
     Logic,
     Negate,
     Reduction,
+    TypedExpr,
     VariableRef,
 )
 
@@ -37,7 +37,7 @@ class Linearizer(AffineReader):
         self.nonlinear = Nonlinear(self)
         self.truths = Truths(self, self.nonlinear)
 
-    def affine(self, core: Core, frame: Frame) -> Affine:
+    def affine(self, core: TypedExpr, frame: Frame) -> Affine:
         """One affine expression per row of the frame; raises DiagnosticError (GSM3010) for what has no such form."""
         checkpoint()
         if not core.decision:

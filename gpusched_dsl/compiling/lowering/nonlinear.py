@@ -10,16 +10,16 @@ from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.lowering.affine import Affine, Block, assemble, constant
 from gpusched_dsl.compiling.lowering.affine_reader import AffineReader
 from gpusched_dsl.compiling.lowering.auxiliaries import Making, interleaved
-from gpusched_dsl.ir.definitions import Affines, Extreme, Power, Unary, unary_starts
+from gpusched_dsl.ir.definitions import Affines, MinMax, Power, Unary, unary_starts
 from gpusched_dsl.ir.domains import Codes, Domain, Packing, Scalars, Tuples
 from gpusched_dsl.ir.problem import Floats, Int32s, Matrix
 from gpusched_dsl.language.checked import (
     Arithmetic,
-    Core,
     Function,
     IndexVar,
     Numeric,
     Reduction,
+    TypedExpr,
 )
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.text.shortening import shortened
@@ -35,9 +35,9 @@ class Nonlinear:
         self.linear = linear
         self.ev = linear.ev
         self.terms = linear.terms
-        self._known: dict[int, tuple[Core, list[Remembered]]] = {}
+        self._known: dict[int, tuple[TypedExpr, list[Remembered]]] = {}
 
-    def affine(self, core: Core, frame: Frame) -> Affine:
+    def affine(self, core: TypedExpr, frame: Frame) -> Affine:
         """A nonlinear core as the columns that stand for it; raises DiagnosticError (GSM3010) if it has no form."""
         match core:
             case Arithmetic(op="*"):
@@ -60,7 +60,7 @@ class Nonlinear:
 
     def define(
         self,
-        core: Core,
+        core: TypedExpr,
         frame: Frame,
         build: Callable[[Frame], tuple[str, Making]],
         *,
@@ -85,12 +85,12 @@ class Nonlinear:
         columns = results if back is None else results[back]
         return self.of_columns(columns, frame.size, core, frozenset(inner.columns))
 
-    def of_columns(self, columns: Int32s, size: int, core: Core, keys: frozenset[IndexVar]) -> Affine:
+    def of_columns(self, columns: Int32s, size: int, core: TypedExpr, keys: frozenset[IndexVar]) -> Affine:
         """One column per row as an affine expression."""
         block = Block(None, columns.astype(np.int64), np.asarray(1.0), f"{core.span.text}@{id(core)}", keys)
         return Affine(size, np.asarray(np.float64(0.0)), (block,))
 
-    def _distinct(self, core: Core, frame: Frame) -> tuple[Frame, Codes | None]:
+    def _distinct(self, core: TypedExpr, frame: Frame) -> tuple[Frame, Codes | None]:
         """The distinct index tuples that matter to a core, and for each row of the frame its place among them."""
         needed = self.ev.needs(core)
         variables = [v for v in frame.columns if v in needed]
@@ -108,7 +108,7 @@ class Nonlinear:
         inner = Frame(len(chosen), {v: c[chosen] for v, c in zip(variables, columns, strict=True)})
         return inner, None if inner.size == frame.size else place[back.reshape(-1)]
 
-    def _remembered(self, core: Core, inner: Frame) -> Int32s | None:
+    def _remembered(self, core: TypedExpr, inner: Frame) -> Int32s | None:
         for variables, columns, size, results in self._known.get(id(core), (core, []))[1]:
             if size == inner.size and variables == tuple(inner.columns):
                 mine = tuple(inner.columns.values())
@@ -122,7 +122,7 @@ class Nonlinear:
         components = tuple(self.ev.store.component(v.type) for v in inner.columns)
         return Tuples(components, tuple(np.ascontiguousarray(c) for c in inner.columns.values()))
 
-    def arguments(self, core: Core, frame: Frame) -> Affines:
+    def arguments(self, core: TypedExpr, frame: Frame) -> Affines:
         """An affine expression per row of the frame, ready to be an argument."""
         return self.as_affines(self.linear.affine(core, frame))
 
@@ -133,7 +133,7 @@ class Nonlinear:
 
     # --- products ----------------------------------------------------------------------------------------------------
 
-    def product(self, left: Affine, right: Affine, core: Core) -> Affine:
+    def product(self, left: Affine, right: Affine, core: TypedExpr) -> Affine:
         """Two affine expressions multiplied out, row by row, into products of two columns each."""
         one, other = self.as_affines(left), self.as_affines(right)
         pairs = self._pairs(one.matrix, other.matrix, core)
@@ -146,7 +146,7 @@ class Nonlinear:
         block = Block(rows, columns, coefficients, f"{core.span.text}@{id(core)}", frozenset(), distinct=False)
         return Affine(left.size, result.constant, (*result.blocks, block))
 
-    def _pairs(self, one: Matrix, other: Matrix, core: Core) -> tuple[Codes, Int32s, Int32s, Floats] | None:
+    def _pairs(self, one: Matrix, other: Matrix, core: TypedExpr) -> tuple[Codes, Int32s, Int32s, Floats] | None:
         """Every entry of a row with every entry of the same row of the other."""
         counts = np.diff(one.starts) * np.diff(other.starts)
         total = int(counts.sum())
@@ -188,7 +188,9 @@ class Nonlinear:
         lone = (np.diff(affines.matrix.starts) == 1) & (affines.constants == 0.0)
         return self.product(base, base, core) if lone.all() else None
 
-    def _to_the(self, core: Core, base: Core, exponent: Core | float, inner: Frame) -> tuple[str, Making]:
+    def _to_the(
+        self, core: TypedExpr, base: TypedExpr, exponent: TypedExpr | float, inner: Frame
+    ) -> tuple[str, Making]:
         arguments = self.arguments(base, inner)
         power = np.float64(exponent) if isinstance(exponent, float) else self.ev.numbers(exponent, inner)
         exponents = np.array(np.broadcast_to(power, (inner.size,)), dtype=np.float64)
@@ -226,7 +228,7 @@ class Nonlinear:
         def build(inner: Frame) -> tuple[str, Making]:
             starts, arguments = interleaved([self.arguments(a, inner) for a in core.arguments])
             name, largest = shortened(core.span.text), core.name == "max"
-            return core.name, lambda results: Extreme(results, starts, arguments, core.span, name, largest)
+            return core.name, lambda results: MinMax(results, starts, arguments, core.span, name, largest)
 
         return self.define(core, frame, build)
 
@@ -238,11 +240,11 @@ class Nonlinear:
         starts = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(counts)))
         arguments = self.arguments(core.body, grown.frame)
         name, largest = shortened(core.span.text), core.op == "max"
-        return core.op, lambda results: Extreme(results, starts, arguments, core.span, name, largest)
+        return core.op, lambda results: MinMax(results, starts, arguments, core.span, name, largest)
 
     # --- refusals ----------------------------------------------------------------------------------------------------
 
-    def refusal(self, core: Core, help: str | None = None) -> DiagnosticError:
+    def refusal(self, core: TypedExpr, help: str | None = None) -> DiagnosticError:
         """That a term has no form in rows and definitions (GSM3010)."""
         what = "this term"
         if isinstance(core, Arithmetic):

@@ -23,7 +23,7 @@ import numpy as np
 from gpusched_dsl.compiling.passes.linear_terms import sum_of
 from gpusched_dsl.compiling.passes.missing_bounds import missing_bounds
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder, index_of_columns
-from gpusched_dsl.compiling.passes.product_factors import Flags, Times, literals_of, times_of
+from gpusched_dsl.compiling.passes.product_factors import Flags, GuardedFactors, literals_of, times_of
 from gpusched_dsl.compiling.passes.product_rows import add_products
 from gpusched_dsl.compiling.passes.steps import INDICATOR, Analysis, Note, Step, Target
 from gpusched_dsl.ir.definitions import Affines, Product
@@ -79,7 +79,7 @@ def _reformulate(builder: ProblemBuilder, analysis: Analysis, definition: Produc
 
 
 def _add_conditional(
-    builder: ProblemBuilder, analysis: Analysis, times: Times, unbounded: Flags, target: Target
+    builder: ProblemBuilder, analysis: Analysis, times: GuardedFactors, unbounded: Flags, target: Target
 ) -> None:
     """`w == e if b = 1` and `w == 0 if b = 0`, the halves that are needed."""
     entries = np.flatnonzero(unbounded)
@@ -101,6 +101,6 @@ def _add_conditional(
         )  # fmt: skip
 
 
-def _refusals(analysis: Analysis, times: Times, unbounded: Flags) -> list[Diagnostic]:
+def _refusals(analysis: Analysis, times: GuardedFactors, unbounded: Flags) -> list[Diagnostic]:
     low, high = (np.flatnonzero(unbounded & np.isinf(end)) for end in (times.low, times.high))
     return missing_bounds(analysis.problem, analysis.bounds, times.factor, (low, high), times.name, times.span)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
-from gpusched_dsl.compiling.passes.rows import Rows, numbered_index
+from gpusched_dsl.compiling.passes.rows import RowBuilder, numbered_index
 from gpusched_dsl.ir.definitions import Affines
 from gpusched_dsl.ir.domains import Codes, Interval
 from gpusched_dsl.ir.problem import Floats, Int32s
@@ -61,7 +61,7 @@ class Digits:
         index = numbered_index(builder.problem, results[owner], place)
         digits = builder.add_columns(f"{family}.digits", index, 0.0, 1.0, True, values, span)
         every = np.arange(numbers.count)
-        rows = Rows(numbers.count).add_affines(every, numbers, 1.0).add(owner, digits, -np.exp2(place))
+        rows = RowBuilder(numbers.count).add_affines(every, numbers, 1.0).add(owner, digits, -np.exp2(place))
         side = low + rows.side
         builder.add_rows(f"{family}.number", Interval(1, numbers.count), rows.matrix(), side, side, span)
         first: Int32s = digits[np.cumsum(counts) - counts]

@@ -24,7 +24,7 @@ GRID = 500
 
 
 @dataclass(frozen=True, eq=False)
-class Curve:
+class ExpectationCurve:
     """Points with x increasing; before the first the slope is `before`, behind the last `after`."""
 
     x: Floats
@@ -34,7 +34,7 @@ class Curve:
     error: float
 
 
-def curve_of(law: Distribution, low: float, high: float, error: float, most: int, above: bool) -> Curve:
+def curve_of(law: Distribution, low: float, high: float, error: float, most: int, above: bool) -> ExpectationCurve:
     """A curve for arguments in `low .. high` (infinite ends allowed), nowhere above G, or with `above` nowhere below.
 
     The error is at most `error` if `most` cells or fewer can do that, else what so many cells can do.
@@ -78,21 +78,21 @@ def _range(law: Distribution, low: float, high: float, error: float) -> tuple[fl
     return start, end
 
 
-def _line(law: Distribution, low: float, high: float) -> Curve:
+def _line(law: Distribution, low: float, high: float) -> ExpectationCurve:
     """Outside the support: G(x) = x before it, the mean behind it."""
     at = np.array([law.support[0] if high <= law.support[0] else law.support[1]])
     at = np.where(np.isfinite(at), at, np.clip(law.mean, low, high))
-    return Curve(at, law.partial_expectation(at), 1.0, 0.0, 0.0)
+    return ExpectationCurve(at, law.partial_expectation(at), 1.0, 0.0, 0.0)
 
 
-def _through_atoms(law: Distribution, atoms: Floats, low: float, high: float) -> Curve:
+def _through_atoms(law: Distribution, atoms: Floats, low: float, high: float) -> ExpectationCurve:
     """Through G at the atoms, and at the finite ends of the range."""
     ends = np.array([low, high])
     x = np.union1d(atoms, ends[np.isfinite(ends)]) if len(atoms) == 0 or np.isfinite(ends).any() else atoms
     if not len(x):
         x = np.array([law.mean])
     before, after = float(law.survival_left(x[:1])[0]), float(law.survival(x[-1:])[0])
-    return Curve(x, law.partial_expectation(x), before, after, 0.0)
+    return ExpectationCurve(x, law.partial_expectation(x), before, after, 0.0)
 
 
 def _grid(law: Distribution, start: float, end: float, most: int) -> tuple[Floats, Floats, Floats]:
@@ -138,15 +138,15 @@ def _meeting_points(law: Distribution, knots: Floats) -> tuple[Floats, Floats]:
     return at, np.maximum(y[:-1] + leaving * step, law.partial_expectation(at))  # above G in spite of rounding
 
 
-def _chords(law: Distribution, knots: Floats, low: float, high: float) -> Curve:
+def _chords(law: Distribution, knots: Floats, low: float, high: float) -> ExpectationCurve:
     """Slope 1 before the first knot and 0 behind the last one; the tails count as errors if the range goes on there."""
     y = law.partial_expectation(knots)
     below = float(knots[0] - y[0]) if low < knots[0] else 0.0
     beyond = float(law.stop_loss(knots[-1:])[0]) if high > knots[-1] else 0.0
-    return Curve(knots, y, 1.0, 0.0, max(float(_bulges(law, knots)[1].max(initial=0.0)), below, beyond))
+    return ExpectationCurve(knots, y, 1.0, 0.0, max(float(_bulges(law, knots)[1].max(initial=0.0)), below, beyond))
 
 
-def _tangents(law: Distribution, knots: Floats, low: float, high: float) -> Curve:
+def _tangents(law: Distribution, knots: Floats, low: float, high: float) -> ExpectationCurve:
     """Beyond the ends of the knots the tangents there, or, where a tail was cut, what bounds G: x and the mean."""
     y = law.partial_expectation(knots)
     at, height = _meeting_points(law, knots)
@@ -158,4 +158,4 @@ def _tangents(law: Distribution, knots: Floats, low: float, high: float) -> Curv
     if np.isposinf(high) and after > 0:
         y[-1], error, after = law.mean, max(error, law.mean - float(y[-1])), 0.0
     x, first = np.unique(np.concatenate((knots, at)), return_index=True)
-    return Curve(x, np.concatenate((y, height))[first], before, after, error)
+    return ExpectationCurve(x, np.concatenate((y, height))[first], before, after, error)

@@ -29,7 +29,7 @@ Form = ExponentialSum | LinearSurvival
 
 
 @dataclass(frozen=True, eq=False)
-class Entries:
+class ExpectationEntries:
     """Some entries of one definition with one law, all to be split or none; `name` is for families."""
 
     definition: PartialExpectation
@@ -65,7 +65,9 @@ def _segment(form: LinearSurvival, low: Floats, slack: Floats) -> NDArray[np.int
     return np.clip(np.searchsorted(form.knots, low + slack, side="right") - 1, 0, len(form.knots) - 2)
 
 
-def add_exponentials(builder: ProblemBuilder, entries: Entries, form: ExponentialSum, split: bool) -> list[Definition]:
+def add_exponentials(
+    builder: ProblemBuilder, entries: ExpectationEntries, form: ExponentialSum, split: bool
+) -> list[Definition]:
     """`low + slope v + sum_i factors[i] (1 - exp(-rates[i] v))` with v = x - low."""
     if split:
         before, (beyond,) = _split(builder, entries, form.low, np.array([form.low, form.high]))
@@ -87,7 +89,7 @@ def add_exponentials(builder: ProblemBuilder, entries: Entries, form: Exponentia
 
 
 def add_squares(
-    builder: ProblemBuilder, entries: Entries, form: LinearSurvival, split: bool, low: Floats
+    builder: ProblemBuilder, entries: ExpectationEntries, form: LinearSurvival, split: bool, low: Floats
 ) -> list[Definition]:
     """`G_l + f_l v - g_l v^2 / 2` with v = x - knot_l, on one piece, or summed over all pieces.
 
@@ -116,7 +118,9 @@ def add_squares(
     return made
 
 
-def _split(builder: ProblemBuilder, entries: Entries, first: float, knots: Floats) -> tuple[Int32s, list[Int32s]]:
+def _split(
+    builder: ProblemBuilder, entries: ExpectationEntries, first: float, knots: Floats
+) -> tuple[Int32s, list[Int32s]]:
     """Columns u <= knot_0 and v_l within the pieces with x = u + sum v_l + t, t >= 0 behind the last knot."""
     arguments, span = entries.arguments, entries.definition.span
 
@@ -141,22 +145,24 @@ def _widths(form: LinearSurvival) -> Floats:
     return np.where(np.isfinite(width) & (width > 0), width, 1.0)
 
 
-def _square(builder: ProblemBuilder, entries: Entries, inside: Affines) -> tuple[Int32s, list[Definition]]:
+def _square(builder: ProblemBuilder, entries: ExpectationEntries, inside: Affines) -> tuple[Int32s, list[Definition]]:
     column = _column(builder, entries, "square", lambda point: inside.values(point) ** 2)
     exponents = np.full(len(column), 2.0)
     return column, [Power(column, unary_starts(len(column)), inside, *_said(entries), exponents)]
 
 
-def _column(builder: ProblemBuilder, entries: Entries, what: str, values: Callable[[Floats], Floats]) -> Int32s:
+def _column(
+    builder: ProblemBuilder, entries: ExpectationEntries, what: str, values: Callable[[Floats], Floats]
+) -> Int32s:
     span = entries.definition.span
     return builder.add_columns(f"{entries.name}.{what}", entries.index, 0.0, np.inf, False, values, span)
 
 
-def _said(entries: Entries) -> tuple[Span | None, str]:
+def _said(entries: ExpectationEntries) -> tuple[Span | None, str]:
     return entries.definition.span, entries.definition.name
 
 
-def _hold(builder: ProblemBuilder, entries: Entries, parts: list[Part], constant: Floats | float) -> None:
+def _hold(builder: ProblemBuilder, entries: ExpectationEntries, parts: list[Part], constant: Floats | float) -> None:
     body = sum_of(*parts)
     by = Affines(body.matrix, body.constants + constant)
     own = entries.definition

@@ -25,7 +25,7 @@ from gpusched_dsl.compiling.analysis.forward import image_of
 from gpusched_dsl.compiling.passes.linear_terms import Flags, hold_to, sum_of
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
 from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Note, Step, Target
-from gpusched_dsl.ir.definitions import Definition, Extreme, Holds, Power, Product, unary_starts
+from gpusched_dsl.ir.definitions import Definition, MinMax, Power, Product, Reified, unary_starts
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.problem import Floats
 from gpusched_dsl.ir.tolerances import FEASIBILITY
@@ -55,7 +55,7 @@ def _simplify(
     low, high = bounds.of(definition.arguments)
     fixed = (low == high) & np.isfinite(low)
     values = _constants(definition, low, high, fixed)
-    if isinstance(definition, Holds):
+    if isinstance(definition, Reified):
         values = _as_required(definition, values, analysis)
     constant = np.isfinite(values)
     moving = np.bincount(definition.entry_of, weights=~fixed, minlength=definition.size).astype(np.int64)
@@ -67,13 +67,13 @@ def _simplify(
         case Product():
             linear, shorter = moving == 1, (moving > 1) & (moving < counts)
             scale = np.multiply.reduceat(np.where(fixed, low, 1.0), definition.starts[:-1])
-        case Extreme():
+        case MinMax():
             linear = counts == 1
         case Power():
             linear = definition.exponents == 1
     linear, shorter = linear & ~constant, shorter & ~constant
     steps = _keeps_steps(analysis, definition, linear, target)
-    if isinstance(definition, Extreme):
+    if isinstance(definition, MinMax):
         linear, steps = linear & ~steps, np.zeros(definition.size, dtype=np.bool_)
     if not (constant | linear | shorter).any():
         return
@@ -111,7 +111,7 @@ def _constants(definition: Definition, low: Floats, high: Floats, fixed: Flags) 
     return values
 
 
-def _as_required(definition: Holds, values: Floats, analysis: Analysis) -> Floats:
+def _as_required(definition: Reified, values: Floats, analysis: Analysis) -> Floats:
     """The truth of comparisons; one that must be true and is, but for the rounding of bounds, is true."""
     point = np.clip(0.0, analysis.bounds.lower, analysis.bounds.upper)
     true = (values == 0.0) & (point[definition.results] == 1.0)
@@ -122,7 +122,7 @@ def _keeps_steps(analysis: Analysis, definition: Definition, linear: Flags, targ
     """The linear entries that move in steps without being whole and are read by other terms."""
     problem = analysis.problem
     kept = linear & ~problem.integer[definition.results]
-    if not kept.any() or not target.takes(INTEGERS) or target.takes(Extreme.op):
+    if not kept.any() or not target.takes(INTEGERS) or target.takes(MinMax.op):
         return np.zeros(definition.size, dtype=np.bool_)
     read = np.zeros(problem.columns, dtype=np.bool_)
     for other in problem.definitions:
@@ -136,7 +136,7 @@ def _linear(definition: Definition, entries: Codes, fixed: Flags, scale: Floats)
     places = arguments_of(definition, entries)
     places = places[~fixed[places]] if isinstance(definition, Product) else places
     value = sum_of((definition.arguments.take(places), scale[entries]))
-    return Extreme(definition.results[entries], unary_starts(len(entries)), value, definition.span, definition.name)
+    return MinMax(definition.results[entries], unary_starts(len(entries)), value, definition.span, definition.name)
 
 
 def arguments_of(definition: Definition, entries: Codes) -> Codes:

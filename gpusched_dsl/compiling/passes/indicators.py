@@ -27,7 +27,7 @@ from gpusched_dsl.compiling.analysis.monotonicity import Flags
 from gpusched_dsl.compiling.passes.missing_bounds import missing_bounds
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
 from gpusched_dsl.compiling.passes.rewriting import index_of_rows, with_conditions, with_rows, without_rows
-from gpusched_dsl.compiling.passes.rows import Rows, within
+from gpusched_dsl.compiling.passes.rows import RowBuilder, within
 from gpusched_dsl.compiling.passes.steps import INDICATOR, Analysis, Note, Step, Target
 from gpusched_dsl.ir.definitions import Affines, within_steps
 from gpusched_dsl.ir.domains import Codes
@@ -51,7 +51,7 @@ class Indicators:
         return len(analysis.problem.conditions.rows) > 0
 
     def apply(self, analysis: Analysis, target: Target) -> Step:
-        given = _Given.of(analysis)
+        given = _IndicatorRows.of(analysis)
         kept = given.largest > (LARGE if target.takes(INDICATOR) else np.inf)
         if not target.takes(INDICATOR) and np.isinf(given.largest).any():
             raise DiagnosticError(_refusals(analysis, given))
@@ -59,7 +59,7 @@ class Indicators:
 
 
 @dataclass(frozen=True, eq=False)
-class _Given:
+class _IndicatorRows:
     """The rows under a condition with their sides sharpened; all arrays have a value per condition.
 
     `upper_m`, `lower_m` are the big M of the sides that can be broken (`upper_broken`, `lower_broken`) where c = v;
@@ -87,7 +87,7 @@ class _Given:
         return np.maximum(self.lower_m, self.upper_m)
 
     @staticmethod
-    def of(analysis: Analysis) -> _Given:
+    def of(analysis: Analysis) -> _IndicatorRows:
         problem, bounds, conditions = analysis.problem, analysis.bounds, analysis.problem.conditions
         matrix, value = problem.matrix.take(conditions.rows), conditions.values
         step = steps_of(Affines(matrix, np.zeros(matrix.rows)), problem.integer)
@@ -106,13 +106,13 @@ class _Given:
         with np.errstate(invalid="ignore"):
             upper_m = np.where(upper_broken, np.maximum(off_high - upper, 0.0), 0.0)
             lower_m = np.where(lower_broken, np.maximum(lower - off_low, 0.0), 0.0)
-        return _Given(
+        return _IndicatorRows(
             matrix, conditions.columns, value, lower, upper, lower_broken, upper_broken, lower_m, upper_m,
             at_least, at_most, fixed & at_value, fixed & ~at_value, impossible,
         )  # fmt: skip
 
-    def take(self, some: Codes) -> _Given:
-        return _Given(self.matrix.take(some), *(getattr(self, f.name)[some] for f in fields(self)[1:]))
+    def take(self, some: Codes) -> _IndicatorRows:
+        return _IndicatorRows(self.matrix.take(some), *(getattr(self, f.name)[some] for f in fields(self)[1:]))
 
 
 def _slack(side: Floats, step: Floats) -> Floats:
@@ -149,7 +149,7 @@ def _terms(analysis: Analysis, matrix: Matrix) -> tuple[Floats, Floats]:
     return low, values * np.where(positive, bounds.upper[columns], bounds.lower[columns])
 
 
-def _rewritten(problem: Problem, given: _Given, done: Flags) -> Step:
+def _rewritten(problem: Problem, given: _IndicatorRows, done: Flags) -> Step:
     some = np.flatnonzero(done)
     part, rows = given.take(some), problem.conditions.rows[some]
     each = part.at_least | part.at_most
@@ -185,15 +185,15 @@ def _rewritten(problem: Problem, given: _Given, done: Flags) -> Step:
     return replace(step, problem=smaller, rows=numbers[: problem.rows])
 
 
-def _with_switch(part: _Given, some: Codes, m: Floats) -> Matrix:
+def _with_switch(part: _IndicatorRows, some: Codes, m: Floats) -> Matrix:
     """The rows `a x + M c` where v = 1, `a x - M c` where v = 0."""
     every = np.arange(len(some), dtype=np.int64)
     matrix = part.matrix.take(some)
-    rows = Rows(len(some)).add(matrix.row_of, matrix.columns, matrix.values)
+    rows = RowBuilder(len(some)).add(matrix.row_of, matrix.columns, matrix.values)
     return rows.add(every, part.column[some], np.where(part.value[some], m, -m)).matrix()
 
 
-def _add_lower(builder: ProblemBuilder, family: Family, part: _Given, rows: Codes, some: Codes) -> None:
+def _add_lower(builder: ProblemBuilder, family: Family, part: _IndicatorRows, rows: Codes, some: Codes) -> None:
     """`a x >= L - M off` for rows whose upper side stands in their place."""
     if len(some):
         side = (part.lower - part.lower_m * part.value)[some]
@@ -201,7 +201,7 @@ def _add_lower(builder: ProblemBuilder, family: Family, part: _Given, rows: Code
         builder.add_rows(f"{family.name}.lower", index_of_rows(family, rows[some]), matrix, side, np.inf, family.span)
 
 
-def _add_each(builder: ProblemBuilder, family: Family, part: _Given, rows: Codes, some: Codes) -> None:
+def _add_each(builder: ProblemBuilder, family: Family, part: _IndicatorRows, rows: Codes, some: Codes) -> None:
     """Every column at its end where c = v, in rows with coefficients 1."""
     if not len(some):
         return
@@ -215,7 +215,7 @@ def _add_each(builder: ProblemBuilder, family: Family, part: _Given, rows: Codes
     to_low = (values[moving] > 0) == part.at_least[some][of]
     width = np.where(value, high - low, low - high)
     every = np.arange(len(of), dtype=np.int64)
-    built = Rows(len(of)).add(every, columns, 1.0).add(every, column, np.where(to_low, width, -width))
+    built = RowBuilder(len(of)).add(every, columns, 1.0).add(every, column, np.where(to_low, width, -width))
     builder.add_rows(
         f"{family.name}.each", index_of_rows(family, rows[some][of], within(of)), built.matrix(),
         np.where(to_low, -np.inf, np.where(value, low, high)), np.where(to_low, np.where(value, high, low), np.inf),
@@ -223,7 +223,7 @@ def _add_each(builder: ProblemBuilder, family: Family, part: _Given, rows: Codes
     )  # fmt: skip
 
 
-def _note(family: Family, part: _Given, inside: Flags, gone: Flags, each: Flags, added: int) -> Note:
+def _note(family: Family, part: _IndicatorRows, inside: Flags, gone: Flags, each: Flags, added: int) -> Note:
     m = np.concatenate((part.lower_m[inside & ~each], part.upper_m[inside & ~each]))
     m = m[m > 0]
     said = [("big M", len(m) > 0), ("column by column", bool((inside & each).any())),
@@ -240,7 +240,7 @@ def term_of(family: Family) -> str:
     return " ".join(family.span.text.split()) if made and family.span is not None else family.name
 
 
-def _refusals(analysis: Analysis, given: _Given) -> list[Diagnostic]:
+def _refusals(analysis: Analysis, given: _IndicatorRows) -> list[Diagnostic]:
     """What has no bound, constraint by constraint."""
     problem, bounds, rows = analysis.problem, analysis.bounds, analysis.problem.conditions.rows
     found: list[Diagnostic] = []

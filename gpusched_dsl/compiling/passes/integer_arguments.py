@@ -27,7 +27,7 @@ from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.problem import Floats
 
 
-class WholeArguments:
+class IntegerArguments:
     """Power, exp and log of whole arguments -> Piecewise."""
 
     name: ClassVar[str] = "whole_arguments"

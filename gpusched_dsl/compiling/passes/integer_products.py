@@ -25,9 +25,9 @@ from gpusched_dsl.compiling.passes.digits import Digits
 from gpusched_dsl.compiling.passes.expectation_forms import scaled
 from gpusched_dsl.compiling.passes.missing_bounds import missing_bounds
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder, index_of_columns
-from gpusched_dsl.compiling.passes.product_factors import Times
+from gpusched_dsl.compiling.passes.product_factors import GuardedFactors
 from gpusched_dsl.compiling.passes.product_rows import add_products
-from gpusched_dsl.compiling.passes.rows import Rows, numbered_index
+from gpusched_dsl.compiling.passes.rows import RowBuilder, numbered_index
 from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Note, Step, Target
 from gpusched_dsl.ir.definitions import Affines, Product
 from gpusched_dsl.ir.domains import Codes
@@ -103,7 +103,7 @@ def _reformulate(
     read = np.flatnonzero(down | up)
     if len(read):
         s = factors.step[n[read]]
-        times = Times(
+        times = GuardedFactors(
             results[read], scaled(arguments.take(n[read]), 1 / s), np.arange(len(read)), arguments.take(e[read]),
             low[e[read]], high[e[read]], down[read], up[read],
             analysis.problem.column_family(int(results[0])).name, definition.name, definition.span,
@@ -145,7 +145,9 @@ def _check(analysis: Analysis, definition: Product, low: Floats, high: Floats, n
         raise DiagnosticError(found)
 
 
-def _add(builder: ProblemBuilder, digits: Digits, pairs: Times, low: Floats, high: Floats, step: Floats) -> None:
+def _add(
+    builder: ProblemBuilder, digits: Digits, pairs: GuardedFactors, low: Floats, high: Floats, step: Floats
+) -> None:
     """Rows for `results == step * literals * factor`; `step * literals` lies in `low .. high`, a step apart."""
     first, last = low / step, high / step
     sizes = np.diff(pairs.factor.matrix.starts) + 3
@@ -165,10 +167,12 @@ def _add(builder: ProblemBuilder, digits: Digits, pairs: Times, low: Floats, hig
     every = np.arange(len(owner))
     add_products(
         builder,
-        Times(parts, shown, every, factor, e_low, e_high, down, up, f"{pairs.family}.parts", pairs.name, pairs.span),
+        GuardedFactors(
+            parts, shown, every, factor, e_low, e_high, down, up, f"{pairs.family}.parts", pairs.name, pairs.span
+        ),
     )
     entries = np.arange(pairs.count)
-    rows = Rows(pairs.count).add(entries, pairs.results, 1.0).add(owner, parts, -np.exp2(place) * step[owner])
+    rows = RowBuilder(pairs.count).add(entries, pairs.results, 1.0).add(owner, parts, -np.exp2(place) * step[owner])
     rows.add_affines(entries, pairs.factor, -low)
     lower, upper = np.where(pairs.down, rows.side, -np.inf), np.where(pairs.up, rows.side, np.inf)
     sums = index_of_columns(builder.problem, pairs.results)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
-from gpusched_dsl.compiling.passes.rows import Rows
+from gpusched_dsl.compiling.passes.rows import RowBuilder
 from gpusched_dsl.ir.definitions import Affines
 from gpusched_dsl.ir.domains import Domain
 from gpusched_dsl.ir.problem import Floats, Int32s
@@ -20,7 +20,7 @@ Part = tuple[Int32s | Affines, Floats | float]
 def sum_of(*parts: Part) -> Affines:
     """The sum of the parts for every entry; columns that meet are added."""
     first = parts[0][0]
-    rows = Rows(first.count if isinstance(first, Affines) else len(first))
+    rows = RowBuilder(first.count if isinstance(first, Affines) else len(first))
     every = np.arange(rows.count, dtype=np.int64)
     for term, scale in parts:
         if isinstance(term, Affines):

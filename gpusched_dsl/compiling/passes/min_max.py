@@ -31,10 +31,10 @@ from gpusched_dsl.compiling.passes.min_max_forms import Maxima
 from gpusched_dsl.compiling.passes.min_max_upper import add_upper_halves
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
 from gpusched_dsl.compiling.passes.steps import Analysis, Note, Step, Target
-from gpusched_dsl.ir.definitions import Definition, Extreme, Unary
+from gpusched_dsl.ir.definitions import Definition, MinMax, Unary
 
 
-class Extremes:
+class MinMaxTerms:
     """max, min and abs -> linear rows, and binaries where the half that is needed is not convex."""
 
     name: ClassVar[str] = "extremes"
@@ -53,7 +53,7 @@ class Extremes:
 def _is_taken_here(definition: Definition, target: Target) -> bool:
     """A target that takes convex terms only gets rows too: of the convex half they say the same."""
     match definition:
-        case Extreme():
+        case MinMax():
             return definition.size > 0 and (target.convex or not target.takes("extreme"))
         case Unary(function="abs"):
             return definition.size > 0 and (target.convex or not target.takes("abs"))
@@ -90,5 +90,5 @@ def _reformulate(builder: ProblemBuilder, analysis: Analysis, definition: Defini
     if done:
         rows, columns = builder.rows - before[0], builder.columns - before[1]
         builder.notes.append(
-            Note(Extremes.name, definition.name, "; ".join(said), done, rows, columns, big_m, span=definition.span)
+            Note(MinMaxTerms.name, definition.name, "; ".join(said), done, rows, columns, big_m, span=definition.span)
         )

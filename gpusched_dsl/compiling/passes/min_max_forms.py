@@ -9,9 +9,9 @@ import numpy as np
 
 from gpusched_dsl.compiling.analysis.monotonicity import Flags
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder, index_of_columns
-from gpusched_dsl.compiling.passes.rows import Rows, numbered_index, within
+from gpusched_dsl.compiling.passes.rows import RowBuilder, numbered_index, within
 from gpusched_dsl.compiling.passes.steps import Analysis
-from gpusched_dsl.ir.definitions import Affines, Definition, Extreme, Holds, Unary
+from gpusched_dsl.ir.definitions import Affines, Definition, MinMax, Reified, Unary
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.granularity import steps_of
 from gpusched_dsl.ir.matrix import Floats, Int32s
@@ -47,7 +47,7 @@ class Maxima:
     @staticmethod
     def of(definition: Definition, analysis: Analysis) -> Maxima:
         bounds, arguments, starts = analysis.bounds, definition.arguments, definition.starts
-        sign = -1.0 if isinstance(definition, Extreme) and not definition.largest else 1.0
+        sign = -1.0 if isinstance(definition, MinMax) and not definition.largest else 1.0
         b = Affines(replace(arguments.matrix, values=sign * arguments.matrix.values), sign * arguments.constants)
         mirrored = isinstance(definition, Unary)
         if mirrored:  # abs(a): a and -a side by side
@@ -180,9 +180,9 @@ class Maxima:
             low, high = self._sides(rows.side, rest, halves)
             builder.add_rows(f"{self.family}.equal", index, rows.matrix(), low, high, self.span)
 
-    def against(self, arguments: Codes, rows: Codes) -> Rows:
+    def against(self, arguments: Codes, rows: Codes) -> RowBuilder:
         """Rows `result - argument` in the author's signs."""
-        built = Rows(int(rows.max(initial=-1)) + 1)
+        built = RowBuilder(int(rows.max(initial=-1)) + 1)
         built.add(rows, self.results[self.entry_of[arguments]], 1.0)
         return built.add_affines(rows, self.b.take(arguments), -self.sign)
 
@@ -213,7 +213,7 @@ class Maxima:
         off, on = self._values(at), self._values(at + 1.0)
         slope = on - off
         each = np.arange(self.size, dtype=np.int64)
-        rows = Rows(self.size).add(each, self.results, 1.0).add(each, x, -self.sign * slope)
+        rows = RowBuilder(self.size).add(each, self.results, 1.0).add(each, x, -self.sign * slope)
         side = self.sign * (off - slope * at[x])
         index = index_of_columns(builder.problem, self.results)
         low, high = self._sides(side, np.arange(self.size), False)
@@ -243,7 +243,7 @@ def _one_sided(problem: Problem) -> Flags:
     """The columns with the truth of comparisons whose arguments have no steps: no row states the opposite."""
     found = np.zeros(problem.columns, dtype=np.bool_)
     for definition in problem.definitions:
-        if isinstance(definition, Holds):
+        if isinstance(definition, Reified):
             found[definition.results[steps_of(definition.arguments, problem.integer) == 0]] = True
     return found
 

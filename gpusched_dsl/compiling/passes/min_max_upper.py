@@ -10,7 +10,7 @@ from gpusched_dsl.compiling.analysis.monotonicity import Flags
 from gpusched_dsl.compiling.passes.min_max_forms import Maxima, first_true
 from gpusched_dsl.compiling.passes.missing_bounds import missing_bounds
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder, index_of_columns
-from gpusched_dsl.compiling.passes.rows import Rows, numbered_index, within
+from gpusched_dsl.compiling.passes.rows import RowBuilder, numbered_index, within
 from gpusched_dsl.compiling.passes.steps import INDICATOR, INTEGERS, Analysis, Target
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.granularity import steps_of
@@ -63,7 +63,7 @@ def two_valued(maxima: Maxima) -> Flags:
 
 
 def state_sums(builder: ProblemBuilder, maxima: Maxima) -> None:
-    rows = Rows(maxima.size).add(np.arange(maxima.size, dtype=np.int64), maxima.results, 1.0)
+    rows = RowBuilder(maxima.size).add(np.arange(maxima.size, dtype=np.int64), maxima.results, 1.0)
     rows.add_affines(maxima.entry_of, maxima.b, -maxima.sign)
     _state(builder, maxima, "sum", np.arange(maxima.size), None, rows, (1 - maxima.counts) * maxima.floor)
 
@@ -87,7 +87,7 @@ def state_literals(builder: ProblemBuilder, maxima: Maxima) -> None:
     entry, values = maxima.entry_of_nonzero, maxima.b.matrix.values
     slope = (maxima.ceiling - maxima.floor)[entry] / np.abs(values)
     each = np.arange(len(entry), dtype=np.int64)
-    rows = Rows(len(entry)).add(each, maxima.results[entry], 1.0)
+    rows = RowBuilder(len(entry)).add(each, maxima.results[entry], 1.0)
     rows.add(each, maxima.b.matrix.columns, -maxima.sign * slope * values)
     _state(builder, maxima, "hull", entry, within(entry), rows, maxima.floor[entry] - slope * maxima.least)
 
@@ -113,7 +113,7 @@ def state_difference(builder: ProblemBuilder, maxima: Maxima) -> None:
     turned = replace(twice.matrix, values=sign * twice.matrix.values)
     entry = np.repeat(np.arange(maxima.size, dtype=np.int64), 2)
     each = np.arange(2 * maxima.size, dtype=np.int64)
-    rows = Rows(len(each)).add(each, maxima.results[entry], 1.0)
+    rows = RowBuilder(len(each)).add(each, maxima.results[entry], 1.0)
     rows.add(turned.row_of.astype(np.int64), turned.columns, -turned.values)
     # P p = c x - least(c x), so P (1 - p + q) has this constant.
     columns, values = turned.columns, twice.matrix.values
@@ -209,7 +209,7 @@ def _one_of(builder: ProblemBuilder, part: Maxima, entries: Codes, entry: Codes,
     place = np.full(part.size, -1, dtype=np.int64)
     place[entries] = np.arange(len(entries))
     kept = place[entry] >= 0
-    rows = Rows(len(entries)).add(place[entry[kept]], z[kept], 1.0)
+    rows = RowBuilder(len(entries)).add(place[entry[kept]], z[kept], 1.0)
     index = index_of_columns(builder.problem, part.results[entries])
     builder.add_rows(f"{part.family}.one", index, rows.matrix(), lower, 1.0, part.span)
 
@@ -218,7 +218,7 @@ def _one_of(builder: ProblemBuilder, part: Maxima, entries: Codes, entry: Codes,
 
 
 def _state(
-    builder: ProblemBuilder, maxima: Maxima, name: str, entry: Codes, number: Codes | None, rows: Rows,
+    builder: ProblemBuilder, maxima: Maxima, name: str, entry: Codes, number: Codes | None, rows: RowBuilder,
     side: Floats | float, z: Int32s | None = None,
 ) -> None:  # fmt: skip
     """Rows `sign * (...) <= side`, where `rows` has the author's signs; z: only where that column is 1."""

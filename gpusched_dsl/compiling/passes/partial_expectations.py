@@ -26,9 +26,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from gpusched_dsl.compiling.passes.expectation_curves import Curve, curve_of
+from gpusched_dsl.compiling.passes.expectation_curves import ExpectationCurve, curve_of
 from gpusched_dsl.compiling.passes.expectation_forms import (
-    Entries,
+    ExpectationEntries,
     Form,
     add_exponentials,
     add_squares,
@@ -118,7 +118,7 @@ class _Reformulation:
 
     def _smooth(self, form: Form, entries: Codes, split: bool) -> list[Definition]:
         rows, columns = self.builder.rows, self.builder.columns
-        some = Entries(
+        some = ExpectationEntries(
             self.definition.take(entries), self.down[entries], self.up[entries], self.name,
             self.builder.index_of(self.definition, entries),
         )  # fmt: skip
@@ -193,7 +193,7 @@ def _read_elsewhere(problem: Problem) -> Flags:
     return read
 
 
-def _curve(law: Distribution, low: float, high: float, above: bool) -> Curve:
+def _curve(law: Distribution, low: float, high: float, above: bool) -> ExpectationCurve:
     """The curve of a law for arguments in a range, which is first cut down to where the law has its mass."""
     checkpoint()  # there may be as many laws as entries
     ends = np.array([low, high])
@@ -204,7 +204,7 @@ def _curve(law: Distribution, low: float, high: float, above: bool) -> Curve:
     return curve_of(law, low, high, max(RELATIVE_ERROR * rise, 1e-12 * scale), MOST_CELLS, above)
 
 
-def _joined(curves: list[Curve]) -> Curves:
+def _joined(curves: list[ExpectationCurve]) -> Curves:
     starts = np.concatenate(([0], np.cumsum([len(c.x) for c in curves]))).astype(np.int64)
     return Curves(
         starts,

@@ -20,8 +20,13 @@ from typing import ClassVar
 import numpy as np
 
 from gpusched_dsl.compiling.passes.missing_bounds import missing_bounds
-from gpusched_dsl.compiling.passes.piecewise_forms import Terms, add_incremental, add_logarithmic, add_piece_rows
-from gpusched_dsl.compiling.passes.piecewise_pieces import Flags, Pieces, pieces_of
+from gpusched_dsl.compiling.passes.piecewise_forms import (
+    PiecewiseTerms,
+    add_incremental,
+    add_logarithmic,
+    add_piece_rows,
+)
+from gpusched_dsl.compiling.passes.piecewise_pieces import Flags, LinearPieces, pieces_of
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
 from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Note, Step, Target
 from gpusched_dsl.ir.definitions import Piecewise
@@ -33,7 +38,7 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 # from 12 on.
 MANY_RUNS = 9
 
-Form = Callable[[ProblemBuilder, Terms], None]
+Form = Callable[[ProblemBuilder, PiecewiseTerms], None]
 
 
 class PiecewiseForms:
@@ -90,11 +95,11 @@ def _reformulate(builder: ProblemBuilder, analysis: Analysis, definition: Piecew
 
 
 def _terms(
-    builder: ProblemBuilder, definition: Piecewise, pieces: Pieces, down: Flags, up: Flags, entries: Codes
-) -> Terms:
+    builder: ProblemBuilder, definition: Piecewise, pieces: LinearPieces, down: Flags, up: Flags, entries: Codes
+) -> PiecewiseTerms:
     name = builder.problem.column_family(int(definition.results[0])).name
     index = builder.index_of(definition, entries)
-    return Terms(definition.take(entries), pieces.of(entries), down[entries], up[entries], name, index)
+    return PiecewiseTerms(definition.take(entries), pieces.of(entries), down[entries], up[entries], name, index)
 
 
 def _note(definition: Piecewise, did: str, entries: int, rows: int, columns: int) -> Note:

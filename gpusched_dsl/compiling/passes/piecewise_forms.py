@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusched_dsl.compiling.passes.piecewise_pieces import Flags, Pieces
+from gpusched_dsl.compiling.passes.piecewise_pieces import Flags, LinearPieces
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
 from gpusched_dsl.ir.definitions import Affines, Piecewise
 from gpusched_dsl.ir.domains import Codes, Domain, Tuples
@@ -19,11 +19,11 @@ Part = tuple[Codes, NDArray[np.integer], Floats]
 
 
 @dataclass(frozen=True, eq=False)
-class Terms:
+class PiecewiseTerms:
     """Entries of one definition with their pieces; `lower`/`upper`: whether `result >= f` / `result <= f` is needed."""
 
     definition: Piecewise
-    pieces: Pieces
+    pieces: LinearPieces
     lower: Flags
     upper: Flags
     name: str
@@ -60,7 +60,7 @@ def matrix_of(rows: int, parts: Sequence[Part]) -> Matrix:
     return Matrix(starts.astype(np.int64), columns[kept], values[kept])
 
 
-def add_piece_rows(builder: ProblemBuilder, terms: Terms) -> None:
+def add_piece_rows(builder: ProblemBuilder, terms: PiecewiseTerms) -> None:
     """`result >= y + slope * (argument - x)` for every piece, or `<=`: exact where one run is all there is."""
     p = terms.pieces
     every = np.arange(len(p.entry), dtype=np.int64)
@@ -72,7 +72,7 @@ def add_piece_rows(builder: ProblemBuilder, terms: Terms) -> None:
     builder.add_rows(f"{terms.name}.pieces", terms.per(p.entry, p.starts), matrix, *terms.sides(value, p.entry))
 
 
-def add_incremental(builder: ProblemBuilder, terms: Terms) -> None:
+def add_incremental(builder: ProblemBuilder, terms: PiecewiseTerms) -> None:
     """Pieces are filled from left to right; a binary `passed` stands between two runs.
 
         argument = left end + sum width * filled,   result = f(left end) + sum slope * width * filled,
@@ -118,7 +118,7 @@ def add_incremental(builder: ProblemBuilder, terms: Terms) -> None:
 
 
 def _between(
-    builder: ProblemBuilder, terms: Terms, what: str, chosen: Codes,
+    builder: ProblemBuilder, terms: PiecewiseTerms, what: str, chosen: Codes,
     filled: NDArray[np.int32], passed: NDArray[np.int32], kink: Codes, sign: float,
 ) -> None:  # fmt: skip
     """`sign * (filled - passed) >= 0` for some pieces and the kinks given for them."""
@@ -128,7 +128,7 @@ def _between(
     builder.add_rows(f"{terms.name}.{what}", terms.per(p.entry[chosen], starts), matrix, 0.0, np.inf)
 
 
-def add_logarithmic(builder: ProblemBuilder, terms: Terms) -> None:
+def add_logarithmic(builder: ProblemBuilder, terms: PiecewiseTerms) -> None:
     """Weights on the points of the pieces; bits name the run in Gray code (Vielma and Nemhauser 2011).
 
         argument = sum weight * x,   result = sum weight * f(x),   sum weight = 1,

@@ -18,7 +18,7 @@ FLAT = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class Pieces:
+class LinearPieces:
     """Piece p of entry `entry[p]` (increasing): `y[p] + slope[p] * (argument - x[p])` on `left[p] .. right[p]`.
 
     Neighbouring pieces have different slopes. `run[p]` counts, within its entry, the runs of pieces that need no
@@ -45,13 +45,13 @@ class Pieces:
         last = np.maximum(self.starts[1:] - 1, 0)
         return np.where(self.counts > 0, self.run[last] + 1, 0) if len(self.run) else np.zeros_like(self.counts)
 
-    def of(self, entries: Codes) -> Pieces:
+    def of(self, entries: Codes) -> LinearPieces:
         """The pieces of some entries (increasing), which are numbered anew."""
         numbers = np.full(len(self.starts) - 1, -1, dtype=np.int64)
         numbers[entries] = np.arange(len(entries))
         kept = numbers[self.entry] >= 0
         starts = np.concatenate(([0], np.cumsum(self.counts[entries])))
-        return Pieces(
+        return LinearPieces(
             numbers[self.entry[kept]], self.left[kept], self.right[kept], self.slope[kept],
             self.x[kept], self.y[kept], self.run[kept], starts,
         )  # fmt: skip
@@ -61,7 +61,7 @@ class Pieces:
         return self.y + self.slope * (at - self.x)
 
 
-def pieces_of(definition: Piecewise, low: Floats, high: Floats, down: Flags, up: Flags) -> Pieces:
+def pieces_of(definition: Piecewise, low: Floats, high: Floats, down: Flags, up: Flags) -> LinearPieces:
     """The pieces that meet the ranges `low .. high` of the arguments (ends may be infinite).
 
     `down[i]`: `result >= f` is needed in entry i; `up[i]`: `result <= f` is.
@@ -98,7 +98,7 @@ def _slopes(curves: Curves, curve: Codes, point: Codes, before: Flags, beyond: F
 def _merged(
     own: Codes, left: Floats, right: Floats, slope: Floats, x: Floats, y: Floats,
     low: Floats, high: Floats, down: Flags, up: Flags,
-) -> Pieces:  # fmt: skip
+) -> LinearPieces:  # fmt: skip
     """Neighbours of one slope joined, ends clipped to the range, runs counted."""
     entries = len(low)
     scale = np.zeros(entries)
@@ -115,4 +115,4 @@ def _merged(
     begin = np.flatnonzero(fresh)
     starts = np.concatenate(([0], np.cumsum(np.bincount(own, minlength=entries))))
     run: Codes = number - np.repeat(number[begin], np.diff(starts)[own[begin]])
-    return Pieces(own, np.maximum(left, low[own]), np.minimum(right, high[own]), slope, x, y, run, starts)
+    return LinearPieces(own, np.maximum(left, low[own]), np.minimum(right, high[own]), slope, x, y, run, starts)

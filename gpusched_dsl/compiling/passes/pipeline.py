@@ -13,17 +13,17 @@ from gpusched_dsl.compiling.passes.fixed_columns import FixedColumns
 from gpusched_dsl.compiling.passes.fixed_factors import FixedFactors
 from gpusched_dsl.compiling.passes.implied_factors import ImpliedFactors
 from gpusched_dsl.compiling.passes.indicators import Indicators
-from gpusched_dsl.compiling.passes.integer_arguments import WholeArguments
+from gpusched_dsl.compiling.passes.integer_arguments import IntegerArguments
 from gpusched_dsl.compiling.passes.integer_products import IntegerProducts
-from gpusched_dsl.compiling.passes.min_max import Extremes
+from gpusched_dsl.compiling.passes.min_max import MinMaxTerms
 from gpusched_dsl.compiling.passes.names import EVERY
 from gpusched_dsl.compiling.passes.partial_expectations import PartialExpectations
 from gpusched_dsl.compiling.passes.piecewise import PiecewiseForms
 from gpusched_dsl.compiling.passes.product_chains import ProductChains
 from gpusched_dsl.compiling.passes.reciprocals import Reciprocals
 from gpusched_dsl.compiling.passes.redundant_rows import RedundantRows
-from gpusched_dsl.compiling.passes.reified import Reified, StepsOfTerms
-from gpusched_dsl.compiling.passes.scaling import Scaled
+from gpusched_dsl.compiling.passes.reified import ReifiedComparisons, ReifiedSteps
+from gpusched_dsl.compiling.passes.scaling import PowerOfTwoScaling
 from gpusched_dsl.compiling.passes.steps import WORK, Analysis, Note, Pass, ReformulatedProblem, Step, Target
 from gpusched_dsl.compiling.passes.term_scaling import TermScaling
 from gpusched_dsl.compiling.passes.unsupported import refuse_leftovers, refuse_valueless
@@ -43,7 +43,7 @@ ABANDONED = "tightening"  # the maker of the note about passes for which no time
 
 PASSES: tuple[Pass, ...] = (
     EqualTerms(),
-    StepsOfTerms(),
+    ReifiedSteps(),
     FixedFactors(),
     Reciprocals(),
     ImpliedFactors(),
@@ -52,9 +52,9 @@ PASSES: tuple[Pass, ...] = (
     BinaryTimes(),
     IntegerProducts(),
     PartialExpectations(),
-    WholeArguments(),
-    Extremes(),
-    Reified(),
+    IntegerArguments(),
+    MinMaxTerms(),
+    ReifiedComparisons(),
     Indicators(),
     PiecewiseForms(),
     TermScaling(),
@@ -73,7 +73,7 @@ TIGHTENINGS: tuple[Pass, ...] = (
 )
 
 # What makes a problem smaller, or its numbers alike, without changing what it says; on request only.
-REDUCTIONS: tuple[Pass, ...] = (FixedColumns(), RedundantRows(), Scaled())
+REDUCTIONS: tuple[Pass, ...] = (FixedColumns(), RedundantRows(), PowerOfTwoScaling())
 
 
 def reformulate(

@@ -24,7 +24,7 @@ def literals_of(analysis: Analysis, definition: Definition) -> Flags:
 
 
 @dataclass(frozen=True, eq=False)
-class Times:
+class GuardedFactors:
     """Entries `results[i] == (product of its literals) * factor[i]`.
 
     `literals` are the 0/1 expressions of all entries, `owner` the entry of each, `low .. high` the range of `factor`;
@@ -47,18 +47,18 @@ class Times:
     def count(self) -> int:
         return len(self.results)
 
-    def take(self, entries: Codes) -> Times:
+    def take(self, entries: Codes) -> GuardedFactors:
         place = np.full(self.count, -1)
         place[entries] = np.arange(len(entries))
         chosen = np.flatnonzero(place[self.owner] >= 0)
-        return Times(
+        return GuardedFactors(
             self.results[entries], self.literals.take(chosen), place[self.owner[chosen]],
             self.factor.take(entries), self.low[entries], self.high[entries], self.down[entries], self.up[entries],
             self.family, self.name, self.span,
         )  # fmt: skip
 
 
-def times_of(analysis: Analysis, definition: Product, literal: Flags, entries: Codes) -> Times:
+def times_of(analysis: Analysis, definition: Product, literal: Flags, entries: Codes) -> GuardedFactors:
     """The chosen entries, increasing: all arguments but one are literals, or all are and the last is the factor."""
     some = np.zeros(definition.size, dtype=np.bool_)
     some[entries] = True
@@ -74,7 +74,7 @@ def times_of(analysis: Analysis, definition: Product, literal: Flags, entries: C
     low, high = analysis.bounds.of(factor)
     results = definition.results[entries]
     directions = analysis.directions
-    return Times(
+    return GuardedFactors(
         results, definition.arguments.take(literals), owner[definition.entry_of[literals]], factor, low,
         np.maximum(low, high), directions.down[results], directions.up[results],
         analysis.problem.column_family(int(results[0])).name, definition.name, definition.span,

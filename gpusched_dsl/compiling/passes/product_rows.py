@@ -17,21 +17,21 @@ import numpy as np
 
 from gpusched_dsl.compiling.analysis.bounds import Bounds
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
-from gpusched_dsl.compiling.passes.product_factors import Flags, Times
-from gpusched_dsl.compiling.passes.rows import Rows, with_numbers, within
+from gpusched_dsl.compiling.passes.product_factors import Flags, GuardedFactors
+from gpusched_dsl.compiling.passes.rows import RowBuilder, with_numbers, within
 from gpusched_dsl.ir.definitions import Affines
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.problem import Floats
 
 
-def add_products(builder: ProblemBuilder, times: Times) -> None:
+def add_products(builder: ProblemBuilder, times: GuardedFactors) -> None:
     """The rows of the halves that are needed; the ranges must be finite where one is."""
     add_half(builder, times.take(np.flatnonzero(times.up)), 1.0)
     add_half(builder, times.take(np.flatnonzero(times.down)), -1.0)
 
 
-def add_half(builder: ProblemBuilder, times: Times, sign: float) -> None:
+def add_half(builder: ProblemBuilder, times: GuardedFactors, sign: float) -> None:
     """`sign * w <= sign * b_1 ... b_k e`."""
     low, high = (times.low, times.high) if sign > 0 else (-times.high, -times.low)
     side = "upper" if sign > 0 else "lower"
@@ -44,7 +44,7 @@ def add_half(builder: ProblemBuilder, times: Times, sign: float) -> None:
 
 def _per_entry(
     builder: ProblemBuilder,
-    times: Times,
+    times: GuardedFactors,
     sign: float,
     chosen: Flags,
     name: str,
@@ -58,7 +58,7 @@ def _per_entry(
         return
     some, bound = times.take(entries), bound[entries]
     every = np.arange(len(entries))
-    rows = Rows(len(entries)).add(every, some.results, sign)
+    rows = RowBuilder(len(entries)).add(every, some.results, sign)
     if factor:
         rows.add_affines(every, some.factor, -sign * factor)
     rows.add_affines(some.owner, some.literals, -bound[some.owner])
@@ -70,7 +70,7 @@ def _per_entry(
 
 
 def _per_literal(
-    builder: ProblemBuilder, times: Times, sign: float, chosen: Flags, name: str, factor: float, bound: Floats
+    builder: ProblemBuilder, times: GuardedFactors, sign: float, chosen: Flags, name: str, factor: float, bound: Floats
 ) -> None:
     """One row per literal b: `sign (w - e) + bound (1 - b) <= 0` (factor 1) or `sign w - bound b <= 0` (factor 0)."""
     entries = np.flatnonzero(chosen)
@@ -81,7 +81,7 @@ def _per_literal(
     of_factor = np.diff(some.factor.matrix.starts)[owner] if factor else 0
     builder.expect(int((np.diff(some.literals.matrix.starts) + of_factor + 1).sum()), some.name, some.span)
     every = np.arange(len(owner))
-    rows = Rows(len(owner)).add(every, some.results[owner], sign)
+    rows = RowBuilder(len(owner)).add(every, some.results[owner], sign)
     rows.add_affines(every, some.literals, -bound[owner])
     if factor:
         rows.add_affines(every, some.factor.take(owner), -sign)
@@ -95,7 +95,7 @@ def _per_literal(
     builder.add_rows(name, index, matrix.take(kept), -np.inf, rows.side[kept], some.span)
 
 
-def _that_bind(builder: ProblemBuilder, rows: Rows) -> tuple[Codes, Matrix]:
+def _that_bind(builder: ProblemBuilder, rows: RowBuilder) -> tuple[Codes, Matrix]:
     """The rows that some point within the bounds breaks: of a product that must be 0, one row is left of three."""
     matrix = rows.matrix()
     _, most = Bounds(*builder.bounds).of(Affines(matrix, rows.constants))

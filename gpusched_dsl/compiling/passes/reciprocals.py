@@ -27,7 +27,7 @@ from gpusched_dsl.compiling.analysis.monotonicity import Flags
 from gpusched_dsl.compiling.passes.indicators import term_of
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
 from gpusched_dsl.compiling.passes.rewriting import add_beside, with_rows
-from gpusched_dsl.compiling.passes.rows import Rows
+from gpusched_dsl.compiling.passes.rows import RowBuilder
 from gpusched_dsl.compiling.passes.steps import Analysis, Note, Step, Target
 from gpusched_dsl.ir.definitions import Affines, Definition, Power, Product
 from gpusched_dsl.ir.domains import Codes
@@ -169,16 +169,16 @@ def _fractions(problem: Problem, quotients: _Quotients, rows: Codes) -> tuple[Af
     numerator = quotients.numerator[columns]
     sizes = matrix.values * quotients.scale[columns]
     plain, other = np.flatnonzero(numerator < 0), np.flatnonzero(numerator >= 0)
-    above = Rows(len(rows)).add_affines(of[other], quotients.numerators.take(numerator[other]), sizes[other])
+    above = RowBuilder(len(rows)).add_affines(of[other], quotients.numerators.take(numerator[other]), sizes[other])
     constants = above.constants + np.bincount(of[plain], weights=sizes[plain], minlength=len(rows))
     below = quotients.denominators.take(quotients.denominator[columns[matrix.starts[:-1]]])
     return Affines(above.matrix(), constants), below
 
 
-def _difference(above: Affines, below: Affines, sign: Floats, side: Floats) -> Rows:
+def _difference(above: Affines, below: Affines, sign: Floats, side: Floats) -> RowBuilder:
     """`sign * (n - side * d)`."""
     every = np.arange(above.count, dtype=np.int64)
-    return Rows(above.count).add_affines(every, above, sign).add_affines(every, below, -sign * side)
+    return RowBuilder(above.count).add_affines(every, above, sign).add_affines(every, below, -sign * side)
 
 
 def _without_unread(step: Step) -> Step:

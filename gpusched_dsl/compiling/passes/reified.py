@@ -12,7 +12,7 @@ do. A side that no point within the bounds breaks is left out first: an equality
 Where a has two values only, r is affine in it.
 
 Results of terms move in steps, too, such as `min(x / 2, y / 4)` of whole x and y (`result_steps`); that is seen as
-long as the terms are there. So `StepsOfTerms` comes before every pass that removes terms, and takes the entries that
+long as the terms are there. So `ReifiedSteps` comes before every pass that removes terms, and takes the entries that
 read such results.
 
 Proof. At r = 0 the comparison does not hold if and only if a lies above U or below L, that is at U' or L' or beyond.
@@ -31,9 +31,9 @@ import numpy as np
 from gpusched_dsl.compiling.analysis.forward import image_of
 from gpusched_dsl.compiling.analysis.monotonicity import Flags
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder, index_of_columns
-from gpusched_dsl.compiling.passes.rows import Rows
+from gpusched_dsl.compiling.passes.rows import RowBuilder
 from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Note, Step, Target
-from gpusched_dsl.ir.definitions import Affines, Holds, within_steps
+from gpusched_dsl.ir.definitions import Affines, Reified, within_steps
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.granularity import steps_of
 from gpusched_dsl.ir.matrix import Floats, Int32s
@@ -44,7 +44,7 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.source import Span
 
 
-class StepsOfTerms:
+class ReifiedSteps:
     """Holds of expressions that move in steps because of the terms in them -> rows under conditions on the result."""
 
     name: ClassVar[str] = "steps of terms"
@@ -59,7 +59,7 @@ class StepsOfTerms:
         problem = analysis.problem
         builder, units = ProblemBuilder(problem), analysis.units
         for definition in problem.definitions:
-            if isinstance(definition, Holds) and definition.size and not target.takes(definition.op):
+            if isinstance(definition, Reified) and definition.size and not target.takes(definition.op):
                 plain = steps_of(definition.arguments, problem.integer)
                 taken = (plain == 0) & (steps_of(definition.arguments, units) > 0)
                 taken &= _is_open(definition, analysis)
@@ -70,7 +70,7 @@ class StepsOfTerms:
         return builder.step() if builder.notes else Step(problem)
 
 
-class Reified:
+class ReifiedComparisons:
     """Holds -> rows under conditions on the result."""
 
     name: ClassVar[str] = "reified"
@@ -82,21 +82,21 @@ class Reified:
         builder = ProblemBuilder(analysis.problem)
         found: list[Diagnostic] = []
         for definition in analysis.problem.definitions:
-            if isinstance(definition, Holds) and definition.size and not target.takes(definition.op):
+            if isinstance(definition, Reified) and definition.size and not target.takes(definition.op):
                 found += _reformulate(builder, analysis, definition, analysis.problem.integer)
         if found:
             raise DiagnosticError(found)
         return builder.step()
 
 
-def _is_open(definition: Holds, analysis: Analysis) -> Flags:
+def _is_open(definition: Reified, analysis: Analysis) -> Flags:
     """The comparisons that bounds do not decide; `fixed_factors` takes the others."""
     least, most = image_of(definition, *analysis.bounds.of(definition.arguments))
     return np.asarray(least < most)
 
 
 def _is_taken_here(definition: object, target: Target) -> bool:
-    return isinstance(definition, Holds) and definition.size > 0 and not target.takes(definition.op)
+    return isinstance(definition, Reified) and definition.size > 0 and not target.takes(definition.op)
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +121,7 @@ class _Comparisons:
     span: Span | None
 
     @staticmethod
-    def of(definition: Holds, analysis: Analysis, units: Flags | Floats) -> _Comparisons:
+    def of(definition: Reified, analysis: Analysis, units: Flags | Floats) -> _Comparisons:
         a, results = definition.arguments, definition.results
         low, high = analysis.bounds.of(a)
         step = steps_of(a, units)
@@ -156,7 +156,7 @@ class _Comparisons:
 
 
 def _reformulate(
-    builder: ProblemBuilder, analysis: Analysis, definition: Holds, units: Flags | Floats
+    builder: ProblemBuilder, analysis: Analysis, definition: Reified, units: Flags | Floats
 ) -> list[Diagnostic]:
     holds = _Comparisons.of(definition, analysis, units)
     before = builder.rows, builder.columns
@@ -190,7 +190,7 @@ def _reformulate(
     words = "; ".join(w for w, so in said if so)
     rows, columns = builder.rows - before[0], builder.columns - before[1]
     builder.notes.append(
-        Note(Reified.name, definition.name, words, definition.size, rows, columns, span=definition.span)
+        Note(ReifiedComparisons.name, definition.name, words, definition.size, rows, columns, span=definition.span)
     )
     return []
 
@@ -203,7 +203,7 @@ def _state_affine(builder: ProblemBuilder, holds: _Comparisons, entries: Codes) 
     rising = np.isfinite(holds.lower[entries])
     slope = np.where(rising, 1.0, -1.0) / (high - low)
     every = np.arange(len(entries), dtype=np.int64)
-    rows = Rows(len(entries)).add(every, holds.results[entries], 1.0).add_affines(every, a, -slope)
+    rows = RowBuilder(len(entries)).add(every, holds.results[entries], 1.0).add_affines(every, a, -slope)
     side = rows.side - slope * np.where(rising, low, high)
     index = index_of_columns(builder.problem, holds.results[entries])
     builder.add_rows(f"{holds.family}.switch", index, rows.matrix(), side, side, holds.span)
@@ -229,18 +229,18 @@ def _state_outside(builder: ProblemBuilder, holds: _Comparisons, entries: Codes,
     holds.rows(builder, "high", some, holds.above, infinite, p, True)
     holds.rows(builder, "low", some, -infinite, holds.below, q, True)
     every = np.arange(len(entries), dtype=np.int64)
-    rows = Rows(len(entries))
+    rows = RowBuilder(len(entries))
     for columns in (holds.results, p, q):
         rows.add(every, columns[entries], 1.0)
     builder.add_rows(f"{holds.family}.one", index, rows.matrix(), 1.0, 1.0, holds.span)
 
 
 def _slack(side: Floats, step: Floats) -> Floats:
-    """By how much a side may differ from a value that it means, as in `Holds.evaluate`."""
+    """By how much a side may differ from a value that it means, as in `Reified.evaluate`."""
     return within_steps(ROUNDING * np.maximum(1.0, np.abs(np.where(np.isfinite(side), side, 0.0))), step)
 
 
-def _refusal(analysis: Analysis, definition: Holds, entry: int) -> Diagnostic:
+def _refusal(analysis: Analysis, definition: Reified, entry: int) -> Diagnostic:
     problem = analysis.problem
     part = definition.arguments.take(np.arange(entry, entry + 1, dtype=np.int64)).matrix
     continuous = part.columns[~problem.integer[part.columns]]

@@ -19,12 +19,12 @@ from gpusched_dsl.compiling.passes.expectation_curves import EXACT_ATOMS
 from gpusched_dsl.ir.definitions import (
     Affines,
     Definition,
-    Extreme,
-    Holds,
+    MinMax,
     PartialExpectation,
     Piecewise,
     Power,
     Product,
+    Reified,
     Unary,
 )
 from gpusched_dsl.ir.domains import Codes
@@ -53,9 +53,9 @@ def column_steps(problem: Problem, bounds: Bounds) -> Floats:
 
 def _result_steps(definition: Definition, steps: Floats, bounds: Bounds) -> Floats:
     match definition:
-        case Holds():
+        case Reified():
             return np.ones(definition.size)
-        case Extreme() | Unary(function="abs"):
+        case MinMax() | Unary(function="abs"):
             found = multiples_of(definition.arguments, steps)
             found = common_divisors(np.where(found > 0, found, np.nan), definition.starts[:-1])
         case Product():

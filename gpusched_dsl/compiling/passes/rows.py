@@ -12,7 +12,7 @@ from gpusched_dsl.ir.matrix import Floats, Int32s, Matrix
 from gpusched_dsl.ir.problem import Problem
 
 
-class Rows:
+class RowBuilder:
     """`count` rows under construction; `constants` are added to each."""
 
     def __init__(self, count: int) -> None:
@@ -22,14 +22,14 @@ class Rows:
         self._columns: list[Int32s] = []
         self._values: list[Floats] = []
 
-    def add(self, rows: Codes | Int32s, columns: Int32s, values: Floats | float) -> Rows:
+    def add(self, rows: Codes | Int32s, columns: Int32s, values: Floats | float) -> RowBuilder:
         """Entry i: `values[i]` times column `columns[i]` in row `rows[i]`."""
         self._rows.append(rows.astype(np.int64))
         self._columns.append(columns)
         self._values.append(np.broadcast_to(np.asarray(values, dtype=np.float64), (len(rows),)))
         return self
 
-    def add_affines(self, rows: Codes, affines: Affines, scale: Floats | float) -> Rows:
+    def add_affines(self, rows: Codes, affines: Affines, scale: Floats | float) -> RowBuilder:
         """Expression i times `scale[i]` in row `rows[i]`."""
         scales = np.broadcast_to(np.asarray(scale, dtype=np.float64), (affines.count,))
         of = affines.matrix.row_of

@@ -2,9 +2,9 @@
 
     a_ij  ->  2^(r_i) a_ij 2^(c_j)         column j stands for x_j / 2^(c_j); whole columns keep c_j = 0
 
-`scaling_of` only proposes r and c and tells what they would do; `Scaled` is the reduction that applies them, run only
-when it is asked for: solvers scale by themselves, and a tolerance of a scaled row is another one of the author's. It
-takes linear problems.
+`scaling_of` only proposes r and c and tells what they would do; `PowerOfTwoScaling` is the reduction that applies them,
+run only when it is asked for: solvers scale by themselves, and a tolerance of a scaled row is another one of the
+author's. It takes linear problems.
 
 Source: A. R. Curtis, J. K. Reid, On the automatic scaling of matrices for Gaussian elimination, IMA Journal of Applied
 Mathematics 10 (1972); here with the middle of the smallest and largest exponent in place of their mean.
@@ -72,7 +72,7 @@ def _middle(groups: Int32s, size: Floats, count: int) -> Floats:
         return np.where(np.isfinite(low), (low + high) / 2.0, 0.0)
 
 
-class Scaled:
+class PowerOfTwoScaling:
     """A linear problem -> the same in other units."""
 
     name: ClassVar[str] = "scaling"

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from gpusched_dsl.language.checked import (
     CheckedModel,
     Comparison,
-    Core,
     Element,
     IndexRef,
     LetRef,
@@ -22,7 +21,8 @@ from gpusched_dsl.language.checked import (
     NamedSet,
     ParamRef,
     RandomRef,
-    SetCore,
+    TypedExpr,
+    TypedSet,
     VariableRef,
 )
 from gpusched_dsl.language.source import Span
@@ -104,7 +104,7 @@ def _read(model: CheckedModel, root: str) -> Reading:
 
 
 def is_element(node: object, root: str) -> bool:
-    return isinstance(node, Core) and isinstance(node.type, Element) and node.type.root == root
+    return isinstance(node, TypedExpr) and isinstance(node.type, Element) and node.type.root == root
 
 
 def parts(node: object) -> Iterates[object]:
@@ -122,7 +122,7 @@ _NO_PARTS = {"span", "type", "types", "variable", "variables"}
 
 def _look(node: object, root: str, reading: Reading, lets: dict[str, None], parent: object) -> None:
     if is_element(node, root):
-        assert isinstance(node, Core)
+        assert isinstance(node, TypedExpr)
         if not isinstance(node, IndexRef):
             raise Obstacle(f"`{node.span.text}` picks one of the elements", node.span)
         if not _keeps_elements_alike(parent, root):
@@ -143,4 +143,4 @@ def _look(node: object, root: str, reading: Reading, lets: dict[str, None], pare
 def _keeps_elements_alike(parent: object, root: str) -> bool:
     if isinstance(parent, Comparison):
         return all(is_element(o, root) for o in parent.operands) and set(parent.ops) <= {"==", "!="}
-    return isinstance(parent, ParamRef | VariableRef | LetRef | RandomRef | Membership | SetCore)
+    return isinstance(parent, ParamRef | VariableRef | LetRef | RandomRef | Membership | TypedSet)

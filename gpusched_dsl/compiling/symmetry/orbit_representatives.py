@@ -26,11 +26,9 @@ from gpusched_dsl.language.checked import (
     CheckedModel,
     Choice,
     Comparison,
-    Core,
     Element,
     Expected,
     Fallback,
-    IndexingCore,
     IndexRef,
     IndexVar,
     LetRef,
@@ -41,7 +39,9 @@ from gpusched_dsl.language.checked import (
     Numeric,
     ParamRef,
     Reduction,
-    SetCore,
+    TypedExpr,
+    TypedIndexing,
+    TypedSet,
     VariableRef,
 )
 from gpusched_dsl.language.source import Span
@@ -90,20 +90,20 @@ class Representing:
 
     # --- indices -----------------------------------------------------------------------------------------------------
 
-    def _own(self, indexing: IndexingCore) -> Scope:
+    def _own(self, indexing: TypedIndexing) -> Scope:
         return frozenset(v for v in indexing.variables if self._is_ours(v))
 
     def _is_ours(self, variable: IndexVar) -> bool:
         return isinstance(variable.type, Element) and variable.type.root == self.root
 
-    def _index_list(self, indexing: IndexingCore, span: Span) -> IndexingCore:
+    def _index_list(self, indexing: TypedIndexing, span: Span) -> TypedIndexing:
         """The index list of a variable or constraint, over representatives only."""
         own = self._own(indexing)
         if len(own) > 1:
             raise Obstacle(f"two elements of `{self.root}` index it", span)
         return self._restricted(indexing, own)
 
-    def _restricted(self, indexing: IndexingCore, variables: Scope) -> IndexingCore:
+    def _restricted(self, indexing: TypedIndexing, variables: Scope) -> TypedIndexing:
         iterators = []
         conditions = list(indexing.conditions)
         for iterator in indexing.iterators:
@@ -115,16 +115,16 @@ class Representing:
             elif ours:
                 conditions += [self._is_representative(v) for v in ours]
             iterators.append(iterator)
-        return IndexingCore(tuple(iterators), tuple(conditions))
+        return TypedIndexing(tuple(iterators), tuple(conditions))
 
-    def _is_representative(self, variable: IndexVar) -> Core:
+    def _is_representative(self, variable: IndexVar) -> TypedExpr:
         element = IndexRef(span=variable.span, type=variable.type, variable=variable)
         named = NamedSet(span=variable.span, types=(variable.type,), name=REPRESENTATIVES)
         return Membership(span=variable.span, type=Numeric(), element=(element,), domain=named)
 
     # --- expressions -------------------------------------------------------------------------------------------------
 
-    def _asserted(self, node: Core, scope: Scope) -> Core:
+    def _asserted(self, node: TypedExpr, scope: Scope) -> TypedExpr:
         """The body of a constraint: its comparisons become rows where no decision says whether they must hold."""
         match node:
             case Comparison() if not {*node.ops} - {"<=", ">=", "=="}:
@@ -136,17 +136,17 @@ class Representing:
             case Choice() if not node.condition.decision:
                 then, otherwise = self._asserted(node.then, scope), self._asserted(node.otherwise, scope)
                 return replace(node, then=then, otherwise=otherwise)
-        rewritten: Core = self._core(node, scope)
+        rewritten: TypedExpr = self._core(node, scope)
         return rewritten
 
-    def _core(self, node: Any, scope: Scope, nonlinear: Core | None = None) -> Any:
+    def _core(self, node: Any, scope: Scope, nonlinear: TypedExpr | None = None) -> Any:
         """A node with its sums over elements rewritten.
 
         `scope` holds the elements that are chosen around it, `nonlinear` is a node around it that is not linear in it.
         """
         if isinstance(node, tuple):
             return tuple(self._core(part, scope, nonlinear) for part in node)
-        if not isinstance(node, Core) or not node.decision:
+        if not isinstance(node, TypedExpr) or not node.decision:
             return node
         if nonlinear is None and not _is_linear(node):
             nonlinear = node
@@ -163,11 +163,11 @@ class Representing:
         changed = {
             f.name: self._core(getattr(node, f.name), scope, nonlinear)
             for f in dataclasses.fields(node)
-            if f.name not in ("span", "type", "decision") and isinstance(getattr(node, f.name), Core | tuple)
+            if f.name not in ("span", "type", "decision") and isinstance(getattr(node, f.name), TypedExpr | tuple)
         }
         return replace(node, **changed) if changed else node
 
-    def _reduction(self, node: Reduction, scope: Scope, nonlinear: Core | None) -> Core:
+    def _reduction(self, node: Reduction, scope: Scope, nonlinear: TypedExpr | None) -> TypedExpr:
         own = self._own(node.indexing)
         free = frozenset(v for v in own if not self._is_chosen(v, node.indexing, scope))
         if not free:
@@ -188,7 +188,7 @@ class Representing:
         weighted = Arithmetic(span=node.span, type=node.type, decision=True, op="*", left=members, right=body)
         return replace(node, indexing=self._restricted(node.indexing, free), body=weighted)
 
-    def _is_chosen(self, variable: IndexVar, indexing: IndexingCore, scope: Scope) -> bool:
+    def _is_chosen(self, variable: IndexVar, indexing: TypedIndexing, scope: Scope) -> bool:
         """Whether a condition sets the variable equal to an element that is chosen already."""
         for condition in indexing.conditions:
             if isinstance(condition, Comparison) and condition.ops == ("==",):
@@ -218,12 +218,12 @@ class Representing:
     def _coupled(self, span: Span) -> Obstacle:
         return Obstacle(f"what belongs to one element of `{self.root}` also adds up over all of them", span)
 
-    def _not_linear(self, node: Core) -> Obstacle:
+    def _not_linear(self, node: TypedExpr) -> Obstacle:
         what = shortened(node.span.text, 60)
         return Obstacle(f"`{what}` is not linear in a sum over elements of `{self.root}`", node.span)
 
 
-def _is_linear(node: Core) -> bool:
+def _is_linear(node: TypedExpr) -> bool:
     """Whether a numeric expression is linear in those of its parts that decide something."""
     match node:
         case Arithmetic(op="+" | "-") | Negate() | VariableRef() | LetRef() | Fallback() | Expected():
@@ -243,7 +243,7 @@ def _lets_in(node: object) -> set[str]:
     from gpusched_dsl.compiling.symmetry.generic import parts
 
     found = {node.name} if isinstance(node, LetRef) else set()
-    if isinstance(node, tuple | Core | SetCore | IndexingCore):
+    if isinstance(node, tuple | TypedExpr | TypedSet | TypedIndexing):
         for part in parts(node):
             found |= _lets_in(part)
     return found

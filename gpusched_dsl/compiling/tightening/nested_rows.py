@@ -24,15 +24,15 @@ MOST_ROUNDS = 20  # in which rows that want the same entries are told apart
 
 
 @dataclass(frozen=True, eq=False)
-class Entries:
+class Nonzeros:
     """Entries of the matrix that are not zero: `values[k]` in row `rows[k]` and column `columns[k]`."""
 
     rows: Int32s
     columns: Int32s
     values: Floats
 
-    def where(self, kept: Flags) -> Entries:
-        return Entries(self.rows[kept], self.columns[kept], self.values[kept])
+    def where(self, kept: Flags) -> Nonzeros:
+        return Nonzeros(self.rows[kept], self.columns[kept], self.values[kept])
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +53,7 @@ class Nesting:
         """The column of each entry that goes."""
         return self.keys % self.columns
 
-    def without_covered(self, entries: Entries) -> Entries:
+    def without_covered(self, entries: Nonzeros) -> Nonzeros:
         if not len(self.keys):
             return entries
         keys = entries.rows.astype(np.int64) * self.columns + entries.columns
@@ -71,7 +71,7 @@ class _Meetings:
         return _Meetings(self.inner[kept], self.outer[kept])
 
 
-def nested(problem: Problem, entries: Entries) -> Nesting:
+def nested(problem: Problem, entries: Nonzeros) -> Nesting:
     """What to take out of what, among rows that hold a column with more than two entries.
 
     `entries` are those of the columns looked at, 1 or -1 each.

@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 
 from gpusched_dsl.compiling.lowering.spreading import reached_rows
 from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Note, Step, Target
-from gpusched_dsl.compiling.tightening.nested_rows import Entries, Nesting, nested
+from gpusched_dsl.compiling.tightening.nested_rows import Nesting, Nonzeros, nested
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Floats
 from gpusched_dsl.ir.problem import Problem
@@ -118,16 +118,16 @@ def _possible(problem: Problem) -> Flags:
     return fit
 
 
-def _near(problem: Problem, chosen: Flags) -> Entries:
+def _near(problem: Problem, chosen: Flags) -> Nonzeros:
     """The entries of all rows that have a chosen column."""
     matrix = problem.matrix
     touched = np.zeros(problem.rows, dtype=np.bool_)
     touched[matrix.row_of[chosen[matrix.columns]]] = True
     kept = np.flatnonzero(touched[matrix.row_of] & (matrix.values != 0.0))
-    return Entries(matrix.row_of[kept], matrix.columns[kept], matrix.values[kept])
+    return Nonzeros(matrix.row_of[kept], matrix.columns[kept], matrix.values[kept])
 
 
-def _settled(problem: Problem, entries: Entries, chosen: Flags, whole_sides: Flags) -> tuple[Entries, Flags]:
+def _settled(problem: Problem, entries: Nonzeros, chosen: Flags, whole_sides: Flags) -> tuple[Nonzeros, Flags]:
     """The chosen columns all of whose rows are fit, with the entries of those rows.
 
     A row is fit when its sides and all its coefficients are whole, and each of its columns is chosen or whole. A
@@ -150,7 +150,7 @@ def _settled(problem: Problem, entries: Entries, chosen: Flags, whole_sides: Fla
     return entries, chosen
 
 
-def _one_sided(rows: int, entries: Entries, nesting: Nesting) -> Codes:
+def _one_sided(rows: int, entries: Nonzeros, nesting: Nesting) -> Codes:
     """The columns of the parts of the network whose rows cannot be split in two as they must be.
 
     Every row stands twice, once for each part it could be in; an edge says which choices go together. A row both of

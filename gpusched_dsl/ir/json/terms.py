@@ -13,12 +13,12 @@ from gpusched_dsl.ir.definitions import (
     Conditions,
     Curves,
     Definition,
-    Extreme,
-    Holds,
+    MinMax,
     PartialExpectation,
     Piecewise,
     Power,
     Product,
+    Reified,
     Unary,
     unary_starts,
 )
@@ -139,7 +139,7 @@ def definition_file(definition: Definition, laws: dict[Distribution, int]) -> De
     match definition:
         case Product():
             return ProductBlock(starts=definition.starts.tolist(), **said)
-        case Extreme():
+        case MinMax():
             return ExtremeBlock(starts=definition.starts.tolist(), largest=definition.largest, **said)
         case Power():
             return PowerBlock(exponents=plain(definition.exponents), **said)
@@ -150,7 +150,7 @@ def definition_file(definition: Definition, laws: dict[Distribution, int]) -> De
         case PartialExpectation():
             own = [laws.setdefault(law, len(laws)) for law in definition.laws]
             return PartialExpectationBlock(which=definition.which.tolist(), laws=own, **said)
-        case Holds():
+        case Reified():
             lower, upper = sides(definition.lower, -np.inf), sides(definition.upper, np.inf)
             return HoldsBlock(lower=lower, upper=upper, **said)
     raise Unwritable(f"a definition of the class `{type(definition).__name__}`")
@@ -184,7 +184,7 @@ def definition_of(stored: DefinitionFile, laws: Sequence[Distribution]) -> Defin
         case ProductBlock():
             return Product(**said | {"starts": np.array(stored.starts, dtype=np.int64)})
         case ExtremeBlock():
-            return Extreme(**said | {"starts": np.array(stored.starts, dtype=np.int64)}, largest=stored.largest)
+            return MinMax(**said | {"starts": np.array(stored.starts, dtype=np.int64)}, largest=stored.largest)
         case PowerBlock():
             return Power(**said, exponents=np.array(stored.exponents, dtype=np.float64))
         case UnaryBlock():
@@ -196,7 +196,7 @@ def definition_of(stored: DefinitionFile, laws: Sequence[Distribution]) -> Defin
             return PartialExpectation(**said, which=np.array(stored.which, dtype=np.int64), laws=own)
         case HoldsBlock():
             lower, upper = infinite_from_none(stored.lower, -np.inf), infinite_from_none(stored.upper, np.inf)
-            return Holds(**said, lower=lower, upper=upper)
+            return Reified(**said, lower=lower, upper=upper)
 
 
 def _affines(stored: AffinesFile) -> Affines:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpusched_dsl.language import tree
-from gpusched_dsl.language.checked import Constant, Core, IndexingCore, Logical, Numeric, Reduction, ValueType
+from gpusched_dsl.language.checked import Constant, Logical, Numeric, Reduction, TypedExpr, TypedIndexing, ValueType
 from gpusched_dsl.language.checking.conversion import require_plain, unit_in
 from gpusched_dsl.language.checking.kinds import WHOLE, numeric_type
 from gpusched_dsl.language.checking.protocol import Checker
@@ -11,7 +11,7 @@ from gpusched_dsl.language.checking.scope import Scope
 from gpusched_dsl.language.units import DIMENSIONLESS
 
 
-def check_aggregate(checker: Checker, expr: tree.Aggregate, scope: Scope) -> Core | None:
+def check_aggregate(checker: Checker, expr: tree.Aggregate, scope: Scope) -> TypedExpr | None:
     indexing, inner = checker.indexing(expr.indexing, scope)
     body = _body(checker, expr, inner)
     if indexing is None or body is None:
@@ -35,12 +35,12 @@ def check_aggregate(checker: Checker, expr: tree.Aggregate, scope: Scope) -> Cor
     return Reduction(span=expr.span, type=kind, decision=body.decision, op=expr.op, indexing=indexing, body=body)
 
 
-def _whole(core: Core) -> bool:
+def _whole(core: TypedExpr) -> bool:
     kind = numeric_type(core)
     return kind is not None and kind.integer
 
 
-def _body(checker: Checker, expr: tree.Aggregate, inner: Scope) -> Core | None:
+def _body(checker: Checker, expr: tree.Aggregate, inner: Scope) -> TypedExpr | None:
     if expr.body is None:
         if expr.op == "count":
             return Constant(span=expr.span, type=Logical(), value=1.0)
@@ -51,7 +51,9 @@ def _body(checker: Checker, expr: tree.Aggregate, inner: Scope) -> Core | None:
     return checker.number(expr.body, inner)
 
 
-def _extreme_element(checker: Checker, expr: tree.Aggregate, indexing: IndexingCore, body: Core) -> Core | None:
+def _extreme_element(
+    checker: Checker, expr: tree.Aggregate, indexing: TypedIndexing, body: TypedExpr
+) -> TypedExpr | None:
     """`argmin[v in Types] price[v]`: the element itself."""
     if len(indexing.variables) != 1:
         checker.error(

@@ -8,7 +8,6 @@ from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import (
     Arithmetic,
     Constant,
-    Core,
     Element,
     IndexRef,
     NamedSet,
@@ -16,6 +15,7 @@ from gpusched_dsl.language.checked import (
     Numeric,
     SetFunction,
     Shift,
+    TypedExpr,
 )
 from gpusched_dsl.language.checking.conversion import agree, origins, require_plain
 from gpusched_dsl.language.checking.kinds import describe, is_plain_whole, numeric_type
@@ -27,7 +27,7 @@ from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.units import DIMENSIONLESS, MAX_EXPONENT, Unit
 
 
-def check_binary(checker: Checker, expr: tree.Binary, scope: Scope) -> Core | None:
+def check_binary(checker: Checker, expr: tree.Binary, scope: Scope) -> TypedExpr | None:
     left, right = checker.check(expr.left, scope), checker.check(expr.right, scope)
     if left is None or right is None:
         return None
@@ -47,11 +47,11 @@ def check_binary(checker: Checker, expr: tree.Binary, scope: Scope) -> Core | No
             return _power(checker, expr, left, right)
 
 
-def _made(span: Span, op: str, left: Core, right: Core, kind: Numeric) -> Arithmetic:
+def _made(span: Span, op: str, left: TypedExpr, right: TypedExpr, kind: Numeric) -> Arithmetic:
     return Arithmetic(span=span, type=kind, decision=left.decision or right.decision, op=op, left=left, right=right)
 
 
-def _sum(checker: Checker, expr: tree.Binary, left: Core, right: Core) -> Core | None:
+def _sum(checker: Checker, expr: tree.Binary, left: TypedExpr, right: TypedExpr) -> TypedExpr | None:
     pair = agree(checker, [left, right])
     if pair is None:
         return None
@@ -61,7 +61,7 @@ def _sum(checker: Checker, expr: tree.Binary, left: Core, right: Core) -> Core |
     return _made(expr.span, expr.op, pair[0], pair[1], Numeric(one.integer and other.integer, one.unit))
 
 
-def _product(expr: tree.Binary, left: Core, right: Core) -> Core:
+def _product(expr: tree.Binary, left: TypedExpr, right: TypedExpr) -> TypedExpr:
     one, other = numeric_type(left), numeric_type(right)
     assert one is not None
     assert other is not None
@@ -70,7 +70,7 @@ def _product(expr: tree.Binary, left: Core, right: Core) -> Core:
     return _made(expr.span, "*", left, right, Numeric(one.integer and other.integer, one.unit * other.unit))
 
 
-def _power(checker: Checker, expr: tree.Binary, left: Core, right: Core) -> Core | None:
+def _power(checker: Checker, expr: tree.Binary, left: TypedExpr, right: TypedExpr) -> TypedExpr | None:
     exponent = require_plain(checker, right, "an exponent")
     base = numeric_type(left)
     if exponent is None or base is None:
@@ -101,7 +101,7 @@ def _exceeds(unit: Unit, exponent: float) -> bool:
 # --- shifts ----------------------------------------------------------------------------------------------------------
 
 
-def ordering_of(checker: Checker, element: Core, scope: Scope) -> str | None:
+def ordering_of(checker: Checker, element: TypedExpr, scope: Scope) -> str | None:
     """The ordered set in which an element has neighbours: the one it runs over if that is ordered, else its root."""
     sets = checker.symbols.sets
     match element:
@@ -120,7 +120,9 @@ def ordering_of(checker: Checker, element: Core, scope: Scope) -> str | None:
     return root if root in sets and sets[root].ordered else None
 
 
-def _shift(checker: Checker, span: Span, element: Core, offset: Core, scope: Scope, *, backwards: bool) -> Core | None:
+def _shift(
+    checker: Checker, span: Span, element: TypedExpr, offset: TypedExpr, scope: Scope, *, backwards: bool
+) -> TypedExpr | None:
     if isinstance(offset.type, Element):
         checker.error(
             "GSM1204",
@@ -143,7 +145,7 @@ def _shift(checker: Checker, span: Span, element: Core, offset: Core, scope: Sco
     return shifted(checker, span, element, places, scope)
 
 
-def shifted(checker: Checker, span: Span, element: Core, offset: Core, scope: Scope) -> Core | None:
+def shifted(checker: Checker, span: Span, element: TypedExpr, offset: TypedExpr, scope: Scope) -> TypedExpr | None:
     """The element `offset` places later in its ordered set."""
     ordering = ordering_of(checker, element, scope)
     if ordering is None:

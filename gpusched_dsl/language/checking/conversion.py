@@ -9,7 +9,6 @@ from fractions import Fraction
 from gpusched_dsl.language.checked import (
     Arithmetic,
     Constant,
-    Core,
     Element,
     LetRef,
     Logical,
@@ -17,6 +16,7 @@ from gpusched_dsl.language.checked import (
     ParamRef,
     RandomRef,
     TextType,
+    TypedExpr,
     ValueType,
     VariableRef,
 )
@@ -28,7 +28,7 @@ from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.units import DIMENSIONLESS, Unit, convertible, factor, reads_as_duration
 
 
-def unit_in(core: Core) -> Unit:
+def unit_in(core: TypedExpr) -> Unit:
     """The unit of a number (of a condition: none)."""
     return core.type.unit if isinstance(core.type, Numeric) else DIMENSIONLESS
 
@@ -37,7 +37,7 @@ def say(unit: Unit) -> str:
     return "a plain number" if unit == DIMENSIONLESS else f"`{unit}`"
 
 
-def _too_far(checker: Checker, core: Core, target: Unit) -> bool:
+def _too_far(checker: Checker, core: TypedExpr, target: Unit) -> bool:
     """Whether the factor to `target`, or the number converted, is beyond floating point; reports it."""
     ratio = factor(unit_in(core), target)
     try:
@@ -58,7 +58,7 @@ def _too_far(checker: Checker, core: Core, target: Unit) -> bool:
     return not sound
 
 
-def rescaled(core: Core, target: Unit) -> Core:
+def rescaled(core: TypedExpr, target: Unit) -> TypedExpr:
     """The same quantity as a number in `target`."""
     ratio = factor(unit_in(core), target)
     kind = numeric_type(core)
@@ -75,7 +75,7 @@ def rescaled(core: Core, target: Unit) -> Core:
     )
 
 
-def origins(checker: Checker, core: Core, limit: int = 2) -> list[Label]:
+def origins(checker: Checker, core: TypedExpr, limit: int = 2) -> list[Label]:
     """Where the units in an expression come from: the declarations of the quantities in it."""
     found: dict[str, Label] = {}
     for part in walk(core):
@@ -89,12 +89,12 @@ def origins(checker: Checker, core: Core, limit: int = 2) -> list[Label]:
 
 def fit(
     checker: Checker,
-    core: Core,
+    core: TypedExpr,
     target: Unit,
     *,
     because: Label | None = None,
     context: Sequence[Label] = (),
-) -> Core | None:
+) -> TypedExpr | None:
     """A number converted to `target`, or None with a diagnostic that says why it cannot be.
 
     `because` names the place that asks for `target`; `context` are further places to show with a disagreement.
@@ -138,7 +138,7 @@ def _advice(unit: Unit, target: Unit) -> str | None:
     return f"what is missing has the unit `{missing}`" if len(missing.dimension) == 1 else None
 
 
-def _warn_duration(checker: Checker, core: Core, unit: Unit, target: Unit, because: Label | None) -> None:
+def _warn_duration(checker: Checker, core: TypedExpr, unit: Unit, target: Unit, because: Label | None) -> None:
     thing = next(name for name, exponent in (*unit.dimension, *target.dimension) if exponent < 0)
     checker.error(
         "GSM1304",
@@ -151,7 +151,7 @@ def _warn_duration(checker: Checker, core: Core, unit: Unit, target: Unit, becau
     )
 
 
-def agree(checker: Checker, cores: Sequence[Core]) -> list[Core] | None:
+def agree(checker: Checker, cores: Sequence[TypedExpr]) -> list[TypedExpr] | None:
     """Numbers that stand beside each other, all in one unit: that of the first which has one.
 
     None, with a diagnostic for each that does not agree, when they cannot meet.
@@ -169,7 +169,7 @@ def agree(checker: Checker, cores: Sequence[Core]) -> list[Core] | None:
     return [c for c in fitted if c is not None] if all(c is not None for c in fitted) else None
 
 
-def alternatives(checker: Checker, one: Core, other: Core) -> tuple[Core, Core, ValueType] | None:
+def alternatives(checker: Checker, one: TypedExpr, other: TypedExpr) -> tuple[TypedExpr, TypedExpr, ValueType] | None:
     """Two values of which one is taken, with their common type: branches of `if`, a reference and its `else`."""
     first, second = numeric_type(one), numeric_type(other)
     if isinstance(one.type, Logical) and isinstance(other.type, Logical):
@@ -199,7 +199,7 @@ def alternatives(checker: Checker, one: Core, other: Core) -> tuple[Core, Core, 
     return None
 
 
-def require_plain(checker: Checker, core: Core, what: str) -> Core | None:
+def require_plain(checker: Checker, core: TypedExpr, what: str) -> TypedExpr | None:
     """A number without dimension, made pure; `what` must be one (`the exponent`, `the argument of exp`)."""
     unit = unit_in(core)
     if not unit.is_dimensionless:
@@ -217,7 +217,7 @@ def require_plain(checker: Checker, core: Core, what: str) -> Core | None:
     return None if _too_far(checker, core, DIMENSIONLESS) else rescaled(core, DIMENSIONLESS)
 
 
-def ratio_as_number(checker: Checker, core: Core | None) -> Core | None:
+def ratio_as_number(checker: Checker, core: TypedExpr | None) -> TypedExpr | None:
     """What is declared without a unit: minutes per hour or percent become a plain number, all else stays."""
     if core is None or not isinstance(core.type, Numeric) or not core.type.unit.is_dimensionless:
         return core

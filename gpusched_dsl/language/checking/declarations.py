@@ -12,12 +12,12 @@ from gpusched_dsl.language.checked import (
     CheckedRandom,
     CheckedSet,
     CheckedVariable,
-    Core,
     Element,
     Logical,
     Numeric,
-    SetCore,
     TextType,
+    TypedExpr,
+    TypedSet,
     ValueType,
 )
 from gpusched_dsl.language.checking.conversion import because_declared, ratio_as_number
@@ -70,7 +70,7 @@ def _lists_labels(decl: tree.SetDecl) -> bool:
     )
 
 
-def _alike(checker: ExpressionChecker, decl: tree.SetDecl, value: SetCore, within: SetCore) -> bool:
+def _alike(checker: ExpressionChecker, decl: tree.SetDecl, value: TypedSet, within: TypedSet) -> bool:
     if len(value.types) == len(within.types) and all(map(same_kind, value.types, within.types)):
         return True
     checker.error(
@@ -141,7 +141,7 @@ def check_param(checker: ExpressionChecker, decl: tree.ParamDecl) -> CheckedPara
             )
             return None
         kind, type_ = "element", within.types[0]
-    value: Core | None = None
+    value: TypedExpr | None = None
     if decl.value is not None:
         value = _param_value(checker, decl, type_, scope)
         if value is None:
@@ -220,7 +220,7 @@ def _parts_agree(checker: ExpressionChecker, decl: tree.ParamDecl) -> bool:
     return sound
 
 
-def _param_value(checker: ExpressionChecker, decl: tree.ParamDecl, type_: ValueType, scope: Scope) -> Core | None:
+def _param_value(checker: ExpressionChecker, decl: tree.ParamDecl, type_: ValueType, scope: Scope) -> TypedExpr | None:
     assert decl.value is not None
     name = decl.name
     because = because_declared(name.text, name.span, type_.unit) if isinstance(type_, Numeric) else None
@@ -235,7 +235,7 @@ def _param_value(checker: ExpressionChecker, decl: tree.ParamDecl, type_: ValueT
     return value
 
 
-def _inferred(checker: ExpressionChecker, kind: str, value: Core) -> tuple[str, ValueType]:
+def _inferred(checker: ExpressionChecker, kind: str, value: TypedExpr) -> tuple[str, ValueType]:
     """Kind and type of a derived parameter that states neither: those of its value."""
     if isinstance(value.type, Element):
         return "element", value.type
@@ -247,7 +247,7 @@ def _inferred(checker: ExpressionChecker, kind: str, value: Core) -> tuple[str, 
     return ("integer" if value.type.integer and kind == "real" else kind), value.type
 
 
-def _default(checker: ExpressionChecker, decl: tree.ParamDecl, type_: ValueType, scope: Scope) -> Core | None:
+def _default(checker: ExpressionChecker, decl: tree.ParamDecl, type_: ValueType, scope: Scope) -> TypedExpr | None:
     if decl.default is None:
         return None
     because = because_declared(decl.name.text, decl.name.span, type_.unit) if isinstance(type_, Numeric) else None

@@ -8,17 +8,17 @@ from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import (
     Choice,
     Constant,
-    Core,
     Element,
     Expected,
-    IndexingCore,
     Label,
     LetRef,
     Logical,
     Negate,
     Numeric,
-    SetCore,
     TextType,
+    TypedExpr,
+    TypedIndexing,
+    TypedSet,
     ValueType,
 )
 from gpusched_dsl.language.checking import aggregates, arithmetic, functions, indexings, logic, references, sets
@@ -80,7 +80,7 @@ class ExpressionChecker:
 
     # --- what others ask for -----------------------------------------------------------------------------------------
 
-    def check(self, expr: tree.Expr, scope: Scope = EMPTY) -> Core | None:
+    def check(self, expr: tree.Expr, scope: Scope = EMPTY) -> TypedExpr | None:
         """The core of any expression that has a value."""
         match expr:
             case tree.Number():
@@ -123,7 +123,7 @@ class ExpressionChecker:
         unit: Unit | None = None,
         because: Place | None = None,
         bare: bool = False,
-    ) -> Core | None:
+    ) -> TypedExpr | None:
         """A number, in `unit` when one is given; `bare` lets a written number without a unit be in it.
 
         `because` is the place that asks for the unit, shown beside a disagreement.
@@ -137,7 +137,7 @@ class ExpressionChecker:
             return Constant(span=core.span, type=Numeric(core.type.integer, unit), value=core.value)
         return fit(self, core, unit, because=because)
 
-    def is_number(self, core: Core) -> bool:
+    def is_number(self, core: TypedExpr) -> bool:
         """Whether it counts as a number; reports when it does not."""
         if numeric_type(core) is not None:
             return True
@@ -150,7 +150,7 @@ class ExpressionChecker:
         )
         return False
 
-    def condition(self, expr: tree.Expr, scope: Scope = EMPTY) -> Core | None:
+    def condition(self, expr: tree.Expr, scope: Scope = EMPTY) -> TypedExpr | None:
         """A condition; a binary variable or parameter is one too."""
         core = self.check(expr, scope)
         if core is None:
@@ -177,7 +177,7 @@ class ExpressionChecker:
         *,
         because: Place | None = None,
         bare: bool = False,
-    ) -> Core | None:
+    ) -> TypedExpr | None:
         """A value for something declared with type `kind`."""
         if isinstance(kind, Numeric):
             core = self.number(expr, scope, unit=kind.unit, because=because, bare=bare)
@@ -196,7 +196,7 @@ class ExpressionChecker:
             )
         return fitted
 
-    def is_whole(self, core: Core) -> bool:
+    def is_whole(self, core: TypedExpr) -> bool:
         """Whether it can only be a whole number; reports when it may be a fraction."""
         kind = numeric_type(core)
         if kind is not None and kind.integer:
@@ -213,14 +213,14 @@ class ExpressionChecker:
 
     def set_of(
         self, expr: tree.Expr, scope: Scope = EMPTY, expected: tuple[ValueType, ...] | None = None
-    ) -> SetCore | None:
+    ) -> TypedSet | None:
         return sets.check_set(self, expr, scope, expected)
 
-    def indexing(self, node: tree.Indexing | None, scope: Scope = EMPTY) -> tuple[IndexingCore | None, Scope]:
+    def indexing(self, node: tree.Indexing | None, scope: Scope = EMPTY) -> tuple[TypedIndexing | None, Scope]:
         """The iterators and conditions of an index list. The scope is usable even when the core is None."""
         return indexings.check_indexing(self, node, scope)
 
-    def data_only(self, core: Core, where: str) -> bool:
+    def data_only(self, core: TypedExpr, where: str) -> bool:
         """Whether no variable occurs; `where` completes the report (`the bound of x`, `a condition after where`)."""
         if self.decided or not core.decision:
             return True
@@ -239,14 +239,14 @@ class ExpressionChecker:
 
     # --- expressions too small for a file of their own ---------------------------------------------------------------
 
-    def _number(self, expr: tree.Number) -> Core | None:
+    def _number(self, expr: tree.Number) -> TypedExpr | None:
         unit = unit_of(expr.unit, self.diagnostics) if expr.unit is not None else DIMENSIONLESS
         if unit is None:
             return None
         whole = expr.is_integer or float(expr.value).is_integer()
         return Constant(span=expr.span, type=Numeric(whole, unit), value=expr.value)
 
-    def _unary(self, expr: tree.Unary, scope: Scope) -> Core | None:
+    def _unary(self, expr: tree.Unary, scope: Scope) -> TypedExpr | None:
         if expr.op == "not":
             return logic.check_not(self, expr, scope)
         core = self.check(expr.operand, scope)
@@ -260,7 +260,7 @@ class ExpressionChecker:
             return Constant(span=expr.span, type=kind, value=-core.value)
         return Negate(span=expr.span, type=kind, decision=core.decision, operand=core)
 
-    def _conditional(self, expr: tree.Conditional, scope: Scope) -> Core | None:
+    def _conditional(self, expr: tree.Conditional, scope: Scope) -> TypedExpr | None:
         condition = self.condition(expr.condition, scope)
         inner = scope.guard(indices_in(condition)) if condition is not None else scope
         then, otherwise = self.check(expr.then, inner), self.check(expr.otherwise, inner)
@@ -273,7 +273,7 @@ class ExpressionChecker:
         decision = condition.decision or then.decision or otherwise.decision
         return Choice(span=expr.span, type=kind, decision=decision, condition=condition, then=then, otherwise=otherwise)
 
-    def _expectation(self, expr: tree.Expectation, scope: Scope) -> Core | None:
+    def _expectation(self, expr: tree.Expectation, scope: Scope) -> TypedExpr | None:
         inside = scope.expect()
         body = self.condition(expr.body, inside) if expr.op == "P" else self.check(expr.body, inside)
         given = self.condition(expr.given, inside) if expr.given is not None else None

@@ -6,11 +6,11 @@ from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import (
     Arithmetic,
     Constant,
-    Core,
     Element,
     Function,
     Numeric,
     SetFunction,
+    TypedExpr,
 )
 from gpusched_dsl.language.checking.arithmetic import shifted
 from gpusched_dsl.language.checking.conversion import agree, fit, origins, require_plain, unit_in
@@ -29,7 +29,7 @@ _OVER_INDICES = ("sum", "prod", "any", "all", "argmin", "argmax")
 FUNCTIONS = (*_EXTREMES, *_KEEPING, *_PLAIN, "sqrt", *_OF_SETS, *_NEIGHBOURS)
 
 
-def check_call(checker: Checker, expr: tree.Call, scope: Scope) -> Core | None:
+def check_call(checker: Checker, expr: tree.Call, scope: Scope) -> TypedExpr | None:
     name = expr.function.text
     for argument in expr.named:
         checker.error("GSM1212", f"`{name}` has no named arguments", argument.span, "named argument")
@@ -100,7 +100,7 @@ def _counts(checker: Checker, expr: tree.Call, wanted: int | None) -> bool:
     return False
 
 
-def _of_set(checker: Checker, expr: tree.Call, scope: Scope) -> Core | None:
+def _of_set(checker: Checker, expr: tree.Call, scope: Scope) -> TypedExpr | None:
     name = expr.function.text
     domain = checker.set_of(expr.arguments[0], scope)
     if domain is None:
@@ -133,7 +133,7 @@ def _of_set(checker: Checker, expr: tree.Call, scope: Scope) -> Core | None:
     return SetFunction(span=expr.span, type=kind, name=name, domain=domain)
 
 
-def _neighbour(checker: Checker, expr: tree.Call, core: Core, scope: Scope) -> Core | None:
+def _neighbour(checker: Checker, expr: tree.Call, core: TypedExpr, scope: Scope) -> TypedExpr | None:
     step = _NEIGHBOURS[expr.function.text]
     offset = Constant(span=expr.function.span, type=WHOLE, value=float(step))
     if isinstance(core.type, Element):
@@ -149,7 +149,7 @@ def _neighbour(checker: Checker, expr: tree.Call, core: Core, scope: Scope) -> C
     return None
 
 
-def _scalar(checker: Checker, expr: tree.Call, cores: list[Core]) -> Core | None:
+def _scalar(checker: Checker, expr: tree.Call, cores: list[TypedExpr]) -> TypedExpr | None:
     name = expr.function.text
     decision = any(core.decision for core in cores)
     if name in _EXTREMES:
@@ -174,7 +174,7 @@ def _scalar(checker: Checker, expr: tree.Call, cores: list[Core]) -> Core | None
     return Function(span=expr.span, type=kind, decision=decision, name=name, arguments=(core,))
 
 
-def _root(checker: Checker, expr: tree.Call, core: Core) -> Core | None:
+def _root(checker: Checker, expr: tree.Call, core: TypedExpr) -> TypedExpr | None:
     unit = unit_in(core)
     root = unit.root()
     if root is None:  # `min*h` has no root as it stands, `s^2` has

@@ -9,9 +9,9 @@ from gpusched_dsl.language.checked import (
     CheckedObjective,
     CheckedTerm,
     Comparison,
-    Core,
     Expected,
     Logical,
+    TypedExpr,
 )
 from gpusched_dsl.language.checking.conversion import fit, ratio_as_number, unit_in
 from gpusched_dsl.language.checking.expressions import ExpressionChecker
@@ -25,7 +25,7 @@ from gpusched_dsl.language.units import DIMENSIONLESS, Unit, unit_of
 _STRICT = {"<": "<=", ">": ">=", "!=": None}
 
 
-def no_strict_comparison(checker: ExpressionChecker, core: Core) -> bool:
+def no_strict_comparison(checker: ExpressionChecker, core: TypedExpr) -> bool:
     """Whether variables are compared only in ways a solver can keep; reports `<`, `>` and `!=` between them."""
     sound = True
     for part in walk(core, around=(Expected,)):  # the event of a probability may be strict
@@ -144,7 +144,7 @@ def check_objective(checker: ExpressionChecker, decl: tree.ObjectiveDecl) -> Che
     return CheckedObjective(name, _place(decl), decl.sense, unit, tuple(sound), decl.doc)
 
 
-def _first_unit(values: list[Core | None]) -> tuple[Unit, Label | None]:
+def _first_unit(values: list[TypedExpr | None]) -> tuple[Unit, Label | None]:
     for value in values:
         if value is not None and not is_zero(value):
             unit = unit_in(value)
@@ -155,7 +155,7 @@ def _first_unit(values: list[Core | None]) -> tuple[Unit, Label | None]:
 
 
 def _term(
-    checker: ExpressionChecker, term: tree.Term, value: Core | None, unit: Unit | None, because: Label | None
+    checker: ExpressionChecker, term: tree.Term, value: TypedExpr | None, unit: Unit | None, because: Label | None
 ) -> CheckedTerm | None:
     if value is None or unit is None:
         return None

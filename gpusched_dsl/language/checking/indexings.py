@@ -8,14 +8,14 @@ from itertools import count
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import (
     ComprehensionSet,
-    Core,
-    IndexingCore,
     IndexRef,
     IndexVar,
     Iterator,
     Logic,
     NamedSet,
-    SetCore,
+    TypedExpr,
+    TypedIndexing,
+    TypedSet,
 )
 from gpusched_dsl.language.checking.protocol import Checker
 from gpusched_dsl.language.checking.scope import Binding, Scope
@@ -25,10 +25,10 @@ from gpusched_dsl.language.diagnostics.diagnostic import Edit, Label
 IGNORED = "_"
 
 
-def check_indexing(checker: Checker, node: tree.Indexing | None, scope: Scope) -> tuple[IndexingCore | None, Scope]:
+def check_indexing(checker: Checker, node: tree.Indexing | None, scope: Scope) -> tuple[TypedIndexing | None, Scope]:
     """The core of an index list and the scope inside it. Names are bound even where their set is in error."""
     if node is None:
-        return IndexingCore(), scope
+        return TypedIndexing(), scope
     iterators: list[Iterator] = []
     own: dict[str, tree.Identifier] = {}
     for number, index in enumerate(node.indices):
@@ -39,7 +39,7 @@ def check_indexing(checker: Checker, node: tree.Indexing | None, scope: Scope) -
         iterator, scope = _check_index(checker, index, scope, own, node)
         if iterator is not None:
             iterators.append(iterator)
-    conditions: tuple[Core, ...] = ()
+    conditions: tuple[TypedExpr, ...] = ()
     sound = len(iterators) == len(node.indices)
     if node.where is not None:
         condition = checker.condition(node.where, scope)
@@ -49,7 +49,7 @@ def check_indexing(checker: Checker, node: tree.Indexing | None, scope: Scope) -
         else:
             conditions = split(condition)
             scope = scope.guard(indices_in(condition))
-    return (IndexingCore(tuple(iterators), conditions) if sound else None), scope
+    return (TypedIndexing(tuple(iterators), conditions) if sound else None), scope
 
 
 def _shared_set(checker: Checker, indices: Sequence[tree.Index], scope: Scope) -> str | None:
@@ -70,7 +70,7 @@ def _shared_set(checker: Checker, indices: Sequence[tree.Index], scope: Scope) -
     return name.text
 
 
-def split(condition: Core) -> tuple[Core, ...]:
+def split(condition: TypedExpr) -> tuple[TypedExpr, ...]:
     """The parts of a condition joined by `and`."""
     if isinstance(condition, Logic) and condition.op == "and":
         return tuple(part for operand in condition.operands for part in split(operand))
@@ -192,7 +192,7 @@ def _filter(
     return f"to select by the outer `{name.text}`, write `{selected}`; else choose another name", edits
 
 
-def _names_fit(checker: Checker, index: tree.Index, domain: SetCore) -> bool:
+def _names_fit(checker: Checker, index: tree.Index, domain: TypedSet) -> bool:
     arity = len(domain.types)
     if not index.names or len(index.names) == arity:
         return True
@@ -216,9 +216,9 @@ def _counted(names: int) -> str:
     return "one name is" if names == 1 else f"{names} names are"
 
 
-def component_names(checker: Checker, domain: SetCore) -> tuple[str, ...]:
+def component_names(checker: Checker, domain: TypedSet) -> tuple[str, ...]:
     """Names an author may use for the components of a set: those of its definition, else letters."""
-    value: SetCore | None = domain
+    value: TypedSet | None = domain
     while isinstance(value, NamedSet):
         declared = checker.symbols.sets.get(value.name)
         value = declared.value if declared is not None else None

@@ -7,7 +7,6 @@ from dataclasses import replace
 from gpusched_dsl.language.checked import (
     Choice,
     Constant,
-    Core,
     Element,
     Fallback,
     Label,
@@ -16,6 +15,7 @@ from gpusched_dsl.language.checked import (
     Numeric,
     ParamRef,
     TextType,
+    TypedExpr,
     ValueType,
     VariableRef,
 )
@@ -49,24 +49,24 @@ def describe_all(kinds: tuple[ValueType, ...]) -> str:
     return "(" + ", ".join(describe(k) for k in kinds) + ")"
 
 
-def numeric_type(core: Core) -> Numeric | None:
+def numeric_type(core: TypedExpr) -> Numeric | None:
     """The type of a core as a number: a condition counts 0 or 1; None for elements and texts."""
     if isinstance(core.type, Logical):
         return WHOLE
     return core.type if isinstance(core.type, Numeric) else None
 
 
-def is_plain_whole(core: Core) -> bool:
+def is_plain_whole(core: TypedExpr) -> bool:
     """Whether a core is a whole number without a unit."""
     return isinstance(core.type, Numeric) and core.type.integer and core.type.unit == DIMENSIONLESS
 
 
-def is_zero(core: Core) -> bool:
+def is_zero(core: TypedExpr) -> bool:
     """Whether it is the bare number 0, which fits any unit."""
     return isinstance(core, Constant) and core.value == 0 and is_plain_whole(core)
 
 
-def is_truth(core: Core, symbols: Symbols) -> bool:
+def is_truth(core: TypedExpr, symbols: Symbols) -> bool:
     """Whether it can stand as a condition: one, or a number that can only be 0 or 1 such as a binary variable."""
     if isinstance(core.type, Logical):
         return True
@@ -91,7 +91,7 @@ def same_kind(one: ValueType, other: ValueType) -> bool:
     return type(one) is type(other)
 
 
-def as_element(core: Core, kind: ValueType) -> Core | None:
+def as_element(core: TypedExpr, kind: ValueType) -> TypedExpr | None:
     """A core as a value of an index position of type `kind`, or None when it cannot be one.
 
     A text becomes a label of the set, a whole number written out too; an integer position takes whole plain numbers.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpusched_dsl.language import tree
-from gpusched_dsl.language.checked import Comparison, Constant, Core, Element, Logic, Logical, Membership, TextType
+from gpusched_dsl.language.checked import Comparison, Constant, Element, Logic, Logical, Membership, TextType, TypedExpr
 from gpusched_dsl.language.checking.conversion import agree
 from gpusched_dsl.language.checking.kinds import as_element, describe, is_plain_whole, numeric_type
 from gpusched_dsl.language.checking.protocol import Checker
@@ -16,28 +16,28 @@ from gpusched_dsl.language.diagnostics.diagnostic import Label
 _ORDER = ("<=", ">=", "<", ">")
 
 
-def check_logic(checker: Checker, expr: tree.Binary, scope: Scope) -> Core | None:
+def check_logic(checker: Checker, expr: tree.Binary, scope: Scope) -> TypedExpr | None:
     """`and`, `or`, `=>`, `<=>`. What stands after `and` or `=>` is read where the first part holds."""
     left = checker.condition(expr.left, scope)
     inner = scope.guard(indices_in(left)) if left is not None and expr.op in ("and", "=>") else scope
     right = checker.condition(expr.right, inner)
     if left is None or right is None:
         return None
-    operands: tuple[Core, ...] = (left, right)
+    operands: tuple[TypedExpr, ...] = (left, right)
     if expr.op in ("and", "or") and isinstance(left, Logic) and left.op == expr.op:
         operands = (*left.operands, right)
     decision = left.decision or right.decision
     return Logic(span=expr.span, type=Logical(), decision=decision, op=expr.op, operands=operands)
 
 
-def check_not(checker: Checker, expr: tree.Unary, scope: Scope) -> Core | None:
+def check_not(checker: Checker, expr: tree.Unary, scope: Scope) -> TypedExpr | None:
     operand = checker.condition(expr.operand, scope)
     if operand is None:
         return None
     return Logic(span=expr.span, type=Logical(), decision=operand.decision, op="not", operands=(operand,))
 
 
-def check_membership(checker: Checker, expr: tree.Binary, scope: Scope) -> Core | None:
+def check_membership(checker: Checker, expr: tree.Binary, scope: Scope) -> TypedExpr | None:
     element = check_components(checker, expr.left, scope)
     types = tuple(c.type for c in element) if element is not None else None
     unknown = types is None or any(isinstance(t, TextType) for t in types)
@@ -51,7 +51,7 @@ def check_membership(checker: Checker, expr: tree.Binary, scope: Scope) -> Core 
     return Membership(span=expr.span, type=Logical(), element=fitted, domain=domain, negated=expr.op == "not in")
 
 
-def check_comparison(checker: Checker, expr: tree.Compare, scope: Scope) -> Core | None:
+def check_comparison(checker: Checker, expr: tree.Compare, scope: Scope) -> TypedExpr | None:
     checked = [checker.check(operand, scope) for operand in expr.operands]
     operands = [c for c in checked if c is not None]
     if len(operands) < len(checked) or not _one_way(checker, expr):
@@ -83,14 +83,14 @@ def _one_way(checker: Checker, expr: tree.Compare) -> bool:
     return True
 
 
-def _elements(checker: Checker, expr: tree.Compare, operands: list[Core]) -> list[Core] | None:
+def _elements(checker: Checker, expr: tree.Compare, operands: list[TypedExpr]) -> list[TypedExpr] | None:
     """Elements of one set; of an ordered set they may meet whole numbers and be compared by `<=`."""
     lead = next(c for c in operands if isinstance(c.type, Element))
     kind = lead.type
     assert isinstance(kind, Element)
     declared = checker.symbols.sets.get(kind.root)
     ordered = declared is not None and declared.ordered
-    fitted: list[Core] = []
+    fitted: list[TypedExpr] = []
     for core in operands:
         part = as_element(core, kind) if not is_plain_whole(core) else core if ordered else as_element(core, kind)
         if part is None:
@@ -122,7 +122,7 @@ def _elements(checker: Checker, expr: tree.Compare, operands: list[Core]) -> lis
     return fitted
 
 
-def _texts(checker: Checker, expr: tree.Compare, operands: list[Core]) -> list[Core] | None:
+def _texts(checker: Checker, expr: tree.Compare, operands: list[TypedExpr]) -> list[TypedExpr] | None:
     """Texts: equal or not."""
     other = next((c for c in operands if not isinstance(c.type, TextType)), None)
     text = next(c for c in operands if isinstance(c.type, TextType))

@@ -7,9 +7,9 @@ from gpusched_dsl.language.checked import (
     CheckedPlacement,
     CheckedPlacementItem,
     CheckedVariable,
-    Core,
     IndexVar,
     Numeric,
+    TypedExpr,
 )
 from gpusched_dsl.language.checking.conversion import agree, fit, origins, say, unit_in
 from gpusched_dsl.language.checking.expressions import ExpressionChecker
@@ -168,7 +168,7 @@ def _clauses_fit(checker: ExpressionChecker, item: tree.PlacementItem) -> bool:
     return True
 
 
-def _is_index(checker: ExpressionChecker, role: str, value: Core) -> bool:
+def _is_index(checker: ExpressionChecker, role: str, value: TypedExpr) -> bool:
     if not isinstance(value.type, Numeric) or is_plain_whole(value):
         return True
     checker.error(
@@ -182,7 +182,7 @@ def _is_index(checker: ExpressionChecker, role: str, value: Core) -> bool:
 
 
 def _quantity(
-    checker: ExpressionChecker, item: tree.PlacementItem, value: Core, of: Core | None, unit: Unit | None
+    checker: ExpressionChecker, item: tree.PlacementItem, value: TypedExpr, of: TypedExpr | None, unit: Unit | None
 ) -> CheckedPlacementItem | None:
     role = item.role.text
     if not checker.is_number(value):

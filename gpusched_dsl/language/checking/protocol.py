@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from gpusched_dsl.language import tree
-from gpusched_dsl.language.checked import Core, IndexingCore, SetCore, ValueType
+from gpusched_dsl.language.checked import TypedExpr, TypedIndexing, TypedSet, ValueType
 from gpusched_dsl.language.checking.scope import Scope
 from gpusched_dsl.language.checking.symbols import Symbols
 from gpusched_dsl.language.diagnostics.diagnostic import Fix, Label, Severity
@@ -39,36 +39,36 @@ class Checker(Protocol):
         """Report a finding."""
         ...
 
-    def check(self, expr: tree.Expr, scope: Scope) -> Core | None:
+    def check(self, expr: tree.Expr, scope: Scope) -> TypedExpr | None:
         """The core of any expression that has a value."""
         ...
 
     def number(
         self, expr: tree.Expr, scope: Scope, *, unit: Unit | None = None, because: Label | None = None
-    ) -> Core | None:
+    ) -> TypedExpr | None:
         """A number, in `unit` when one is given; `because` is the place that asks for the unit."""
         ...
 
-    def condition(self, expr: tree.Expr, scope: Scope) -> Core | None:
+    def condition(self, expr: tree.Expr, scope: Scope) -> TypedExpr | None:
         """A condition, or a value that can only be 0 or 1."""
         ...
 
-    def set_of(self, expr: tree.Expr, scope: Scope, expected: tuple[ValueType, ...] | None = None) -> SetCore | None:
+    def set_of(self, expr: tree.Expr, scope: Scope, expected: tuple[ValueType, ...] | None = None) -> TypedSet | None:
         """A set; `expected` types give quoted labels their set."""
         ...
 
-    def indexing(self, node: tree.Indexing | None, scope: Scope) -> tuple[IndexingCore | None, Scope]:
+    def indexing(self, node: tree.Indexing | None, scope: Scope) -> tuple[TypedIndexing | None, Scope]:
         """The iterators and conditions of an index list, and the scope inside it."""
         ...
 
-    def is_number(self, core: Core) -> bool:
+    def is_number(self, core: TypedExpr) -> bool:
         """Whether it counts as a number; reports when it does not."""
         ...
 
-    def is_whole(self, core: Core) -> bool:
+    def is_whole(self, core: TypedExpr) -> bool:
         """Whether it can only be a whole number; reports when it may be a fraction."""
         ...
 
-    def data_only(self, core: Core, where: str) -> bool:
+    def data_only(self, core: TypedExpr, where: str) -> bool:
         """Whether no variable occurs; reports the first one. `where` completes the report."""
         ...

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gpusched_dsl.language import tree
-from gpusched_dsl.language.checked import CheckedRandom, Core, LawCore, ListCore, SampleFile
+from gpusched_dsl.language.checked import CheckedRandom, SampleFile, TypedExpr, TypedLaw, TypedList
 from gpusched_dsl.language.checking.conversion import because_declared, require_plain
 from gpusched_dsl.language.checking.indexings import IGNORED
 from gpusched_dsl.language.checking.protocol import Checker
@@ -54,7 +54,7 @@ _FILE_ARGUMENTS = ("column", "key", "weight", "unit", "table")
 DISTRIBUTIONS = ("empirical", *_NUMBERS, *_LISTS, "mixture", *_RESTRICTIONS)
 
 
-def check_law(checker: Checker, call: tree.Call, random: CheckedRandom | None, scope: Scope = EMPTY) -> LawCore | None:
+def check_law(checker: Checker, call: tree.Call, random: CheckedRandom | None, scope: Scope = EMPTY) -> TypedLaw | None:
     """The law that a call states for a random quantity; None, reported, when something in it is wrong.
 
     Without `random` (it is in error itself) the names in the call are checked and nothing else.
@@ -91,7 +91,7 @@ class LawChecker:
         self.random = random
         self.scope = scope
 
-    def law(self, call: tree.Expr) -> LawCore | None:
+    def law(self, call: tree.Expr) -> TypedLaw | None:
         if not isinstance(call, tree.Call):
             self.checker.error(
                 "GSM1212",
@@ -104,7 +104,7 @@ class LawChecker:
         name = call.function.text
         if name in _NUMBERS:
             numbers = self._numbers(call, _NUMBERS[name], call.arguments)
-            return None if numbers is None else LawCore(span=call.span, name=name, numbers=numbers)
+            return None if numbers is None else TypedLaw(span=call.span, name=name, numbers=numbers)
         if name in _RESTRICTIONS:
             return self._restriction(call)
         if name == "mixture":
@@ -124,7 +124,7 @@ class LawChecker:
 
     def _numbers(
         self, call: tree.Call, signature: Signature, positional: tuple[tree.Expr, ...]
-    ) -> tuple[tuple[str, Core], ...] | None:
+    ) -> tuple[tuple[str, TypedExpr], ...] | None:
         given = self._by_name(call, signature.arguments, positional)
         if given is None:
             return None
@@ -161,7 +161,7 @@ class LawChecker:
                 given[name] = argument.value
         return given if sound else None
 
-    def _number(self, expr: tree.Expr, name: str, signature: Signature) -> Core | None:
+    def _number(self, expr: tree.Expr, name: str, signature: Signature) -> TypedExpr | None:
         unit = self.random.type.unit
         if name in signature.plain:
             return self._plain(expr, f"`{name}`")
@@ -169,13 +169,13 @@ class LawChecker:
             unit = DIMENSIONLESS / unit
         return self.quantity(expr, unit)
 
-    def quantity(self, expr: tree.Expr, unit: Unit, scope: Scope | None = None) -> Core | None:
+    def quantity(self, expr: tree.Expr, unit: Unit, scope: Scope | None = None) -> TypedExpr | None:
         """A number in the unit of the random (or its reciprocal)."""
         because = because_declared(self.random.name, self.random.span, self.random.type.unit)
         core = self.checker.number(expr, scope or self.scope, unit=unit, because=because)
         return core if core is not None and self.checker.data_only(core, "a distribution") else None
 
-    def _plain(self, expr: tree.Expr, what: str, scope: Scope | None = None) -> Core | None:
+    def _plain(self, expr: tree.Expr, what: str, scope: Scope | None = None) -> TypedExpr | None:
         core = self.checker.number(expr, scope or self.scope)
         if core is None or not self.checker.data_only(core, "a distribution"):
             return None
@@ -183,7 +183,7 @@ class LawChecker:
 
     # --- laws of laws -------------------------------------------------------------------------------------------------
 
-    def _restriction(self, call: tree.Call) -> LawCore | None:
+    def _restriction(self, call: tree.Call) -> TypedLaw | None:
         if not call.arguments:
             self._wrong(call.span, f"`{call.function.text}` needs a distribution", "no distribution given")
             return None
@@ -191,14 +191,14 @@ class LawChecker:
         numbers = self._numbers(call, _RESTRICTIONS[call.function.text], call.arguments[1:])
         if inner is None or numbers is None:
             return None
-        return LawCore(span=call.span, name=call.function.text, numbers=numbers, parts=(inner,))
+        return TypedLaw(span=call.span, name=call.function.text, numbers=numbers, parts=(inner,))
 
-    def _mixture(self, call: tree.Call) -> LawCore | None:
+    def _mixture(self, call: tree.Call) -> TypedLaw | None:
         items = self._items(call)
         if items is None:
             return None
-        parts: list[LawCore] = []
-        weights: list[Core] = []
+        parts: list[TypedLaw] = []
+        weights: list[TypedExpr] = []
         for item in items:
             if not isinstance(item, tree.TupleExpr) or len(item.items) != 2:
                 self._wrong(item.span, "a part of a mixture is `(distribution, probability)`", "not a pair")
@@ -209,7 +209,7 @@ class LawChecker:
                 weights.append(weight)
         if len(parts) < len(items):
             return None
-        return LawCore(span=call.span, name="mixture", parts=tuple(parts), weights=tuple(weights))
+        return TypedLaw(span=call.span, name="mixture", parts=tuple(parts), weights=tuple(weights))
 
     def _items(self, call: tree.Call) -> tuple[tree.Expr, ...] | None:
         only = call.arguments[0] if len(call.arguments) == 1 and not call.named else None
@@ -221,22 +221,22 @@ class LawChecker:
 
     # --- lists and files ----------------------------------------------------------------------------------------------
 
-    def _samples(self, call: tree.Call) -> LawCore | None:
+    def _samples(self, call: tree.Call) -> TypedLaw | None:
         """`discrete({ (value, probability), ... })`, `empirical({ w[s] : s in Samples })`, `empirical("file", ...)`."""
         name = call.function.text
         first = call.arguments[0] if call.arguments else None
         if name == "empirical" and isinstance(first, tree.Text):
             file = _check_file(self, call, first)
-            return None if file is None else LawCore(span=call.span, name=name, file=file)
+            return None if file is None else TypedLaw(span=call.span, name=name, file=file)
         if len(call.arguments) == 1 and not call.named and isinstance(first, (tree.SetLiteral, tree.Comprehension)):
             points = self._list(first, name)
-            return None if points is None else LawCore(span=call.span, name=name, points=points)
+            return None if points is None else TypedLaw(span=call.span, name=name, points=points)
         example = "{ w[s] : s in Samples }" if name == "empirical" else "{ (10, 0.3), (20, 0.7) }"
         also = ' or a file: `empirical("epochs.csv", column = "epochs")`' if name == "empirical" else ""
         self._wrong(call.span, f"`{name}` needs a list in braces", "", f"write `{name}({example})`{also}")
         return None
 
-    def _list(self, expr: tree.SetLiteral | tree.Comprehension, name: str) -> ListCore | None:
+    def _list(self, expr: tree.SetLiteral | tree.Comprehension, name: str) -> TypedList | None:
         """Pairs of a value and a probability; of `empirical` also values alone."""
         if isinstance(expr, tree.SetLiteral):
             rows = [self._row(item, name, self.scope) for item in expr.items]
@@ -248,14 +248,14 @@ class LawChecker:
             if len({len(row) for row in found}) > 1:
                 self.checker.error("GSM1212", "some items have a weight, others have none", expr.span, "not alike")
                 return None
-            return ListCore(span=expr.span, rows=found)
+            return TypedList(span=expr.span, rows=found)
         indexing, inside = self.checker.indexing(expr.indexing, self.scope)
         row = self._row(expr.element, name, inside)
         if indexing is None or row is None:
             return None
-        return ListCore(span=expr.span, rows=(row,), indexing=indexing)
+        return TypedList(span=expr.span, rows=(row,), indexing=indexing)
 
-    def _row(self, item: tree.Expr, name: str, scope: Scope) -> tuple[Core, ...] | None:
+    def _row(self, item: tree.Expr, name: str, scope: Scope) -> tuple[TypedExpr, ...] | None:
         unit = self.random.type.unit
         if isinstance(item, tree.TupleExpr) and len(item.items) == 2:
             value = self.quantity(item.items[0], unit, scope)
@@ -300,7 +300,7 @@ def _check_file(law: LawChecker, call: tree.Call, path: tree.Text) -> SampleFile
         given.setdefault(name, argument.value)
     column = _text(law, call, given, "column", needed=True)
     weight, table = _text(law, call, given, "weight"), _text(law, call, given, "table")
-    unit: Core | None = law.quantity(given["unit"], random.type.unit) if "unit" in given else None
+    unit: TypedExpr | None = law.quantity(given["unit"], random.type.unit) if "unit" in given else None
     keys = _keys(law, call, given.get("key"))
     wrong = ("weight" in given and weight is None) or ("table" in given and table is None)
     if not sound or wrong or column is None or keys is None or ("unit" in given and unit is None):

@@ -14,7 +14,6 @@ from gpusched_dsl.language.checked import (
     Arithmetic,
     ComprehensionSet,
     Constant,
-    Core,
     IndexRef,
     IndexVar,
     IntegerRange,
@@ -23,9 +22,10 @@ from gpusched_dsl.language.checked import (
     NamedSet,
     Negate,
     ParamRef,
-    SetCore,
     SetFunction,
     Shift,
+    TypedExpr,
+    TypedSet,
 )
 from gpusched_dsl.language.checking.protocol import Checker
 from gpusched_dsl.language.checking.scope import Binding, Scope
@@ -35,7 +35,7 @@ from gpusched_dsl.language.diagnostics.diagnostic import Label as Place
 
 
 def check_inside(
-    checker: Checker, declared: Valued, slots: list[Slot], subscripts: tuple[Core, ...], scope: Scope
+    checker: Checker, declared: Valued, slots: list[Slot], subscripts: tuple[TypedExpr, ...], scope: Scope
 ) -> bool:
     """Reports the subscripts of a reference that can fall outside; gives whether there is none."""
     inside = True
@@ -60,7 +60,7 @@ def check_inside(
 # --- ordered sets ----------------------------------------------------------------------------------------------------
 
 
-def _shift_outside(core: Core, scope: Scope) -> str | None:
+def _shift_outside(core: TypedExpr, scope: Scope) -> str | None:
     """How a shift of an index over a whole ordered set falls outside it, if it does."""
     offset, operand = 0, core
     while isinstance(operand, Shift):
@@ -111,10 +111,10 @@ def _term(coefficient: float, text: str) -> str:
     return f"{coefficient:+g}*{text}"
 
 
-Environment = Mapping[IndexVar, Core]
+Environment = Mapping[IndexVar, TypedExpr]
 
 
-def _key(core: Core, environment: Environment) -> Hashable | None:
+def _key(core: TypedExpr, environment: Environment) -> Hashable | None:
     """What makes two quantities the same one: structure without places in the text; None when it cannot be told."""
     match core:
         case IndexRef(variable=variable):
@@ -133,7 +133,7 @@ def _key(core: Core, environment: Environment) -> Hashable | None:
             return None
 
 
-def linear(core: Core, environment: Environment) -> Linear | None:
+def linear(core: TypedExpr, environment: Environment) -> Linear | None:
     """A whole number as a linear expression; indices in `environment` stand for what they are there."""
     match core:
         case Constant(value=value):
@@ -165,7 +165,7 @@ class _Bounds:
     siblings: Mapping[IndexVar, int]
 
 
-def _bounds(domain: SetCore, component: int, symbols: Symbols) -> _Bounds | None:
+def _bounds(domain: TypedSet, component: int, symbols: Symbols) -> _Bounds | None:
     """The range that a component of a set runs over, when the definition of the set says it."""
     match domain:
         case IntegerRange(step=None):
@@ -185,7 +185,7 @@ def _bounds(domain: SetCore, component: int, symbols: Symbols) -> _Bounds | None
             return None
 
 
-def _iterator_of(core: Core, iterators: tuple[Iterator, ...]) -> Iterator | None:
+def _iterator_of(core: TypedExpr, iterators: tuple[Iterator, ...]) -> Iterator | None:
     if not isinstance(core, IndexRef):
         return None
     return next((it for it in iterators if it.variables == (core.variable,)), None)
@@ -196,7 +196,7 @@ def _range_outside(
     declared: Valued,
     slots: list[Slot],
     slot: Slot,
-    subscripts: tuple[Core, ...],
+    subscripts: tuple[TypedExpr, ...],
     scope: Scope,
 ) -> str | None:
     """How an integer subscript falls outside the range of its position, if it certainly can."""
@@ -205,7 +205,7 @@ def _range_outside(
         return None
     position = slots.index(slot)
     first = next(i for i, s in enumerate(slots) if s.iterator == slot.iterator)
-    environment: dict[IndexVar, Core] = dict(zip(declared.indexing.variables, subscripts, strict=True))
+    environment: dict[IndexVar, TypedExpr] = dict(zip(declared.indexing.variables, subscripts, strict=True))
     environment.update({variable: subscripts[first + place] for variable, place in bounds.siblings.items()})
     core = linear(subscripts[position], {})
     low, high = linear(bounds.range.low, environment), linear(bounds.range.high, environment)

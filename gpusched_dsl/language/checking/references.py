@@ -10,7 +10,6 @@ from gpusched_dsl.language.checked import (
     CheckedParam,
     CheckedRandom,
     CheckedVariable,
-    Core,
     Fallback,
     IndexRef,
     Iterator,
@@ -21,6 +20,7 @@ from gpusched_dsl.language.checked import (
     ParamRef,
     RandomRef,
     TextType,
+    TypedExpr,
     VariableRef,
 )
 from gpusched_dsl.language.checked import Label as LabelCore
@@ -37,7 +37,7 @@ from gpusched_dsl.language.source import Span
 Reference = tree.Name | tree.Subscript
 
 
-def declared_at(checker: Checker, core: Core) -> list[Label]:
+def declared_at(checker: Checker, core: TypedExpr) -> list[Label]:
     """A label at what a reference refers to, for diagnostics about its type."""
     match core:
         case IndexRef(variable=variable):
@@ -51,7 +51,9 @@ def declared_at(checker: Checker, core: Core) -> list[Label]:
             return []
 
 
-def check_reference(checker: Checker, expr: tree.Name | tree.Subscript | tree.Otherwise, scope: Scope) -> Core | None:
+def check_reference(
+    checker: Checker, expr: tree.Name | tree.Subscript | tree.Otherwise, scope: Scope
+) -> TypedExpr | None:
     match expr:
         case tree.Otherwise():
             return _otherwise(checker, expr, scope)
@@ -64,7 +66,7 @@ def check_reference(checker: Checker, expr: tree.Name | tree.Subscript | tree.Ot
             return _declared(checker, expr, scope, inside=True)
 
 
-def _otherwise(checker: Checker, expr: tree.Otherwise, scope: Scope) -> Core | None:
+def _otherwise(checker: Checker, expr: tree.Otherwise, scope: Scope) -> TypedExpr | None:
     reference = _declared(checker, expr.reference, scope, inside=False)
     fallback = checker.check(expr.fallback, scope)
     if reference is None or fallback is None:
@@ -87,7 +89,7 @@ def _otherwise(checker: Checker, expr: tree.Otherwise, scope: Scope) -> Core | N
     return Fallback(span=expr.span, type=kind, decision=decision, reference=reference, fallback=pair)
 
 
-def _keep_first(checker: Checker, reference: Core, fallback: Core) -> Core | None:
+def _keep_first(checker: Checker, reference: TypedExpr, fallback: TypedExpr) -> TypedExpr | None:
     """The fallback in the unit of the reference, which itself must stay a bare reference."""
     if numeric_type(reference) is not None and numeric_type(fallback) is not None:
         because = Label(reference.span, f"this is in `{unit_in(reference)}`")
@@ -96,7 +98,7 @@ def _keep_first(checker: Checker, reference: Core, fallback: Core) -> Core | Non
     return pair[1] if pair is not None else None
 
 
-def _declared(checker: Checker, expr: Reference, scope: Scope, inside: bool) -> Core | None:
+def _declared(checker: Checker, expr: Reference, scope: Scope, inside: bool) -> TypedExpr | None:
     """A reference to something declared; `inside`: a subscript that can fall outside is an error."""
     name = expr.name.text if isinstance(expr, tree.Subscript) else expr.text
     place = expr.name.span if isinstance(expr, tree.Subscript) else expr.span
@@ -130,7 +132,7 @@ def _declared(checker: Checker, expr: Reference, scope: Scope, inside: bool) -> 
     return _core(declared, expr.span, cores)
 
 
-def _core(declared: Valued, span: Span, subscripts: tuple[Core, ...]) -> Core:
+def _core(declared: Valued, span: Span, subscripts: tuple[TypedExpr, ...]) -> TypedExpr:
     match declared:
         case CheckedParam(name=name, type=kind):
             return ParamRef(span=span, type=kind, name=name, subscripts=subscripts)
@@ -202,7 +204,7 @@ def _subscripts(
     expr: Reference,
     subscripts: tuple[tree.Expr, ...],
     scope: Scope,
-) -> tuple[Core, ...] | None:
+) -> tuple[TypedExpr, ...] | None:
     """One core per subscript position, each of the type of the position."""
     cores = [checker.check(subscript, scope) for subscript in subscripts]
     if any(isinstance(subscript, tree.TupleExpr) for subscript in subscripts):
@@ -210,7 +212,7 @@ def _subscripts(
     if len(subscripts) != len(slots):
         _report_arity(checker, declared, slots, expr, len(subscripts))
         return None
-    fitted: list[Core] = []
+    fitted: list[TypedExpr] = []
     for core, slot in zip(cores, slots, strict=True):
         part = _fit_subscript(checker, declared, core, slot, slots) if core is not None else None
         if part is not None:
@@ -218,7 +220,9 @@ def _subscripts(
     return tuple(fitted) if len(fitted) == len(slots) else None
 
 
-def _fit_subscript(checker: Checker, declared: Valued, core: Core, slot: Slot, slots: list[Slot]) -> Core | None:
+def _fit_subscript(
+    checker: Checker, declared: Valued, core: TypedExpr, slot: Slot, slots: list[Slot]
+) -> TypedExpr | None:
     if not checker.data_only(core, f"a subscript of `{declared.name}`"):
         return None
     part = as_element(core, slot.type)
@@ -286,7 +290,7 @@ def _extra(
     extra: ExtraName,
     subscripts: tuple[tree.Expr, ...],
     scope: Scope,
-) -> Core | None:
+) -> TypedExpr | None:
     """A name that the place gives."""
     cores = [checker.check(subscript, scope) for subscript in subscripts]
     if extra.type is None:
@@ -300,7 +304,7 @@ def _extra(
             f"{len(cores) or 'none'} given",
         )
         return None
-    fitted: list[Core] = []
+    fitted: list[TypedExpr] = []
     for core, kind in zip(cores, extra.indices, strict=True):
         part = core if core is None or kind is None else as_element(core, kind)
         if part is not None:

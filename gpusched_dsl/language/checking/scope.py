@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from gpusched_dsl.language.checked import IndexVar, SetCore
+from gpusched_dsl.language.checked import IndexVar, TypedSet
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +13,7 @@ class Binding:
     """An index variable and what it runs over: component `component` of the elements of `domain`."""
 
     variable: IndexVar
-    domain: SetCore
+    domain: TypedSet
     component: int = 0
 
 

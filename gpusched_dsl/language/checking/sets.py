@@ -5,13 +5,13 @@ from __future__ import annotations
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import (
     ComprehensionSet,
-    Core,
     IntegerRange,
     LiteralSet,
     NamedSet,
-    SetCore,
     SetOperation,
     TextType,
+    TypedExpr,
+    TypedSet,
     ValueType,
 )
 from gpusched_dsl.language.checking.kinds import WHOLE, as_element, describe, describe_all, is_plain_whole, same_kind
@@ -24,7 +24,7 @@ from gpusched_dsl.language.units import DIMENSIONLESS
 Types = tuple[ValueType, ...]
 
 
-def check_set(checker: Checker, expr: tree.Expr, scope: Scope, expected: Types | None = None) -> SetCore | None:
+def check_set(checker: Checker, expr: tree.Expr, scope: Scope, expected: Types | None = None) -> TypedSet | None:
     """The core of a set expression; `expected` types say to which sets quoted labels belong."""
     match expr:
         case tree.Name():
@@ -48,7 +48,7 @@ def check_set(checker: Checker, expr: tree.Expr, scope: Scope, expected: Types |
             return None
 
 
-def _named(checker: Checker, expr: tree.Name, scope: Scope) -> SetCore | None:
+def _named(checker: Checker, expr: tree.Name, scope: Scope) -> TypedSet | None:
     symbols = checker.symbols
     found = symbols.sets.get(expr.text)
     if found is not None:
@@ -83,7 +83,7 @@ def _named(checker: Checker, expr: tree.Name, scope: Scope) -> SetCore | None:
     return None
 
 
-def _literal(checker: Checker, expr: tree.SetLiteral, scope: Scope, expected: Types | None) -> SetCore | None:
+def _literal(checker: Checker, expr: tree.SetLiteral, scope: Scope, expected: Types | None) -> TypedSet | None:
     if not expr.items:
         if expected is None:
             checker.error(
@@ -98,7 +98,7 @@ def _literal(checker: Checker, expr: tree.SetLiteral, scope: Scope, expected: Ty
     if _reject_range_in_braces(checker, expr):
         return None
     types = expected
-    rows: list[tuple[Core, ...]] = []
+    rows: list[tuple[TypedExpr, ...]] = []
     for item in expr.items:
         row = check_components(checker, item, scope)
         if row is None:
@@ -125,7 +125,7 @@ def _reject_range_in_braces(checker: Checker, expr: tree.SetLiteral) -> bool:
     return True
 
 
-def check_components(checker: Checker, expr: tree.Expr, scope: Scope) -> tuple[Core, ...] | None:
+def check_components(checker: Checker, expr: tree.Expr, scope: Scope) -> tuple[TypedExpr, ...] | None:
     """The parts of a tuple, or the one value, of what stands for an element; data only."""
     parts = expr.items if isinstance(expr, tree.TupleExpr) else (expr,)
     cores = [_component(checker, part, scope) for part in parts]
@@ -133,7 +133,7 @@ def check_components(checker: Checker, expr: tree.Expr, scope: Scope) -> tuple[C
     return found if len(found) == len(cores) else None
 
 
-def _component(checker: Checker, part: tree.Expr, scope: Scope) -> Core | None:
+def _component(checker: Checker, part: tree.Expr, scope: Scope) -> TypedExpr | None:
     if isinstance(part, tree.Name) and part.text not in scope.bindings and not _is_known(checker, part.text):
         near = did_you_mean(part.text, [*scope.bindings, *checker.symbols.usable()])
         checker.error(
@@ -154,7 +154,7 @@ def _is_known(checker: Checker, name: str) -> bool:
     return checker.symbols.span_of(name) is not None or name in checker.symbols.extras
 
 
-def _types_of_row(checker: Checker, row: tuple[Core, ...]) -> Types | None:
+def _types_of_row(checker: Checker, row: tuple[TypedExpr, ...]) -> Types | None:
     """The types that the first element gives a literal set of which nothing else is known."""
     types: list[ValueType] = []
     for core in row:
@@ -172,8 +172,8 @@ def _types_of_row(checker: Checker, row: tuple[Core, ...]) -> Types | None:
 
 
 def fit_components(
-    checker: Checker, expr: tree.Expr, row: tuple[Core, ...], types: Types, owner: Label | None = None
-) -> tuple[Core, ...] | None:
+    checker: Checker, expr: tree.Expr, row: tuple[TypedExpr, ...], types: Types, owner: Label | None = None
+) -> tuple[TypedExpr, ...] | None:
     """The parts of an element as elements of sets of these types; reports each that is of another."""
     place = [owner] if owner is not None else []
     if len(row) != len(types):
@@ -186,7 +186,7 @@ def fit_components(
             secondary=place,
         )
         return None
-    fitted: list[Core] = []
+    fitted: list[TypedExpr] = []
     for core, kind in zip(row, types, strict=True):
         part = as_element(core, kind)
         if part is None:
@@ -196,7 +196,7 @@ def fit_components(
     return tuple(fitted) if len(fitted) == len(row) else None
 
 
-def report_misfit(checker: Checker, core: Core, kind: ValueType, place: list[Label]) -> None:
+def report_misfit(checker: Checker, core: TypedExpr, kind: ValueType, place: list[Label]) -> None:
     """A value that is no element of a set of this type: a fraction, or an element of another set."""
     whole = kind == WHOLE and not isinstance(core.type, TextType) and same_kind(core.type, kind)
     plain = getattr(core.type, "unit", DIMENSIONLESS) == DIMENSIONLESS
@@ -212,7 +212,7 @@ def report_misfit(checker: Checker, core: Core, kind: ValueType, place: list[Lab
     )
 
 
-def _comprehension(checker: Checker, expr: tree.Comprehension, scope: Scope, expected: Types | None) -> SetCore | None:
+def _comprehension(checker: Checker, expr: tree.Comprehension, scope: Scope, expected: Types | None) -> TypedSet | None:
     indexing, inner = checker.indexing(expr.indexing, scope)
     row = check_components(checker, expr.element, inner)
     if indexing is None or row is None:
@@ -224,7 +224,7 @@ def _comprehension(checker: Checker, expr: tree.Comprehension, scope: Scope, exp
     return ComprehensionSet(span=expr.span, types=types, element=fitted, indexing=indexing)
 
 
-def _range(checker: Checker, expr: tree.Range, scope: Scope) -> SetCore | None:
+def _range(checker: Checker, expr: tree.Range, scope: Scope) -> TypedSet | None:
     low, high = _limit(checker, expr.low, scope), _limit(checker, expr.high, scope)
     step = _limit(checker, expr.step, scope) if expr.step is not None else None
     if low is None or high is None or (expr.step is not None and step is None):
@@ -232,14 +232,14 @@ def _range(checker: Checker, expr: tree.Range, scope: Scope) -> SetCore | None:
     return IntegerRange(span=expr.span, types=(WHOLE,), low=low, high=high, step=step)
 
 
-def _limit(checker: Checker, expr: tree.Expr, scope: Scope) -> Core | None:
+def _limit(checker: Checker, expr: tree.Expr, scope: Scope) -> TypedExpr | None:
     core = checker.number(expr, scope, unit=DIMENSIONLESS)
     if core is None or not checker.data_only(core, "a range") or not checker.is_whole(core):
         return None
     return core
 
 
-def _operation(checker: Checker, expr: tree.Binary, scope: Scope, expected: Types | None) -> SetCore | None:
+def _operation(checker: Checker, expr: tree.Binary, scope: Scope, expected: Types | None) -> TypedSet | None:
     if expr.op == "cross":
         left, right = check_set(checker, expr.left, scope), check_set(checker, expr.right, scope)
         if left is None or right is None:

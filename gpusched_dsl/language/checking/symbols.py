@@ -13,7 +13,7 @@ from gpusched_dsl.language.checked import (
     CheckedRandom,
     CheckedSet,
     CheckedVariable,
-    SetCore,
+    TypedSet,
     ValueType,
 )
 from gpusched_dsl.language.source import Span
@@ -41,7 +41,7 @@ class Slot:
     """One subscript position of a declaration: component `component` of iterator `iterator`'s `domain`."""
 
     type: ValueType
-    domain: SetCore
+    domain: TypedSet
     component: int
     iterator: int
 

@@ -7,19 +7,19 @@ from dataclasses import fields
 from typing import TypeAlias
 
 from gpusched_dsl.language.checked import (
-    Core,
-    IndexingCore,
     IndexRef,
     Iterator,
-    LawCore,
     LetRef,
-    ListCore,
     SampleFile,
-    SetCore,
+    TypedExpr,
+    TypedIndexing,
+    TypedLaw,
+    TypedList,
+    TypedSet,
     VariableRef,
 )
 
-Part: TypeAlias = Core | SetCore | IndexingCore | Iterator | LawCore | ListCore | SampleFile
+Part: TypeAlias = TypedExpr | TypedSet | TypedIndexing | Iterator | TypedLaw | TypedList | SampleFile
 
 
 _PARTS: dict[type, tuple[str, ...]] = {}
@@ -40,7 +40,7 @@ def children(part: Part) -> Iterates[Part]:
 
 
 def _parts(value: object) -> Iterates[Part]:
-    if isinstance(value, (Core, SetCore, IndexingCore, Iterator, LawCore, ListCore, SampleFile)):
+    if isinstance(value, (TypedExpr, TypedSet, TypedIndexing, Iterator, TypedLaw, TypedList, SampleFile)):
         yield value
     elif isinstance(value, tuple):
         for item in value:
@@ -58,7 +58,7 @@ def walk(part: Part, *, around: tuple[type[Part], ...] = ()) -> Iterates[Part]:
         waiting.extend(reversed(list(children(current))))
 
 
-def deciding(core: Core) -> VariableRef | LetRef | None:
+def deciding(core: TypedExpr) -> VariableRef | LetRef | None:
     """The first reference that makes an expression depend on a variable."""
     for part in walk(core):
         if isinstance(part, VariableRef) or (isinstance(part, LetRef) and part.decision):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from gpusched_dsl.language import tree
-from gpusched_dsl.language.checked import Core, LawCore, SetCore
+from gpusched_dsl.language.checked import TypedExpr, TypedLaw, TypedSet
 from gpusched_dsl.language.scenarios.formats import Use
 from gpusched_dsl.language.source import Span
 
@@ -32,18 +32,18 @@ class ExpressionGiven(Given):
     """`period = 1[h];`, `Nodes = 1..40;`, `weight["j1"] = 3[$/h];` (`subscripts`: a patch).
 
     A Core is in the declared unit; without subscripts it holds for every key of an indexed parameter.
-    A SetCore gives a set.
+    A TypedSet gives a set.
     """
 
-    value: Core | SetCore
-    subscripts: tuple[Core, ...] = ()
+    value: TypedExpr | TypedSet
+    subscripts: tuple[TypedExpr, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LawGiven(Given):
     """`length ~ exponential(mean = 40[epoch]);`, over the index variables of the declaration."""
 
-    law: LawCore
+    law: TypedLaw
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

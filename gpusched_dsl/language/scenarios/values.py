@@ -10,13 +10,13 @@ from gpusched_dsl.language.checked import (
     CheckedParam,
     CheckedSet,
     Constant,
-    Core,
     Element,
     Label,
     LiteralSet,
     Numeric,
-    SetCore,
     TextType,
+    TypedExpr,
+    TypedSet,
     ValueType,
 )
 from gpusched_dsl.language.checking import ExpressionChecker
@@ -33,7 +33,7 @@ class ValueChecker:
     def __init__(self, checker: ExpressionChecker) -> None:
         self.checker = checker
 
-    def parameter(self, expr: tree.Expr, target: CheckedParam) -> Core | None:
+    def parameter(self, expr: tree.Expr, target: CheckedParam) -> TypedExpr | None:
         """A value for a parameter, in its unit. For a symbol or an element a bare name is the label."""
         if isinstance(target.type, (TextType, Element)):
             if not check_element(expr, self.checker.diagnostics):
@@ -46,10 +46,10 @@ class ValueChecker:
         core = self.checker.value(expr, target.type, because=because)
         return core if core is not None and self._known_before(core, target.name) else None
 
-    def _known_before(self, core: Core, name: str) -> bool:
+    def _known_before(self, core: TypedExpr, name: str) -> bool:
         return self.checker.data_only(core, f"the value of `{name}`")
 
-    def subscripts(self, statement: tree.Assign, target: CheckedParam) -> tuple[Core, ...] | None:
+    def subscripts(self, statement: tree.Assign, target: CheckedParam) -> tuple[TypedExpr, ...] | None:
         """The key of a single value; bare names are labels."""
         slots = slots_of(target)
         given = statement.subscripts
@@ -67,7 +67,7 @@ class ValueChecker:
         cores = tuple(core for core in found if core is not None)
         return cores if len(cores) == len(found) else None
 
-    def _subscript(self, expr: tree.Expr, kind: ValueType, target: CheckedParam) -> Core | None:
+    def _subscript(self, expr: tree.Expr, kind: ValueType, target: CheckedParam) -> TypedExpr | None:
         if isinstance(kind, Element) and not check_element(expr, self.checker.diagnostics):
             return None
         core = self.checker.check(as_label(expr) if isinstance(kind, Element) else expr)
@@ -84,7 +84,7 @@ class ValueChecker:
             )
         return fitted
 
-    def elements(self, expr: tree.Expr, target: CheckedSet) -> SetCore | None:
+    def elements(self, expr: tree.Expr, target: CheckedSet) -> TypedSet | None:
         """The elements of a set. Those of a root set are labels, or whole numbers as such."""
         sound = [check_element(item, self.checker.diagnostics) for item in _items(expr)]
         if not all(sound):
@@ -111,7 +111,7 @@ class ValueChecker:
         """`{ n1, "n2", 3 }` as it stands, integers kept apart from text; None when it holds anything else."""
         if not isinstance(expr, tree.SetLiteral):
             return None
-        rows: list[tuple[Core, ...]] = []
+        rows: list[tuple[TypedExpr, ...]] = []
         for item in map(as_label, expr.items):
             if isinstance(item, tree.Text):
                 rows.append((Label(span=item.span, type=target.types[0], text=item.value),))

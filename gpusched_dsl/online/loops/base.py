@@ -18,7 +18,7 @@ from gpusched_dsl.compiling.lowering.fixing import Given
 from gpusched_dsl.ir.deadline import INTERRUPT, Abandoned, Stopped, limited
 from gpusched_dsl.ir.domains import Codes, Domain
 from gpusched_dsl.language.blocks.policies.scope import clock_unit
-from gpusched_dsl.language.checked import Core, Element, IndexRef, Numeric, ValueType
+from gpusched_dsl.language.checked import Element, IndexRef, Numeric, TypedExpr, ValueType
 from gpusched_dsl.language.checked_online import CHANGES, CheckedCharge, CheckedOnline
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -114,21 +114,21 @@ class Driver:
 
     # --- names and numbers -------------------------------------------------------------------------------------------
 
-    def _root(self, core: Core | None) -> str:
+    def _root(self, core: TypedExpr | None) -> str:
         return core.type.root if core is not None and isinstance(core.type, Element) else ""
 
     def _count(self, root: str) -> int:
         return len(self.base.store.universes[root].labels) if root else 1
 
-    def number(self, core: Core) -> float:
+    def number(self, core: TypedExpr) -> float:
         """A value that depends on nothing but the scenario."""
         return self.number_of(core, self.base)
 
-    def number_of(self, core: Core, base: Base) -> float:
+    def number_of(self, core: TypedExpr, base: Base) -> float:
         """The same of other data."""
         return Evaluator(self.online.base, base.store, base.limits).number(core)
 
-    def _slot_length(self, lasts: Core | None) -> float:
+    def _slot_length(self, lasts: TypedExpr | None) -> float:
         """Hours of a slot; 0 without a window."""
         if self.online.window is None:
             return 0.0

@@ -10,7 +10,7 @@ from copy import copy, deepcopy
 from dataclasses import replace
 from typing import TypeVar
 
-from gpusched_dsl.language.checked import LawCore
+from gpusched_dsl.language.checked import TypedLaw
 from gpusched_dsl.online.loops.base import Driver
 from gpusched_dsl.online.loops.events import EventLoop
 from gpusched_dsl.online.loops.slots import SlotLoop
@@ -60,4 +60,4 @@ def branched(loop: L, seed: int) -> L:
 def is_drawn(loop: Driver) -> bool:
     """Whether anything of what really happens is drawn."""
     online = loop.online
-    return isinstance(online.ends, str) or isinstance(online.stretch, LawCore) or bool(loop.outages)
+    return isinstance(online.ends, str) or isinstance(online.stretch, TypedLaw) or bool(loop.outages)

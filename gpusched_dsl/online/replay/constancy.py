@@ -13,7 +13,6 @@ from gpusched_dsl.language.checked import (
     ComprehensionSet,
     Element,
     Expected,
-    IndexingCore,
     KnownValue,
     Label,
     LetRef,
@@ -21,9 +20,10 @@ from gpusched_dsl.language.checked import (
     NamedSet,
     ParamRef,
     RandomRef,
-    SetCore,
     SetOperation,
     Shift,
+    TypedIndexing,
+    TypedSet,
     VariableRef,
 )
 from gpusched_dsl.language.checked_policy import NOW
@@ -44,7 +44,7 @@ class Constancy:
         """The first thing in a part that may change, in words; None if nothing does."""
         return next(self._changes(part), None)
 
-    def change_in_listed(self, indexing: IndexingCore) -> str | None:
+    def change_in_listed(self, indexing: TypedIndexing) -> str | None:
         """The same for an index list whose first iterator may go through the jobs, one row for each."""
         return next(self._changes_listed(indexing), None)
 
@@ -71,14 +71,14 @@ class Constancy:
                     yield from self._changes(element)
                 yield from self._formula_of(part.domain)
                 return
-            case SetCore() if self._jobs_in(part):
+            case TypedSet() if self._jobs_in(part):
                 yield f"`{part.span.text}` depends on which jobs are there"
             case NamedSet():
                 yield from self._formula_of(part)
         for inner in children(part):
             yield from self._changes(inner)
 
-    def _changes_listed(self, indexing: IndexingCore) -> Iterator[str]:
+    def _changes_listed(self, indexing: TypedIndexing) -> Iterator[str]:
         for iterator in indexing.iterators:
             yield from self._formula_of(iterator.domain)
         for condition in indexing.conditions:
@@ -110,7 +110,7 @@ class Constancy:
         else:
             yield f"`{name}` may change"
 
-    def _formula_of(self, domain: SetCore) -> Iterator[str]:
+    def _formula_of(self, domain: TypedSet) -> Iterator[str]:
         """Changes in whether an element belongs to a set, where each job answers for its own elements alone."""
         match domain:
             case NamedSet():
@@ -137,6 +137,6 @@ class Constancy:
                 for part in children(domain):
                     yield from self._changes(part)
 
-    def _jobs_in(self, domain: SetCore) -> int:
+    def _jobs_in(self, domain: TypedSet) -> int:
         """How many components of a set are jobs."""
         return sum(isinstance(t, Element) and t.root == self.jobs for t in domain.types)

@@ -13,13 +13,13 @@ from gpusched_dsl.language.checked import (
     Arithmetic,
     Choice,
     Constant,
-    Core,
     Function,
     IndexRef,
     IndexVar,
     LetRef,
     Negate,
     ParamRef,
+    TypedExpr,
 )
 from gpusched_dsl.online.replay.constancy import Constancy
 
@@ -51,7 +51,7 @@ class Dependences:
     def __init__(self, still: Constancy, fractions: Collection[str], slopes: Mapping[str, float]) -> None:
         self.still, self.fractions, self.slopes = still, fractions, slopes
 
-    def of(self, core: Core, own: Own) -> Dependence | None:
+    def of(self, core: TypedExpr, own: Own) -> Dependence | None:
         """The form of an expression in which the indices `own` are the job; None where none is proved."""
         if self.still.change_in(core) is None:
             return CONSTANT
@@ -110,18 +110,18 @@ class Dependences:
         return None
 
     @staticmethod
-    def _times(one: Dependence, by: Core) -> Dependence | None:
+    def _times(one: Dependence, by: TypedExpr) -> Dependence | None:
         if one.slope:
             return _scaled(one, by.value) if isinstance(by, Constant) else None
         return one
 
-    def _alike(self, cores: tuple[Core, ...], own: Own) -> Dependence | None:
+    def _alike(self, cores: tuple[TypedExpr, ...], own: Own) -> Dependence | None:
         """The form of the smallest, the largest or one of several values that all have it."""
         forms = {self.of(core, own) for core in cores}
         return forms.pop() if len(forms) == 1 else None
 
 
-def _is_own(core: Core, own: Own) -> bool:
+def _is_own(core: TypedExpr, own: Own) -> bool:
     return isinstance(core, IndexRef) and core.variable in own
 
 

@@ -14,12 +14,12 @@ from dataclasses import dataclass, field, fields
 from gpusched_dsl.language.checked import (
     CheckedPlacement,
     CheckedPlacementItem,
-    Core,
     Element,
     IndexRef,
     IndexVar,
     Numeric,
     ParamRef,
+    TypedExpr,
 )
 from gpusched_dsl.language.checked_online import CLOCK, EVENTS, CheckedCarry, CheckedOnline
 from gpusched_dsl.language.checked_policy import NOW, REMAINING, CheckedPolicy
@@ -201,7 +201,7 @@ def chooses_nodes(policy: CheckedPolicy) -> bool:
 
 
 def _of_expressions(
-    policy: CheckedPolicy, driven: Driven, job: IndexVar, node: IndexVar, kind: Core | None
+    policy: CheckedPolicy, driven: Driven, job: IndexVar, node: IndexVar, kind: TypedExpr | None
 ) -> list[str]:
     """All that a run reads and that may change on the way, or that tells nodes of one type apart."""
     model, placement = policy.model, _placement(policy)
@@ -292,5 +292,5 @@ def _own_clock(policy: CheckedPolicy) -> bool:
     return clock is not None and clock.span == policy.span
 
 
-def _index_in(core: Core | None) -> IndexVar | None:
+def _index_in(core: TypedExpr | None) -> IndexVar | None:
     return core.variable if isinstance(core, IndexRef) else None

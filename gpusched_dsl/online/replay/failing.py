@@ -14,7 +14,6 @@ from gpusched_dsl.language.checked import (
     CheckedModel,
     CheckedParam,
     Constant,
-    Core,
     Element,
     Expected,
     Function,
@@ -27,6 +26,7 @@ from gpusched_dsl.language.checked import (
     Reduction,
     SetFunction,
     Shift,
+    TypedExpr,
     VariableRef,
 )
 from gpusched_dsl.language.checking.walk import Part, children
@@ -50,7 +50,7 @@ class Failing:
     def _failures(self, part: Part) -> Iterator[str]:
         if self.still.change_in(part) is None:
             return
-        if isinstance(part, Core) and self._is_partial(part):
+        if isinstance(part, TypedExpr) and self._is_partial(part):
             yield f"`{part.span.text}` may have no value as the run goes on"
         if isinstance(part, IntegerRange):
             yield f"the numbers `{part.span.text}` may not be whole as the run goes on"
@@ -60,7 +60,7 @@ class Failing:
         for inner in children(part):
             yield from self._failures(inner)
 
-    def _is_partial(self, part: Core) -> bool:
+    def _is_partial(self, part: TypedExpr) -> bool:
         changes = self.still.change_in
         match part:
             case Arithmetic():
@@ -143,7 +143,7 @@ def _is_sign(bound: CheckedBound) -> bool:
     return bound.op in (">", ">=", "<", "<=") and isinstance(bound.value, Constant) and bound.value.value == 0
 
 
-def clock_values(model: CheckedModel, cores: Collection[Core], jobs: str, clock: Collection[str]) -> Iterator[str]:
+def clock_values(model: CheckedModel, cores: Collection[TypedExpr], jobs: str, clock: Collection[str]) -> Iterator[str]:
     """Right sides of carries that may have no value as the run goes on."""
     failing = Failing(Constancy(model, jobs, clock, own_clock=False))
     for core in cores:

@@ -15,7 +15,7 @@ from gpusched_dsl.compiling.evaluation.free_variables import free_variables
 from gpusched_dsl.compiling.evaluation.limits import Limits
 from gpusched_dsl.compiling.evaluation.store import Store
 from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.language.checked import CheckedPlacementItem, Core, Element, IndexRef, IndexVar
+from gpusched_dsl.language.checked import CheckedPlacementItem, Element, IndexRef, IndexVar, TypedExpr
 from gpusched_dsl.language.checked_online import CheckedOnline
 from gpusched_dsl.language.units import UNITS, Unit
 from gpusched_dsl.policies.roles import Roles, scale
@@ -147,7 +147,7 @@ class Reader(Roles):
         return self.part.outer((self.store.component(item.value.type),), (codes,))[0]
 
     def _speed(self, frame: Frame, lasts: Floats) -> Floats:
-        core: Core | None = self.online.speed
+        core: TypedExpr | None = self.online.speed
         if core is None:
             return np.full(frame.size, np.nan)
         ev = Evaluator(self.online.model, self.store, self.limits)

@@ -17,7 +17,7 @@ from gpusched_dsl.compiling.evaluation.frames import Frame, Mask
 from gpusched_dsl.compiling.evaluation.store import Param, RandomLaws, Store
 from gpusched_dsl.ir.distributions.base import Distribution
 from gpusched_dsl.ir.domains import Interval
-from gpusched_dsl.language.checked import CheckedRandom, Core, IndexingCore, LawCore, Numeric
+from gpusched_dsl.language.checked import CheckedRandom, Numeric, TypedExpr, TypedIndexing, TypedLaw
 from gpusched_dsl.language.checked_online import CheckedOnline, CheckedOutage
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.online.data.base import Base
@@ -61,7 +61,7 @@ def truth_of(online: CheckedOnline, base: Base, seed: int, slot_hours: float) ->
     return Truth(arrival, work, _ends(online, base, ev, frame, work, seed), _stretch(online, base, ev, frame, seed))
 
 
-def _numbers(ev: Evaluator, core: Core, frame: Frame) -> Floats:
+def _numbers(ev: Evaluator, core: TypedExpr, frame: Frame) -> Floats:
     return np.array(np.broadcast_to(ev.numbers(core, frame), (frame.size,)), dtype=np.float64)
 
 
@@ -98,14 +98,14 @@ def _ends(online: CheckedOnline, base: Base, ev: Evaluator, frame: Frame, work: 
 def _stretch(online: CheckedOnline, base: Base, ev: Evaluator, frame: Frame, seed: int) -> Floats:
     if online.stretch is None:
         return np.ones(frame.size)
-    if isinstance(online.stretch, LawCore):
+    if isinstance(online.stretch, TypedLaw):
         assert online.arrival is not None
         laws = _laws(base, ev, online.stretch, online.arrival.indexing, "stretch")
         return np.maximum(_drawn(laws, frame, stream(seed, "stretch")), 1e-9)
     return _numbers(ev, online.stretch, frame)
 
 
-def _laws(base: Base, ev: Evaluator, law: LawCore, indexing: IndexingCore, name: str) -> RandomLaws:
+def _laws(base: Base, ev: Evaluator, law: TypedLaw, indexing: TypedIndexing, name: str) -> RandomLaws:
     found = Diagnostics()
     laws = laws_of(CheckedRandom(name, law.span, Numeric(), indexing), law, ev, base.instance.reader, found)
     found.raise_if_errors()
@@ -139,7 +139,7 @@ def drawn_anew(
             laws.each(position, lambda law, u, known: law.inv_lo(u * law.survival(known)), uniform, done),
             dtype=np.float64,
         )
-    if isinstance(online.stretch, LawCore):
+    if isinstance(online.stretch, TypedLaw):
         ev = Evaluator(online.model, _with_brought(online, base), base.limits)
         frame = Frame(count, {online.arrival.job: np.arange(count, dtype=np.int64)})
         stretch = np.where(begun, stretch, _stretch(online, base, ev, frame, seed))

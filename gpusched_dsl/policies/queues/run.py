@@ -18,7 +18,7 @@ from gpusched_dsl.compiling.evaluation.limits import Limits
 from gpusched_dsl.compiling.evaluation.store import Store
 from gpusched_dsl.compiling.lowering.fixing import Given
 from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.language.checked import CheckedPlacementItem, Core, IndexRef
+from gpusched_dsl.language.checked import CheckedPlacementItem, IndexRef, TypedExpr
 from gpusched_dsl.language.checked_policy import CheckedKey, CheckedPolicy, CheckedRanking
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -142,7 +142,7 @@ class _Queues:
         columns = [self._numbers(key.value, frame) * (-1.0 if key.descending else 1.0) for key in keys]
         return np.stack(columns, axis=1) if columns else np.zeros((frame.size, 0))
 
-    def _numbers(self, core: Core, frame: Frame) -> Floats:
+    def _numbers(self, core: TypedExpr, frame: Frame) -> Floats:
         return np.array(np.broadcast_to(self.ev.numbers(core, frame), (frame.size,)), dtype=np.float64)
 
     def _candidates(self, ordered: Codes) -> _Candidates:

@@ -8,7 +8,7 @@ import numpy as np
 
 from gpusched_dsl.compiling.evaluation.store import Store
 from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.language.checked import CheckedModel, Core, IndexRef, IndexVar, LetRef, ParamRef
+from gpusched_dsl.language.checked import CheckedModel, IndexRef, IndexVar, LetRef, ParamRef, TypedExpr
 from gpusched_dsl.language.checking.walk import Part, children
 from gpusched_dsl.policies.workload import Ints
 
@@ -46,7 +46,7 @@ def _read(part: Part, node: IndexVar, model: CheckedModel, found: set[str], dept
     return all(_read(inner, node, model, found, depth) for inner in children(part))
 
 
-def _is(core: Core, node: IndexVar) -> bool:
+def _is(core: TypedExpr, node: IndexVar) -> bool:
     return isinstance(core, IndexRef) and core.variable is node
 
 

@@ -13,7 +13,7 @@ from gpusched_dsl.compiling.evaluation.grids import Axis
 from gpusched_dsl.compiling.evaluation.limits import Limits
 from gpusched_dsl.compiling.evaluation.store import Store
 from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.language.checked import Core, Element, IndexingCore, IndexVar
+from gpusched_dsl.language.checked import Element, IndexVar, TypedExpr, TypedIndexing
 from gpusched_dsl.language.checked_policy import CheckedKey, CheckedLoads, CheckedPolicy, CheckedSlots
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.policies.kernels.slotted_cluster import Bools, Cluster, Guard, Serving
@@ -116,7 +116,7 @@ class _Reader:
         inside = self._inside(self.choose.indexing, frame)
         return inside.reshape(len(self.jobs), len(self.kinds), len(self.slots))
 
-    def _inside(self, indexing: IndexingCore, frame: Frame) -> Mask:
+    def _inside(self, indexing: TypedIndexing, frame: Frame) -> Mask:
         """Which rows an index list has, where the frame binds all its names."""
         found = np.ones(frame.size, dtype=np.bool_)
         for iterator in indexing.iterators:
@@ -125,7 +125,7 @@ class _Reader:
             found &= self._holds(condition, frame, found)
         return found
 
-    def _holds(self, condition: Core, frame: Frame, among: Mask) -> Mask:
+    def _holds(self, condition: TypedExpr, frame: Frame, among: Mask) -> Mask:
         """Where a condition holds; rows that one before it excludes need not have a value for it."""
         if among.all():
             return self.ev.mask(condition, frame)
@@ -161,7 +161,7 @@ class _Reader:
     def _columns(self, keys: Sequence[CheckedKey], frame: Frame) -> list[Floats]:
         return [self._numbers(k.value, frame) * (-1.0 if k.descending else 1.0) for k in keys]
 
-    def _numbers(self, core: Core, frame: Frame) -> Floats:
+    def _numbers(self, core: TypedExpr, frame: Frame) -> Floats:
         return np.array(np.broadcast_to(self.ev.numbers(core, frame), (frame.size,)), dtype=np.float64)
 
     def _length(self, allowed: Bools) -> Ints:
@@ -238,4 +238,4 @@ class _Reader:
         """Which rows fulfil what does not depend on an index that the frame does not bind."""
         kept = [i for i in loads.indexing.iterators if other not in i.variables]
         conditions = [c for c in loads.indexing.conditions if other not in self.ev.needs(c)]
-        return self._inside(IndexingCore(tuple(kept), tuple(conditions)), frame)
+        return self._inside(TypedIndexing(tuple(kept), tuple(conditions)), frame)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gpusched_dsl.ir.definitions import Affines, Definition, Extreme, Holds, Piecewise, Power, Product, Unary
+from gpusched_dsl.ir.definitions import Affines, Definition, MinMax, Piecewise, Power, Product, Reified, Unary
 from gpusched_dsl.ir.names import entry_name
 from gpusched_dsl.ir.problem import Matrix, Problem
 
@@ -76,13 +76,13 @@ def _entry(d: Definition, i: int, names: list[str]) -> str:
     match d:
         case Product():
             return " * ".join(f"({a})" if " " in a else a for a in arguments)
-        case Extreme():
+        case MinMax():
             return f"{'max' if d.largest else 'min'}({', '.join(arguments)})"
         case Power():
             return f"({arguments[0]})^{_number(d.exponents[i])}"
         case Unary():
             return f"{d.function}({arguments[0]})"
-        case Holds():
+        case Reified():
             return f"[{_between(d.lower[i], arguments[0], d.upper[i])}]"
         case Piecewise():
             return f"curve {d.which[i]} at ({arguments[0]})"

@@ -20,11 +20,11 @@ from gpusched_dsl.compiling.passes.steps import Analysis, Pass, ReformulatedProb
 from gpusched_dsl.ir.definitions import (
     Affines,
     Definition,
-    Extreme,
-    Holds,
+    MinMax,
     Piecewise,
     Power,
     Product,
+    Reified,
     Unary,
     completed,
 )
@@ -272,7 +272,7 @@ def _branches(piece: _Piece, d: Definition, i: int, slope: Floats, constant: Flo
                 raise Unsupported("a product of continuous factors")
             at = int(np.flatnonzero(moving)[0])
             yield piece.given(result, scale * slope[at], scale * constant[at])
-        case Extreme():
+        case MinMax():
             sign = 1.0 if d.largest else -1.0
             for j in range(len(constant)):
                 others = [k for k in range(len(constant)) if k != j]
@@ -285,7 +285,7 @@ def _branches(piece: _Piece, d: Definition, i: int, slope: Floats, constant: Flo
                 )
         case Power() if d.exponents[i] == 1:
             yield piece.given(result, slope[0], constant[0])
-        case Holds():
+        case Reified():
             low, high = d.lower[i] - constant[0], d.upper[i] - constant[0]
             yield piece.given(result, none, 1.0, (slope[0], low, high))
             # The boundary itself counts for both sides: the optimum of a problem that wants 0 there may be a limit.

@@ -12,12 +12,12 @@ from gpusched_dsl.ir.definitions import (
     Affines,
     Conditions,
     Definition,
-    Extreme,
-    Holds,
+    MinMax,
     PartialExpectation,
     Piecewise,
     Power,
     Product,
+    Reified,
     Unary,
 )
 from gpusched_dsl.ir.domains import Domain, Interval
@@ -89,7 +89,7 @@ class Draft:
 
     def define(self, name: str, kind: type[Definition], entries: Entries, **data: Any) -> list[int]:
         """One block of definitions and the numbers of its results; `data` are the fields of the kind."""
-        ends = (0.0, 1.0, True) if kind is Holds else (-np.inf, np.inf, False)
+        ends = (0.0, 1.0, True) if kind is Reified else (-np.inf, np.inf, False)
         results = self._columns(self.auxiliary, name, len(entries), *ends)
         starts = np.concatenate(([0], np.cumsum([len(e) for e in entries]))).astype(np.int64)
         made = kind(
@@ -102,10 +102,10 @@ class Draft:
         return self.define(name, Product, entries)
 
     def largest(self, name: str, entries: Entries) -> list[int]:
-        return self.define(name, Extreme, entries, largest=True)
+        return self.define(name, MinMax, entries, largest=True)
 
     def smallest(self, name: str, entries: Entries) -> list[int]:
-        return self.define(name, Extreme, entries, largest=False)
+        return self.define(name, MinMax, entries, largest=False)
 
     def power(self, name: str, entries: Sequence[Affine], exponents: Sequence[float]) -> list[int]:
         return self.define(name, Power, [[a] for a in entries], exponents=np.array(exponents, dtype=np.float64))
@@ -125,7 +125,7 @@ class Draft:
 
     def holds(self, name: str, entries: Sequence[Row]) -> list[int]:
         lower, upper = (np.array([e[side] for e in entries], dtype=np.float64) for side in (0, 2))
-        return self.define(name, Holds, [[e[1]] for e in entries], lower=lower, upper=upper)
+        return self.define(name, Reified, [[e[1]] for e in entries], lower=lower, upper=upper)
 
     # --- the problem -------------------------------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from drafts import Affine, Draft
 
-from gpusched_dsl.ir.definitions import Extreme, Holds, Power, Product, Unary
+from gpusched_dsl.ir.definitions import MinMax, Power, Product, Reified, Unary
 from gpusched_dsl.ir.problem import Problem
 
 KINDS = ("product", "largest", "smallest", "abs", "square", "at_least", "at_most", "between")
@@ -67,7 +67,7 @@ def _defined(draft: Draft, name: str, kind: str, known: list[int], random: np.ra
             arguments = [some(2) for _ in range(int(random.integers(1, 4)))]
             if random.random() < 0.5:
                 arguments.append({None: float(random.integers(-1, 2))})
-            return draft.define(name, Extreme, [arguments], largest=kind == "largest")
+            return draft.define(name, MinMax, [arguments], largest=kind == "largest")
         case "abs":
             return draft.define(name, Unary, [[some(2)]], function="abs")
         case "square":
@@ -75,4 +75,4 @@ def _defined(draft: Draft, name: str, kind: str, known: list[int], random: np.ra
     low = float(random.integers(-1, 3))
     lower = -np.inf if kind == "at_most" else low
     upper = np.inf if kind == "at_least" else low + (kind == "between") * float(random.integers(0, 2))
-    return draft.define(name, Holds, [[some(2)]], lower=np.array([lower]), upper=np.array([upper]))
+    return draft.define(name, Reified, [[some(2)]], lower=np.array([lower]), upper=np.array([upper]))

@@ -11,7 +11,7 @@ from brute import Unsupported, apply, assert_same_optimum
 from drafts import Draft
 from small import small_problem
 
-from gpusched_dsl.compiling.passes.min_max import Extremes
+from gpusched_dsl.compiling.passes.min_max import MinMaxTerms
 from gpusched_dsl.compiling.passes.steps import INDICATOR, INTEGERS, Analysis, ReformulatedProblem, Target
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -21,11 +21,11 @@ MILP = Target("milp")
 
 
 def after(problem: Problem, target: Target = MILP) -> ReformulatedProblem:
-    return apply(problem, Extremes(), target)
+    return apply(problem, MinMaxTerms(), target)
 
 
 def text(draft: Draft, target: Target = MILP) -> str:
-    return as_text(assert_same_optimum(draft.problem(), Extremes(), target).problem)
+    return as_text(assert_same_optimum(draft.problem(), MinMaxTerms(), target).problem)
 
 
 def test_a_maximum_that_is_minimised_is_an_epigraph() -> None:
@@ -233,10 +233,10 @@ def test_no_bound_no_big_m() -> None:
     problem = draft.problem()
     free = replace(problem, row_upper=np.full(2, INF))
     with pytest.raises(DiagnosticError, match=r"`r` can only be made linear when `machines` has an upper bound") as e:
-        Extremes().apply(Analysis(free), MILP)
+        MinMaxTerms().apply(Analysis(free), MILP)
     assert {d.code for d in e.value.diagnostics} == {"GSM3202"}
-    assert_same_optimum(problem, Extremes())
-    assert_same_optimum(free, Extremes(), Target("indicators", frozenset({INTEGERS, INDICATOR})))
+    assert_same_optimum(problem, MinMaxTerms())
+    assert_same_optimum(free, MinMaxTerms(), Target("indicators", frozenset({INTEGERS, INDICATOR})))
 
 
 def test_a_target_without_integers_keeps_what_would_need_them() -> None:
@@ -254,7 +254,7 @@ def check(seed: int) -> bool:
     kinds = ("largest", "smallest", "abs") if seed % 2 else ("largest", "smallest", "abs", "at_least", "at_most")
     problem = small_problem(seed, kinds, continuous=0.4 * (seed % 2))
     try:
-        reformulated = assert_same_optimum(problem, Extremes())
+        reformulated = assert_same_optimum(problem, MinMaxTerms())
     except Unsupported:
         return False
     return reformulated.problem.rows > problem.rows

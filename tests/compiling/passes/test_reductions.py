@@ -14,7 +14,7 @@ from random_problems import random_problem
 from gpusched_dsl.compiling.passes.fixed_columns import FixedColumns
 from gpusched_dsl.compiling.passes.pipeline import REDUCTIONS, reformulate
 from gpusched_dsl.compiling.passes.redundant_rows import RedundantRows
-from gpusched_dsl.compiling.passes.scaling import Scaled, scaling_of
+from gpusched_dsl.compiling.passes.scaling import PowerOfTwoScaling, scaling_of
 from gpusched_dsl.compiling.passes.steps import Target
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -83,7 +83,7 @@ def test_scaling_brings_coefficients_together() -> None:
     assert scaling.after < 200
     assert scaling.spread.tolist() == pytest.approx([1e6 / 3e-3, 1e8])
     assert scaling.columns[x] == 0
-    reformulated = assert_same_optimum(problem, Scaled())
+    reformulated = assert_same_optimum(problem, PowerOfTwoScaling())
     values = reformulated.problem.matrix.values / problem.matrix.values
     assert (np.log2(values) == np.rint(np.log2(values))).all()
 
@@ -92,7 +92,7 @@ def test_even_problems_are_not_scaled() -> None:
     draft = Draft()
     x = draft.columns("x", 2)
     draft.rows("r", [(1, {x[0]: 1, x[1]: 1}, 2)])
-    assert apply(draft.problem(), Scaled()).notes == ()
+    assert apply(draft.problem(), PowerOfTwoScaling()).notes == ()
 
 
 def reduced_problem(rng: np.random.Generator, continuous: int) -> Problem:

@@ -10,7 +10,7 @@ from drafts import Draft
 from small import small_problem
 
 from gpusched_dsl.compiling.passes.indicators import Indicators
-from gpusched_dsl.compiling.passes.reified import Reified
+from gpusched_dsl.compiling.passes.reified import ReifiedComparisons
 from gpusched_dsl.compiling.passes.steps import Analysis, Target
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
@@ -18,8 +18,8 @@ INF = np.inf
 
 
 def text(draft: Draft) -> str:
-    assert_same_optimum(draft.problem(), (Reified(), Indicators()))
-    return as_text(assert_same_optimum(draft.problem(), Reified()).problem)
+    assert_same_optimum(draft.problem(), (ReifiedComparisons(), Indicators()))
+    return as_text(assert_same_optimum(draft.problem(), ReifiedComparisons()).problem)
 
 
 def test_the_half_that_is_needed() -> None:
@@ -126,11 +126,11 @@ def test_a_comparison_of_continuous_columns_is_not_negated() -> None:
     r = draft.holds("share[k] >= 2", [(2, x[0], INF)])
     draft.minimize({r[0]: 1, x[0]: -1})
     with pytest.raises(DiagnosticError, match=r"`share\[k\] >= 2` would have to be negated") as e:
-        Reified().apply(Analysis(draft.problem()), Target("milp"))
+        ReifiedComparisons().apply(Analysis(draft.problem()), Target("milp"))
     assert e.value.diagnostics[0].code == "GSM3205"
     draft.objectives.clear()
     draft.maximize({r[0]: 1, x[0]: -0.2})
-    assert_same_optimum(draft.problem(), (Reified(), Indicators()))
+    assert_same_optimum(draft.problem(), (ReifiedComparisons(), Indicators()))
 
 
 def test_notes() -> None:
@@ -138,7 +138,7 @@ def test_notes() -> None:
     x = draft.columns("x", 2, 0, 5)
     r = draft.holds("r", [(2, {x[0]: 1, x[1]: 1}, 3)] * 2)
     draft.minimize({r[0]: 1})
-    (note,) = apply(draft.problem(), Reified()).notes
+    (note,) = apply(draft.problem(), ReifiedComparisons()).notes
     assert (note.entries, note.rows, note.columns) == (2, 3, 2)
     assert note.did == "rows under a condition; binaries for above and below; read by nobody"
 
@@ -146,8 +146,8 @@ def test_notes() -> None:
 def check(seed: int) -> bool:
     problem = small_problem(seed, ("at_least", "at_most", "between", "largest")[: 3 + seed % 2], wide=3)
     try:
-        assert_same_optimum(problem, Reified())
-        reformulated = assert_same_optimum(problem, (Reified(), Indicators()))
+        assert_same_optimum(problem, ReifiedComparisons())
+        reformulated = assert_same_optimum(problem, (ReifiedComparisons(), Indicators()))
     except Unsupported:
         return False
     return reformulated.problem.rows > problem.rows

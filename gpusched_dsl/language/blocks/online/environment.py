@@ -6,7 +6,15 @@ from dataclasses import dataclass
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.blocks.online.names import reference_of
-from gpusched_dsl.language.checked import CheckedModel, CheckedRandom, Core, IndexingCore, LawCore, NamedSet, Numeric
+from gpusched_dsl.language.checked import (
+    CheckedModel,
+    CheckedRandom,
+    NamedSet,
+    Numeric,
+    TypedExpr,
+    TypedIndexing,
+    TypedLaw,
+)
 from gpusched_dsl.language.checked_online import CHANGES, CHARGED, CheckedChange, CheckedCharge, CheckedOutage
 from gpusched_dsl.language.checking import ExpressionChecker, Scope
 from gpusched_dsl.language.checking.conversion import unit_in
@@ -33,7 +41,7 @@ class WorldLines:
     time: Unit
     slotted: bool
 
-    def speed(self, statement: tree.World | None) -> tuple[Core | None, bool]:
+    def speed(self, statement: tree.World | None) -> tuple[TypedExpr | None, bool]:
         if statement is None:
             return None, False
         core = self.checker.number(statement.value, self.places)
@@ -44,7 +52,7 @@ class WorldLines:
             return self.checker.number(statement.value, self.places, unit=self.work), True
         return self.checker.number(statement.value, self.places, unit=self.work / self.time), False
 
-    def ends(self, statement: tree.World | None) -> Core | str | None:
+    def ends(self, statement: tree.World | None) -> TypedExpr | str | None:
         if statement is None:
             return None
         name = reference_of(statement.value)
@@ -62,7 +70,7 @@ class WorldLines:
         core = self.checker.number(statement.value, self.jobs, unit=self.work)
         return core if core is not None and self.checker.data_only(core, "where a job really ends") else None
 
-    def stretch(self, statement: tree.World | None) -> Core | LawCore | None:
+    def stretch(self, statement: tree.World | None) -> TypedExpr | TypedLaw | None:
         if statement is None:
             return None
         if isinstance(statement.value, tree.Call) and statement.value.function.text in DISTRIBUTIONS:
@@ -70,14 +78,14 @@ class WorldLines:
         core = self.checker.number(statement.value, self.jobs, unit=DIMENSIONLESS)
         return core if core is not None and self.checker.data_only(core, "how much longer a job takes") else None
 
-    def _law(self, expr: tree.Expr, name: str, unit: Unit, scope: Scope) -> LawCore | None:
-        random = CheckedRandom(name, expr.span, Numeric(False, unit), IndexingCore())
+    def _law(self, expr: tree.Expr, name: str, unit: Unit, scope: Scope) -> TypedLaw | None:
+        random = CheckedRandom(name, expr.span, Numeric(False, unit), TypedIndexing())
         if isinstance(expr, tree.Call):
             return check_law(self.checker, expr, random, scope)
         core = self.checker.number(expr, scope, unit=unit)
         if core is None or not self.checker.data_only(core, "a law"):
             return None
-        return LawCore(span=expr.span, name="deterministic", numbers=(("value", core),))
+        return TypedLaw(span=expr.span, name="deterministic", numbers=(("value", core),))
 
     def change(self, statement: tree.Change) -> CheckedChange | None:
         event = statement.event.text
@@ -91,7 +99,7 @@ class WorldLines:
             costs = self._of_place(statement.costs, self._money(), "what a change costs")
         return CheckedChange(event, statement.span, delay, costs)
 
-    def _of_place(self, expr: tree.Expr, unit: Unit, what: str) -> Core | None:
+    def _of_place(self, expr: tree.Expr, unit: Unit, what: str) -> TypedExpr | None:
         core = self.checker.number(expr, self.places, unit=unit)
         return core if core is not None and self.checker.data_only(core, what) else None
 

@@ -10,11 +10,11 @@ from gpusched_dsl.language.checked import (
     CheckedModel,
     CheckedParam,
     Element,
-    IndexingCore,
     IndexVar,
     Iterator,
     NamedSet,
     Numeric,
+    TypedIndexing,
     ValueType,
 )
 from gpusched_dsl.language.checking import EMPTY, Binding, Scope
@@ -40,11 +40,11 @@ def with_clock(
     `unit` is that of the clock, `work` that of `done`; `brought` are parameters of jobs that events bring along, in the
     unit of the clock.
     """
-    params = {**model.params, "now": _param("now", span, Numeric(slots is not None, unit), IndexingCore())}
+    params = {**model.params, "now": _param("now", span, Numeric(slots is not None, unit), TypedIndexing())}
     if slots is not None:
-        params["committed"] = _param("committed", span, slots.types[0], IndexingCore())
+        params["committed"] = _param("committed", span, slots.types[0], TypedIndexing())
     if jobs is not None:
-        each = IndexingCore((Iterator((IndexVar("_", jobs.types[0], span),), jobs, span),))
+        each = TypedIndexing((Iterator((IndexVar("_", jobs.types[0], span),), jobs, span),))
         for name in OF_JOBS:
             params[name] = _param(name, span, Numeric(False, DIMENSIONLESS), each)
         params["done"] = _param("done", span, Numeric(False, work), each)
@@ -53,7 +53,7 @@ def with_clock(
     return replace(model, params=params)
 
 
-def _param(name: str, span: Span, type_: ValueType, indexing: IndexingCore) -> CheckedParam:
+def _param(name: str, span: Span, type_: ValueType, indexing: TypedIndexing) -> CheckedParam:
     kind = "element" if isinstance(type_, Element) else "real"
     return CheckedParam(name, span, type_, kind, indexing)
 

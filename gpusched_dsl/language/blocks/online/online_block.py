@@ -14,10 +14,10 @@ from gpusched_dsl.language.blocks.online.names import bind, placement_scope, ref
 from gpusched_dsl.language.blocks.policies.policy import HasPolicies, model_of
 from gpusched_dsl.language.checked import (
     CheckedModel,
-    Core,
     IndexVar,
     NamedSet,
     Numeric,
+    TypedExpr,
 )
 from gpusched_dsl.language.checked_online import (
     EVENTS,
@@ -195,7 +195,7 @@ class _OnlineChecker:
         name = window.index.names[0].text if window.index.names else "_"
         return CheckedWindow(window.span, IndexVar(name, slots.types[0], window.span), slots.name, ahead, commit)
 
-    def _counted(self, expr: tree.Expr, what: str) -> Core | None:
+    def _counted(self, expr: tree.Expr, what: str) -> TypedExpr | None:
         core = self.checker.number(expr, unit=DIMENSIONLESS)
         if core is None or not self.checker.data_only(core, what) or not self.checker.is_whole(core):
             return None
@@ -212,7 +212,7 @@ class _OnlineChecker:
 
     # --- what really happens -----------------------------------------------------------------------------------------
 
-    def _work(self, statement: tree.World | None, carries: list[tree.Carry]) -> Core | None:
+    def _work(self, statement: tree.World | None, carries: list[tree.Carry]) -> TypedExpr | None:
         """The work of a job: as stated, else the parameter that `carry` lessens by what is done."""
         if statement is None:
             lessened = next((left for c in carries if (left := _lessened(c)) is not None), None)

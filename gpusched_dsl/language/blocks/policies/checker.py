@@ -20,7 +20,7 @@ from gpusched_dsl.language.blocks.policies.slots import SlotLines
 from gpusched_dsl.language.blocks.policies.slots import check_lines as check_slot_lines
 from gpusched_dsl.language.blocks.policies.stages import check_stage, result_names
 from gpusched_dsl.language.blocks.policies.values import Values
-from gpusched_dsl.language.checked import CheckedLet, CheckedModel, CheckedParam, IndexingCore
+from gpusched_dsl.language.checked import CheckedLet, CheckedModel, CheckedParam, TypedIndexing
 from gpusched_dsl.language.checked_policy import CheckedPolicy, CheckedRanking, CheckedRule, CheckedStage
 from gpusched_dsl.language.checking import ExpressionChecker, Scope, Symbols
 from gpusched_dsl.language.checking.declarations import check_let
@@ -87,7 +87,7 @@ class PolicyChecker:
             return None
         if not {"choose", "otherwise"} & lines.rules.keys() and self.decisions is not None:
             # Nothing but nodes is left open: a job has one way on each, and all of them are listed.
-            self.found["choose"] = CheckedRanking(policy.name.span, IndexingCore(), ())
+            self.found["choose"] = CheckedRanking(policy.name.span, TypedIndexing(), ())
         return CheckedPolicy(
             name=policy.name.text,
             span=policy.name.span,

@@ -9,7 +9,7 @@ from gpusched_dsl.language.blocks.policies.inheritance import HasPolicies, chain
 from gpusched_dsl.language.blocks.policies.policy import check_policy
 from gpusched_dsl.language.blocks.policies.rule_table import RULES
 from gpusched_dsl.language.blocks.policies.steps import DRAWN, draw_line, steps_of, text_of
-from gpusched_dsl.language.checked import Core
+from gpusched_dsl.language.checked import TypedExpr
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 
@@ -68,7 +68,7 @@ def settings_of(policy: CheckedPolicy) -> list[Setting]:
     """The numbers that tune a policy: its scalar `let`s, those in its lines, the parameters of its rules and moves."""
     found: list[Setting] = []
 
-    def add(name: str, core: Core | None, meaning: str, line: str) -> None:
+    def add(name: str, core: TypedExpr | None, meaning: str, line: str) -> None:
         if core is not None:
             found.append(Setting(name, text_of(core.span.text), meaning, policy.lines[line].policy))
 

@@ -9,11 +9,11 @@ from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import (
     CheckedModel,
     CheckedPlacement,
-    Core,
     Element,
-    IndexingCore,
     IndexRef,
     IndexVar,
+    TypedExpr,
+    TypedIndexing,
     ValueType,
 )
 from gpusched_dsl.language.checking.indexings import IGNORED
@@ -36,7 +36,7 @@ class Decisions:
     node: IndexVar | None
     chosen: tuple[IndexVar, ...]
     open: tuple[IndexVar, ...]
-    node_type: Core | None
+    node_type: TypedExpr | None
     place: IndexVar | None = None
 
 
@@ -72,7 +72,7 @@ def slot_of(decisions: Decisions) -> IndexVar | None:
     return slot if decisions.node is not None and slot in decisions.placement.indices else None
 
 
-def fits_order(decisions: Decisions, rule: tree.PolicyRule, core: IndexingCore, diagnostics: Diagnostics) -> bool:
+def fits_order(decisions: Decisions, rule: tree.PolicyRule, core: TypedIndexing, diagnostics: Diagnostics) -> bool:
     """Whether `order` binds the job and nothing else; reports GSM1619."""
     assert rule.indexing is not None
     job = decisions.job
@@ -93,7 +93,7 @@ def fits_order(decisions: Decisions, rule: tree.PolicyRule, core: IndexingCore, 
     return False
 
 
-def fits_ways(decisions: Decisions, rule: tree.PolicyRule, core: IndexingCore, diagnostics: Diagnostics) -> bool:
+def fits_ways(decisions: Decisions, rule: tree.PolicyRule, core: TypedIndexing, diagnostics: Diagnostics) -> bool:
     """Whether the names of `choose` or `otherwise` tell a way to run a job; reports GSM1619 and GSM1630."""
     named = {v.name: v for v in core.variables if v.name != IGNORED}
     known = {i.name: i for i in (*decisions.chosen, *decisions.open)}
@@ -121,7 +121,7 @@ def fits_ways(decisions: Decisions, rule: tree.PolicyRule, core: IndexingCore, d
     return sound
 
 
-def extra_name(decisions: Decisions, core: IndexingCore) -> IndexVar | None:
+def extra_name(decisions: Decisions, core: TypedIndexing) -> IndexVar | None:
     """The name beside those of the placement: the type of node a way is for, where the placement computes it."""
     kind = decisions.node_type
     if kind is None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.blocks.policies.rule_table import RULES, RuleShape, known_rules, listed
 from gpusched_dsl.language.blocks.policies.values import Values
-from gpusched_dsl.language.checked import Core
+from gpusched_dsl.language.checked import TypedExpr
 from gpusched_dsl.language.checked_policy import CheckedRule
 from gpusched_dsl.language.checking import Scope
 from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean
@@ -41,7 +41,7 @@ class NamedRules:
             return None
         return replace(checked, arguments=self._arguments(rule, first, shape))
 
-    def _arguments(self, rule: tree.Rule, first: tree.Identifier, shape: RuleShape | None) -> tuple[Core, ...]:
+    def _arguments(self, rule: tree.Rule, first: tree.Identifier, shape: RuleShape | None) -> tuple[TypedExpr, ...]:
         """Whole numbers for the parameters of a rule; what a rule of another package takes, only it knows."""
         where = f"`{first.text}`"
         if shape is None:

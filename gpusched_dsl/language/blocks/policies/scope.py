@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpusched_dsl.language.blocks.policies.names import Decisions, slot_of
-from gpusched_dsl.language.checked import CheckedLet, CheckedModel, Constant, IndexingCore, IndexVar, Iterator, Numeric
+from gpusched_dsl.language.checked import CheckedLet, CheckedModel, Constant, IndexVar, Iterator, Numeric, TypedIndexing
 from gpusched_dsl.language.checked_policy import NOW, REMAINING
 from gpusched_dsl.language.checking import EMPTY, Binding, Scope
 from gpusched_dsl.language.checking.conversion import unit_in
@@ -57,11 +57,11 @@ def clock(model: CheckedModel, decisions: Decisions | None, span: Span) -> dict[
     `now` is in the unit in which the placement says how long a job lasts or when it is due.
     """
     now = Constant(span=span, type=Numeric(False, clock_unit(model)), value=0.0)
-    lets = {NOW: CheckedLet(NOW, span, now.type, IndexingCore(), now, "the time of the decision")}
+    lets = {NOW: CheckedLet(NOW, span, now.type, TypedIndexing(), now, "the time of the decision")}
     slot = None if decisions is None else _slot(model, decisions, decisions.job)
     if slot is not None and len(slot.domain.types) == 1:
         left = Constant(span=span, type=Numeric(), value=1.0)
-        jobs = IndexingCore((Iterator((IndexVar("_", slot.type, span),), slot.domain, span),))
+        jobs = TypedIndexing((Iterator((IndexVar("_", slot.type, span),), slot.domain, span),))
         lets[REMAINING] = CheckedLet(REMAINING, span, left.type, jobs, left, "the part of the work left")
     return lets
 

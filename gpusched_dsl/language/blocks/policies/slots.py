@@ -10,11 +10,11 @@ from gpusched_dsl.language.blocks.policies.rule_table import RESERVE, SERVE, SLO
 from gpusched_dsl.language.checked import (
     CheckedLet,
     CheckedModel,
-    Core,
-    IndexingCore,
     IndexRef,
     IndexVar,
     LetRef,
+    TypedExpr,
+    TypedIndexing,
     VariableRef,
 )
 from gpusched_dsl.language.checked_policy import CheckedFix, CheckedLoads, CheckedRule, CheckedSlots
@@ -76,7 +76,7 @@ class SlotLines:
 
     def __init__(self, checker: ExpressionChecker, model: CheckedModel, decisions: Decisions) -> None:
         self.checker, self.model, self.decisions = checker, model, decisions
-        self.occupies: Core | None = None
+        self.occupies: TypedExpr | None = None
         self.loads: dict[str, CheckedLoads] = {}
         self.fixes: list[CheckedFix] = []
 
@@ -147,7 +147,7 @@ class SlotLines:
 
     # --- parts -------------------------------------------------------------------------------------------------------
 
-    def _rule(self, rule: tree.Rule, verb: str, load: Core, scope: Scope) -> CheckedRule | None:
+    def _rule(self, rule: tree.Rule, verb: str, load: TypedExpr, scope: Scope) -> CheckedRule | None:
         table = RESERVE if verb == "reserve" else SERVE
         text = " ".join(w.text for w in rule.words)
         shape = table.get(text)
@@ -162,7 +162,7 @@ class SlotLines:
             what = f"`{text}` takes {len(shape.parameters)} argument{'' if len(shape.parameters) == 1 else 's'}"
             self._wrong(rule.span, what, f"{len(rule.arguments)} given", told, "GSM1614")
             return None
-        found: list[Core] = []
+        found: list[TypedExpr] = []
         for parameter, argument in zip(shape.parameters, rule.arguments, strict=True):
             core = self.checker.number(argument, scope)
             if core is None or not self.checker.data_only(core, f"`{text}`"):
@@ -179,7 +179,9 @@ class SlotLines:
         first, *modifiers = rule.words
         return CheckedRule(first.text, rule.span, tuple(w.text for w in modifiers), tuple(found))
 
-    def _apart(self, indexing: IndexingCore, node: IndexVar, slot: IndexVar, load: Core, rule: CheckedRule) -> bool:
+    def _apart(
+        self, indexing: TypedIndexing, node: IndexVar, slot: IndexVar, load: TypedExpr, rule: CheckedRule
+    ) -> bool:
         """Whether loads are the same for all nodes, what nodes take is the same in all slots, and so are conditions."""
         parts = [(load, node, "a load is the same for all nodes")]
         parts += [(core, slot, f"what `{rule.text}` takes is the same in all slots") for core in rule.arguments]
@@ -196,7 +198,7 @@ class SlotLines:
                 return False
         return True
 
-    def _service(self, rule: tree.PolicyRule, indexing: IndexingCore) -> IndexVar | None:
+    def _service(self, rule: tree.PolicyRule, indexing: TypedIndexing) -> IndexVar | None:
         """The index that is neither node nor slot."""
         node, slot = self.decisions.node, slot_of(self.decisions)
         if node is None or slot is None:
@@ -215,7 +217,7 @@ class SlotLines:
             return None
         return others[0]
 
-    def _has_indices(self, name: tree.Identifier, indexing: IndexingCore) -> bool:
+    def _has_indices(self, name: tree.Identifier, indexing: TypedIndexing) -> bool:
         variable = self.model.variables.get(name.text)
         if variable is None:
             help = did_you_mean(name.text, self.model.variables) or f"there are {listed(self.model.variables)}"
@@ -239,12 +241,14 @@ class SlotLines:
         _report(self.checker.diagnostics, span, message, label, help, code=code)
 
 
-def _read(core: Core) -> set[IndexVar]:
+def _read(core: TypedExpr) -> set[IndexVar]:
     """The indices that occur in an expression."""
     return {part.variable for part in walk(core) if isinstance(part, IndexRef)}
 
 
-def _variables(core: Core, lets: Mapping[str, CheckedLet], seen: frozenset[str] = frozenset()) -> Iterator[VariableRef]:
+def _variables(
+    core: TypedExpr, lets: Mapping[str, CheckedLet], seen: frozenset[str] = frozenset()
+) -> Iterator[VariableRef]:
     """All variables that an expression reads, also through `let`s."""
     for part in walk(core):
         if isinstance(part, VariableRef):

@@ -8,7 +8,7 @@ from dataclasses import replace
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.blocks.policies import stage_table as stages
 from gpusched_dsl.language.blocks.policies.stage_table import CHOICE, JOB, KIND, PAIR, PARTS, RESULTS, result_name
-from gpusched_dsl.language.checked import CheckedParam, Core, IndexingCore, NamedSet, Numeric, RandomRef
+from gpusched_dsl.language.checked import CheckedParam, NamedSet, Numeric, RandomRef, TypedExpr, TypedIndexing
 from gpusched_dsl.language.checked_policy import CheckedKey, CheckedStage
 from gpusched_dsl.language.checking import EMPTY, Binding, ExpressionChecker, Scope
 from gpusched_dsl.language.checking.conversion import agree, fit, unit_in
@@ -31,7 +31,7 @@ def check_stage(checker: ExpressionChecker, node: tree.PolicyStage) -> CheckedSt
 class _Stage:
     def __init__(self, checker: ExpressionChecker, node: tree.PolicyStage) -> None:
         self.checker, self.node = checker, node
-        self.parts: dict[str, Core] = {}
+        self.parts: dict[str, TypedExpr] = {}
         self.keys: dict[str, tuple[CheckedKey, ...]] = {}
         self.scopes: dict[str, Scope] = {}
         self.sound = True
@@ -58,7 +58,7 @@ class _Stage:
 
     # --- index lists and parts ---------------------------------------------------------------------------------------
 
-    def _job_and_kind(self, indexing: IndexingCore) -> None:
+    def _job_and_kind(self, indexing: TypedIndexing) -> None:
         """`admit` goes through all jobs and all kinds: two indices, each over a set of its own."""
         fits = len(indexing.iterators) == 2 and all(
             isinstance(i.domain, NamedSet) and len(i.variables) == 1 and i.variables[0].name != IGNORED
@@ -133,14 +133,14 @@ class _Stage:
         else:
             self.parts["uses"], self.parts["capacity"] = pair
 
-    def _number(self, expr: tree.Expr, scope: Scope, role: str) -> Core | None:
+    def _number(self, expr: tree.Expr, scope: Scope, role: str) -> TypedExpr | None:
         core = self.checker.number(expr, scope)
         if core is None or not self.checker.data_only(core, f"`{role}` of a policy"):
             self.sound = False
             return None
         return core
 
-    def _random(self, expr: tree.Expr, scope: Scope) -> Core | None:
+    def _random(self, expr: tree.Expr, scope: Scope) -> TypedExpr | None:
         core = self.checker.check(expr, scope.expect())
         if core is None or isinstance(core, RandomRef):
             self.sound = self.sound and core is not None
@@ -182,7 +182,7 @@ class _Stage:
         return self.sound
 
     def _results(
-        self, indexing: IndexingCore, over: IndexingCore, units: Mapping[str, Unit]
+        self, indexing: TypedIndexing, over: TypedIndexing, units: Mapping[str, Unit]
     ) -> dict[str, CheckedParam]:
         """Parameters over whole index sets, whatever the conditions: what is left out reads as nothing."""
         listed = {
@@ -194,7 +194,7 @@ class _Stage:
         for word, told in RESULTS[self.node.verb].items():
             name = result_name(self.node.name.text, word)
             kind = Numeric(False, units[told.unit])
-            over_all = IndexingCore(listed[told.of])
+            over_all = TypedIndexing(listed[told.of])
             found[word] = CheckedParam(name, self.node.name.span, kind, "real", over_all, doc=told.meaning)
         if self.node.verb == "admit":
             amount = replace(found["amount"], type=Numeric(False, unit_in(self.parts["uses"])))

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from gpusched_dsl.language.blocks.policies.rule_table import PRICES, RESERVE, RULES, SERVE, RuleShape
 from gpusched_dsl.language.blocks.policies.stage_table import GIVES
-from gpusched_dsl.language.checked import Constant, Core, IndexingCore
+from gpusched_dsl.language.checked import Constant, TypedExpr, TypedIndexing
 from gpusched_dsl.language.checked_policy import CheckedPolicy, CheckedRanking, CheckedRule
 
 Step: TypeAlias = tuple[str, list[str], str]  # a sentence without its full stop, details, the words of its line
@@ -133,7 +133,7 @@ _ODDS = {
 }
 
 
-def _times(rounds: Core | None) -> str:
+def _times(rounds: TypedExpr | None) -> str:
     if rounds is None or (isinstance(rounds, Constant) and rounds.value == 1):
         return "once"
     return f"up to `{text_of(rounds.span.text)}` times"
@@ -148,16 +148,16 @@ def _ranked(ranking: CheckedRanking) -> str:
     return f"{_where(ranking.indexing)}, {_by([(k.value, k.descending) for k in ranking.keys])}"
 
 
-def _where(indexing: IndexingCore) -> str:
+def _where(indexing: TypedIndexing) -> str:
     conditions = " and ".join(f"`{text_of(c.span.text)}`" for c in indexing.conditions)
     return f"`{_listing(indexing)}`" + (f" where {conditions}" if conditions else "")
 
 
-def _listing(indexing: IndexingCore) -> str:
+def _listing(indexing: TypedIndexing) -> str:
     return ", ".join(text_of(iterator.span.text) for iterator in indexing.iterators)
 
 
-def _by(keys: Sequence[tuple[Core, bool]]) -> str:
+def _by(keys: Sequence[tuple[TypedExpr, bool]]) -> str:
     """Keys in their order, each with whether large values come first."""
     told = [f"{'largest' if descending else 'smallest'} `{text_of(core.span.text)}`" for core, descending in keys]
     first = f"{told[0]} first" if told else "in the order of the data"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gpusched_dsl.language import tree
-from gpusched_dsl.language.checked import Core
+from gpusched_dsl.language.checked import TypedExpr
 from gpusched_dsl.language.checked_policy import CheckedKey
 from gpusched_dsl.language.checking import EMPTY, ExpressionChecker, Scope
 from gpusched_dsl.language.units import DIMENSIONLESS
@@ -17,12 +17,12 @@ class Values:
     def __init__(self, checker: ExpressionChecker) -> None:
         self.checker = checker
 
-    def plain(self, expr: tree.Expr | None, where: str, scope: Scope = EMPTY) -> Core | None:
+    def plain(self, expr: tree.Expr | None, where: str, scope: Scope = EMPTY) -> TypedExpr | None:
         """A number without a unit; `where` says in a report what it is for."""
         core = None if expr is None else self.checker.number(expr, scope, unit=DIMENSIONLESS)
         return core if core is not None and self.checker.data_only(core, where) else None
 
-    def whole(self, expr: tree.Expr | None, where: str, scope: Scope = EMPTY) -> Core | None:
+    def whole(self, expr: tree.Expr | None, where: str, scope: Scope = EMPTY) -> TypedExpr | None:
         core = self.plain(expr, where, scope)
         return core if core is not None and self.checker.is_whole(core) else None
 

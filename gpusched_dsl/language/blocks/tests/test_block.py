@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from gpusched_dsl.language import tree
-from gpusched_dsl.language.checked import CheckedModel, Core, Numeric, TextType
+from gpusched_dsl.language.checked import CheckedModel, Numeric, TextType, TypedExpr
 from gpusched_dsl.language.checking import ExpressionChecker, ExtraName, Symbols
 from gpusched_dsl.language.checking.conversion import unit_in
 from gpusched_dsl.language.checking.kinds import numeric_type
@@ -38,8 +38,8 @@ class CheckedExpect:
     """
 
     span: Span
-    condition: Core
-    tolerance: Core | None
+    condition: TypedExpr
+    tolerance: TypedExpr | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,14 +199,14 @@ class ExpectChecker:
 
     def expect(self, statement: tree.Expect) -> CheckedExpect | None:
         condition = self.checker.condition(self._prepared(statement.condition))
-        tolerance: Core | None = None
+        tolerance: TypedExpr | None = None
         if statement.tolerance is not None:
             tolerance = self._tolerance(statement)
             if tolerance is None:
                 return None
         return None if condition is None else CheckedExpect(statement.span, condition, tolerance)
 
-    def _tolerance(self, statement: tree.Expect) -> Core | None:
+    def _tolerance(self, statement: tree.Expect) -> TypedExpr | None:
         """The tolerance in the unit of the first operand."""
         assert statement.tolerance is not None
         compared = statement.condition

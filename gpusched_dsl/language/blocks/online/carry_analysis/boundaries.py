@@ -14,12 +14,12 @@ from gpusched_dsl.language.blocks.online.carry_analysis.slots import Reach, Refe
 from gpusched_dsl.language.checked import (
     Choice,
     Comparison,
-    Core,
     Fallback,
     LetRef,
     ParamRef,
     SetFunction,
     Shift,
+    TypedExpr,
     VariableRef,
 )
 from gpusched_dsl.language.checked_online import CheckedOnline
@@ -54,7 +54,7 @@ class _Edges:
     diagnostics: Diagnostics
     told: set[Span] = field(default_factory=set)
 
-    def visit(self, part: Part, otherwise: Core | None) -> None:
+    def visit(self, part: Part, otherwise: TypedExpr | None) -> None:
         """Go through a part; `otherwise` is what a choice by the slot takes instead of it."""
         match part:
             case Fallback(reference=reference, fallback=fallback):
@@ -75,10 +75,10 @@ class _Edges:
                 for child in children(part):
                     self.visit(child, otherwise)
 
-    def _chooses_slots(self, condition: Core) -> bool:
+    def _chooses_slots(self, condition: TypedExpr) -> bool:
         return any(self.seen.is_first(p) for p in walk(condition))
 
-    def _reference(self, reference: Reference, otherwise: Core | None) -> None:
+    def _reference(self, reference: Reference, otherwise: TypedExpr | None) -> None:
         for subscript in self.seen.subscripts(reference):
             reach = self.seen.reach(subscript)
             if reach.base is None:
@@ -91,12 +91,12 @@ class _Edges:
 
     # --- before the window -------------------------------------------------------------------------------------------
 
-    def _before(self, reference: Reference, reach: Reach, otherwise: Core | None) -> None:
+    def _before(self, reference: Reference, reach: Reach, otherwise: TypedExpr | None) -> None:
         if otherwise is None:
             if self.anchored.isdisjoint(self.seen.families(reference)):
                 self._lost(reference, "before")
             return
-        if isinstance(otherwise, Core) and otherwise.decision:
+        if isinstance(otherwise, TypedExpr) and otherwise.decision:
             return  # another slot's value stands there, which is looked at by itself
         carried = self.seen.carried_in(otherwise)
         if not carried:
@@ -112,7 +112,7 @@ class _Edges:
                 help="index the parameter by slots too, and carry a value for each slot at the beginning of the window",
             )
 
-    def _not_carried(self, reference: Reference, otherwise: Core) -> None:
+    def _not_carried(self, reference: Reference, otherwise: TypedExpr) -> None:
         named = [p for p in walk(otherwise) if isinstance(p, ParamRef)]
         if named and reference.decision:
             names = " and ".join(f"`{n}`" for n in dict.fromkeys(p.name for p in named))
@@ -158,7 +158,7 @@ class _Edges:
 
     # --- after the window, and elsewhere -----------------------------------------------------------------------------
 
-    def _after(self, reference: Reference, otherwise: Core | None) -> None:
+    def _after(self, reference: Reference, otherwise: TypedExpr | None) -> None:
         if otherwise is None:
             if self.anchored.isdisjoint(self.seen.families(reference)):
                 self._lost(reference, "after")
@@ -172,7 +172,7 @@ class _Edges:
             severity=Severity.WARNING,
         )
 
-    def _fixed(self, reference: Reference, subscript: Core) -> None:
+    def _fixed(self, reference: Reference, subscript: TypedExpr) -> None:
         self._tell(
             "GSM1644",
             f"slot `{subscript.span.text}` need not be in the window",
@@ -211,7 +211,7 @@ class _Edges:
         self.diagnostics.error(code, message, span, label, secondary=places, help=help, severity=severity)
 
 
-def _at_an_end(subscript: Core) -> bool:
+def _at_an_end(subscript: TypedExpr) -> bool:
     """`first(Slots)`, `last(Slots)`: of a window, its own."""
     while isinstance(subscript, Shift):
         subscript = subscript.operand

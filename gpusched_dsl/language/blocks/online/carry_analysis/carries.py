@@ -18,7 +18,6 @@ from gpusched_dsl.language.checked import (
     CheckedParam,
     Choice,
     Constant,
-    Core,
     IndexVar,
     LetRef,
     Negate,
@@ -26,6 +25,7 @@ from gpusched_dsl.language.checked import (
     ParamRef,
     Reduction,
     Shift,
+    TypedExpr,
     VariableRef,
 )
 from gpusched_dsl.language.checked_online import CLOCK, CheckedCarry, CheckedOnline
@@ -162,7 +162,7 @@ class _Carries:
                     self._planned(carry, part, what)
 
     def _decisions(
-        self, core: Core, known: frozenset[IndexVar]
+        self, core: TypedExpr, known: frozenset[IndexVar]
     ) -> Iterates[tuple[VariableRef | LetRef | Reduction, frozenset[IndexVar]]]:
         """References to decisions with the slots that may stand in them; aggregates over all slots, in `let`s too."""
         waiting: list[tuple[Part, frozenset[IndexVar]]] = [(core, known)]
@@ -188,14 +188,14 @@ class _Carries:
         fixed = frozenset().union(*(variables_in(c) for c in part.indexing.conditions)) & frozenset(own)
         return bool(slots) and not fixed
 
-    def _is_executed(self, subscript: Core, known: frozenset[IndexVar]) -> bool:
+    def _is_executed(self, subscript: TypedExpr, known: frozenset[IndexVar]) -> bool:
         reach = self.seen.reach(subscript)
         if reach.base is not None:
             return reach.base in known
         names = set(_params(subscript))
         return "committed" in names and not _later(subscript)
 
-    def _planned(self, carry: CheckedCarry, part: Core, what: str) -> None:
+    def _planned(self, carry: CheckedCarry, part: TypedExpr, what: str) -> None:
         assert self.online.window is not None
         self.diagnostics.error(
             "GSM1649",
@@ -211,7 +211,7 @@ class _Carries:
         )
 
 
-def _whole(core: Core) -> bool:
+def _whole(core: TypedExpr) -> bool:
     """Whether a number can only be whole; `running` and `requested` are 0 or 1."""
     kind = numeric_type(core)
     match core:
@@ -228,7 +228,7 @@ def _until_committed(part: Reduction) -> bool:
     return any("committed" in set(_params(c)) for c in part.indexing.conditions)
 
 
-def _later(subscript: Core) -> bool:
+def _later(subscript: TypedExpr) -> bool:
     """Whether a subscript is a slot after `committed`."""
     if isinstance(subscript, Shift):
         return isinstance(subscript.offset, Constant) and subscript.offset.value > 0

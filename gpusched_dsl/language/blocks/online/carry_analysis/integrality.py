@@ -15,13 +15,13 @@ from gpusched_dsl.language.blocks.online.carry_analysis.slots import Owner, Seen
 from gpusched_dsl.language.checked import (
     Arithmetic,
     Comparison,
-    Core,
     Fallback,
     IndexRef,
     IndexVar,
     LetRef,
     Negate,
     Reduction,
+    TypedExpr,
     VariableRef,
 )
 from gpusched_dsl.language.checking.kinds import numeric_type
@@ -70,7 +70,7 @@ def _takes_up(place: _Place, row: Owner, seen: Seen) -> bool:
     return alone and not place.many and set(row.indexing.variables) <= place.over and _plain(seen, place.name)
 
 
-def _places(core: Core, seen: Seen, sign: int, many: bool) -> list[_Place] | None:
+def _places(core: TypedExpr, seen: Seen, sign: int, many: bool) -> list[_Place] | None:
     """The variables of an affine expression with whole numbers, continuous ones with 1 or -1; None: it is none."""
     if not core.decision:
         return [] if _whole(core) else None
@@ -101,12 +101,12 @@ def _places(core: Core, seen: Seen, sign: int, many: bool) -> list[_Place] | Non
     return None
 
 
-def _whole(core: Core) -> bool:
+def _whole(core: TypedExpr) -> bool:
     kind = numeric_type(core)
     return kind is not None and kind.integer
 
 
-def _affine(core: Core, seen: Seen, name: str) -> bool:
+def _affine(core: TypedExpr, seen: Seen, name: str) -> bool:
     """Whether a term is affine in a variable, whatever the coefficients."""
     if not core.decision or name not in seen.families(core):
         return True

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from gpusched_dsl.language.blocks.online.carry_analysis.slots import Seen
 from gpusched_dsl.language.blocks.policies.inheritance import HasPolicies
 from gpusched_dsl.language.blocks.policies.policy import check_policy
-from gpusched_dsl.language.checked import CheckedPlacementItem, Constant, Core, IndexRef, Negate, Reduction
+from gpusched_dsl.language.checked import CheckedPlacementItem, Constant, IndexRef, Negate, Reduction, TypedExpr
 from gpusched_dsl.language.checked_online import CheckedCharge, CheckedOnline, CheckedWindow
 from gpusched_dsl.language.checking.kinds import numeric_type
 from gpusched_dsl.language.checking.walk import walk
@@ -193,7 +193,7 @@ class _Jobs:
         )
 
 
-def _number(core: Core) -> float | None:
+def _number(core: TypedExpr) -> float | None:
     match core:
         case Constant(value=value):
             return value

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from gpusched_dsl.language.blocks.online.carry_analysis.slots import Owner, Seen, variables_in
 from gpusched_dsl.language.checked import (
     Comparison,
-    Core,
-    IndexingCore,
     IndexRef,
     IndexVar,
     LetRef,
     Reduction,
+    TypedExpr,
+    TypedIndexing,
     VariableRef,
 )
 from gpusched_dsl.language.checked_online import CheckedOnline
@@ -36,7 +36,7 @@ class Listed:
     bounded: frozenset[IndexVar]
 
 
-def listed(indexing: IndexingCore, own: tuple[IndexVar, ...], around: tuple[IndexVar, ...]) -> Listed:
+def listed(indexing: TypedIndexing, own: tuple[IndexVar, ...], around: tuple[IndexVar, ...]) -> Listed:
     """What an index list says of its own slots, and of those bound around it."""
     tied: set[IndexVar] = set()
     equal: set[IndexVar] = set()
@@ -62,7 +62,7 @@ def listed(indexing: IndexingCore, own: tuple[IndexVar, ...], around: tuple[Inde
     return Listed(frozenset(tied), frozenset(equal), frozenset(own) - tied - equal, frozenset(bounded))
 
 
-def decided(core: Core, slots: frozenset[IndexVar]) -> frozenset[IndexVar]:
+def decided(core: TypedExpr, slots: frozenset[IndexVar]) -> frozenset[IndexVar]:
     """Those of some slots for which an expression reads decisions."""
     found: frozenset[IndexVar] = frozenset()
     for part in walk(core):
@@ -71,7 +71,9 @@ def decided(core: Core, slots: frozenset[IndexVar]) -> frozenset[IndexVar]:
     return found
 
 
-def scopes(seen: Seen, core: Core, outer: tuple[IndexVar, ...]) -> Iterates[tuple[Reduction, tuple[IndexVar, ...]]]:
+def scopes(
+    seen: Seen, core: TypedExpr, outer: tuple[IndexVar, ...]
+) -> Iterates[tuple[Reduction, tuple[IndexVar, ...]]]:
     """Every aggregate with the slots that are bound around it, also in `let`s (with their own slots)."""
     waiting: list[tuple[Part, tuple[IndexVar, ...]]] = [(core, outer)]
     told: set[str] = set()

@@ -15,10 +15,8 @@ from gpusched_dsl.language.checked import (
     Choice,
     ComprehensionSet,
     Constant,
-    Core,
     Element,
     Fallback,
-    IndexingCore,
     IndexRef,
     IndexVar,
     IntegerRange,
@@ -26,10 +24,12 @@ from gpusched_dsl.language.checked import (
     NamedSet,
     Negate,
     ParamRef,
-    SetCore,
     SetFunction,
     SetOperation,
     Shift,
+    TypedExpr,
+    TypedIndexing,
+    TypedSet,
     VariableRef,
 )
 from gpusched_dsl.language.checked_online import CheckedOnline
@@ -53,8 +53,8 @@ class Owner:
 
     name: str
     span: Span
-    indexing: IndexingCore
-    body: Core
+    indexing: TypedIndexing
+    body: TypedExpr
     constraint: bool
 
 
@@ -84,7 +84,7 @@ class Seen:
         """All constraints and terms."""
         rows = (Owner(c.name, c.span, c.indexing, c.body, True) for c in self.model.constraints.values())
         terms = (
-            Owner(t.name or o.name or "objective", t.span, IndexingCore(), t.value, False)
+            Owner(t.name or o.name or "objective", t.span, TypedIndexing(), t.value, False)
             for o in self.model.objectives
             for t in o.terms
         )
@@ -110,7 +110,7 @@ class Seen:
     def _root(self) -> str | None:
         return self.model.sets[self.slots].root if self.slots else None
 
-    def positions(self, domain: SetCore) -> tuple[bool, ...]:
+    def positions(self, domain: TypedSet) -> tuple[bool, ...]:
         """Which components of a set are slots."""
         match domain:
             case NamedSet(name=name):
@@ -141,7 +141,7 @@ class Seen:
                 self._sets[name] = self.positions(inner)
         return self._sets[name]
 
-    def bound(self, indexing: IndexingCore) -> tuple[IndexVar, ...]:
+    def bound(self, indexing: TypedIndexing) -> tuple[IndexVar, ...]:
         """The variables of an index list that are slots; lists around it are asked for before it."""
         found: list[IndexVar] = []
         for iterator in indexing.iterators:
@@ -152,7 +152,7 @@ class Seen:
             self._known.update(found)
         return tuple(found)
 
-    def subscripts(self, reference: Reference) -> tuple[Core, ...]:
+    def subscripts(self, reference: Reference) -> tuple[TypedExpr, ...]:
         """The subscripts of a reference that stand for slots."""
         declared: CheckedParam | CheckedVariable | CheckedLet
         match reference:
@@ -165,7 +165,7 @@ class Seen:
         where = [p for i in declared.indexing.iterators for p in self.positions(i.domain)]
         return tuple(s for s, slot in zip(reference.subscripts, where, strict=True) if slot)
 
-    def reach(self, subscript: Core) -> Reach:
+    def reach(self, subscript: TypedExpr) -> Reach:
         """How far a subscript is from an index."""
         match subscript:
             case IndexRef(variable=variable):
@@ -201,7 +201,7 @@ class Seen:
                 waiting.append(each.reference)
             elif not edges and isinstance(each, Choice) and any(self.is_first(p) for p in walk(each.condition)):
                 continue
-            elif isinstance(each, IndexingCore):
+            elif isinstance(each, TypedIndexing):
                 waiting += each.conditions  # sets that are gone through say little of what a rule is about
             else:
                 waiting += children(each)
@@ -255,7 +255,7 @@ def variables_in(part: Part) -> frozenset[IndexVar]:
     return frozenset(p.variable for p in walk(part) if isinstance(p, IndexRef))
 
 
-def _constant(core: Core) -> int | None:
+def _constant(core: TypedExpr) -> int | None:
     match core:
         case Constant(value=value):
             return int(value)

@@ -17,7 +17,6 @@ from gpusched_dsl.language.checked import (
     Choice,
     Comparison,
     Constant,
-    Core,
     Fallback,
     Function,
     IndexVar,
@@ -26,6 +25,7 @@ from gpusched_dsl.language.checked import (
     Negate,
     Reduction,
     SetFunction,
+    TypedExpr,
     VariableRef,
 )
 from gpusched_dsl.language.checked_online import CheckedOnline
@@ -75,7 +75,7 @@ class _Totals:
                 for total in found:
                     self._budget(owner, total, op, comparison, sure)
 
-    def _budget(self, owner: Owner, total: Total, op: str, row: Core, sure: bool) -> None:
+    def _budget(self, owner: Owner, total: Total, op: str, row: TypedExpr, sure: bool) -> None:
         if total.sign is not None and total.sign < 0:
             op = _OTHER_WAY[op]
         demand, cap = op in (">=", ">") and total.sign is not None, op in ("<=", "<") and total.sign is not None
@@ -97,9 +97,9 @@ class _Totals:
             severity=Severity.ERROR if certain else Severity.WARNING,
         )
 
-    def _totals(self, core: Core, sign: int | None, around: tuple[IndexVar, ...]) -> Iterates[Total]:
+    def _totals(self, core: TypedExpr, sign: int | None, around: tuple[IndexVar, ...]) -> Iterates[Total]:
         """The aggregates over all slots in an expression, with the sign that they have in it."""
-        parts: list[tuple[Core, int | None]] = []
+        parts: list[tuple[TypedExpr, int | None]] = []
         flipped = None if sign is None else -sign
         match core:
             case Arithmetic(op="+" | "-" as op, left=left, right=right):
@@ -133,7 +133,7 @@ class _Totals:
         own = self.seen.bound(core.indexing)
         return bool(decided(core.body, listed(core.indexing, own, around).free))
 
-    def _scaled(self, row: Core) -> bool:
+    def _scaled(self, row: TypedExpr) -> bool:
         """Whether the row also counts or adds up data of the slots, so that it speaks of the window as a whole."""
         for part in self.seen.expanded(row):
             if isinstance(part, Reduction) and not part.decision and self.seen.bound(part.indexing):
@@ -142,9 +142,9 @@ class _Totals:
                 return True
         return False
 
-    def _plain(self, row: Core) -> bool:
+    def _plain(self, row: TypedExpr) -> bool:
         """Whether the row compares totals with nothing but 0 and each other."""
-        waiting: list[Core] = [row]
+        waiting: list[TypedExpr] = [row]
         while waiting:
             core = waiting.pop()
             match core:
@@ -179,9 +179,9 @@ class _Totals:
                 )
 
 
-def _comparisons(core: Core) -> Iterates[tuple[Core, bool]]:
+def _comparisons(core: TypedExpr) -> Iterates[tuple[TypedExpr, bool]]:
     """The comparisons and the `any` of a condition, and whether each surely holds where the condition does."""
-    waiting: list[tuple[Core, bool]] = [(core, True)]
+    waiting: list[tuple[TypedExpr, bool]] = [(core, True)]
     while waiting:
         part, sure = waiting.pop()
         match part:
@@ -199,10 +199,10 @@ def _comparisons(core: Core) -> Iterates[tuple[Core, bool]]:
                 waiting += [(then, sure), (otherwise, sure)]
 
 
-def _defines(row: Core) -> bool:
+def _defines(row: TypedExpr) -> bool:
     """Whether a row says what a variable is, or at most or at least is."""
     return isinstance(row, Comparison) and any(isinstance(o, VariableRef) for o in row.operands)
 
 
-def _negative(core: Core) -> bool:
+def _negative(core: TypedExpr) -> bool:
     return isinstance(core, Negate) or (isinstance(core, Constant) and core.value < 0)
