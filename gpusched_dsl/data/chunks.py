@@ -109,10 +109,10 @@ class ValuePiece:
 Piece = ColumnPiece | ValuePiece
 
 
-def literal_piece(core: LiteralSet, statement: Span) -> ColumnPiece | None:
+def literal_piece(expr: LiteralSet, statement: Span) -> ColumnPiece | None:
     """The rows of a set literal as a piece, or None when some item must be computed first."""
     rows: list[tuple[Scalar, ...]] = []
-    for row in core.rows:
+    for row in expr.rows:
         items: list[Scalar] = []
         for item in row:
             if isinstance(item, Label):
@@ -122,8 +122,8 @@ def literal_piece(core: LiteralSet, statement: Span) -> ColumnPiece | None:
             else:
                 return None
         rows.append(tuple(items))
-    spans = tuple(row[0].span.to(row[-1].span) for row in core.rows)
-    return label_piece(rows, len(core.types), statement, spans)
+    spans = tuple(row[0].span.to(row[-1].span) for row in expr.rows)
+    return label_piece(rows, len(expr.types), statement, spans)
 
 
 def label_piece(

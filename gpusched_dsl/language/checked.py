@@ -1,8 +1,8 @@
 """The checked model: names resolved, types known, units erased. What grounding reads; no data, no solver.
 
-Expressions here are called cores. Units are gone: where two units of one dimension met, the checker has put an
-`Arithmetic("*", core, Constant(factor))`, so every core's number is in its own `type.unit`. A `let` is kept as a
-reference (`LetRef`) and evaluated like a function of its indices.
+Typed expressions have no units left: where two units of one dimension met, the checker has put an
+`Arithmetic("*", expr, Constant(factor))`, so the number of every expression is in its own `type.unit`. A `let` is kept
+as a reference (`LetRef`) and evaluated like a function of its indices.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class IntegerRange(TypedSet):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiteralSet(TypedSet):
-    """Each row is one element, a core per component."""
+    """Each row is one element, an expression per component."""
 
     rows: tuple[tuple[TypedExpr, ...], ...]
 
@@ -155,7 +155,7 @@ class IndexRef(TypedExpr):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParamRef(TypedExpr):
-    """One subscript core per index position of the declaration; none for a scalar."""
+    """One subscript expression per index position of the declaration; none for a scalar."""
 
     name: str
     subscripts: tuple[TypedExpr, ...] = ()

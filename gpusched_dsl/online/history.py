@@ -172,18 +172,18 @@ class Reading:
         item = self._items.get(role)
         return item.value.variable if item is not None and isinstance(item.value, IndexRef) else None
 
-    def _frame(self, role: str, core: TypedExpr, count: int) -> Frame | None:
+    def _frame(self, role: str, expr: TypedExpr, count: int) -> Frame | None:
         """All elements of a role as its index, where the expression needs no other."""
-        index, needed = self._index(role), free_variables(core)
+        index, needed = self._index(role), free_variables(expr)
         if needed - {index} or (index is None and needed):
             return None
         return Frame(count, {} if index is None else {index: np.arange(count, dtype=np.int64)})
 
-    def _over(self, role: str, core: TypedExpr, count: int) -> Floats | None:
-        frame = self._frame(role, core, count)
-        if frame is None or not isinstance(core.type, Numeric):
+    def _over(self, role: str, expr: TypedExpr, count: int) -> Floats | None:
+        frame = self._frame(role, expr, count)
+        if frame is None or not isinstance(expr.type, Numeric):
             return None
-        return np.array(np.broadcast_to(self._ev.numbers(core, frame), (count,)), dtype=np.float64)
+        return np.array(np.broadcast_to(self._ev.numbers(expr, frame), (count,)), dtype=np.float64)
 
 
 def costs_of(reading: Reading) -> dict[str, float]:

@@ -102,8 +102,8 @@ def settings_of(policy: CheckedPolicy, store: Store, limits: Limits) -> Settings
     """How often, how many and by which price: the numbers in a policy's last lines."""
     ev = Evaluator(policy.model, store, limits)
 
-    def whole(core: TypedExpr | None, otherwise: int) -> int:
-        return otherwise if core is None else max(0, round(ev.number(core)))
+    def whole(expr: TypedExpr | None, otherwise: int) -> int:
+        return otherwise if expr is None else max(0, round(ev.number(expr)))
 
     return Settings(
         iterations=whole(policy.repeat, 0),

@@ -73,8 +73,8 @@ class _Lines:
         columns = [self._numbers(k.value, frame) * (-1.0 if k.descending else 1.0) for k in ranking.keys]
         return np.stack(columns, axis=1) if columns else np.zeros((frame.size, 0))
 
-    def _numbers(self, core: TypedExpr, frame: Frame) -> Floats:
-        return np.array(np.broadcast_to(self.ev.numbers(core, frame), (frame.size,)), dtype=np.float64)
+    def _numbers(self, expr: TypedExpr, frame: Frame) -> Floats:
+        return np.array(np.broadcast_to(self.ev.numbers(expr, frame), (frame.size,)), dtype=np.float64)
 
     def _ranks(self, ranking: CheckedRanking | None, jobs: Frame) -> Ints:
         """The rank of each way among those of its job, NEVER where the line does not list it."""
@@ -119,8 +119,8 @@ class _Lines:
 
     # --- draws -----------------------------------------------------------------------------------------------------
 
-    def _count(self, core: TypedExpr | None) -> int:
-        return 1 if core is None else max(1, int(self.ev.number(core)))
+    def _count(self, expr: TypedExpr | None) -> int:
+        return 1 if expr is None else max(1, int(self.ev.number(expr)))
 
     def _swap_chance(self, frame: Frame, queued: Codes) -> Floats:
         found = np.zeros(len(self.cluster.jobs))

@@ -249,7 +249,7 @@ class _Reader(Roles):
             return np.zeros((len(gpus), 0))
         item = self.items["node_rate"]
         fixed = [self.items[role].value for role in ("job", "node", "node_type") if role in self.items]
-        known = [core.variable for core in fixed if isinstance(core, IndexRef)]
+        known = [expr.variable for expr in fixed if isinstance(expr, IndexRef)]
         counting = [v for v in free_variables(item.value) if v not in known]
         if len(counting) != 1:
             message = "`node_rate` is the rate of a node by the number of its GPUs in use"

@@ -38,8 +38,8 @@ class Roles:
     def _quantities(self, *roles: str) -> list[CheckedPlacementItem]:
         return [item for item in self.placement.items if item.role in roles]
 
-    def _numbers(self, core: TypedExpr, frame: Frame) -> Floats:
-        return np.array(np.broadcast_to(self.ev.numbers(core, frame), (frame.size,)), dtype=np.float64)
+    def _numbers(self, expr: TypedExpr, frame: Frame) -> Floats:
+        return np.array(np.broadcast_to(self.ev.numbers(expr, frame), (frame.size,)), dtype=np.float64)
 
     def _capacity(self, item: CheckedPlacementItem, frame: Frame) -> Floats:
         return np.full(frame.size, np.inf) if item.of is None else self._numbers(item.of, frame)

@@ -56,20 +56,20 @@ class _Stage:
         self.choices, self.pair_of = grown.frame, grown.parents()
 
     def numbers(self, role: str, frame: Frame, otherwise: float = 0.0) -> Floats:
-        core = self.stage.parts.get(role)
-        return np.full(frame.size, otherwise) if core is None else self._numbers(core, frame)
+        expr = self.stage.parts.get(role)
+        return np.full(frame.size, otherwise) if expr is None else self._numbers(expr, frame)
 
-    def _numbers(self, core: TypedExpr, frame: Frame) -> Floats:
-        values = np.array(np.broadcast_to(self.ev.numbers(core, frame), (frame.size,)), dtype=np.float64)
-        self.ev.refuse_where(~np.isfinite(values), "GSM3017", "no finite value", core, frame, "not finite")
+    def _numbers(self, expr: TypedExpr, frame: Frame) -> Floats:
+        values = np.array(np.broadcast_to(self.ev.numbers(expr, frame), (frame.size,)), dtype=np.float64)
+        self.ev.refuse_where(~np.isfinite(values), "GSM3017", "no finite value", expr, frame, "not finite")
         return values
 
     def held(self, role: str, frame: Frame, wrong: Callable[[Floats], Mask], what: str) -> Floats:
         """Numbers of a part, refused where they cannot be."""
         values = self.numbers(role, frame)
-        core = self.stage.parts.get(role)
-        if core is not None:
-            self.ev.refuse_where(wrong(values), "GSM3017", f"`{role}` {what}", core, frame, what)
+        expr = self.stage.parts.get(role)
+        if expr is not None:
+            self.ev.refuse_where(wrong(values), "GSM3017", f"`{role}` {what}", expr, frame, what)
         return values
 
     def order(self, role: str, variable: IndexVar, elements: Codes) -> Codes:

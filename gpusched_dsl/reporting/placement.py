@@ -62,8 +62,8 @@ def placement_of(model: CheckedModel, store: Store, point: Floats, limits: Limit
     frame = Frame(len(positions), dict(zip(declared.indices, columns, strict=True)))
     evaluator = Evaluator(model, store, limits or Limits())
     reader = _Reader(evaluator, frame, store)
-    for name, item, core in _columns(declared):
-        reader.read(name, core, item.unit if core is item.value else None)
+    for name, item, expr in _columns(declared):
+        reader.read(name, expr, item.unit if expr is item.value else None)
     due = next((i for i in declared.items if i.role == "due"), None)
     if due is not None:
         reader.lateness(due.value)
@@ -107,23 +107,23 @@ class _Reader:
         self.codes: dict[str, np.ndarray[Any, Any]] = {}
         self._numbers: dict[str, tuple[Floats, Unit]] = {}
 
-    def read(self, name: str, core: TypedExpr, unit: Unit | None) -> None:
-        if isinstance(core.type, Element):
-            codes = np.broadcast_to(self.evaluator.codes(core, self.frame), (self.frame.size,))
+    def read(self, name: str, expr: TypedExpr, unit: Unit | None) -> None:
+        if isinstance(expr.type, Element):
+            codes = np.broadcast_to(self.evaluator.codes(expr, self.frame), (self.frame.size,))
             self.codes[name] = codes
-            self.series.append(labelled(self.store.universes[core.type.root], codes, name))
-        elif isinstance(core.type, TextType):
-            texts = np.broadcast_to(self.evaluator.values(core, self.frame), (self.frame.size,))
+            self.series.append(labelled(self.store.universes[expr.type.root], codes, name))
+        elif isinstance(expr.type, TextType):
+            texts = np.broadcast_to(self.evaluator.values(expr, self.frame), (self.frame.size,))
             self.series.append(pl.Series(name, texts.tolist(), dtype=pl.String))
         else:
-            self._number(name, core, unit)
+            self._number(name, expr, unit)
 
-    def _number(self, name: str, core: TypedExpr, unit: Unit | None) -> None:
-        values = np.broadcast_to(self.evaluator.numbers(core, self.frame), (self.frame.size,)) + 0.0
-        own = core.type.unit if isinstance(core.type, Numeric) else DIMENSIONLESS
+    def _number(self, name: str, expr: TypedExpr, unit: Unit | None) -> None:
+        values = np.broadcast_to(self.evaluator.numbers(expr, self.frame), (self.frame.size,)) + 0.0
+        own = expr.type.unit if isinstance(expr.type, Numeric) else DIMENSIONLESS
         if unit is not None and convertible(own, unit):
             values, own = values * float(factor(own, unit)), unit
-        if isinstance(core.type, Numeric) and core.type.integer and np.array_equal(values, np.rint(values)):
+        if isinstance(expr.type, Numeric) and expr.type.integer and np.array_equal(values, np.rint(values)):
             self.codes[name] = values
             self.series.append(pl.Series(name, values.astype(np.int64)))
         else:

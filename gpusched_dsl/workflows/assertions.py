@@ -33,9 +33,9 @@ TOLERANCE = 1e-6  # of reals that an answer holds: relative above 1, absolute be
 
 @dataclass(frozen=True, slots=True)
 class Unmet:
-    """Why an expectation does not hold; `core` is the part of the condition that fails."""
+    """Why an expectation does not hold; `expr` is the part of the condition that fails."""
 
-    core: TypedExpr
+    expr: TypedExpr
     message: str
     notes: tuple[str, ...] = ()
 
@@ -84,16 +84,16 @@ class AnswerEvaluator(Evaluator):
         self.known = known
         self.tolerance: float | None = None
 
-    def _KnownValue(self, core: KnownValue, frame: Frame) -> Values:
-        value = self.known[core.name]
+    def _KnownValue(self, expr: KnownValue, frame: Frame) -> Values:
+        value = self.known[expr.name]
         return np.array(value, dtype=object if isinstance(value, str) else np.float64)
 
-    def _Comparison(self, core: Comparison, frame: Frame) -> Values:
-        if not depends_on_answer(core) or not all(isinstance(o.type, Numeric) for o in core.operands):
-            return super()._Comparison(core, frame)
-        sides = [self.numbers(o, frame) for o in core.operands]
+    def _Comparison(self, expr: Comparison, frame: Frame) -> Values:
+        if not depends_on_answer(expr) or not all(isinstance(o.type, Numeric) for o in expr.operands):
+            return super()._Comparison(expr, frame)
+        sides = [self.numbers(o, frame) for o in expr.operands]
         result: Values = np.asarray(True)
-        for left, op, right in zip(sides, core.ops, sides[1:], strict=False):
+        for left, op, right in zip(sides, expr.ops, sides[1:], strict=False):
             result = result & self._compare(left, op, right)
         return result
 
@@ -123,75 +123,75 @@ class AnswerEvaluator(Evaluator):
         return TOLERANCE * np.maximum(1.0, larger)
 
 
-def depends_on_answer(core: TypedExpr) -> bool:
+def depends_on_answer(expr: TypedExpr) -> bool:
     """Whether a value of the answer occurs in it."""
-    return any(isinstance(p, KnownValue) or (isinstance(p, TypedExpr) and p.decision) for p in walk(core))
+    return any(isinstance(p, KnownValue) or (isinstance(p, TypedExpr) and p.decision) for p in walk(expr))
 
 
-def _lacking(core: TypedExpr, known: Mapping[str, float | str], result: Result) -> Unmet | None:
+def _lacking(expr: TypedExpr, known: Mapping[str, float | str], result: Result) -> Unmet | None:
     """What the condition needs and the answer does not have."""
-    missing = next((p for p in walk(core) if isinstance(p, KnownValue) and p.name not in known), None)
+    missing = next((p for p in walk(expr) if isinstance(p, KnownValue) and p.name not in known), None)
     reference: KnownValue | VariableRef | LetRef | None = missing
     if reference is None and not result.has_point:
-        reference = deciding(core)
+        reference = deciding(expr)
     if reference is None:
         return None
     ended = f"the status is `{result.status.value}`" + (f" ({result.reason})" if result.reason else "")
     return Unmet(reference, f"`{reference.span.text}` has no value: {ended}")
 
 
-def _conjuncts(core: TypedExpr) -> list[TypedExpr]:
-    if isinstance(core, Logic) and core.op == "and":
-        return [part for operand in core.operands for part in _conjuncts(operand)]
-    return [core]
+def _conjuncts(expr: TypedExpr) -> list[TypedExpr]:
+    if isinstance(expr, Logic) and expr.op == "and":
+        return [part for operand in expr.operands for part in _conjuncts(operand)]
+    return [expr]
 
 
 # --- telling ---------------------------------------------------------------------------------------------------------
 
 
-def _describe(evaluator: AnswerEvaluator, core: TypedExpr) -> Unmet:
+def _describe(evaluator: AnswerEvaluator, expr: TypedExpr) -> Unmet:
     """The failing condition with the values of its sides; of an `all[...]` with the first index that fails."""
-    if isinstance(core, Comparison):
-        return Unmet(core, f"`{core.span.text}` does not hold: {_sides(evaluator, core, EMPTY_FRAME)}",
-                     _tolerated(evaluator, core))
-    if isinstance(core, Reduction) and core.op == "all":
-        grown = evaluator.expand(EMPTY_FRAME, core.indexing, core.span).frame
-        failing = np.flatnonzero(~evaluator.mask(core.body, grown))
+    if isinstance(expr, Comparison):
+        return Unmet(expr, f"`{expr.span.text}` does not hold: {_sides(evaluator, expr, EMPTY_FRAME)}",
+                     _tolerated(evaluator, expr))
+    if isinstance(expr, Reduction) and expr.op == "all":
+        grown = evaluator.expand(EMPTY_FRAME, expr.indexing, expr.span).frame
+        failing = np.flatnonzero(~evaluator.mask(expr.body, grown))
         first = grown.take(failing[:1])
-        values = f": {_sides(evaluator, core.body, first)}" if isinstance(core.body, Comparison) else ""
+        values = f": {_sides(evaluator, expr.body, first)}" if isinstance(expr.body, Comparison) else ""
         where = evaluator.row_text(first, 0)
-        message = f"`{core.body.span.text}` does not hold for {len(failing)} of {grown.size}, first for {where}{values}"
-        return Unmet(core, message)
-    return Unmet(core, f"`{core.span.text}` does not hold")
+        message = f"`{expr.body.span.text}` does not hold for {len(failing)} of {grown.size}, first for {where}{values}"
+        return Unmet(expr, message)
+    return Unmet(expr, f"`{expr.span.text}` does not hold")
 
 
-def _sides(evaluator: AnswerEvaluator, core: Comparison, frame: Frame) -> str:
+def _sides(evaluator: AnswerEvaluator, expr: Comparison, frame: Frame) -> str:
     """`total` is 4.4279, for each side that is not a number already."""
     told = [
         f"`{o.span.text}` is {_value_text(evaluator, o, frame)}"
-        for o in core.operands
+        for o in expr.operands
         if not o.span.text.replace(".", "").replace("-", "").isdigit() and not _is_label(o)
     ]
     return ", ".join(told)
 
 
-def _is_label(core: TypedExpr) -> bool:
-    return isinstance(core.type, TextType) and not isinstance(core, KnownValue)
+def _is_label(expr: TypedExpr) -> bool:
+    return isinstance(expr.type, TextType) and not isinstance(expr, KnownValue)
 
 
-def _value_text(evaluator: AnswerEvaluator, core: TypedExpr, frame: Frame) -> str:
-    if isinstance(core.type, TextType):
-        return f"`{np.asarray(evaluator.values(core, frame)).reshape(-1)[0]}`"
-    if isinstance(core.type, Element):
-        code = int(evaluator.codes(core, frame).reshape(-1)[0])
-        return f"`{evaluator.store.universes[core.type.root].labels[code]}`"
-    text = f"{float(evaluator.numbers(core, frame).reshape(-1)[0]):.12g}"
-    unit = core.type.unit.text if isinstance(core.type, Numeric) else "1"
+def _value_text(evaluator: AnswerEvaluator, expr: TypedExpr, frame: Frame) -> str:
+    if isinstance(expr.type, TextType):
+        return f"`{np.asarray(evaluator.values(expr, frame)).reshape(-1)[0]}`"
+    if isinstance(expr.type, Element):
+        code = int(evaluator.codes(expr, frame).reshape(-1)[0])
+        return f"`{evaluator.store.universes[expr.type.root].labels[code]}`"
+    text = f"{float(evaluator.numbers(expr, frame).reshape(-1)[0]):.12g}"
+    unit = expr.type.unit.text if isinstance(expr.type, Numeric) else "1"
     return text if unit == "1" else f"{text} {unit}"
 
 
-def _tolerated(evaluator: AnswerEvaluator, core: Comparison) -> tuple[str, ...]:
-    if not all(isinstance(o.type, Numeric) for o in core.operands) or not set(core.ops) & {"==", "<=", ">="}:
+def _tolerated(evaluator: AnswerEvaluator, expr: Comparison) -> tuple[str, ...]:
+    if not all(isinstance(o.type, Numeric) for o in expr.operands) or not set(expr.ops) & {"==", "<=", ">="}:
         return ()
-    left, right = (evaluator.numbers(o, EMPTY_FRAME) for o in core.operands[:2])
+    left, right = (evaluator.numbers(o, EMPTY_FRAME) for o in expr.operands[:2])
     return (f"a difference of {float(evaluator.allowed(left, right).reshape(-1)[0]):.3g} is tolerated",)

@@ -168,7 +168,7 @@ def _run_method(
 
 def _findings(expect: CheckedExpect, result: Result, title: str) -> Iterator[Diagnostic]:
     for unmet in judge(expect, result):
-        yield Diagnostic("GSM6015", unmet.message, unmet.core.span, "expected", notes=(*unmet.notes, f"in `{title}`"))
+        yield Diagnostic("GSM6015", unmet.message, unmet.expr.span, "expected", notes=(*unmet.notes, f"in `{title}`"))
 
 
 def _options(method: CheckedMethod) -> SolveOptions:

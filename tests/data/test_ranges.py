@@ -38,8 +38,8 @@ from gpusched_dsl.language.diagnostics.errors import Diagnostics
 
 
 def bound(op: str, value: float) -> CheckedBound:
-    core = Constant(span=model_span("24"), type=Numeric(), value=value)
-    return CheckedBound(op, core, model_span("<= 24"))
+    expr = Constant(span=model_span("24"), type=Numeric(), value=value)
+    return CheckedBound(op, expr, model_span("<= 24"))
 
 
 @pytest.mark.parametrize(

@@ -85,10 +85,10 @@ def expectation(condition: str, scenario: str = "S") -> CheckedExpect:
     return expect
 
 
-def constants(core: TypedExpr) -> list[tuple[float, str]]:
-    assert isinstance(core, Comparison)
+def constants(expr: TypedExpr) -> list[tuple[float, str]]:
+    assert isinstance(expr, Comparison)
     return [
-        (o.value, o.type.unit.text) for o in core.operands if isinstance(o, Constant) and isinstance(o.type, Numeric)
+        (o.value, o.type.unit.text) for o in expr.operands if isinstance(o, Constant) and isinstance(o.type, Numeric)
     ]
 
 
@@ -143,9 +143,9 @@ def test_conditions_on_answers(condition: str) -> None:
 
 
 def test_status_is_compared_as_text() -> None:
-    core = expectation("status == limit").condition
-    assert isinstance(core, Comparison)
-    left, right = core.operands
+    expr = expectation("status == limit").condition
+    assert isinstance(expr, Comparison)
+    left, right = expr.operands
     assert isinstance(left, KnownValue)
     assert isinstance(right, Label)
     assert (left.name, right.text) == ("status", "limit")
@@ -178,9 +178,9 @@ def test_tolerances_are_in_the_unit_of_the_first_operand() -> None:
 
 
 def test_names_of_the_model_come_before_those_of_the_answer() -> None:
-    core = expectation("gap <= limit", "P").condition
-    assert isinstance(core, Comparison)
-    assert [type(o).__name__ for o in core.operands] == ["VariableRef", "ParamRef"]
+    expr = expectation("gap <= limit", "P").condition
+    assert isinstance(expr, Comparison)
+    assert [type(o).__name__ for o in expr.operands] == ["VariableRef", "ParamRef"]
 
 
 @pytest.mark.parametrize(

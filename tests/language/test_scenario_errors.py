@@ -93,7 +93,7 @@ def test_random_needs_a_distribution() -> None:
     assert checked is not None
     [given] = checked.given["length"]
     assert isinstance(given, LawGiven)
-    assert [(name, core.span.text) for name, core in given.law.numbers] == [("mean", "3[h]")]
+    assert [(name, expr.span.text) for name, expr in given.law.numbers] == [("mean", "3[h]")]
 
 
 @pytest.mark.parametrize(

@@ -107,7 +107,7 @@ class _LawMaker:
         numbers: Sequence[Floats] | None = None,
     ) -> Laws:
         """`make` of the numbers by name and the laws it is made of, once for each distinct row."""
-        columns = [self._number(law, name, core, frame) for name, core in law.numbers] if numbers is None else numbers
+        columns = [self._number(law, name, expr, frame) for name, expr in law.numbers] if numbers is None else numbers
         names = [name for name, _ in law.numbers] if numbers is None else [str(i) for i in range(len(numbers))]
         table = np.column_stack([np.zeros(frame.size), *columns, *(which for _, which in inner)])
         distinct, which = np.unique(table, axis=0, return_inverse=True)
@@ -122,12 +122,12 @@ class _LawMaker:
                 self._refuse(law, which == number, str(error), frame)
         return made, which
 
-    def _number(self, law: TypedLaw, name: str, core: TypedExpr, frame: Frame) -> Floats:
-        values = np.broadcast_to(self.ev.numbers(core, frame), (frame.size,))
+    def _number(self, law: TypedLaw, name: str, expr: TypedExpr, frame: Frame) -> Floats:
+        values = np.broadcast_to(self.ev.numbers(expr, frame), (frame.size,))
         what = f"`{name}` of `{law.name}`"
-        self.ev.refuse_where(~np.isfinite(values), "GSM3101", f"{what} is not finite", core, frame, "not finite")
+        self.ev.refuse_where(~np.isfinite(values), "GSM3101", f"{what} is not finite", expr, frame, "not finite")
         if not law.parts and (law.name, name) not in _ANY_SIGN:
-            self.ev.refuse_where(values <= 0, "GSM3101", f"{what} must be positive", core, frame, "zero or less")
+            self.ev.refuse_where(values <= 0, "GSM3101", f"{what} must be positive", expr, frame, "zero or less")
         return values
 
     def _refuse(self, law: TypedLaw, rows: NDArray[np.bool_], message: str, frame: Frame) -> None:
@@ -137,9 +137,9 @@ class _LawMaker:
         raise self.ev.failure(code, message, law.span)
 
     def _mixture(self, law: TypedLaw, frame: Frame, inner: list[Laws]) -> Laws:
-        weights = [np.broadcast_to(self.ev.numbers(core, frame), (frame.size,)) for core in law.weights]
-        for core, values in zip(law.weights, weights, strict=True):
-            self._probability(core, values, frame)
+        weights = [np.broadcast_to(self.ev.numbers(expr, frame), (frame.size,)) for expr in law.weights]
+        for expr, values in zip(law.weights, weights, strict=True):
+            self._probability(expr, values, frame)
         wrong = np.abs(np.sum(weights, axis=0) - 1.0) > SUM_SLACK
         self._sum_to_one(law.span, wrong, frame)
         return self._combined(law, frame, inner, lambda w, laws: mixture(laws, np.array(list(w.values()))), weights)
@@ -181,27 +181,27 @@ class _LawMaker:
     def _items(self, points: TypedList, frame: Frame) -> tuple[Floats, Floats | None, Codes]:
         """Values and weights of all items, row by row, and where each row starts."""
         if points.indexing is None:
-            items = [[self._item(core, at, frame) for at, core in enumerate(row)] for row in points.rows]
+            items = [[self._item(expr, at, frame) for at, expr in enumerate(row)] for row in points.rows]
             starts = len(items) * np.arange(frame.size + 1, dtype=np.int64)
             columns = [np.column_stack([item[at] for item in items]).reshape(-1) for at in range(len(items[0]))]
         else:
             grown = self.ev.expand(frame, points.indexing, points.span)
             counts = np.bincount(grown.parents(), minlength=frame.size)
             starts = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
-            columns = [self._item(core, at, grown.frame) for at, core in enumerate(points.rows[0])]
+            columns = [self._item(expr, at, grown.frame) for at, expr in enumerate(points.rows[0])]
         return columns[0], columns[1] if len(columns) > 1 else None, starts
 
-    def _item(self, core: TypedExpr, at: int, frame: Frame) -> Floats:
-        values = np.broadcast_to(self.ev.numbers(core, frame), (frame.size,))
+    def _item(self, expr: TypedExpr, at: int, frame: Frame) -> Floats:
+        values = np.broadcast_to(self.ev.numbers(expr, frame), (frame.size,))
         if at == 0:
-            self.ev.refuse_where(~np.isfinite(values), "GSM3101", "a value is not finite", core, frame, "not finite")
+            self.ev.refuse_where(~np.isfinite(values), "GSM3101", "a value is not finite", expr, frame, "not finite")
         else:
-            self._probability(core, values, frame)
+            self._probability(expr, values, frame)
         return values
 
-    def _probability(self, core: TypedExpr, values: Floats, frame: Frame) -> None:
+    def _probability(self, expr: TypedExpr, values: Floats, frame: Frame) -> None:
         self.ev.refuse_where(
-            ~((values >= 0) & (values < np.inf)), "GSM3103", "a probability or weight is negative or not finite", core,
+            ~((values >= 0) & (values < np.inf)), "GSM3103", "a probability or weight is negative or not finite", expr,
             frame, "no probability",
         )  # fmt: skip
 

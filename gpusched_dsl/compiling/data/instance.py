@@ -266,9 +266,9 @@ class _Builder:
             pieces.append(piece)
         return pieces
 
-    def _evaluated_labels(self, core: TypedSet, given: Given) -> ColumnPiece:
-        domain = self.ev.domain(core)
-        self.ev.budget.frame(domain.size, _LABEL_NUMBERS, core.span, f"set `{given.target}`")
+    def _evaluated_labels(self, expr: TypedSet, given: Given) -> ColumnPiece:
+        domain = self.ev.domain(expr)
+        self.ev.budget.frame(domain.size, _LABEL_NUMBERS, expr.span, f"set `{given.target}`")
         rows: list[tuple[Scalar, ...]] = list(zip(*domain.label_columns(), strict=True))
         return label_piece(rows, domain.arity, given.span)
 
@@ -311,13 +311,13 @@ class _Builder:
                 declared, domain, values, self.ev.numbers(limit.value, frame), limit, origin, self.diagnostics
             )
 
-    def _evaluated(self, declared: CheckedParam, core: TypedExpr, frame: Frame) -> Values:
+    def _evaluated(self, declared: CheckedParam, expr: TypedExpr, frame: Frame) -> Values:
         if isinstance(declared.type, Element):
-            values: Values = self.ev.codes(core, frame)
+            values: Values = self.ev.codes(expr, frame)
         elif isinstance(declared.type, TextType):
-            values = self.ev.values(core, frame)
+            values = self.ev.values(expr, frame)
         else:
-            values = self.ev.numbers(core, frame)
+            values = self.ev.numbers(expr, frame)
         return np.broadcast_to(values, (frame.size,))
 
     def _pieces(self, declared: CheckedParam) -> list[Piece]:
@@ -337,20 +337,20 @@ class _Builder:
             pieces.append(piece)
         return pieces
 
-    def _value(self, declared: CheckedParam, core: TypedExpr) -> float | str:
+    def _value(self, declared: CheckedParam, expr: TypedExpr) -> float | str:
         """A single value as `bind_param` takes it: a number, an element's label, or a text."""
         if isinstance(declared.type, TextType):
-            return str(self.ev.values(core, EMPTY_FRAME).reshape(-1)[0])
+            return str(self.ev.values(expr, EMPTY_FRAME).reshape(-1)[0])
         if isinstance(declared.type, Element):
-            return self._label(core)
-        return self.ev.number(core)
+            return self._label(expr)
+        return self.ev.number(expr)
 
-    def _label(self, core: TypedExpr) -> Scalar:
-        if isinstance(core, Label):
-            return core.text
-        if isinstance(core.type, Element):
-            return self.store.universes[core.type.root].labels[int(self.ev.codes(core, EMPTY_FRAME).reshape(-1)[0])]
-        return int(self.ev.number(core))
+    def _label(self, expr: TypedExpr) -> Scalar:
+        if isinstance(expr, Label):
+            return expr.text
+        if isinstance(expr.type, Element):
+            return self.store.universes[expr.type.root].labels[int(self.ev.codes(expr, EMPTY_FRAME).reshape(-1)[0])]
+        return int(self.ev.number(expr))
 
     def _given(self, name: str) -> tuple[Given, ...]:
         return self.scenario.given.get(name, ())

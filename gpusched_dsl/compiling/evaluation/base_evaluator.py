@@ -20,19 +20,19 @@ class BaseEvaluator(Trouble):
     """Values of expressions and elements of sets over the rows of a frame; the layers above say how."""
 
     @abstractmethod
-    def values(self, core: TypedExpr, frame: Frame) -> Values:
+    def values(self, expr: TypedExpr, frame: Frame) -> Values:
         """The value as it is kept: numbers, element codes, or texts as objects."""
 
     @abstractmethod
-    def codes(self, core: TypedExpr, frame: Frame) -> Codes:
+    def codes(self, expr: TypedExpr, frame: Frame) -> Codes:
         """The value as index codes."""
 
     @abstractmethod
-    def numbers(self, core: TypedExpr, frame: Frame) -> Floats:
+    def numbers(self, expr: TypedExpr, frame: Frame) -> Floats:
         """The value as float64."""
 
     @abstractmethod
-    def mask(self, core: TypedExpr, frame: Frame) -> Mask:
+    def mask(self, expr: TypedExpr, frame: Frame) -> Mask:
         """A condition as one truth value per row."""
 
     @abstractmethod
@@ -40,29 +40,29 @@ class BaseEvaluator(Trouble):
         """The frame grown by an index list."""
 
     @abstractmethod
-    def domain(self, core: TypedSet) -> Domain:
+    def domain(self, expr: TypedSet) -> Domain:
         """The elements of a set expression that depends on no index."""
 
     @abstractmethod
-    def contains(self, core: TypedSet, codes: Sequence[Codes], frame: Frame) -> Mask:
+    def contains(self, expr: TypedSet, codes: Sequence[Codes], frame: Frame) -> Mask:
         """Whether the tuple in each row is in the set, which may depend on the row."""
 
     @abstractmethod
     def join_index(self, domain: Domain, on: tuple[int, ...]) -> JoinIndex:
         """The tuples of a domain grouped by some components, made once per domain."""
 
-    def number(self, core: TypedExpr) -> float:
+    def number(self, expr: TypedExpr) -> float:
         """The value of an expression without free indices."""
-        return float(self.numbers(core, EMPTY_FRAME).reshape(-1)[0])
+        return float(self.numbers(expr, EMPTY_FRAME).reshape(-1)[0])
 
-    def whole(self, core: TypedExpr, frame: Frame) -> Codes | int:
+    def whole(self, expr: TypedExpr, frame: Frame) -> Codes | int:
         """A whole number: one for all rows, or one per row."""
-        codes = self.codes(core, frame)
+        codes = self.codes(expr, frame)
         return int(codes) if codes.ndim == 0 else codes
 
-    def element_codes(self, core: TypedExpr, frame: Frame) -> Codes:
+    def element_codes(self, expr: TypedExpr, frame: Frame) -> Codes:
         """The value in every row as the code of an element; raises (GSM3002) where it fell off an ordered set."""
-        codes = np.broadcast_to(self.codes(core, frame), (frame.size,))
+        codes = np.broadcast_to(self.codes(expr, frame), (frame.size,))
         lost = ~is_element(codes)
-        self.refuse_where(lost, "GSM3002", f"`{core.span.text}` does not exist", core, frame, "is no element")
+        self.refuse_where(lost, "GSM3002", f"`{expr.span.text}` does not exist", expr, frame, "is no element")
         return codes

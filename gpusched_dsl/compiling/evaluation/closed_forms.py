@@ -44,9 +44,9 @@ class Single(Interval):
 class ClosedForms:
     """Finds the closed form of one expectation over the rows of a frame; methods give None where there is none."""
 
-    def __init__(self, ev: References, core: Expected, frame: Frame) -> None:
+    def __init__(self, ev: References, expr: Expected, frame: Frame) -> None:
         self.ev = ev
-        self.core = core
+        self.expr = expr
         self.frame = frame
         self._given = self._read_given()
 
@@ -54,7 +54,7 @@ class ClosedForms:
 
     def values(self) -> Floats | None:
         """The value in every row, for bodies whose other parts have values."""
-        body = self.core.body
+        body = self.expr.body
         line = line_of(body)
         if line is not None:
             return self.mean(line)
@@ -105,14 +105,14 @@ class ClosedForms:
                 found.append((reference.name, position, slope))
         return [one for one in found if one[2].any()]
 
-    def numbers(self, core: TypedExpr) -> Floats:
-        return np.broadcast_to(self.ev.numbers(core, self.frame), (self.frame.size,))
+    def numbers(self, expr: TypedExpr) -> Floats:
+        return np.broadcast_to(self.ev.numbers(expr, self.frame), (self.frame.size,))
 
     # --- minima and maxima of two lines -------------------------------------------------------------------------------
 
     def _extreme(self, smallest: bool, one: Line, other: Line) -> Floats | None:
         """E min(f, g) = E g + E min(f - g, 0) with f - g = slope W + rest, and in the same way for max."""
-        gap = self.single(joined("-", one, other, self.core.span))
+        gap = self.single(joined("-", one, other, self.expr.span))
         base = self.mean(other)
         if gap is None or base is None:
             return None
@@ -235,7 +235,7 @@ class ClosedForms:
 
     def _read_given(self) -> list[Interval] | None:
         """The condition after `given` as intervals; raises DiagnosticError (GSM3104) where it cannot be true."""
-        given = self.core.given
+        given = self.expr.given
         if given is None:
             return []
         literals = literals_of(given)
@@ -284,7 +284,7 @@ def pair_of(body: TypedExpr) -> tuple[bool, Line, Line] | None:
         return None
     if not fixed:
         return body.name == "min", random[0], random[1]
-    decision = any(core.decision for core in fixed)
+    decision = any(expr.decision for expr in fixed)
     rest = fixed[0]
     if len(fixed) > 1:
         rest = Function(span=body.span, type=body.type, decision=decision, name=body.name, arguments=tuple(fixed))

@@ -24,94 +24,94 @@ from gpusched_dsl.language.checked import (
 Grown = tuple[Codes, tuple[Codes, ...]]  # for each element the row of the frame it belongs to, and its components
 
 
-def elements(ev: BaseEvaluator, core: TypedSet, frame: Frame) -> Grown:
+def elements(ev: BaseEvaluator, expr: TypedSet, frame: Frame) -> Grown:
     """The distinct elements of the set of every row, row by row, in the order of the set."""
-    if not free_variables(core):
-        domain = ev.domain(core)
-        ev.budget.frame(frame.size * domain.size, domain.arity, core.span, "this set")
+    if not free_variables(expr):
+        domain = ev.domain(expr)
+        ev.budget.frame(frame.size * domain.size, domain.arity, expr.span, "this set")
         parent = np.repeat(np.arange(frame.size, dtype=np.int64), domain.size)
         return parent, tuple(np.tile(c, frame.size) for c in domain.columns())
-    match core:
+    match expr:
         case IntegerRange():
-            low, high, step = range_ends(ev, core, frame)
-            return _range(ev, core, frame, low, high, step)
+            low, high, step = range_ends(ev, expr, frame)
+            return _range(ev, expr, frame, low, high, step)
         case ComprehensionSet():
-            grown = ev.expand(frame, core.indexing, core.span)
-            return _distinct(grown.parents(), tuple(ev.element_codes(e, grown.frame) for e in core.element))
+            grown = ev.expand(frame, expr.indexing, expr.span)
+            return _distinct(grown.parents(), tuple(ev.element_codes(e, grown.frame) for e in expr.element))
         case LiteralSet():
-            return _literal(ev, core, frame)
+            return _literal(ev, expr, frame)
         case SetOperation(op="union"):
-            left, right = elements(ev, core.left, frame), elements(ev, core.right, frame)
+            left, right = elements(ev, expr.left, frame), elements(ev, expr.right, frame)
             parent = np.concatenate((left[0], right[0]))
             order = np.argsort(parent, kind="stable")
             both = tuple(np.concatenate(pair)[order] for pair in zip(left[1], right[1], strict=True))
             return _distinct(parent[order], both)
         case SetOperation(op="cross"):
-            outer, left_columns = elements(ev, core.left, frame)
-            inner, right_columns = elements(ev, core.right, frame.take(outer))
+            outer, left_columns = elements(ev, expr.left, frame)
+            inner, right_columns = elements(ev, expr.right, frame.take(outer))
             return outer[inner], (*(c[inner] for c in left_columns), *right_columns)
         case SetOperation():
-            parent, columns = elements(ev, core.left, frame)
-            inside = ev.contains(core.right, columns, frame.take(parent))
-            keep = np.flatnonzero(inside if core.op == "inter" else ~inside)
+            parent, columns = elements(ev, expr.left, frame)
+            inside = ev.contains(expr.right, columns, frame.take(parent))
+            keep = np.flatnonzero(inside if expr.op == "inter" else ~inside)
             return parent[keep], tuple(c[keep] for c in columns)
-    raise AssertionError(f"{type(core).__name__} depends on no index")
+    raise AssertionError(f"{type(expr).__name__} depends on no index")
 
 
-def contains(ev: BaseEvaluator, core: TypedSet, codes: Sequence[Codes], frame: Frame) -> Mask:
+def contains(ev: BaseEvaluator, expr: TypedSet, codes: Sequence[Codes], frame: Frame) -> Mask:
     """Whether the tuple of each row is in the set of that row."""
-    match core:
+    match expr:
         case IntegerRange():
-            low, high, step = range_ends(ev, core, frame)
+            low, high, step = range_ends(ev, expr, frame)
             inside: Mask = (codes[0] >= low) & (codes[0] <= high)
-            return inside if core.step is None else inside & ((codes[0] - low) % step == 0)
+            return inside if expr.step is None else inside & ((codes[0] - low) % step == 0)
         case SetOperation(op="cross"):
-            arity = len(core.left.types)
-            return ev.contains(core.left, codes[:arity], frame) & ev.contains(core.right, codes[arity:], frame)
+            arity = len(expr.left.types)
+            return ev.contains(expr.left, codes[:arity], frame) & ev.contains(expr.right, codes[arity:], frame)
         case SetOperation():
-            left, right = ev.contains(core.left, codes, frame), ev.contains(core.right, codes, frame)
-            return left | right if core.op == "union" else left & (right if core.op == "inter" else ~right)
+            left, right = ev.contains(expr.left, codes, frame), ev.contains(expr.right, codes, frame)
+            return left | right if expr.op == "union" else left & (right if expr.op == "inter" else ~right)
         case LiteralSet():
             found = np.zeros(frame.size, dtype=bool)
-            for row in core.rows:
+            for row in expr.rows:
                 found |= _agree(codes, tuple(ev.codes(e, frame) for e in row))
             return found
         case ComprehensionSet():
-            parent, columns = elements(ev, core, frame)
+            parent, columns = elements(ev, expr, frame)
             hit = parent[_agree(tuple(c[parent] for c in codes), columns)]
             return np.bincount(hit, minlength=frame.size) > 0
-    assert not isinstance(core, NamedSet)
-    raise AssertionError(f"{type(core).__name__} depends on no index")
+    assert not isinstance(expr, NamedSet)
+    raise AssertionError(f"{type(expr).__name__} depends on no index")
 
 
-def range_ends(ev: BaseEvaluator, core: IntegerRange, frame: Frame) -> tuple[Codes, Codes, Codes | int]:
+def range_ends(ev: BaseEvaluator, expr: IntegerRange, frame: Frame) -> tuple[Codes, Codes, Codes | int]:
     """First and last number of every row, and the step; raises DiagnosticError (GSM3007)."""
-    step = 1 if core.step is None else ev.whole(core.step, frame)
-    if core.step is not None:
+    step = 1 if expr.step is None else ev.whole(expr.step, frame)
+    if expr.step is not None:
         message = "the step of a range must be positive"
-        ev.refuse_where(np.less_equal(step, 0), "GSM3007", message, core.step, frame, "zero or less")
-    return _end(ev, core.low, frame), _end(ev, core.high, frame), step
+        ev.refuse_where(np.less_equal(step, 0), "GSM3007", message, expr.step, frame, "zero or less")
+    return _end(ev, expr.low, frame), _end(ev, expr.high, frame), step
 
 
-def _end(ev: BaseEvaluator, core: TypedExpr, frame: Frame) -> Codes:
-    codes = np.broadcast_to(ev.codes(core, frame), (frame.size,))
-    ev.refuse_where(codes == MISSING, "GSM3007", "a range needs whole numbers", core, frame, "no whole number")
+def _end(ev: BaseEvaluator, expr: TypedExpr, frame: Frame) -> Codes:
+    codes = np.broadcast_to(ev.codes(expr, frame), (frame.size,))
+    ev.refuse_where(codes == MISSING, "GSM3007", "a range needs whole numbers", expr, frame, "no whole number")
     return codes
 
 
-def _range(ev: BaseEvaluator, core: TypedSet, frame: Frame, low: Codes, high: Codes, step: Codes | int) -> Grown:
+def _range(ev: BaseEvaluator, expr: TypedSet, frame: Frame, low: Codes, high: Codes, step: Codes | int) -> Grown:
     counts = np.maximum(0, (high - low) // step + 1)
-    ev.budget.frame(int(counts.sum()), 1, core.span, "this set")
+    ev.budget.frame(int(counts.sum()), 1, expr.span, "this set")
     steps = step if isinstance(step, int) else np.repeat(step, counts)
     parent = np.repeat(np.arange(frame.size, dtype=np.int64), counts)
     return parent, (np.repeat(low, counts) + steps * ranges(counts),)
 
 
-def _literal(ev: BaseEvaluator, core: LiteralSet, frame: Frame) -> Grown:
-    parent = np.repeat(np.arange(frame.size, dtype=np.int64), len(core.rows))
+def _literal(ev: BaseEvaluator, expr: LiteralSet, frame: Frame) -> Grown:
+    parent = np.repeat(np.arange(frame.size, dtype=np.int64), len(expr.rows))
     columns = tuple(
-        np.stack([ev.element_codes(row[at], frame) for row in core.rows], axis=1).reshape(-1)
-        for at in range(len(core.types))
+        np.stack([ev.element_codes(row[at], frame) for row in expr.rows], axis=1).reshape(-1)
+        for at in range(len(expr.types))
     )
     return _distinct(parent, columns)
 

@@ -37,14 +37,14 @@ class Trouble:
         """The error to raise, with one diagnostic."""
         return DiagnosticError([Diagnostic(code, message, span, label, (), tuple(notes), help)])
 
-    def refuse_where(self, bad: Values, code: str, message: str, core: TypedExpr, frame: Frame, label: str) -> None:
+    def refuse_where(self, bad: Values, code: str, message: str, expr: TypedExpr, frame: Frame, label: str) -> None:
         """Raise a diagnostic naming the first row where `bad` is true."""
         bad = np.asarray(bad)
         if not bad.any() or not frame.size:
             return
         row = int(np.flatnonzero(np.broadcast_to(bad, (frame.size,)))[0])
         where = self.row_text(frame, row)
-        raise self.failure(code, message + (f" for {where}" if where else ""), core.span, label)
+        raise self.failure(code, message + (f" for {where}" if where else ""), expr.span, label)
 
     def row_text(self, frame: Frame, row: int) -> str:
         """`j = j1, n = n2` for a row of a frame."""

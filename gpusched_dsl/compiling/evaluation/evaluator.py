@@ -56,71 +56,71 @@ _UNARY: dict[str, Callable[[Any], Any]] = {
 
 
 class Evaluator(References):
-    """Evaluates the cores of one model against a store."""
+    """Evaluates the typed expressions of one model against a store."""
 
-    def values(self, core: TypedExpr, frame: Frame) -> Values:
+    def values(self, expr: TypedExpr, frame: Frame) -> Values:
         """The value in every row: shape (frame.size,), or () when it does not depend on the row."""
         checkpoint()
-        make = getattr(self, f"_{type(core).__name__}")
-        part = frame.part(self.needs(core)) if len(frame.axes) > 1 else None
+        make = getattr(self, f"_{type(expr).__name__}")
+        part = frame.part(self.needs(expr)) if len(frame.axes) > 1 else None
         result: Values
         if part is None or not frame.size:
-            result = make(core, frame)
+            result = make(expr, frame)
             return result
         # On a grid, evaluate once per combination of the axes that matter and spread the result over the others.
         grid, sizes = part
-        result = np.asarray(make(core, grid))
+        result = np.asarray(make(expr, grid))
         if result.ndim == 0:
             return result
         return np.broadcast_to(result.reshape(sizes), frame.shape).reshape(-1)
 
-    def numbers(self, core: TypedExpr, frame: Frame) -> Floats:
+    def numbers(self, expr: TypedExpr, frame: Frame) -> Floats:
         """The value as float64; elements of an ordered set of integers read as their labels."""
-        values = self.values(core, frame)
-        if isinstance(core.type, Element):
-            values = self._labels_as_integers(core, values)
+        values = self.values(expr, frame)
+        if isinstance(expr.type, Element):
+            values = self._labels_as_integers(expr, values)
         return np.asarray(values, dtype=np.float64)
 
-    def codes(self, core: TypedExpr, frame: Frame) -> Codes:
+    def codes(self, expr: TypedExpr, frame: Frame) -> Codes:
         """The value as index codes."""
-        return as_codes(self.values(core, frame))
+        return as_codes(self.values(expr, frame))
 
-    def mask(self, core: TypedExpr, frame: Frame) -> Mask:
+    def mask(self, expr: TypedExpr, frame: Frame) -> Mask:
         """A condition as one truth value per row."""
-        return np.broadcast_to(np.asarray(self.values(core, frame), dtype=bool), (frame.size,))
+        return np.broadcast_to(np.asarray(self.values(expr, frame), dtype=bool), (frame.size,))
 
-    def _Constant(self, core: Constant, frame: Frame) -> Values:
-        return np.asarray(core.value)
+    def _Constant(self, expr: Constant, frame: Frame) -> Values:
+        return np.asarray(expr.value)
 
-    def _Label(self, core: Label, frame: Frame) -> Values:
-        if isinstance(core.type, TextType):
-            return np.array(core.text, dtype=object)
-        assert isinstance(core.type, Element)
-        universe = self.store.universes[core.type.root]
-        code = universe.code_of.get(core.text)
-        if code is None and core.text.lstrip("-").isdigit():
-            code = universe.code_of.get(int(core.text))
+    def _Label(self, expr: Label, frame: Frame) -> Values:
+        if isinstance(expr.type, TextType):
+            return np.array(expr.text, dtype=object)
+        assert isinstance(expr.type, Element)
+        universe = self.store.universes[expr.type.root]
+        code = universe.code_of.get(expr.text)
+        if code is None and expr.text.lstrip("-").isdigit():
+            code = universe.code_of.get(int(expr.text))
         if code is None:
             raise self.failure(
                 "GSM3006",
-                f'`{universe.name}` has no element "{core.text}"',
-                core.span,
+                f'`{universe.name}` has no element "{expr.text}"',
+                expr.span,
                 "not in the data",
-                help=did_you_mean(core.text, map(str, universe.labels)),
+                help=did_you_mean(expr.text, map(str, universe.labels)),
             )
         return np.asarray(code, dtype=np.int64)
 
-    def _IndexRef(self, core: IndexRef, frame: Frame) -> Values:
-        return frame.columns[core.variable]
+    def _IndexRef(self, expr: IndexRef, frame: Frame) -> Values:
+        return frame.columns[expr.variable]
 
-    def _ParamRef(self, core: ParamRef, frame: Frame) -> Values:
-        param = self.store.params[core.name]
-        if not core.subscripts:
+    def _ParamRef(self, expr: ParamRef, frame: Frame) -> Values:
+        param = self.store.params[expr.name]
+        if not expr.subscripts:
             return param.values.reshape(())
         if not frame.size:
             return np.empty(0, dtype=param.values.dtype)
-        position = self.position(param.domain, core, frame)
-        self._refuse_missing(core, position, frame)
+        position = self.position(param.domain, expr, frame)
+        self._refuse_missing(expr, position, frame)
         result: Values = param.values[position]
         return result
 
@@ -128,34 +128,34 @@ class Evaluator(References):
     def expectations(self) -> Expectations:
         return Expectations(self)
 
-    def _RandomRef(self, core: RandomRef, frame: Frame) -> Values:
-        return self.expectations.random(core, frame)
+    def _RandomRef(self, expr: RandomRef, frame: Frame) -> Values:
+        return self.expectations.random(expr, frame)
 
-    def _Expected(self, core: Expected, frame: Frame) -> Values:
-        return self.expectations.values(core, frame)
+    def _Expected(self, expr: Expected, frame: Frame) -> Values:
+        return self.expectations.values(expr, frame)
 
-    def _VariableRef(self, core: VariableRef, frame: Frame) -> Values:
+    def _VariableRef(self, expr: VariableRef, frame: Frame) -> Values:
         assert self.store.point is not None, "a variable has no value before the solve"
-        family = self.store.variables[core.name]
-        if not core.subscripts:
+        family = self.store.variables[expr.name]
+        if not expr.subscripts:
             return np.asarray(self.store.point[family.first])
-        position = self.variable_position(core, frame)
+        position = self.variable_position(expr, frame)
         if not family.domain.size:
             return np.zeros(position.shape)
         values = self.store.point[family.first + np.maximum(position, 0)]
         return np.where(position >= 0, values, 0.0)
 
-    def _LetRef(self, core: LetRef, frame: Frame) -> Values:
-        return self.values(self.model.lets[core.name].value, self.let_frame(core, frame))
+    def _LetRef(self, expr: LetRef, frame: Frame) -> Values:
+        return self.values(self.model.lets[expr.name].value, self.let_frame(expr, frame))
 
-    def _Fallback(self, core: Fallback, frame: Frame) -> Values:
-        found = self.found(core.reference, frame)
+    def _Fallback(self, expr: Fallback, frame: Frame) -> Values:
+        found = self.found(expr.reference, frame)
         if found.all():
-            return self.values(core.reference, frame)
-        return self._where(found, core.reference, core.fallback, frame)
+            return self.values(expr.reference, frame)
+        return self._where(found, expr.reference, expr.fallback, frame)
 
-    def _Choice(self, core: Choice, frame: Frame) -> Values:
-        return self._where(self.mask(core.condition, frame), core.then, core.otherwise, frame)
+    def _Choice(self, expr: Choice, frame: Frame) -> Values:
+        return self._where(self.mask(expr.condition, frame), expr.then, expr.otherwise, frame)
 
     def _where(self, mask: Mask, then: TypedExpr, otherwise: TypedExpr, frame: Frame) -> Values:
         """Each branch is evaluated on its own rows only: the other rows may not have it."""
@@ -169,31 +169,31 @@ class Evaluator(References):
         result[yes], result[no] = a, b
         return result
 
-    def _Shift(self, core: Shift, frame: Frame) -> Values:
-        ordering = self.store.sets[core.ordering]
-        place = self._shifted_place(core, frame)
+    def _Shift(self, expr: Shift, frame: Frame) -> Values:
+        ordering = self.store.sets[expr.ordering]
+        place = self._shifted_place(expr, frame)
         inside = (place >= 0) & (place < ordering.size)
         outside = np.where(place < 0, MISSING, PAST)
         if not ordering.size:
             return outside
         return np.where(inside, ordering.columns()[0][np.where(inside, place, 0)], outside)
 
-    def _shifted_place(self, core: Shift, frame: Frame) -> Codes:
+    def _shifted_place(self, expr: Shift, frame: Frame) -> Codes:
         """The place in the ordering, also before its first and after its last: `(h - 1) + 1` is `h` everywhere."""
-        inner = core.operand
-        if isinstance(inner, Shift) and inner.ordering == core.ordering:
-            return self._shifted_place(inner, frame) + self.codes(core.offset, frame)
+        inner = expr.operand
+        if isinstance(inner, Shift) and inner.ordering == expr.ordering:
+            return self._shifted_place(inner, frame) + self.codes(expr.offset, frame)
         codes = self.codes(inner, frame)
-        place = self.store.sets[core.ordering].locate((np.atleast_1d(codes),)).reshape(codes.shape)
-        shifted = place + self.codes(core.offset, frame)
+        place = self.store.sets[expr.ordering].locate((np.atleast_1d(codes),)).reshape(codes.shape)
+        shifted = place + self.codes(expr.offset, frame)
         return np.where(place >= 0, shifted, np.where(codes == PAST, PAST, MISSING))
 
-    def _Negate(self, core: Negate, frame: Frame) -> Values:
-        return -self.numbers(core.operand, frame)
+    def _Negate(self, expr: Negate, frame: Frame) -> Values:
+        return -self.numbers(expr.operand, frame)
 
-    def _Arithmetic(self, core: Arithmetic, frame: Frame) -> Values:
-        left, right = self.numbers(core.left, frame), self.numbers(core.right, frame)
-        match core.op:
+    def _Arithmetic(self, expr: Arithmetic, frame: Frame) -> Values:
+        left, right = self.numbers(expr.left, frame), self.numbers(expr.right, frame)
+        match expr.op:
             case "+":
                 return left + right
             case "-":
@@ -201,16 +201,16 @@ class Evaluator(References):
             case "*":
                 return left * right
             case "/":
-                self.refuse_where(right == 0, "GSM3003", "division by zero", core.right, frame, "is zero")
+                self.refuse_where(right == 0, "GSM3003", "division by zero", expr.right, frame, "is zero")
                 return left / right
         with np.errstate(all="ignore"):
             power = np.power(left, right)
-        self.refuse_where(~np.isfinite(power), "GSM3004", "the power has no finite value", core, frame, "undefined")
+        self.refuse_where(~np.isfinite(power), "GSM3004", "the power has no finite value", expr, frame, "undefined")
         return power
 
-    def _Comparison(self, core: Comparison, frame: Frame) -> Values:
+    def _Comparison(self, expr: Comparison, frame: Frame) -> Values:
         result: Values = np.asarray(True)
-        for left, op, right in zip(core.operands, core.ops, core.operands[1:], strict=False):
+        for left, op, right in zip(expr.operands, expr.ops, expr.operands[1:], strict=False):
             a, b = self._comparable(left, right, frame)
             result = result & np.asarray(_COMPARE[op](a, b), dtype=bool)
         return result
@@ -223,102 +223,102 @@ class Evaluator(References):
             return self._texts(left, frame), self._texts(right, frame)
         return self.numbers(left, frame), self.numbers(right, frame)
 
-    def _texts(self, core: TypedExpr, frame: Frame) -> Values:
-        values = self.values(core, frame)
-        if isinstance(core.type, Element):
-            values = self.store.universes[core.type.root].label_array[values]
+    def _texts(self, expr: TypedExpr, frame: Frame) -> Values:
+        values = self.values(expr, frame)
+        if isinstance(expr.type, Element):
+            values = self.store.universes[expr.type.root].label_array[values]
         return values
 
-    def _Logic(self, core: Logic, frame: Frame) -> Values:
-        result = np.asarray(self.values(core.operands[0], frame), dtype=np.bool_)
-        if core.op == "not":
+    def _Logic(self, expr: Logic, frame: Frame) -> Values:
+        result = np.asarray(self.values(expr.operands[0], frame), dtype=np.bool_)
+        if expr.op == "not":
             return np.logical_not(result)
-        if core.op == "<=>":
-            return np.equal(result, np.asarray(self.values(core.operands[1], frame), dtype=np.bool_))
-        if core.op == "=>":
+        if expr.op == "<=>":
+            return np.equal(result, np.asarray(self.values(expr.operands[1], frame), dtype=np.bool_))
+        if expr.op == "=>":
             result = np.logical_not(result)
-        for operand in core.operands[1:]:
-            result = self._and_then(result, operand, frame, undecided=core.op == "and")
+        for operand in expr.operands[1:]:
+            result = self._and_then(result, operand, frame, undecided=expr.op == "and")
         return result
 
-    def _and_then(self, known: Mask, core: TypedExpr, frame: Frame, *, undecided: bool) -> Mask:
+    def _and_then(self, known: Mask, expr: TypedExpr, frame: Frame, *, undecided: bool) -> Mask:
         """`known`, and where that is `undecided` the next condition: the other rows may not have it."""
         rows = np.flatnonzero(np.broadcast_to(known == undecided, (frame.size,)))
         if len(rows) == frame.size:
-            return np.asarray(self.values(core, frame), dtype=np.bool_)
+            return np.asarray(self.values(expr, frame), dtype=np.bool_)
         result = np.full(frame.size, not undecided)
         if len(rows):
-            result[rows] = self.values(core, frame.take(rows))
+            result[rows] = self.values(expr, frame.take(rows))
         return result
 
-    def _Membership(self, core: Membership, frame: Frame) -> Values:
-        codes = tuple(np.broadcast_to(self.codes(e, frame), (frame.size,)) for e in core.element)
-        inside = self.contains(core.domain, codes, frame)
-        return ~inside if core.negated else inside
+    def _Membership(self, expr: Membership, frame: Frame) -> Values:
+        codes = tuple(np.broadcast_to(self.codes(e, frame), (frame.size,)) for e in expr.element)
+        inside = self.contains(expr.domain, codes, frame)
+        return ~inside if expr.negated else inside
 
-    def _Function(self, core: Function, frame: Frame) -> Values:
-        arguments = [self.numbers(a, frame) for a in core.arguments]
-        if core.name in ("min", "max"):
+    def _Function(self, expr: Function, frame: Frame) -> Values:
+        arguments = [self.numbers(a, frame) for a in expr.arguments]
+        if expr.name in ("min", "max"):
             result: Values = arguments[0]
             for argument in arguments[1:]:
-                result = _REDUCE[core.name](result, argument)
+                result = _REDUCE[expr.name](result, argument)
             return result
-        if core.name == "round":
+        if expr.name == "round":
             return np.floor(arguments[0] + 0.5)
         with np.errstate(all="ignore"):
-            result = _UNARY[core.name](arguments[0])
+            result = _UNARY[expr.name](arguments[0])
         wrong = ~np.isfinite(result)
         if np.any(wrong):
             first = float(np.atleast_1d(arguments[0])[np.atleast_1d(wrong)][0])
-            message, label = f"`{core.name}` has no finite value", f"`{core.name}` of {first:g}"
-            self.refuse_where(wrong, "GSM3004", message, core, frame, label)
+            message, label = f"`{expr.name}` has no finite value", f"`{expr.name}` of {first:g}"
+            self.refuse_where(wrong, "GSM3004", message, expr, frame, label)
         return result
 
-    def _SetFunction(self, core: SetFunction, frame: Frame) -> Values:
-        domain = self.domain(core.domain)
-        if core.name == "count":
+    def _SetFunction(self, expr: SetFunction, frame: Frame) -> Values:
+        domain = self.domain(expr.domain)
+        if expr.name == "count":
             return np.asarray(float(domain.size))
         if not domain.size:
-            raise self.failure("GSM3005", f"`{core.name}` of an empty set", core.span, "the set is empty")
-        code: Values = domain.columns()[0][0 if core.name == "first" else -1]
+            raise self.failure("GSM3005", f"`{expr.name}` of an empty set", expr.span, "the set is empty")
+        code: Values = domain.columns()[0][0 if expr.name == "first" else -1]
         return np.asarray(code)
 
-    def _Reduction(self, core: Reduction, frame: Frame) -> Values:
-        grown = self.expand(frame, core.indexing, core.span)
+    def _Reduction(self, expr: Reduction, frame: Frame) -> Values:
+        grown = self.expand(frame, expr.indexing, expr.span)
         parent, size = grown.parents(), frame.size
-        if core.op in ("any", "all", "count"):
-            body = self.mask(core.body, grown.frame)
+        if expr.op in ("any", "all", "count"):
+            body = self.mask(expr.body, grown.frame)
             true = np.bincount(parent[body], minlength=size)
-            if core.op == "count":
+            if expr.op == "count":
                 return true.astype(np.float64)
-            return true > 0 if core.op == "any" else true == np.bincount(parent, minlength=size)
-        body = np.broadcast_to(self.numbers(core.body, grown.frame), (grown.frame.size,))
-        if core.op == "sum":
+            return true > 0 if expr.op == "any" else true == np.bincount(parent, minlength=size)
+        body = np.broadcast_to(self.numbers(expr.body, grown.frame), (grown.frame.size,))
+        if expr.op == "sum":
             return np.bincount(parent, weights=body, minlength=size)
         counts = np.bincount(parent, minlength=size)
         empty = counts == 0
-        if core.op == "prod":
+        if expr.op == "prod":
             result = np.ones(size)
         else:
-            self.refuse_where(empty, "GSM3005", f"`{core.op}` over nothing", core, frame, "no element to choose from")
+            self.refuse_where(empty, "GSM3005", f"`{expr.op}` over nothing", expr, frame, "no element to choose from")
             result = np.empty(size)
         if len(body):
-            op = _REDUCE[core.op.removeprefix("arg")]
+            op = _REDUCE[expr.op.removeprefix("arg")]
             result[~empty] = op.reduceat(body, (np.cumsum(counts) - counts)[~empty])
-        if core.op.startswith("arg"):
+        if expr.op.startswith("arg"):
             best = np.flatnonzero(body == result[parent])
             _, first = np.unique(parent[best], return_index=True)
-            return grown.frame.columns[core.indexing.variables[0]][best[first]]
+            return grown.frame.columns[expr.indexing.variables[0]][best[first]]
         return result
 
-    def _labels_as_integers(self, core: TypedExpr, codes: Values) -> Values:
-        assert isinstance(core.type, Element)
-        universe = self.store.universes[core.type.root]
+    def _labels_as_integers(self, expr: TypedExpr, codes: Values) -> Values:
+        assert isinstance(expr.type, Element)
+        universe = self.store.universes[expr.type.root]
         if universe.integer_labels is None:
             raise self.failure(
                 "GSM3009",
                 f"elements of `{universe.name}` are used as numbers, but they are not whole numbers in the data",
-                core.span,
+                expr.span,
                 f"such as `{universe.labels[0]}`" if universe.labels else "",
                 help="write the elements as whole numbers, or compare them with `==`",
             )

@@ -44,12 +44,12 @@ class Outcomes:
         return self.values[self.starts[pair] + place]
 
 
-def outcomes(ev: References, core: Expected, frame: Frame, first: int) -> Outcomes | None:
+def outcomes(ev: References, expr: Expected, frame: Frame, first: int) -> Outcomes | None:
     """The outcomes of the random quantities in an expectation; None when one of them has no finite support.
 
     Raises DiagnosticError (GSM3001) when there are too many of them, GSM3002 for subscripts outside.
     """
-    rows, elements = _involved(ev, core, frame)
+    rows, elements = _involved(ev, expr, frame)
     numbers = _Numbers(ev)
     keys = np.unique(rows * numbers.count + elements)
     rows, elements = keys // numbers.count, keys % numbers.count
@@ -61,7 +61,7 @@ def outcomes(ev: References, core: Expected, frame: Frame, first: int) -> Outcom
     starts = np.concatenate(([0], np.cumsum([len(values) for values, _ in found]))).astype(np.int64)
     sizes = np.diff(starts)[law]
     totals = np.exp(np.bincount(rows, weights=np.log(sizes), minlength=frame.size))
-    ev.budget.frame(int(min(totals.sum() + 1, 2.0**62)), len(frame.columns) + 2, core.span, "this expectation")
+    ev.budget.frame(int(min(totals.sum() + 1, 2.0**62)), len(frame.columns) + 2, expr.span, "this expectation")
     place = ranges(np.bincount(rows, minlength=frame.size))
     strides, counts = np.ones(len(keys), dtype=np.int64), np.ones(frame.size, dtype=np.int64)
     ranked = [np.flatnonzero(place == rank) for rank in range(int(place.max(initial=-1)) + 1)]
@@ -100,25 +100,25 @@ class _Numbers:
         self.count = max(element, 1)
 
 
-def element_of(ev: References, core: RandomRef, frame: Frame) -> Codes:
+def element_of(ev: References, expr: RandomRef, frame: Frame) -> Codes:
     """The number of the random element in each row, among all of the model."""
     first = 0
     for name, random in ev.store.randoms.items():
-        if name == core.name:
+        if name == expr.name:
             break
         first += random.domain.size
-    return first + ev.random_position(core, frame)
+    return first + ev.random_position(expr, frame)
 
 
-def _involved(ev: References, core: Expected, frame: Frame) -> tuple[Codes, Codes]:
+def _involved(ev: References, expr: Expected, frame: Frame) -> tuple[Codes, Codes]:
     """Pairs of a row and a random element that occurs in it."""
     rows, elements = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
-    parts: tuple[TypedExpr, ...] = (core.body,) if core.given is None else (core.body, core.given)
+    parts: tuple[TypedExpr, ...] = (expr.body,) if expr.given is None else (expr.body, expr.given)
     for part in parts:
         for reference, around in _references(part, ()):
             grown = Expansion(frame)
             for indexing in around:
-                more = ev.expand(grown.frame, indexing, core.span)
+                more = ev.expand(grown.frame, indexing, expr.span)
                 grown = Expansion(more.frame, grown.parents()[more.parents()])
             rows.append(grown.parents())
             elements.append(element_of(ev, reference, grown.frame))

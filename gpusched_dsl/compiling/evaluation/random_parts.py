@@ -31,7 +31,7 @@ def is_random(part: Part) -> bool:
     return any(isinstance(p, RandomRef) for p in walk(part, around=(Expected,)))
 
 
-# --- cores made here --------------------------------------------------------------------------------------------------
+# --- typed expressions made here -------------------------------------------------------------------------------------
 
 
 def number(value: float, span: Span) -> TypedExpr:
@@ -48,8 +48,8 @@ def combined(op: str, left: TypedExpr, right: TypedExpr, span: Span) -> TypedExp
     return Arithmetic(span=span, type=PLAIN, decision=decision, op=op, left=left, right=right)
 
 
-def negated(core: TypedExpr) -> TypedExpr:
-    return Negate(span=core.span, type=PLAIN, decision=core.decision, operand=core)
+def negated(expr: TypedExpr) -> TypedExpr:
+    return Negate(span=expr.span, type=PLAIN, decision=expr.decision, operand=expr)
 
 
 # --- lines ------------------------------------------------------------------------------------------------------------
@@ -63,28 +63,28 @@ class Line:
     rest: TypedExpr
 
 
-def line_of(core: TypedExpr) -> Line | None:
+def line_of(expr: TypedExpr) -> Line | None:
     """An expression as a line in its random quantities, None when it is none."""
-    if not is_random(core):
-        return Line((), core)
-    match core:
+    if not is_random(expr):
+        return Line((), expr)
+    match expr:
         case RandomRef():
-            return Line(((number(1.0, core.span), core),), number(0.0, core.span))
+            return Line(((number(1.0, expr.span), expr),), number(0.0, expr.span))
         case Negate():
-            inner = line_of(core.operand)
+            inner = line_of(expr.operand)
             return None if inner is None else _mapped(inner, negated)
         case Arithmetic(op="+" | "-"):
-            left, right = line_of(core.left), line_of(core.right)
-            return None if left is None or right is None else joined(core.op, left, right, core.span)
+            left, right = line_of(expr.left), line_of(expr.right)
+            return None if left is None or right is None else joined(expr.op, left, right, expr.span)
         case Arithmetic(op="*"):
-            factor, inner_core = (core.right, core.left) if is_random(core.left) else (core.left, core.right)
-            inner = None if is_random(factor) or factor.decision else line_of(inner_core)
-            return None if inner is None else _mapped(inner, lambda c: combined("*", c, factor, core.span))
-        case Arithmetic(op="/") if not is_random(core.right) and not core.right.decision:
-            inner = line_of(core.left)
-            return None if inner is None else _mapped(inner, lambda c: combined("/", c, core.right, core.span))
-        case Function(name="min" | "max") if len(core.arguments) == 1:
-            return line_of(core.arguments[0])
+            factor, inner_expr = (expr.right, expr.left) if is_random(expr.left) else (expr.left, expr.right)
+            inner = None if is_random(factor) or factor.decision else line_of(inner_expr)
+            return None if inner is None else _mapped(inner, lambda c: combined("*", c, factor, expr.span))
+        case Arithmetic(op="/") if not is_random(expr.right) and not expr.right.decision:
+            inner = line_of(expr.left)
+            return None if inner is None else _mapped(inner, lambda c: combined("/", c, expr.right, expr.span))
+        case Function(name="min" | "max") if len(expr.arguments) == 1:
+            return line_of(expr.arguments[0])
     return None
 
 

@@ -18,9 +18,9 @@ from gpusched_dsl.language.text.counting import count_text
 class References(Sets):
     """Subscripts to positions, vectorised over the rows of a frame."""
 
-    def position(self, domain: Domain, core: ParamRef | VariableRef, frame: Frame) -> Codes:
+    def position(self, domain: Domain, expr: ParamRef | VariableRef, frame: Frame) -> Codes:
         """The place of each row's subscripts in a domain, -1 outside; shape () when all subscripts are constant."""
-        return self.place(domain, core.subscripts, frame)
+        return self.place(domain, expr.subscripts, frame)
 
     def place(self, domain: Domain, subscripts: Sequence[TypedExpr], frame: Frame) -> Codes:
         """The place of each row's subscripts in a domain, -1 outside; shape () when all subscripts are constant."""
@@ -44,13 +44,13 @@ class References(Sets):
             position = np.where(outside, -1, position)
         return np.broadcast_to(position, frame.shape).reshape(-1)
 
-    def needs(self, *cores: TypedExpr) -> frozenset[IndexVar]:
+    def needs(self, *exprs: TypedExpr) -> frozenset[IndexVar]:
         """The index variables that some expressions depend on; worked out once for each of them."""
         found: frozenset[IndexVar] = frozenset()
-        for core in cores:
-            known = self._needs.get(id(core))
+        for expr in exprs:
+            known = self._needs.get(id(expr))
             if known is None:
-                known = self._needs[id(core)] = (core, free_variables(core))
+                known = self._needs[id(expr)] = (expr, free_variables(expr))
             found |= known[1]
         return found
 
@@ -60,72 +60,72 @@ class References(Sets):
         shape = np.broadcast_shapes(*(c.shape for c in columns))
         return domain.locate([c if c.shape == shape else np.broadcast_to(c, shape) for c in columns])
 
-    def variable_position(self, core: VariableRef, frame: Frame) -> Codes:
+    def variable_position(self, expr: VariableRef, frame: Frame) -> Codes:
         """The place in the variable's family; -1 where its `where` condition excludes it (it reads zero there)."""
-        family = self.store.variables[core.name]
-        position = self.place(family.domain, core.subscripts, frame)
+        family = self.store.variables[expr.name]
+        position = self.place(family.domain, expr.subscripts, frame)
         if family.indexed is not family.domain and (position < 0).any():
-            indexed = self.place(family.indexed, core.subscripts, frame)
-            self._refuse_missing(core, np.where(position < 0, indexed, 0), frame)
+            indexed = self.place(family.indexed, expr.subscripts, frame)
+            self._refuse_missing(expr, np.where(position < 0, indexed, 0), frame)
         elif family.indexed is family.domain:
-            self._refuse_missing(core, position, frame)
+            self._refuse_missing(expr, position, frame)
         return position
 
-    def random_position(self, core: RandomRef, frame: Frame) -> Codes:
+    def random_position(self, expr: RandomRef, frame: Frame) -> Codes:
         """The place of each row's subscripts in the domain of a random; raises DiagnosticError (GSM3002) outside."""
-        if not core.subscripts:
+        if not expr.subscripts:
             return np.zeros(frame.size, dtype=np.int64)
         position = np.broadcast_to(
-            self.place(self.store.randoms[core.name].domain, core.subscripts, frame), (frame.size,)
+            self.place(self.store.randoms[expr.name].domain, expr.subscripts, frame), (frame.size,)
         )
-        self._refuse_missing(core, position, frame)
+        self._refuse_missing(expr, position, frame)
         return position
 
-    def found(self, core: TypedExpr, frame: Frame) -> Mask:
+    def found(self, expr: TypedExpr, frame: Frame) -> Mask:
         """Where the subscripts of a reference fall inside its declared index set."""
-        if isinstance(core, ParamRef):
-            domain = self.store.params[core.name].domain
-        elif isinstance(core, VariableRef):
-            domain = self.store.variables[core.name].indexed
+        if isinstance(expr, ParamRef):
+            domain = self.store.params[expr.name].domain
+        elif isinstance(expr, VariableRef):
+            domain = self.store.variables[expr.name].indexed
         else:
-            assert isinstance(core, LetRef)
-            let = self.model.lets[core.name]
+            assert isinstance(expr, LetRef)
+            let = self.model.lets[expr.name]
             domain = self.index_domain(let.indexing, let.span)
         if isinstance(domain, Scalars):
             return np.ones(frame.size, dtype=bool)
-        return np.broadcast_to(self.place(domain, core.subscripts, frame) >= 0, (frame.size,))
+        return np.broadcast_to(self.place(domain, expr.subscripts, frame) >= 0, (frame.size,))
 
-    def let_frame(self, core: LetRef, frame: Frame) -> Frame:
+    def let_frame(self, expr: LetRef, frame: Frame) -> Frame:
         """The frame in which a called `let` is evaluated: its own indices, one row per row of the caller."""
-        let = self.model.lets[core.name]
-        if not core.subscripts:
+        let = self.model.lets[expr.name]
+        if not expr.subscripts:
             return Frame(frame.size, {})
-        found = self.found(core, frame)
-        self._refuse_missing(core, np.where(found, 0, -1), frame)
-        columns = (np.broadcast_to(self.codes(s, frame), (frame.size,)) for s in core.subscripts)
+        found = self.found(expr, frame)
+        self._refuse_missing(expr, np.where(found, 0, -1), frame)
+        columns = (np.broadcast_to(self.codes(s, frame), (frame.size,)) for s in expr.subscripts)
         return Frame(frame.size, dict(zip(let.indexing.variables, columns, strict=True)))
 
-    def _refuse_missing(self, core: ParamRef | VariableRef | LetRef | RandomRef, position: Codes, frame: Frame) -> None:
+    def _refuse_missing(self, expr: ParamRef | VariableRef | LetRef | RandomRef, position: Codes, frame: Frame) -> None:
         if not frame.size or not position.size or position.min() >= 0:
             return
         missing = np.broadcast_to(position < 0, (frame.size,))
         row = int(np.flatnonzero(missing)[0])
         one = frame.take(np.array([row]))
-        labels = ", ".join(self._label_text(s, one) for s in core.subscripts)
+        labels = ", ".join(self._label_text(s, one) for s in expr.subscripts)
         raise self.failure(
             "GSM3002",
-            f"`{core.name}[{labels}]` does not exist: the subscript falls outside the declared index set",
-            core.span,
+            f"`{expr.name}[{labels}]` does not exist: the subscript falls outside the declared index set",
+            expr.span,
             self.row_text(frame, row),
             notes=(f"{int(missing.sum()):,} of {count_text(frame.size, 'reference')} fall outside",),
-            help=f"restrict the indices with `where`, or give a value for the rest: `({core.span.text} else ...)`",
+            help=f"restrict the indices with `where`, or give a value for the rest: `({expr.span.text} else ...)`",
         )
 
-    def _label_text(self, core: TypedExpr, frame: Frame) -> str:
-        code = int(self.codes(core, frame).reshape(-1)[0])
+    def _label_text(self, expr: TypedExpr, frame: Frame) -> str:
+        code = int(self.codes(expr, frame).reshape(-1)[0])
         if not is_element(np.asarray(code)):
-            return f"{core.span.text} = nothing"
-        component = self.store.component(core.type)
+            return f"{expr.span.text} = nothing"
+        component = self.store.component(expr.type)
         return str(code if component is None else component.labels[code])
 
 

@@ -44,14 +44,14 @@ class Sets(BaseEvaluator):
         """The frame grown by an index list."""
         return joins.expand(self, frame, indexing, span)
 
-    def domain(self, core: TypedSet) -> Domain:
+    def domain(self, expr: TypedSet) -> Domain:
         """The elements of a set expression that depends on no index."""
-        if isinstance(core, NamedSet):
-            return self.store.sets[core.name]
-        known = self._domains.get(id(core))
+        if isinstance(expr, NamedSet):
+            return self.store.sets[expr.name]
+        known = self._domains.get(id(expr))
         if known is None:
-            known = (core, getattr(self, f"_set_{type(core).__name__}")(core))
-            self._domains[id(core)] = known
+            known = (expr, getattr(self, f"_set_{type(expr).__name__}")(expr))
+            self._domains[id(expr)] = known
         return known[1]
 
     def forget(self) -> None:
@@ -59,54 +59,54 @@ class Sets(BaseEvaluator):
         self._domains.clear()
         self._join_indexes.clear()
 
-    def _set_IntegerRange(self, core: IntegerRange) -> Domain:
-        bounds = [self._bound(b) for b in (core.low, core.high)]
-        step = 1 if core.step is None else self._bound(core.step)
+    def _set_IntegerRange(self, expr: IntegerRange) -> Domain:
+        bounds = [self._bound(b) for b in (expr.low, expr.high)]
+        step = 1 if expr.step is None else self._bound(expr.step)
         if step <= 0:
-            assert core.step is not None
-            raise self.failure("GSM3007", "the step of a range must be positive", core.step.span, f"is {step}")
+            assert expr.step is not None
+            raise self.failure("GSM3007", "the step of a range must be positive", expr.step.span, f"is {step}")
         return Interval(bounds[0], bounds[1], step)
 
-    def _bound(self, core: TypedExpr) -> int:
-        value = int(self.codes(core, EMPTY_FRAME).reshape(-1)[0])
+    def _bound(self, expr: TypedExpr) -> int:
+        value = int(self.codes(expr, EMPTY_FRAME).reshape(-1)[0])
         if value == MISSING:
-            raise self.failure("GSM3007", "a range needs whole numbers", core.span, f"is {self.number(core):g}")
+            raise self.failure("GSM3007", "a range needs whole numbers", expr.span, f"is {self.number(expr):g}")
         return value
 
-    def _set_LiteralSet(self, core: LiteralSet) -> Domain:
-        components = tuple(map(self.store.component, core.types))
+    def _set_LiteralSet(self, expr: LiteralSet) -> Domain:
+        components = tuple(map(self.store.component, expr.types))
         columns = tuple(
-            np.array([int(self.element_codes(row[at], EMPTY_FRAME)[0]) for row in core.rows], dtype=np.int64)
-            for at in range(len(core.types))
+            np.array([int(self.element_codes(row[at], EMPTY_FRAME)[0]) for row in expr.rows], dtype=np.int64)
+            for at in range(len(expr.types))
         )
         return sorted_tuples(components, columns, keep_order=True)
 
-    def _set_ComprehensionSet(self, core: ComprehensionSet) -> Domain:
-        grown = self.expand(EMPTY_FRAME, core.indexing, core.span).frame
-        columns = tuple(self.element_codes(e, grown) for e in core.element)
-        return sorted_tuples(tuple(map(self.store.component, core.types)), columns, keep_order=True)
+    def _set_ComprehensionSet(self, expr: ComprehensionSet) -> Domain:
+        grown = self.expand(EMPTY_FRAME, expr.indexing, expr.span).frame
+        columns = tuple(self.element_codes(e, grown) for e in expr.element)
+        return sorted_tuples(tuple(map(self.store.component, expr.types)), columns, keep_order=True)
 
-    def _set_SetOperation(self, core: SetOperation) -> Domain:
-        left, right = self.domain(core.left), self.domain(core.right)
-        if core.op == "cross":
+    def _set_SetOperation(self, expr: SetOperation) -> Domain:
+        left, right = self.domain(expr.left), self.domain(expr.right)
+        if expr.op == "cross":
             return Product((left, right))
-        size = left.size + right.size if core.op == "union" else left.size
-        self.budget.frame(size, left.arity, core.span, "this set")
-        if core.op == "union":
+        size = left.size + right.size if expr.op == "union" else left.size
+        self.budget.frame(size, left.arity, expr.span, "this set")
+        if expr.op == "union":
             both = tuple(np.concatenate(pair) for pair in zip(left.columns(), right.columns(), strict=True))
             return sorted_tuples(left.components, both, keep_order=True)
         inside = right.locate(left.columns()) >= 0
-        keep = inside if core.op == "inter" else ~inside
+        keep = inside if expr.op == "inter" else ~inside
         return Tuples(left.components, tuple(c[keep] for c in left.columns()))
 
-    def contains(self, core: TypedSet, codes: Sequence[Codes], frame: Frame) -> Mask:
+    def contains(self, expr: TypedSet, codes: Sequence[Codes], frame: Frame) -> Mask:
         """Whether the tuple in each row is in the set, which may depend on the row."""
-        if not free_variables(core):
-            domain = self.domain(core)
+        if not free_variables(expr):
+            domain = self.domain(expr)
             if covers_universe(domain):
                 return is_element(codes[0])
             return domain.locate(codes) >= 0
-        return dependent.contains(self, core, codes, frame)
+        return dependent.contains(self, expr, codes, frame)
 
     def index_domain(self, indexing: TypedIndexing, span: Span, *, conditions: bool = True) -> Domain:
         """The index tuples of a declaration, in the order of its iterators."""

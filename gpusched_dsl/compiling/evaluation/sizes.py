@@ -9,23 +9,23 @@ from gpusched_dsl.compiling.evaluation.sets import Sets
 from gpusched_dsl.language.checked import IntegerRange, LetRef, Reduction, TypedExpr, TypedIndexing, VariableRef
 
 
-def entries_at_least(sets: Sets, core: TypedExpr, rows: int) -> int:
-    """A lower bound on the matrix entries of `core` over `rows` rows.
+def entries_at_least(sets: Sets, expr: TypedExpr, rows: int) -> int:
+    """A lower bound on the matrix entries of `expr` over `rows` rows.
 
     Sums without a condition count exactly when their sets do not depend on other indices; dependent ranges count one
     element a row, and a sum with a condition counts nothing, since the condition may exclude everything.
     """
-    if not core.decision:
+    if not expr.decision:
         return 0
-    if isinstance(core, VariableRef):
+    if isinstance(expr, VariableRef):
         return rows
-    if isinstance(core, LetRef):
-        return entries_at_least(sets, sets.model.lets[core.name].value, rows)
-    if isinstance(core, Reduction):
-        return entries_at_least(sets, core.body, rows * _combinations(sets, core.indexing))
-    parts = (getattr(core, field.name) for field in dataclasses.fields(core))
-    cores = [c for part in parts for c in (part if isinstance(part, tuple) else (part,)) if isinstance(c, TypedExpr)]
-    return sum(entries_at_least(sets, part, rows) for part in cores)
+    if isinstance(expr, LetRef):
+        return entries_at_least(sets, sets.model.lets[expr.name].value, rows)
+    if isinstance(expr, Reduction):
+        return entries_at_least(sets, expr.body, rows * _combinations(sets, expr.indexing))
+    parts = (getattr(expr, field.name) for field in dataclasses.fields(expr))
+    exprs = [c for part in parts for c in (part if isinstance(part, tuple) else (part,)) if isinstance(c, TypedExpr)]
+    return sum(entries_at_least(sets, part, rows) for part in exprs)
 
 
 def _combinations(sets: Sets, indexing: TypedIndexing) -> int:

@@ -25,30 +25,30 @@ class AffineReader(ABC):
         self.terms = terms
 
     @abstractmethod
-    def affine(self, core: TypedExpr, frame: Frame) -> Affine:
+    def affine(self, expr: TypedExpr, frame: Frame) -> Affine:
         """One affine expression per row of the frame; raises DiagnosticError (GSM3010) for what has no such form."""
 
-    def of_let(self, core: LetRef, frame: Frame, read: Reading) -> Affine:
+    def of_let(self, expr: LetRef, frame: Frame, read: Reading) -> Affine:
         """The value of a `let`, read by `affine` or as a truth value."""
-        let = self.ev.model.lets[core.name]
-        inner = read(let.value, self.ev.let_frame(core, frame))
+        let = self.ev.model.lets[expr.name]
+        inner = read(let.value, self.ev.let_frame(expr, frame))
         callers = {
             variable: subscript.variable
-            for variable, subscript in zip(let.indexing.variables, core.subscripts, strict=True)
+            for variable, subscript in zip(let.indexing.variables, expr.subscripts, strict=True)
             if isinstance(subscript, IndexRef)
         }
         return inner.rekeyed(callers)
 
-    def total(self, core: Reduction, frame: Frame, read: Reading) -> Affine:
+    def total(self, expr: Reduction, frame: Frame, read: Reading) -> Affine:
         """The sum over the index list of what `read` makes of the body."""
-        grown = self.ev.expand(frame, core.indexing, core.span)
-        body = read(core.body, grown.frame)
+        grown = self.ev.expand(frame, expr.indexing, expr.span)
+        body = read(expr.body, grown.frame)
         if grown.parent is None and grown.frame.size == frame.size:
             return body
-        return body.summed(grown.parents(), frame.size, frozenset(core.indexing.variables))
+        return body.summed(grown.parents(), frame.size, frozenset(expr.indexing.variables))
 
     def branches(self, mask: Mask, then: TypedExpr, otherwise: TypedExpr, frame: Frame, read: Reading) -> Affine:
-        """One core where the mask is true, another where it is not; each is read on its own rows only."""
+        """One expression where the mask is true, another where it is not; each is read on its own rows only."""
         yes, no = np.flatnonzero(mask), np.flatnonzero(~mask)
         if not len(no):
             return read(then, frame)

@@ -44,25 +44,25 @@ class Assertions:
         self._conjunctions: dict[tuple[int, ...], tuple[tuple[TypedExpr, ...], TypedExpr]] = {}
 
     def of(
-        self, core: TypedExpr, frame: Frame, rows: Codes | None = None, guards: tuple[TypedExpr, ...] = ()
+        self, expr: TypedExpr, frame: Frame, rows: Codes | None = None, guards: tuple[TypedExpr, ...] = ()
     ) -> Iterator[Assertion]:
-        """All rows that say that `core` holds wherever the guards do."""
-        if not core.decision:
-            true = self.ev.mask(core, frame).astype(np.float64)
-            yield from self._guarded(core, _Read(constant(frame.size, true), 1.0, INFINITY), frame, rows, guards)
-        elif isinstance(core, Comparison) and not {*core.ops} - {"<=", ">=", "=="}:
-            yield from self._guarded(core, None, frame, rows, guards)
-        elif isinstance(core, Logic) and core.op == "and":
-            for operand in core.operands:
+        """All rows that say that `expr` holds wherever the guards do."""
+        if not expr.decision:
+            true = self.ev.mask(expr, frame).astype(np.float64)
+            yield from self._guarded(expr, _Read(constant(frame.size, true), 1.0, INFINITY), frame, rows, guards)
+        elif isinstance(expr, Comparison) and not {*expr.ops} - {"<=", ">=", "=="}:
+            yield from self._guarded(expr, None, frame, rows, guards)
+        elif isinstance(expr, Logic) and expr.op == "and":
+            for operand in expr.operands:
                 yield from self.of(operand, frame, rows, guards)
-        elif isinstance(core, Logic) and core.op == "=>":
-            yield from self._implied(core.operands[0], core.operands[1], frame, rows, guards)
-        elif isinstance(core, Choice):
-            negated = self._negation(core.condition)
-            yield from self._implied(core.condition, core.then, frame, rows, guards)
-            yield from self._implied(negated, core.otherwise, frame, rows, guards)
+        elif isinstance(expr, Logic) and expr.op == "=>":
+            yield from self._implied(expr.operands[0], expr.operands[1], frame, rows, guards)
+        elif isinstance(expr, Choice):
+            negated = self._negation(expr.condition)
+            yield from self._implied(expr.condition, expr.then, frame, rows, guards)
+            yield from self._implied(negated, expr.otherwise, frame, rows, guards)
         else:
-            yield from self._guarded(core, self._clause(core, frame), frame, rows, guards)
+            yield from self._guarded(expr, self._clause(expr, frame), frame, rows, guards)
 
     # --- implications ------------------------------------------------------------------------------------------------
 
@@ -104,35 +104,35 @@ class Assertions:
         return known[1]
 
     def _guarded(
-        self, core: TypedExpr, read: _Read | None, frame: Frame, rows: Codes | None, guards: tuple[TypedExpr, ...]
+        self, expr: TypedExpr, read: _Read | None, frame: Frame, rows: Codes | None, guards: tuple[TypedExpr, ...]
     ) -> Iterator[Assertion]:
         """The rows of a comparison (or of what was `read` already) under the guards."""
         if not guards:
-            yield from self._sides(core, read, frame, rows, None)
+            yield from self._sides(expr, read, frame, rows, None)
             return
         truth = self.linear.truths.affine(self._conjunction(guards), frame)
-        clause = self._literal(core, frame) if read is None else read
+        clause = self._literal(expr, frame) if read is None else read
         if clause is not None and clause.lower == 1.0:  # a count of what is true, and 1 under the guards
             yield _at_least(clause.value + -truth, 0.0, frame, rows)
             return
         if clause is not None and clause.at_most_one:
             yield _at_least(-clause.value + -truth, -1.0, frame, rows)
             return
-        always, some, condition = self._as_condition(truth, core)
+        always, some, condition = self._as_condition(truth, expr)
         for chosen, under in ((always, None), (some, condition)):
             if len(chosen) == frame.size:
-                yield from self._sides(core, read, frame, rows, under)
+                yield from self._sides(expr, read, frame, rows, under)
             elif len(chosen):
                 inner = frame.take(chosen)
-                again = None if read is None else self._reread(core, inner)
-                yield from self._sides(core, again, inner, chosen if rows is None else rows[chosen], under)
+                again = None if read is None else self._reread(expr, inner)
+                yield from self._sides(expr, again, inner, chosen if rows is None else rows[chosen], under)
 
-    def _reread(self, core: TypedExpr, frame: Frame) -> _Read:
-        if not core.decision:
-            return _Read(constant(frame.size, self.ev.mask(core, frame).astype(np.float64)), 1.0, INFINITY)
-        return self._clause(core, frame)
+    def _reread(self, expr: TypedExpr, frame: Frame) -> _Read:
+        if not expr.decision:
+            return _Read(constant(frame.size, self.ev.mask(expr, frame).astype(np.float64)), 1.0, INFINITY)
+        return self._clause(expr, frame)
 
-    def _as_condition(self, truth: Affine, core: TypedExpr) -> tuple[Codes, Codes, Condition]:
+    def _as_condition(self, truth: Affine, expr: TypedExpr) -> tuple[Codes, Codes, Condition]:
         """The rows that always hold, those under a condition, and for the latter a binary column and its value."""
         affines = self.linear.nonlinear.as_affines(truth)
         matrix, counts = affines.matrix, np.diff(affines.matrix.starts)
@@ -146,65 +146,65 @@ class Assertions:
         columns[literal] = matrix.columns[first[literal]]
         values[literal] = matrix.values[first[literal]] > 0
         if not literal.all():
-            columns[~literal] = self._condition_columns(affines.take(some[~literal]), core)
+            columns[~literal] = self._condition_columns(affines.take(some[~literal]), expr)
         self.linear.terms.make_whole(columns)
         return always, some, (columns, values)
 
-    def _condition_columns(self, truths: Affines, core: TypedExpr) -> Int32s:
+    def _condition_columns(self, truths: Affines, expr: TypedExpr) -> Int32s:
         """Binary columns that are 1 where some truth values are."""
         starts = unary_starts(truths.count)
         return self.linear.terms.add(
             "condition",
             Interval(1, truths.count),
-            lambda results: MinMax(results, starts, truths, core.span, "the condition", True),
-            core.span,
+            lambda results: MinMax(results, starts, truths, expr.span, "the condition", True),
+            expr.span,
             zero_one=True,
             integer=True,
         )
 
     # --- clauses -----------------------------------------------------------------------------------------------------
 
-    def _literal(self, core: TypedExpr, frame: Frame) -> _Read | None:
+    def _literal(self, expr: TypedExpr, frame: Frame) -> _Read | None:
         """That a comparison of single binaries is true, else None."""
-        if not isinstance(core, Comparison) or len(core.ops) > 1:
+        if not isinstance(expr, Comparison) or len(expr.ops) > 1:
             return None
-        left, right = (self.linear.affine(o, frame) for o in core.operands)
-        truth = self.linear.truths.of_single_binaries(left + -right, core.ops[0])
+        left, right = (self.linear.affine(o, frame) for o in expr.operands)
+        truth = self.linear.truths.of_single_binaries(left + -right, expr.ops[0])
         return None if truth is None else _Read(truth, 1.0, INFINITY)
 
-    def _clause(self, core: TypedExpr, frame: Frame) -> _Read:
+    def _clause(self, expr: TypedExpr, frame: Frame) -> _Read:
         """A condition as a row over truth values."""
         truths = self.linear.truths
-        match core:
+        match expr:
             case Logic(op="or"):
                 total = constant(frame.size, np.zeros(frame.size))
-                for operand in core.operands:
+                for operand in expr.operands:
                     total = total + truths.affine(operand, frame)
                 return _Read(total, 1.0, INFINITY)
             case Logic(op="not"):
-                return _Read(truths.affine(core.operands[0], frame), -INFINITY, 0.0, at_most_one=True)
+                return _Read(truths.affine(expr.operands[0], frame), -INFINITY, 0.0, at_most_one=True)
             case Logic(op="<=>"):
-                one, other = (truths.affine(o, frame) for o in core.operands)
+                one, other = (truths.affine(o, frame) for o in expr.operands)
                 return _Read(one + -other, 0.0, 0.0)
             case Reduction(op="any"):
-                return _Read(self.linear.total(core, frame, truths.affine), 1.0, INFINITY)
+                return _Read(self.linear.total(expr, frame, truths.affine), 1.0, INFINITY)
             case Reduction(op="all"):
-                untrue = self.linear.total(core, frame, lambda c, f: truths.negated(truths.affine(c, f)))
+                untrue = self.linear.total(expr, frame, lambda c, f: truths.negated(truths.affine(c, f)))
                 return _Read(untrue, 0.0, 0.0)
-        return _Read(truths.affine(core, frame), 1.0, INFINITY)
+        return _Read(truths.affine(expr, frame), 1.0, INFINITY)
 
     # --- rows --------------------------------------------------------------------------------------------------------
 
     def _sides(
-        self, core: TypedExpr, read: _Read | None, frame: Frame, rows: Codes | None, condition: Condition | None
+        self, expr: TypedExpr, read: _Read | None, frame: Frame, rows: Codes | None, condition: Condition | None
     ) -> Iterator[Assertion]:
         if read is not None:
             lower, upper = read.lower - read.value.constant, read.upper - read.value.constant
             low, high = (np.broadcast_to(side, (frame.size,)) for side in (lower, upper))
             yield Assertion(read.value, low, high, frame, rows, condition)
             return
-        assert isinstance(core, Comparison)
-        operands, ops = core.operands, core.ops
+        assert isinstance(expr, Comparison)
+        operands, ops = expr.operands, expr.ops
         if ops in (("<=", "<="), (">=", ">=")) and [o.decision for o in operands] == [False, True, False]:
             ends = [np.broadcast_to(self.ev.numbers(operands[at], frame), (frame.size,)) for at in (0, 2)]
             low, high = ends if ops[0] == "<=" else ends[::-1]

@@ -23,28 +23,28 @@ from gpusched_dsl.language.checked import Expected, Function
 from gpusched_dsl.language.text.shortening import shortened
 
 
-def expected(linear: AffineReader, nonlinear: Nonlinear, core: Expected, frame: Frame) -> Affine:
+def expected(linear: AffineReader, nonlinear: Nonlinear, expr: Expected, frame: Frame) -> Affine:
     """An expectation with decisions as an affine expression, with definitions where it is no line in them.
 
     Forms: affine expressions; `min` and `max` of two lines in one random quantity (E[min(W, x)] as a definition);
     anything at all where the laws are finite. Raises as `Expectations.values`.
     """
     ev = linear.ev
-    inner = ev.expectations.inwards(core)
-    if not isinstance(inner, Expected) or inner.body is not core.body:
+    inner = ev.expectations.inwards(expr)
+    if not isinstance(inner, Expected) or inner.body is not expr.body:
         return linear.affine(inner, frame)
-    pair = pair_of(core.body)
+    pair = pair_of(expr.body)
     if pair is not None:
-        found = _ExpectedMinimum(linear, nonlinear, core, *pair).affine(frame)
+        found = _ExpectedMinimum(linear, nonlinear, expr, *pair).affine(frame)
         if found is not None:
             return found
-    situation = ev.expectations.through(core, frame)
+    situation = ev.expectations.through(expr, frame)
     if situation is None:
-        raise ev.expectations.no_form(core)
-    weights = ev.expectations.weights(core, frame, situation)
+        raise ev.expectations.no_form(expr)
+    weights = ev.expectations.weights(expr, frame, situation)
     ev.expectations.around.append(situation)
     try:
-        body = linear.affine(core.body, situation.grown.frame)
+        body = linear.affine(expr.body, situation.grown.frame)
     finally:
         ev.expectations.around.pop()
     return body.scaled(weights).summed(situation.grown.parents(), frame.size, frozenset((OUTCOME,)))
@@ -58,19 +58,19 @@ class _ExpectedMinimum:
     """
 
     def __init__(
-        self, linear: AffineReader, nonlinear: Nonlinear, core: Expected, smallest: bool, one: Line, other: Line
+        self, linear: AffineReader, nonlinear: Nonlinear, expr: Expected, smallest: bool, one: Line, other: Line
     ) -> None:
         self.linear = linear
         self.nonlinear = nonlinear
-        self.core = core
+        self.expr = expr
         self.smallest = smallest
         self.one, self.other = one, other
-        self.gap = joined("-", one, other, core.span)
+        self.gap = joined("-", one, other, expr.span)
 
     def affine(self, frame: Frame) -> Affine | None:
         if not frame.size:  # without rows there are no laws to look at
             return constant(0, np.zeros(0))
-        gap = ClosedForms(self.linear.ev, self.core, frame).single(self.gap)
+        gap = ClosedForms(self.linear.ev, self.expr, frame).single(self.gap)
         if gap is None:
             return None
         flat, sloped = np.flatnonzero(gap.slope == 0), np.flatnonzero(gap.slope != 0)
@@ -81,9 +81,9 @@ class _ExpectedMinimum:
 
     def _flat(self, frame: Frame) -> Affine:
         """Where f and g hold the random quantity alike: only the rest is compared."""
-        core, name = self.core, "min" if self.smallest else "max"
+        expr, name = self.expr, "min" if self.smallest else "max"
         rests = (self.one.rest, self.other.rest)
-        rest = Function(span=core.span, type=core.type, decision=core.decision, name=name, arguments=rests)
+        rest = Function(span=expr.span, type=expr.type, decision=expr.decision, name=name, arguments=rests)
         return constant(frame.size, self._mean(frame)) + self.linear.affine(rest, frame)
 
     def _sloped(self, frame: Frame) -> Affine:
@@ -93,17 +93,17 @@ class _ExpectedMinimum:
         result = constant(frame.size, self._mean(frame) + means) + self.linear.affine(self.other.rest, frame)
         if rising.any():
             result = result + self.linear.affine(gap.rest, frame).scaled(rising.astype(np.float64))
-        column = self.nonlinear.define(self.core, frame, self._definition)
+        column = self.nonlinear.define(self.expr, frame, self._definition)
         return result + column.scaled(np.where(rising, gap.slope, -gap.slope))
 
     def _mean(self, frame: Frame) -> Floats:
         """The expectation of the random part of g."""
-        mean = ClosedForms(self.linear.ev, self.core, frame).mean(replace(self.other, rest=number(0.0, self.core.span)))
+        mean = ClosedForms(self.linear.ev, self.expr, frame).mean(replace(self.other, rest=number(0.0, self.expr.span)))
         assert mean is not None
         return mean
 
     def _gap(self, frame: Frame) -> tuple[ClosedForms, Single]:
-        forms = ClosedForms(self.linear.ev, self.core, frame)
+        forms = ClosedForms(self.linear.ev, self.expr, frame)
         gap = forms.single(self.gap)
         assert gap is not None
         return forms, gap
@@ -114,9 +114,9 @@ class _ExpectedMinimum:
         laws, which = conditioned(self.linear.ev.store.randoms[gap.name], gap)
         at = self.linear.affine(gap.rest, frame).scaled(-1.0 / gap.slope)
         arguments, starts = self.nonlinear.as_affines(at), unary_starts(frame.size)
-        name = f"E({shortened(self.core.body.span.text)})"
+        name = f"E({shortened(self.expr.body.span.text)})"
         return "expectation", lambda results: PartialExpectation(
-            results, starts, arguments, self.core.span, name, which, laws
+            results, starts, arguments, self.expr.span, name, which, laws
         )
 
 

@@ -31,56 +31,56 @@ class Truths:
         self.ev = linear.ev
         self._others: dict[int, tuple[TypedExpr, TypedExpr]] = {}
 
-    def affine(self, core: TypedExpr, frame: Frame) -> Affine:
+    def affine(self, expr: TypedExpr, frame: Frame) -> Affine:
         """The truth value in every row; raises DiagnosticError (GSM3010) for conditions without one."""
-        if not core.decision:
-            return constant(frame.size, self.ev.mask(core, frame).astype(np.float64))
-        match core:
+        if not expr.decision:
+            return constant(frame.size, self.ev.mask(expr, frame).astype(np.float64))
+        match expr:
             case VariableRef():
-                return self.linear.affine(core, frame)
+                return self.linear.affine(expr, frame)
             case LetRef():
-                return self.linear.of_let(core, frame, self.affine)
+                return self.linear.of_let(expr, frame, self.affine)
             case Fallback():
-                return self.linear.affine(core, frame)
+                return self.linear.affine(expr, frame)
             case Comparison():
-                return self._comparison(core, frame)
+                return self._comparison(expr, frame)
             case Logic(op="not"):
-                return self.negated(self.affine(core.operands[0], frame))
+                return self.negated(self.affine(expr.operands[0], frame))
             case Logic(op="and" | "or" | "=>"):
-                return self.nonlinear.define(core, frame, lambda inner: self._joined(core, inner), zero_one=True)
+                return self.nonlinear.define(expr, frame, lambda inner: self._joined(expr, inner), zero_one=True)
             case Logic(op="<=>"):
-                one, other = (self.affine(o, frame) for o in core.operands)
-                both = self.nonlinear.product(one, other, core)
+                one, other = (self.affine(o, frame) for o in expr.operands)
+                both = self.nonlinear.product(one, other, expr)
                 return constant(frame.size, np.ones(frame.size)) + -one + -other + both.scaled(np.float64(2.0))
             case Reduction(op="any" | "all"):
-                return self.nonlinear.define(core, frame, lambda inner: self._over(core, inner), zero_one=True)
-            case Choice() if not core.condition.decision:
+                return self.nonlinear.define(expr, frame, lambda inner: self._over(expr, inner), zero_one=True)
+            case Choice() if not expr.condition.decision:
                 return self.linear.branches(
-                    self.ev.mask(core.condition, frame), core.then, core.otherwise, frame, self.affine
+                    self.ev.mask(expr.condition, frame), expr.then, expr.otherwise, frame, self.affine
                 )
             case Choice():
-                return self.affine(self._derived(core, _as_implications), frame)
-        raise self.nonlinear.refusal(core)
+                return self.affine(self._derived(expr, _as_implications), frame)
+        raise self.nonlinear.refusal(expr)
 
     @staticmethod
     def negated(truth: Affine) -> Affine:
         return constant(truth.size, np.ones(truth.size)) + -truth
 
-    def _joined(self, core: Logic, inner: Frame) -> tuple[str, Making]:
+    def _joined(self, expr: Logic, inner: Frame) -> tuple[str, Making]:
         """`or` as the largest of some truth values, `and` as the smallest; `a => b` is `not a or b`."""
-        parts = [self.affine(o, inner) for o in core.operands]
-        if core.op == "=>":
+        parts = [self.affine(o, inner) for o in expr.operands]
+        if expr.op == "=>":
             parts[0] = self.negated(parts[0])
         starts, arguments = interleaved([self.nonlinear.as_affines(p) for p in parts])
-        largest, name = core.op != "and", shortened(core.span.text)
+        largest, name = expr.op != "and", shortened(expr.span.text)
         kind = "or" if largest else "and"
-        return kind, lambda results: MinMax(results, starts, arguments, core.span, name, largest)
+        return kind, lambda results: MinMax(results, starts, arguments, expr.span, name, largest)
 
-    def _over(self, core: Reduction, inner: Frame) -> tuple[str, Making]:
+    def _over(self, expr: Reduction, inner: Frame) -> tuple[str, Making]:
         """`any` and `all` over an index list; over nothing `any` is 0 and `all` is 1."""
-        largest = core.op == "any"
-        grown = self.ev.expand(inner, core.indexing, core.span)
-        body = self.nonlinear.as_affines(self.affine(core.body, grown.frame))
+        largest = expr.op == "any"
+        grown = self.ev.expand(inner, expr.indexing, expr.span)
+        body = self.nonlinear.as_affines(self.affine(expr.body, grown.frame))
         nothing = np.flatnonzero(np.bincount(grown.parents(), minlength=inner.size) == 0)
         neutral = np.full(len(nothing), 0.0 if largest else 1.0)
         groups = np.concatenate((grown.parents(), nothing))
@@ -94,30 +94,30 @@ class Truths:
         )
         arguments = together.take(np.argsort(groups, kind="stable"))
         starts = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(np.bincount(groups, minlength=inner.size))))
-        name = shortened(core.span.text)
-        return core.op, lambda results: MinMax(results, starts, arguments, core.span, name, largest)
+        name = shortened(expr.span.text)
+        return expr.op, lambda results: MinMax(results, starts, arguments, expr.span, name, largest)
 
     # --- comparisons -------------------------------------------------------------------------------------------------
 
-    def _comparison(self, core: Comparison, frame: Frame) -> Affine:
-        if len(core.ops) > 1:
-            return self.affine(self._derived(core, _as_conjunction), frame)
-        op, (left, right) = core.ops[0], core.operands
+    def _comparison(self, expr: Comparison, frame: Frame) -> Affine:
+        if len(expr.ops) > 1:
+            return self.affine(self._derived(expr, _as_conjunction), frame)
+        op, (left, right) = expr.ops[0], expr.operands
         if op in _OPPOSITE:
-            return self.negated(self.affine(self._derived(core, _opposite), frame))
+            return self.negated(self.affine(self._derived(expr, _opposite), frame))
         difference = self.linear.affine(left, frame) + -self.linear.affine(right, frame)
         simple = self.of_single_binaries(difference, op)
         if simple is not None:
             return simple
         return self.nonlinear.define(
-            core, frame, lambda inner: self._holds(core, op, inner), zero_one=True, integer=True
+            expr, frame, lambda inner: self._holds(expr, op, inner), zero_one=True, integer=True
         )
 
-    def _derived(self, core: Derived, make: Callable[[Derived], TypedExpr]) -> TypedExpr:
-        """Another core that says the same or the opposite; always the same one, so that it is defined once."""
-        known = self._others.get(id(core))
+    def _derived(self, expr: Derived, make: Callable[[Derived], TypedExpr]) -> TypedExpr:
+        """Another expression that says the same or the opposite; always the same one, so that it is defined once."""
+        known = self._others.get(id(expr))
         if known is None:
-            known = self._others[id(core)] = (core, make(core))
+            known = self._others[id(expr)] = (expr, make(expr))
         return known[1]
 
     def of_single_binaries(self, difference: Affine, op: str) -> Affine | None:
@@ -134,16 +134,16 @@ class Truths:
         )
         return Affine(difference.size, at_zero, (replace(block, distinct=False),))
 
-    def _holds(self, core: Comparison, op: str, inner: Frame) -> tuple[str, Making]:
-        left, right = core.operands
+    def _holds(self, expr: Comparison, op: str, inner: Frame) -> tuple[str, Making]:
+        left, right = expr.operands
         difference = self.linear.affine(left, inner) + -self.linear.affine(right, inner)
         affines = self.nonlinear.as_affines(difference)
         sides = -affines.constants
         arguments = Affines(affines.matrix, np.zeros(inner.size))
         lower = np.full(inner.size, -INFINITY) if op == "<=" else sides
         upper = np.full(inner.size, INFINITY) if op == ">=" else sides
-        name, starts = shortened(core.span.text), unary_starts(inner.size)
-        return "holds", lambda results: Reified(results, starts, arguments, core.span, name, lower, upper)
+        name, starts = shortened(expr.span.text), unary_starts(inner.size)
+        return "holds", lambda results: Reified(results, starts, arguments, expr.span, name, lower, upper)
 
 
 def _compared(values: Floats, op: str) -> Floats:
@@ -155,22 +155,22 @@ def _compared(values: Floats, op: str) -> Floats:
 _OPPOSITE = {"!=": "==", "<": ">=", ">": "<="}
 
 
-def _opposite(core: Comparison) -> TypedExpr:
-    return replace(core, ops=(_OPPOSITE[core.ops[0]],))
+def _opposite(expr: Comparison) -> TypedExpr:
+    return replace(expr, ops=(_OPPOSITE[expr.ops[0]],))
 
 
-def _as_implications(core: Choice) -> TypedExpr:
+def _as_implications(expr: Choice) -> TypedExpr:
     """`if c then a else b` as `(c => a) and (not c => b)`."""
 
     def logic(op: str, *operands: TypedExpr) -> Logic:
-        return Logic(span=core.span, type=core.type, decision=True, op=op, operands=operands)
+        return Logic(span=expr.span, type=expr.type, decision=True, op=op, operands=operands)
 
-    negated = logic("not", core.condition)
-    return logic("and", logic("=>", core.condition, core.then), logic("=>", negated, core.otherwise))
+    negated = logic("not", expr.condition)
+    return logic("and", logic("=>", expr.condition, expr.then), logic("=>", negated, expr.otherwise))
 
 
-def _as_conjunction(core: Comparison) -> TypedExpr:
+def _as_conjunction(expr: Comparison) -> TypedExpr:
     """`a <= x <= b` as `a <= x and x <= b`."""
-    pairs = zip(core.operands, core.ops, core.operands[1:], strict=False)
-    parts = tuple(replace(core, operands=(a, b), ops=(op,), decision=a.decision or b.decision) for a, op, b in pairs)
-    return Logic(span=core.span, type=core.type, decision=True, op="and", operands=parts)
+    pairs = zip(expr.operands, expr.ops, expr.operands[1:], strict=False)
+    parts = tuple(replace(expr, operands=(a, b), ops=(op,), decision=a.decision or b.decision) for a, op, b in pairs)
+    return Logic(span=expr.span, type=expr.type, decision=True, op="and", operands=parts)

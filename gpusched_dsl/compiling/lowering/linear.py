@@ -37,72 +37,72 @@ class Linearizer(AffineReader):
         self.nonlinear = Nonlinear(self)
         self.truths = Truths(self, self.nonlinear)
 
-    def affine(self, core: TypedExpr, frame: Frame) -> Affine:
+    def affine(self, expr: TypedExpr, frame: Frame) -> Affine:
         """One affine expression per row of the frame; raises DiagnosticError (GSM3010) for what has no such form."""
         checkpoint()
-        if not core.decision:
-            return constant(frame.size, self.ev.numbers(core, frame))
-        match core:
+        if not expr.decision:
+            return constant(frame.size, self.ev.numbers(expr, frame))
+        match expr:
             case VariableRef():
-                return self._variable(core, frame)
+                return self._variable(expr, frame)
             case LetRef():
-                return self.of_let(core, frame, self.affine)
+                return self.of_let(expr, frame, self.affine)
             case Negate():
-                return -self.affine(core.operand, frame)
+                return -self.affine(expr.operand, frame)
             case Arithmetic(op="+"):
-                return self.affine(core.left, frame) + self.affine(core.right, frame)
+                return self.affine(expr.left, frame) + self.affine(expr.right, frame)
             case Arithmetic(op="-"):
-                return self.affine(core.left, frame) + -self.affine(core.right, frame)
-            case Arithmetic(op="*") if not (core.left.decision and core.right.decision):
-                return self._scaled(core, frame)
-            case Arithmetic(op="/") if not core.right.decision:
-                return self._quotient(core, frame)
+                return self.affine(expr.left, frame) + -self.affine(expr.right, frame)
+            case Arithmetic(op="*") if not (expr.left.decision and expr.right.decision):
+                return self._scaled(expr, frame)
+            case Arithmetic(op="/") if not expr.right.decision:
+                return self._quotient(expr, frame)
             case Reduction(op="sum"):
-                return self.total(core, frame, self.affine)
-            case Choice() if not core.condition.decision:
-                mask = self.ev.mask(core.condition, frame)
-                return self.branches(mask, core.then, core.otherwise, frame, self.affine)
+                return self.total(expr, frame, self.affine)
+            case Choice() if not expr.condition.decision:
+                mask = self.ev.mask(expr.condition, frame)
+                return self.branches(mask, expr.then, expr.otherwise, frame, self.affine)
             case Choice():
-                return self._decided(core, frame)
+                return self._decided(expr, frame)
             case Fallback():
-                found = self.ev.found(core.reference, frame)
-                return self.branches(found, core.reference, core.fallback, frame, self.affine)
+                found = self.ev.found(expr.reference, frame)
+                return self.branches(found, expr.reference, expr.fallback, frame, self.affine)
             case Expected():
-                return expected(self, self.nonlinear, core, frame)
+                return expected(self, self.nonlinear, expr, frame)
             case Reduction(op="count"):
-                return self.total(core, frame, self.truths.affine)
+                return self.total(expr, frame, self.truths.affine)
             case Comparison() | Logic() | Reduction(op="any" | "all"):
-                return self.truths.affine(core, frame)
-        return self.nonlinear.affine(core, frame)
+                return self.truths.affine(expr, frame)
+        return self.nonlinear.affine(expr, frame)
 
-    def _variable(self, core: VariableRef, frame: Frame) -> Affine:
-        family = self.ev.store.variables[core.name]
+    def _variable(self, expr: VariableRef, frame: Frame) -> Affine:
+        family = self.ev.store.variables[expr.name]
         zero = np.float64(0.0)
         one = np.asarray(1.0)
-        if not core.subscripts:
+        if not expr.subscripts:
             columns = np.full(frame.size, family.first, dtype=np.int64)
-            return Affine(frame.size, np.asarray(zero), (Block(None, columns, one, core.name, frozenset()),))
-        position = np.broadcast_to(self.ev.variable_position(core, frame), (frame.size,))
+            return Affine(frame.size, np.asarray(zero), (Block(None, columns, one, expr.name, frozenset()),))
+        position = np.broadcast_to(self.ev.variable_position(expr, frame), (frame.size,))
         rows = None
         if position.size and position.min() < 0:
             rows = np.flatnonzero(position >= 0)
             position = position[rows]
         if family.first:
             position = position + family.first
-        block = Block(rows, position, one, core.name, plain_keys(core.subscripts))
+        block = Block(rows, position, one, expr.name, plain_keys(expr.subscripts))
         return Affine(frame.size, np.asarray(zero), (block,))
 
-    def _scaled(self, core: Arithmetic, frame: Frame) -> Affine:
-        factor, expression = (core.right, core.left) if core.left.decision else (core.left, core.right)
+    def _scaled(self, expr: Arithmetic, frame: Frame) -> Affine:
+        factor, expression = (expr.right, expr.left) if expr.left.decision else (expr.left, expr.right)
         return self.affine(expression, frame).scaled(self.ev.numbers(factor, frame))
 
-    def _quotient(self, core: Arithmetic, frame: Frame) -> Affine:
-        divisor = self.ev.numbers(core.right, frame)
-        self.ev.refuse_where(divisor == 0, "GSM3003", "division by zero", core.right, frame, "is zero")
-        return self.affine(core.left, frame).divided(divisor)
+    def _quotient(self, expr: Arithmetic, frame: Frame) -> Affine:
+        divisor = self.ev.numbers(expr.right, frame)
+        self.ev.refuse_where(divisor == 0, "GSM3003", "division by zero", expr.right, frame, "is zero")
+        return self.affine(expr.left, frame).divided(divisor)
 
-    def _decided(self, core: Choice, frame: Frame) -> Affine:
+    def _decided(self, expr: Choice, frame: Frame) -> Affine:
         """`if z then a else b` with a decided z: `b + z * (a - b)`."""
-        truth = self.truths.affine(core.condition, frame)
-        then, otherwise = self.affine(core.then, frame), self.affine(core.otherwise, frame)
-        return otherwise + self.nonlinear.product(truth, then + -otherwise, core)
+        truth = self.truths.affine(expr.condition, frame)
+        then, otherwise = self.affine(expr.then, frame), self.affine(expr.otherwise, frame)
+        return otherwise + self.nonlinear.product(truth, then + -otherwise, expr)

@@ -24,7 +24,7 @@ from gpusched_dsl.language.checked import (
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.text.shortening import shortened
 
-# The columns of one core over some index tuples: (variables, their codes, size) and the results.
+# The columns of one expression over some index tuples: (variables, their codes, size) and the results.
 Remembered = tuple[tuple[IndexVar, ...], tuple[Codes, ...], int, Int32s]
 
 
@@ -37,62 +37,62 @@ class Nonlinear:
         self.terms = linear.terms
         self._known: dict[int, tuple[TypedExpr, list[Remembered]]] = {}
 
-    def affine(self, core: TypedExpr, frame: Frame) -> Affine:
-        """A nonlinear core as the columns that stand for it; raises DiagnosticError (GSM3010) if it has no form."""
-        match core:
+    def affine(self, expr: TypedExpr, frame: Frame) -> Affine:
+        """A nonlinear expression as the columns that stand for it; raises GSM3010 if it has no form."""
+        match expr:
             case Arithmetic(op="*"):
-                return self.product(self.linear.affine(core.left, frame), self.linear.affine(core.right, frame), core)
+                return self.product(self.linear.affine(expr.left, frame), self.linear.affine(expr.right, frame), expr)
             case Arithmetic(op="/"):
-                return self._quotient(core, frame)
+                return self._quotient(expr, frame)
             case Arithmetic(op="^"):
-                return self._power(core, frame)
+                return self._power(expr, frame)
             case Function(name="min" | "max"):
-                return self._extreme(core, frame)
+                return self._extreme(expr, frame)
             case Function(name="exp" | "log" | "abs"):
-                return self.define(core, frame, lambda inner: self._unary(core, inner))
+                return self.define(expr, frame, lambda inner: self._unary(expr, inner))
             case Function(name="sqrt"):
-                return self.define(core, frame, lambda inner: self._to_the(core, core.arguments[0], 0.5, inner))
+                return self.define(expr, frame, lambda inner: self._to_the(expr, expr.arguments[0], 0.5, inner))
             case Reduction(op="min" | "max"):
-                return self.define(core, frame, lambda inner: self._extreme_over(core, inner))
-        raise self.refusal(core)
+                return self.define(expr, frame, lambda inner: self._extreme_over(expr, inner))
+        raise self.refusal(expr)
 
     # --- one definition for each distinct index tuple -----------------------------------------------------------------
 
     def define(
         self,
-        core: TypedExpr,
+        expr: TypedExpr,
         frame: Frame,
         build: Callable[[Frame], tuple[str, Making]],
         *,
         zero_one: bool = False,
         integer: bool = False,
     ) -> Affine:
-        """The columns of a definition, one per distinct tuple of the indices that `core` needs.
+        """The columns of a definition, one per distinct tuple of the indices that `expr` needs.
 
         `build` gets the frame of these tuples and gives a short name for the family and the function that makes the
-        definition for its result columns. The same core over the same tuples is defined once.
+        definition for its result columns. The same expr over the same tuples is defined once.
         """
-        inner, back = self._distinct(core, frame)
-        results = self._remembered(core, inner)
+        inner, back = self._distinct(expr, frame)
+        results = self._remembered(expr, inner)
         if results is None:
             kind, make = build(inner)
-            unit = core.type.unit.text if isinstance(core.type, Numeric) else ""
+            unit = expr.type.unit.text if isinstance(expr.type, Numeric) else ""
             results = self.terms.add(
-                kind, self._domain(inner), make, core.span, "" if unit == "1" else unit, zero_one, integer
+                kind, self._domain(inner), make, expr.span, "" if unit == "1" else unit, zero_one, integer
             )
             key = (tuple(inner.columns), tuple(inner.columns.values()), inner.size, results)
-            self._known.setdefault(id(core), (core, []))[1].append(key)
+            self._known.setdefault(id(expr), (expr, []))[1].append(key)
         columns = results if back is None else results[back]
-        return self.of_columns(columns, frame.size, core, frozenset(inner.columns))
+        return self.of_columns(columns, frame.size, expr, frozenset(inner.columns))
 
-    def of_columns(self, columns: Int32s, size: int, core: TypedExpr, keys: frozenset[IndexVar]) -> Affine:
+    def of_columns(self, columns: Int32s, size: int, expr: TypedExpr, keys: frozenset[IndexVar]) -> Affine:
         """One column per row as an affine expression."""
-        block = Block(None, columns.astype(np.int64), np.asarray(1.0), f"{core.span.text}@{id(core)}", keys)
+        block = Block(None, columns.astype(np.int64), np.asarray(1.0), f"{expr.span.text}@{id(expr)}", keys)
         return Affine(size, np.asarray(np.float64(0.0)), (block,))
 
-    def _distinct(self, core: TypedExpr, frame: Frame) -> tuple[Frame, Codes | None]:
-        """The distinct index tuples that matter to a core, and for each row of the frame its place among them."""
-        needed = self.ev.needs(core)
+    def _distinct(self, expr: TypedExpr, frame: Frame) -> tuple[Frame, Codes | None]:
+        """The distinct index tuples that an expression depends on, and the place of each row among them."""
+        needed = self.ev.needs(expr)
         variables = [v for v in frame.columns if v in needed]
         if not variables:
             return Frame(1, {}), np.zeros(frame.size, dtype=np.int64)
@@ -108,8 +108,8 @@ class Nonlinear:
         inner = Frame(len(chosen), {v: c[chosen] for v, c in zip(variables, columns, strict=True)})
         return inner, None if inner.size == frame.size else place[back.reshape(-1)]
 
-    def _remembered(self, core: TypedExpr, inner: Frame) -> Int32s | None:
-        for variables, columns, size, results in self._known.get(id(core), (core, []))[1]:
+    def _remembered(self, expr: TypedExpr, inner: Frame) -> Int32s | None:
+        for variables, columns, size, results in self._known.get(id(expr), (expr, []))[1]:
             if size == inner.size and variables == tuple(inner.columns):
                 mine = tuple(inner.columns.values())
                 if all(a is b or np.array_equal(a, b) for a, b in zip(columns, mine, strict=True)):
@@ -122,9 +122,9 @@ class Nonlinear:
         components = tuple(self.ev.store.component(v.type) for v in inner.columns)
         return Tuples(components, tuple(np.ascontiguousarray(c) for c in inner.columns.values()))
 
-    def arguments(self, core: TypedExpr, frame: Frame) -> Affines:
+    def arguments(self, expr: TypedExpr, frame: Frame) -> Affines:
         """An affine expression per row of the frame, ready to be an argument."""
-        return self.as_affines(self.linear.affine(core, frame))
+        return self.as_affines(self.linear.affine(expr, frame))
 
     @staticmethod
     def as_affines(affine: Affine) -> Affines:
@@ -133,130 +133,130 @@ class Nonlinear:
 
     # --- products ----------------------------------------------------------------------------------------------------
 
-    def product(self, left: Affine, right: Affine, core: TypedExpr) -> Affine:
+    def product(self, left: Affine, right: Affine, expr: TypedExpr) -> Affine:
         """Two affine expressions multiplied out, row by row, into products of two columns each."""
         one, other = self.as_affines(left), self.as_affines(right)
-        pairs = self._pairs(one.matrix, other.matrix, core)
+        pairs = self._pairs(one.matrix, other.matrix, expr)
         result = left.scaled(other.constants) + right.scaled(one.constants)
         result = Affine(left.size, one.constants * other.constants, result.blocks)
         if pairs is None:
             return result
         rows, first, second, coefficients = pairs
-        columns = self.terms.product(first, second, core.span).astype(np.int64)
-        block = Block(rows, columns, coefficients, f"{core.span.text}@{id(core)}", frozenset(), distinct=False)
+        columns = self.terms.product(first, second, expr.span).astype(np.int64)
+        block = Block(rows, columns, coefficients, f"{expr.span.text}@{id(expr)}", frozenset(), distinct=False)
         return Affine(left.size, result.constant, (*result.blocks, block))
 
-    def _pairs(self, one: Matrix, other: Matrix, core: TypedExpr) -> tuple[Codes, Int32s, Int32s, Floats] | None:
+    def _pairs(self, one: Matrix, other: Matrix, expr: TypedExpr) -> tuple[Codes, Int32s, Int32s, Floats] | None:
         """Every entry of a row with every entry of the same row of the other."""
         counts = np.diff(one.starts) * np.diff(other.starts)
         total = int(counts.sum())
         if not total:
             return None
-        self.ev.budget.problem(total, core.span, f"the product `{shortened(core.span.text)}`")
+        self.ev.budget.problem(total, expr.span, f"the product `{shortened(expr.span.text)}`")
         rows = np.repeat(np.arange(one.rows, dtype=np.int64), counts)
         within = np.arange(total, dtype=np.int64) - np.repeat(np.cumsum(counts) - counts, counts)
         width = np.diff(other.starts)[rows]
         first, second = one.starts[rows] + within // width, other.starts[rows] + within % width
         return rows, one.columns[first], other.columns[second], one.values[first] * other.values[second]
 
-    def _quotient(self, core: Arithmetic, frame: Frame) -> Affine:
-        divisor = self.define(core.right, frame, lambda inner: self._to_the(core, core.right, -1.0, inner))
-        if not core.left.decision:
-            return divisor.scaled(np.broadcast_to(self.ev.numbers(core.left, frame), (frame.size,)))
-        return self.product(self.linear.affine(core.left, frame), divisor, core)
+    def _quotient(self, expr: Arithmetic, frame: Frame) -> Affine:
+        divisor = self.define(expr.right, frame, lambda inner: self._to_the(expr, expr.right, -1.0, inner))
+        if not expr.left.decision:
+            return divisor.scaled(np.broadcast_to(self.ev.numbers(expr.left, frame), (frame.size,)))
+        return self.product(self.linear.affine(expr.left, frame), divisor, expr)
 
     # --- powers ------------------------------------------------------------------------------------------------------
 
-    def _power(self, core: Arithmetic, frame: Frame) -> Affine:
-        if core.right.decision:
-            return self._exponential(core, frame)
-        exponents = np.broadcast_to(self.ev.numbers(core.right, frame), (frame.size,))
+    def _power(self, expr: Arithmetic, frame: Frame) -> Affine:
+        if expr.right.decision:
+            return self._exponential(expr, frame)
+        exponents = np.broadcast_to(self.ev.numbers(expr.right, frame), (frame.size,))
         if frame.size and np.all(exponents == 1.0):
-            return self.linear.affine(core.left, frame)
+            return self.linear.affine(expr.left, frame)
         if frame.size and np.all(exponents == 0.0):
             return constant(frame.size, np.ones(frame.size))
         if frame.size and np.all(exponents == 2.0):
-            squared = self._square_of_columns(core, frame)
+            squared = self._square_of_columns(expr, frame)
             if squared is not None:
                 return squared
-        return self.define(core, frame, lambda inner: self._to_the(core, core.left, core.right, inner))
+        return self.define(expr, frame, lambda inner: self._to_the(expr, expr.left, expr.right, inner))
 
-    def _square_of_columns(self, core: Arithmetic, frame: Frame) -> Affine | None:
+    def _square_of_columns(self, expr: Arithmetic, frame: Frame) -> Affine | None:
         """The square of single columns, shared with `x * x`; None for the square of anything longer."""
-        base = self.linear.affine(core.left, frame)
+        base = self.linear.affine(expr.left, frame)
         affines = self.as_affines(base)
         lone = (np.diff(affines.matrix.starts) == 1) & (affines.constants == 0.0)
-        return self.product(base, base, core) if lone.all() else None
+        return self.product(base, base, expr) if lone.all() else None
 
     def _to_the(
-        self, core: TypedExpr, base: TypedExpr, exponent: TypedExpr | float, inner: Frame
+        self, expr: TypedExpr, base: TypedExpr, exponent: TypedExpr | float, inner: Frame
     ) -> tuple[str, Making]:
         arguments = self.arguments(base, inner)
         power = np.float64(exponent) if isinstance(exponent, float) else self.ev.numbers(exponent, inner)
         exponents = np.array(np.broadcast_to(power, (inner.size,)), dtype=np.float64)
-        name = shortened(core.span.text)
+        name = shortened(expr.span.text)
         kind = {-1.0: "reciprocal", 0.5: "root"}.get(exponent if isinstance(exponent, float) else 0.0, "power")
         return kind, lambda results: Power(
-            results, unary_starts(inner.size), arguments, core.span, name, exponents
+            results, unary_starts(inner.size), arguments, expr.span, name, exponents
         )  # fmt: skip
 
-    def _exponential(self, core: Arithmetic, frame: Frame) -> Affine:
+    def _exponential(self, expr: Arithmetic, frame: Frame) -> Affine:
         """`a ^ x` with data a > 0 as `exp(log(a) * x)`."""
-        if core.left.decision:
-            raise self.refusal(core, help="write it with `exp` and `log`, so that it is plain what its base may be")
+        if expr.left.decision:
+            raise self.refusal(expr, help="write it with `exp` and `log`, so that it is plain what its base may be")
 
         def build(inner: Frame) -> tuple[str, Making]:
-            base = np.broadcast_to(self.ev.numbers(core.left, inner), (inner.size,))
-            self.ev.refuse_where(base <= 0, "GSM3004", "the base must be positive", core.left, inner, "not positive")
-            arguments = self.as_affines(self.linear.affine(core.right, inner).scaled(np.log(base)))
-            name, starts = shortened(core.span.text), unary_starts(inner.size)
-            return "exp", lambda results: Unary(results, starts, arguments, core.span, name, "exp")
+            base = np.broadcast_to(self.ev.numbers(expr.left, inner), (inner.size,))
+            self.ev.refuse_where(base <= 0, "GSM3004", "the base must be positive", expr.left, inner, "not positive")
+            arguments = self.as_affines(self.linear.affine(expr.right, inner).scaled(np.log(base)))
+            name, starts = shortened(expr.span.text), unary_starts(inner.size)
+            return "exp", lambda results: Unary(results, starts, arguments, expr.span, name, "exp")
 
-        return self.define(core, frame, build)
+        return self.define(expr, frame, build)
 
     # --- functions ---------------------------------------------------------------------------------------------------
 
-    def _unary(self, core: Function, inner: Frame) -> tuple[str, Making]:
-        arguments = self.arguments(core.arguments[0], inner)
-        name, starts = shortened(core.span.text), unary_starts(inner.size)
-        return core.name, lambda results: Unary(results, starts, arguments, core.span, name, core.name)
+    def _unary(self, expr: Function, inner: Frame) -> tuple[str, Making]:
+        arguments = self.arguments(expr.arguments[0], inner)
+        name, starts = shortened(expr.span.text), unary_starts(inner.size)
+        return expr.name, lambda results: Unary(results, starts, arguments, expr.span, name, expr.name)
 
-    def _extreme(self, core: Function, frame: Frame) -> Affine:
-        if len(core.arguments) == 1:
-            return self.linear.affine(core.arguments[0], frame)
+    def _extreme(self, expr: Function, frame: Frame) -> Affine:
+        if len(expr.arguments) == 1:
+            return self.linear.affine(expr.arguments[0], frame)
 
         def build(inner: Frame) -> tuple[str, Making]:
-            starts, arguments = interleaved([self.arguments(a, inner) for a in core.arguments])
-            name, largest = shortened(core.span.text), core.name == "max"
-            return core.name, lambda results: MinMax(results, starts, arguments, core.span, name, largest)
+            starts, arguments = interleaved([self.arguments(a, inner) for a in expr.arguments])
+            name, largest = shortened(expr.span.text), expr.name == "max"
+            return expr.name, lambda results: MinMax(results, starts, arguments, expr.span, name, largest)
 
-        return self.define(core, frame, build)
+        return self.define(expr, frame, build)
 
-    def _extreme_over(self, core: Reduction, inner: Frame) -> tuple[str, Making]:
-        grown = self.ev.expand(inner, core.indexing, core.span)
+    def _extreme_over(self, expr: Reduction, inner: Frame) -> tuple[str, Making]:
+        grown = self.ev.expand(inner, expr.indexing, expr.span)
         counts = np.bincount(grown.parents(), minlength=inner.size)
-        message = f"`{core.op}` over nothing"
-        self.ev.refuse_where(counts == 0, "GSM3005", message, core, inner, "no element to choose from")
+        message = f"`{expr.op}` over nothing"
+        self.ev.refuse_where(counts == 0, "GSM3005", message, expr, inner, "no element to choose from")
         starts = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(counts)))
-        arguments = self.arguments(core.body, grown.frame)
-        name, largest = shortened(core.span.text), core.op == "max"
-        return core.op, lambda results: MinMax(results, starts, arguments, core.span, name, largest)
+        arguments = self.arguments(expr.body, grown.frame)
+        name, largest = shortened(expr.span.text), expr.op == "max"
+        return expr.op, lambda results: MinMax(results, starts, arguments, expr.span, name, largest)
 
     # --- refusals ----------------------------------------------------------------------------------------------------
 
-    def refusal(self, core: TypedExpr, help: str | None = None) -> DiagnosticError:
+    def refusal(self, expr: TypedExpr, help: str | None = None) -> DiagnosticError:
         """That a term has no form in rows and definitions (GSM3010)."""
         what = "this term"
-        if isinstance(core, Arithmetic):
-            what = f"`{core.op}` of variables"
-        elif isinstance(core, Function):
-            what = f"`{core.name}` of variables"
-        elif isinstance(core, Reduction):
-            what = f"`{core.op}` over variables"
+        if isinstance(expr, Arithmetic):
+            what = f"`{expr.op}` of variables"
+        elif isinstance(expr, Function):
+            what = f"`{expr.name}` of variables"
+        elif isinstance(expr, Reduction):
+            what = f"`{expr.op}` over variables"
         return self.ev.failure(
             "GSM3010",
             f"{what} has no form that a solver takes",
-            core.span,
+            expr.span,
             "depends on variables",
             help=help
             or "write it with linear constraints and binary variables, or as a parameter if it needs only data",

@@ -77,7 +77,7 @@ class Representing:
                 body=self._asserted(constraint.body, own),
             )
         objectives = tuple(
-            replace(o, terms=tuple(replace(t, value=self._core(t.value, frozenset())) for t in o.terms))
+            replace(o, terms=tuple(replace(t, value=self._expr(t.value, frozenset())) for t in o.terms))
             for o in model.objectives
         )
         return replace(
@@ -128,7 +128,7 @@ class Representing:
         """The body of a constraint: its comparisons become rows where no decision says whether they must hold."""
         match node:
             case Comparison() if not {*node.ops} - {"<=", ">=", "=="}:
-                return replace(node, operands=tuple(self._core(o, scope) for o in node.operands))
+                return replace(node, operands=tuple(self._expr(o, scope) for o in node.operands))
             case Logic(op="and"):
                 return replace(node, operands=tuple(self._asserted(o, scope) for o in node.operands))
             case Logic(op="=>", operands=(condition, body)) if not condition.decision:
@@ -136,16 +136,16 @@ class Representing:
             case Choice() if not node.condition.decision:
                 then, otherwise = self._asserted(node.then, scope), self._asserted(node.otherwise, scope)
                 return replace(node, then=then, otherwise=otherwise)
-        rewritten: TypedExpr = self._core(node, scope)
+        rewritten: TypedExpr = self._expr(node, scope)
         return rewritten
 
-    def _core(self, node: Any, scope: Scope, nonlinear: TypedExpr | None = None) -> Any:
+    def _expr(self, node: Any, scope: Scope, nonlinear: TypedExpr | None = None) -> Any:
         """A node with its sums over elements rewritten.
 
         `scope` holds the elements that are chosen around it, `nonlinear` is a node around it that is not linear in it.
         """
         if isinstance(node, tuple):
-            return tuple(self._core(part, scope, nonlinear) for part in node)
+            return tuple(self._expr(part, scope, nonlinear) for part in node)
         if not isinstance(node, TypedExpr) or not node.decision:
             return node
         if nonlinear is None and not _is_linear(node):
@@ -161,7 +161,7 @@ class Representing:
                     raise self._not_linear(nonlinear)
             return node
         changed = {
-            f.name: self._core(getattr(node, f.name), scope, nonlinear)
+            f.name: self._expr(getattr(node, f.name), scope, nonlinear)
             for f in dataclasses.fields(node)
             if f.name not in ("span", "type", "decision") and isinstance(getattr(node, f.name), TypedExpr | tuple)
         }
@@ -171,7 +171,7 @@ class Representing:
         own = self._own(node.indexing)
         free = frozenset(v for v in own if not self._is_chosen(v, node.indexing, scope))
         if not free:
-            return replace(node, body=self._core(node.body, scope | own, nonlinear))
+            return replace(node, body=self._expr(node.body, scope | own, nonlinear))
         if node.op != "sum":
             raise Obstacle(f"`{node.op}` over elements of `{self.root}` is no sum", node.span)
         if scope:
@@ -184,7 +184,7 @@ class Representing:
         self._summed_at = node.span
         index = IndexRef(span=variable.span, type=variable.type, variable=variable)
         members = ParamRef(span=node.span, type=Numeric(), name=MEMBERS, subscripts=(index,))
-        body = self._core(node.body, scope | own)
+        body = self._expr(node.body, scope | own)
         weighted = Arithmetic(span=node.span, type=node.type, decision=True, op="*", left=members, right=body)
         return replace(node, indexing=self._restricted(node.indexing, free), body=weighted)
 
@@ -206,7 +206,7 @@ class Representing:
         self.lets[name] = let
         before, self._summed_at = self._summed_at, None
         own = self._own(let.indexing)
-        self.lets[name] = replace(let, value=self._core(let.value, own))
+        self.lets[name] = replace(let, value=self._expr(let.value, own))
         if self._summed_at is not None:
             self._sums[name] = self._summed_at
         self._summed_at = self._summed_at or before

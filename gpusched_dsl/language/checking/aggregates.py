@@ -35,8 +35,8 @@ def check_aggregate(checker: Checker, expr: tree.Aggregate, scope: Scope) -> Typ
     return Reduction(span=expr.span, type=kind, decision=body.decision, op=expr.op, indexing=indexing, body=body)
 
 
-def _whole(core: TypedExpr) -> bool:
-    kind = numeric_type(core)
+def _whole(typed: TypedExpr) -> bool:
+    kind = numeric_type(typed)
     return kind is not None and kind.integer
 
 

@@ -28,57 +28,57 @@ from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.units import DIMENSIONLESS, Unit, convertible, factor, reads_as_duration
 
 
-def unit_in(core: TypedExpr) -> Unit:
+def unit_in(expr: TypedExpr) -> Unit:
     """The unit of a number (of a condition: none)."""
-    return core.type.unit if isinstance(core.type, Numeric) else DIMENSIONLESS
+    return expr.type.unit if isinstance(expr.type, Numeric) else DIMENSIONLESS
 
 
 def say(unit: Unit) -> str:
     return "a plain number" if unit == DIMENSIONLESS else f"`{unit}`"
 
 
-def _too_far(checker: Checker, core: TypedExpr, target: Unit) -> bool:
+def _too_far(checker: Checker, expr: TypedExpr, target: Unit) -> bool:
     """Whether the factor to `target`, or the number converted, is beyond floating point; reports it."""
-    ratio = factor(unit_in(core), target)
+    ratio = factor(unit_in(expr), target)
     try:
         sound = float(ratio) != 0
-        if isinstance(core, Constant):
-            float(Fraction(core.value) * ratio)
+        if isinstance(expr, Constant):
+            float(Fraction(expr.value) * ratio)
     except OverflowError:
         sound = False
     if not sound:
         checker.error(
             "GSM1302",
-            f"{say(unit_in(core))} and {say(target)} are too far apart to convert",
-            core.span,
-            f"this is in {say(unit_in(core))}",
-            secondary=origins(checker, core),
+            f"{say(unit_in(expr))} and {say(target)} are too far apart to convert",
+            expr.span,
+            f"this is in {say(unit_in(expr))}",
+            secondary=origins(checker, expr),
             help="use units of similar size",
         )
     return not sound
 
 
-def rescaled(core: TypedExpr, target: Unit) -> TypedExpr:
+def rescaled(expr: TypedExpr, target: Unit) -> TypedExpr:
     """The same quantity as a number in `target`."""
-    ratio = factor(unit_in(core), target)
-    kind = numeric_type(core)
+    ratio = factor(unit_in(expr), target)
+    kind = numeric_type(expr)
     assert kind is not None
-    if isinstance(core, Constant):
-        value = Fraction(core.value) * ratio
-        return replace(core, type=Numeric(value.denominator == 1, target), value=float(value))
+    if isinstance(expr, Constant):
+        value = Fraction(expr.value) * ratio
+        return replace(expr, type=Numeric(value.denominator == 1, target), value=float(value))
     if ratio == 1:
-        return core
+        return expr
     whole = kind.integer and ratio.denominator == 1
-    number = Constant(span=core.span, type=Numeric(ratio.denominator == 1, target / kind.unit), value=float(ratio))
+    number = Constant(span=expr.span, type=Numeric(ratio.denominator == 1, target / kind.unit), value=float(ratio))
     return Arithmetic(
-        span=core.span, type=Numeric(whole, target), decision=core.decision, op="*", left=core, right=number
+        span=expr.span, type=Numeric(whole, target), decision=expr.decision, op="*", left=expr, right=number
     )
 
 
-def origins(checker: Checker, core: TypedExpr, limit: int = 2) -> list[Label]:
+def origins(checker: Checker, expr: TypedExpr, limit: int = 2) -> list[Label]:
     """Where the units in an expression come from: the declarations of the quantities in it."""
     found: dict[str, Label] = {}
-    for part in walk(core):
+    for part in walk(expr):
         if not isinstance(part, (ParamRef, VariableRef, LetRef, RandomRef)) or unit_in(part) == DIMENSIONLESS:
             continue
         declared = checker.symbols.span_of(part.name)
@@ -89,7 +89,7 @@ def origins(checker: Checker, core: TypedExpr, limit: int = 2) -> list[Label]:
 
 def fit(
     checker: Checker,
-    core: TypedExpr,
+    expr: TypedExpr,
     target: Unit,
     *,
     because: Label | None = None,
@@ -99,31 +99,31 @@ def fit(
 
     `because` names the place that asks for `target`; `context` are further places to show with a disagreement.
     """
-    unit = unit_in(core)
-    if is_zero(core):
-        return replace(core, type=Numeric(True, target))
+    unit = unit_in(expr)
+    if is_zero(expr):
+        return replace(expr, type=Numeric(True, target))
     if convertible(unit, target):
-        return None if _too_far(checker, core, target) else rescaled(core, target)
+        return None if _too_far(checker, expr, target) else rescaled(expr, target)
     if reads_as_duration(unit, target):
-        _warn_duration(checker, core, unit, target, because)
-        return rescaled(core, target)
+        _warn_duration(checker, expr, unit, target, because)
+        return rescaled(expr, target)
     secondary = [because] if because is not None else []
-    if isinstance(core, Constant) and unit == DIMENSIONLESS:
+    if isinstance(expr, Constant) and unit == DIMENSIONLESS:
         checker.error(
             "GSM1303",
-            f"the number `{core.span.text}` needs a unit: {say(target)} is asked for here",
-            core.span,
+            f"the number `{expr.span.text}` needs a unit: {say(target)} is asked for here",
+            expr.span,
             "a plain number",
             secondary=[*secondary, *context],
-            help=f"write `{core.span.text}[{target}]`",
+            help=f"write `{expr.span.text}[{target}]`",
         )
         return None
     checker.error(
         "GSM1302",
         f"units do not agree: {say(unit)} where {say(target)} is needed",
-        core.span,
+        expr.span,
         f"this is {'' if unit == DIMENSIONLESS else 'in '}{say(unit)}",
-        secondary=[*secondary, *origins(checker, core), *context],
+        secondary=[*secondary, *origins(checker, expr), *context],
         help=_advice(unit, target),
     )
     return None
@@ -138,34 +138,34 @@ def _advice(unit: Unit, target: Unit) -> str | None:
     return f"what is missing has the unit `{missing}`" if len(missing.dimension) == 1 else None
 
 
-def _warn_duration(checker: Checker, core: TypedExpr, unit: Unit, target: Unit, because: Label | None) -> None:
+def _warn_duration(checker: Checker, expr: TypedExpr, unit: Unit, target: Unit, because: Label | None) -> None:
     thing = next(name for name, exponent in (*unit.dimension, *target.dimension) if exponent < 0)
     checker.error(
         "GSM1304",
         f"`{unit}` and `{target}` meet: the reciprocal of a rate is read as a duration",
-        core.span,
+        expr.span,
         f"this is in `{unit}`",
-        secondary=[*([because] if because is not None else []), *origins(checker, core)],
+        secondary=[*([because] if because is not None else []), *origins(checker, expr)],
         help=f"multiply the time per {thing} by `1[{thing}]` to say so and silence this warning",
         severity=Severity.WARNING,
     )
 
 
-def agree(checker: Checker, cores: Sequence[TypedExpr]) -> list[TypedExpr] | None:
+def agree(checker: Checker, exprs: Sequence[TypedExpr]) -> list[TypedExpr] | None:
     """Numbers that stand beside each other, all in one unit: that of the first which has one.
 
     None, with a diagnostic for each that does not agree, when they cannot meet.
     """
-    lead = next((c for c in cores if not is_zero(c)), cores[0])
+    lead = next((c for c in exprs if not is_zero(c)), exprs[0])
     target = unit_in(lead)
     plain_number = isinstance(lead, Constant) and target == DIMENSIONLESS
     if plain_number:  # `1 + x` where x has a unit: it is the bare number that is wrong
-        other = next((c for c in cores if unit_in(c).dimension), None)
+        other = next((c for c in exprs if unit_in(c).dimension), None)
         if other is not None:
             lead, target = other, unit_in(other)
     because = Label(lead.span, f"this is {'' if target == DIMENSIONLESS else 'in '}{say(target)}")
     context = origins(checker, lead)
-    fitted = [c if c is lead else fit(checker, c, target, because=because, context=context) for c in cores]
+    fitted = [c if c is lead else fit(checker, c, target, because=because, context=context) for c in exprs]
     return [c for c in fitted if c is not None] if all(c is not None for c in fitted) else None
 
 
@@ -199,29 +199,29 @@ def alternatives(checker: Checker, one: TypedExpr, other: TypedExpr) -> tuple[Ty
     return None
 
 
-def require_plain(checker: Checker, core: TypedExpr, what: str) -> TypedExpr | None:
+def require_plain(checker: Checker, expr: TypedExpr, what: str) -> TypedExpr | None:
     """A number without dimension, made pure; `what` must be one (`the exponent`, `the argument of exp`)."""
-    unit = unit_in(core)
+    unit = unit_in(expr)
     if not unit.is_dimensionless:
         checker.error(
             "GSM1305",
             f"{what} must be a plain number, this is in `{unit}`",
-            core.span,
+            expr.span,
             f"in `{unit}`",
-            secondary=origins(checker, core),
+            secondary=origins(checker, expr),
             help=f"divide by a quantity of the same kind, such as `1[{unit}]`",
         )
         return None
-    if not isinstance(core.type, Numeric):
-        return core
-    return None if _too_far(checker, core, DIMENSIONLESS) else rescaled(core, DIMENSIONLESS)
+    if not isinstance(expr.type, Numeric):
+        return expr
+    return None if _too_far(checker, expr, DIMENSIONLESS) else rescaled(expr, DIMENSIONLESS)
 
 
-def ratio_as_number(checker: Checker, core: TypedExpr | None) -> TypedExpr | None:
+def ratio_as_number(checker: Checker, expr: TypedExpr | None) -> TypedExpr | None:
     """What is declared without a unit: minutes per hour or percent become a plain number, all else stays."""
-    if core is None or not isinstance(core.type, Numeric) or not core.type.unit.is_dimensionless:
-        return core
-    return require_plain(checker, core, "a ratio")
+    if expr is None or not isinstance(expr.type, Numeric) or not expr.type.unit.is_dimensionless:
+        return expr
+    return require_plain(checker, expr, "a ratio")
 
 
 def because_declared(name: str, span: Span, unit: Unit) -> Label:

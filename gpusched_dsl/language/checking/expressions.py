@@ -1,4 +1,4 @@
-"""From expression trees to cores: the one place that knows what an expression means before there is data."""
+"""Checks and types expressions: the one place that knows what an expression means before there is data."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class ExpressionChecker:
     For the declarations of a model, and with `Symbols.of(model, extras)` for scenarios, tests and policies:
 
         checker = ExpressionChecker(Symbols.of(model, {"status": ExtraName(TextType()), ...}), diagnostics)
-        core = checker.number(expr, unit=model.params["period"].type.unit)    # converted, or None if in error
+        typed = checker.number(expr, unit=model.params["period"].type.unit)    # converted, or None if in error
 
     Every method gives None when something was wrong (it has then been reported, or comes from a declaration that
     was); parts of the same expression that are right do not hide faults in others. Methods:
@@ -51,7 +51,7 @@ class ExpressionChecker:
     - `value(expr, type, scope)`: a value for something of that declared type (labels may be quoted texts).
     - `set_of(expr, scope, expected)`: a set; `expected` types give quoted labels their set.
     - `indexing(node, scope)`: iterators and conditions, with the scope in which their indices are bound.
-    - `data_only(core, where)`: reports the first variable in it.
+    - `data_only(typed, where)`: reports the first variable in it.
 
     With `decided` the values of variables are known, as in an `expect` after a solve: they may stand everywhere.
     """
@@ -81,7 +81,7 @@ class ExpressionChecker:
     # --- what others ask for -----------------------------------------------------------------------------------------
 
     def check(self, expr: tree.Expr, scope: Scope = EMPTY) -> TypedExpr | None:
-        """The core of any expression that has a value."""
+        """Type any expression that has a value."""
         match expr:
             case tree.Number():
                 return self._number(expr)
@@ -128,43 +128,48 @@ class ExpressionChecker:
 
         `because` is the place that asks for the unit, shown beside a disagreement.
         """
-        core = self.check(expr, scope)
-        if core is None or not self.is_number(core):
+        typed = self.check(expr, scope)
+        if typed is None or not self.is_number(typed):
             return None
         if unit is None:
-            return core
-        if bare and isinstance(core, Constant) and isinstance(core.type, Numeric) and core.type.unit == DIMENSIONLESS:
-            return Constant(span=core.span, type=Numeric(core.type.integer, unit), value=core.value)
-        return fit(self, core, unit, because=because)
+            return typed
+        if (
+            bare
+            and isinstance(typed, Constant)
+            and isinstance(typed.type, Numeric)
+            and typed.type.unit == DIMENSIONLESS
+        ):
+            return Constant(span=typed.span, type=Numeric(typed.type.integer, unit), value=typed.value)
+        return fit(self, typed, unit, because=because)
 
-    def is_number(self, core: TypedExpr) -> bool:
+    def is_number(self, typed: TypedExpr) -> bool:
         """Whether it counts as a number; reports when it does not."""
-        if numeric_type(core) is not None:
+        if numeric_type(typed) is not None:
             return True
         self.error(
             "GSM1204",
-            f"`{core.span.text}` is {describe(core.type)}, not a number",
-            core.span,
+            f"`{typed.span.text}` is {describe(typed.type)}, not a number",
+            typed.span,
             "a number is needed here",
-            secondary=references.declared_at(self, core),
+            secondary=references.declared_at(self, typed),
         )
         return False
 
     def condition(self, expr: tree.Expr, scope: Scope = EMPTY) -> TypedExpr | None:
         """A condition; a binary variable or parameter is one too."""
-        core = self.check(expr, scope)
-        if core is None:
+        typed = self.check(expr, scope)
+        if typed is None:
             return None
-        if is_truth(core, self.symbols):
-            return core
+        if is_truth(typed, self.symbols):
+            return typed
         self.error(
             "GSM1205",
-            f"a condition is needed, `{core.span.text}` is {describe(core.type)}",
-            core.span,
+            f"a condition is needed, `{typed.span.text}` is {describe(typed.type)}",
+            typed.span,
             "neither true nor false",
-            secondary=references.declared_at(self, core),
-            help=f"compare it, as in `{core.span.text} {'>= 1' if core.decision else '> 0'}`"
-            if numeric_type(core) is not None
+            secondary=references.declared_at(self, typed),
+            help=f"compare it, as in `{typed.span.text} {'>= 1' if typed.decision else '> 0'}`"
+            if numeric_type(typed) is not None
             else None,
         )
         return None
@@ -180,8 +185,8 @@ class ExpressionChecker:
     ) -> TypedExpr | None:
         """A value for something declared with type `kind`."""
         if isinstance(kind, Numeric):
-            core = self.number(expr, scope, unit=kind.unit, because=because, bare=bare)
-            return core if core is None or not kind.integer or self.is_whole(core) else None
+            typed = self.number(expr, scope, unit=kind.unit, because=because, bare=bare)
+            return typed if typed is None or not kind.integer or self.is_whole(typed) else None
         found = self.check(expr, scope)
         if found is None:
             return None
@@ -196,17 +201,17 @@ class ExpressionChecker:
             )
         return fitted
 
-    def is_whole(self, core: TypedExpr) -> bool:
+    def is_whole(self, typed: TypedExpr) -> bool:
         """Whether it can only be a whole number; reports when it may be a fraction."""
-        kind = numeric_type(core)
+        kind = numeric_type(typed)
         if kind is not None and kind.integer:
             return True
         self.error(
             "GSM1207",
-            f"a whole number is needed, `{core.span.text}` may be a fraction",
-            core.span,
+            f"a whole number is needed, `{typed.span.text}` may be a fraction",
+            typed.span,
             "may be a fraction",
-            secondary=references.declared_at(self, core),
+            secondary=references.declared_at(self, typed),
             help="declare it `integer`, or use `floor`, `ceil` or `round`",
         )
         return False
@@ -217,21 +222,21 @@ class ExpressionChecker:
         return sets.check_set(self, expr, scope, expected)
 
     def indexing(self, node: tree.Indexing | None, scope: Scope = EMPTY) -> tuple[TypedIndexing | None, Scope]:
-        """The iterators and conditions of an index list. The scope is usable even when the core is None."""
+        """The iterators and conditions of an index list. The scope is usable even when the typed index list is None."""
         return indexings.check_indexing(self, node, scope)
 
-    def data_only(self, core: TypedExpr, where: str) -> bool:
+    def data_only(self, typed: TypedExpr, where: str) -> bool:
         """Whether no variable occurs; `where` completes the report (`the bound of x`, `a condition after where`)."""
-        if self.decided or not core.decision:
+        if self.decided or not typed.decision:
             return True
-        part = deciding(core)
-        name = part.name if part is not None else core.span.text
+        part = deciding(typed)
+        name = part.name if part is not None else typed.span.text
         declared = self.symbols.span_of(name)
         what = "depends on variables" if isinstance(part, LetRef) else "is declared as a variable"
         self.error(
             "GSM1211",
             f"a variable stands in {where}, where only data may",
-            part.span if part is not None else core.span,
+            part.span if part is not None else typed.span,
             f"`{name}` is known only after the solve",
             secondary=[Place(declared, f"`{name}` {what}")] if declared is not None else [],
         )
@@ -249,16 +254,16 @@ class ExpressionChecker:
     def _unary(self, expr: tree.Unary, scope: Scope) -> TypedExpr | None:
         if expr.op == "not":
             return logic.check_not(self, expr, scope)
-        core = self.check(expr.operand, scope)
-        if core is None or not self.is_number(core):
+        typed = self.check(expr.operand, scope)
+        if typed is None or not self.is_number(typed):
             return None
-        kind = numeric_type(core)
+        kind = numeric_type(typed)
         assert kind is not None
         if expr.op == "+":
-            return core
-        if isinstance(core, Constant):
-            return Constant(span=expr.span, type=kind, value=-core.value)
-        return Negate(span=expr.span, type=kind, decision=core.decision, operand=core)
+            return typed
+        if isinstance(typed, Constant):
+            return Constant(span=expr.span, type=kind, value=-typed.value)
+        return Negate(span=expr.span, type=kind, decision=typed.decision, operand=typed)
 
     def _conditional(self, expr: tree.Conditional, scope: Scope) -> TypedExpr | None:
         condition = self.condition(expr.condition, scope)

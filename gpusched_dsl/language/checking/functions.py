@@ -53,15 +53,15 @@ def check_call(checker: Checker, expr: tree.Call, scope: Scope) -> TypedExpr | N
         return None
     if expr.named or not _counts(checker, expr, None if name in _EXTREMES else 1):
         return None
-    cores = [a for a in arguments if a is not None]
-    if len(cores) < len(arguments):
+    typed_args = [a for a in arguments if a is not None]
+    if len(typed_args) < len(arguments):
         return None
     if name in _NEIGHBOURS:
-        return _neighbour(checker, expr, cores[0], scope)
-    numbers = [core for core in cores if checker.is_number(core)]
-    if len(numbers) < len(cores):
+        return _neighbour(checker, expr, typed_args[0], scope)
+    numbers = [typed for typed in typed_args if checker.is_number(typed)]
+    if len(numbers) < len(typed_args):
         return None
-    return _scalar(checker, expr, cores)
+    return _scalar(checker, expr, typed_args)
 
 
 def _report_unknown(checker: Checker, expr: tree.Call) -> None:
@@ -133,49 +133,49 @@ def _of_set(checker: Checker, expr: tree.Call, scope: Scope) -> TypedExpr | None
     return SetFunction(span=expr.span, type=kind, name=name, domain=domain)
 
 
-def _neighbour(checker: Checker, expr: tree.Call, core: TypedExpr, scope: Scope) -> TypedExpr | None:
+def _neighbour(checker: Checker, expr: tree.Call, typed: TypedExpr, scope: Scope) -> TypedExpr | None:
     step = _NEIGHBOURS[expr.function.text]
     offset = Constant(span=expr.function.span, type=WHOLE, value=float(step))
-    if isinstance(core.type, Element):
-        return shifted(checker, expr.span, core, offset, scope)
-    if is_plain_whole(core) and not core.decision:
-        return Arithmetic(span=expr.span, type=WHOLE, op="+", left=core, right=offset)
+    if isinstance(typed.type, Element):
+        return shifted(checker, expr.span, typed, offset, scope)
+    if is_plain_whole(typed) and not typed.decision:
+        return Arithmetic(span=expr.span, type=WHOLE, op="+", left=typed, right=offset)
     checker.error(
         "GSM1212",
-        f"`{expr.function.text}` is of an element of an ordered set, `{core.span.text}` is {describe(core.type)}",
-        core.span,
-        describe(core.type),
+        f"`{expr.function.text}` is of an element of an ordered set, `{typed.span.text}` is {describe(typed.type)}",
+        typed.span,
+        describe(typed.type),
     )
     return None
 
 
-def _scalar(checker: Checker, expr: tree.Call, cores: list[TypedExpr]) -> TypedExpr | None:
+def _scalar(checker: Checker, expr: tree.Call, typed_args: list[TypedExpr]) -> TypedExpr | None:
     name = expr.function.text
-    decision = any(core.decision for core in cores)
+    decision = any(typed.decision for typed in typed_args)
     if name in _EXTREMES:
-        agreed = agree(checker, cores)
+        agreed = agree(checker, typed_args)
         if agreed is None:
             return None
-        kinds = [numeric_type(core) for core in agreed]
+        kinds = [numeric_type(typed) for typed in agreed]
         whole = all(k is not None and k.integer for k in kinds)
         kind = Numeric(whole, unit_in(agreed[0]))
         return Function(span=expr.span, type=kind, decision=decision, name=name, arguments=tuple(agreed))
-    core = cores[0]
-    given = numeric_type(core)
+    typed = typed_args[0]
+    given = numeric_type(typed)
     assert given is not None
     if name == "sqrt":
-        return _root(checker, expr, core)
+        return _root(checker, expr, typed)
     if name in _PLAIN:
-        argument = require_plain(checker, core, f"the argument of `{name}`")
+        argument = require_plain(checker, typed, f"the argument of `{name}`")
         if argument is None:
             return None
         return Function(span=expr.span, type=Numeric(), decision=decision, name=name, arguments=(argument,))
     kind = given if name == "abs" else Numeric(True, given.unit)
-    return Function(span=expr.span, type=kind, decision=decision, name=name, arguments=(core,))
+    return Function(span=expr.span, type=kind, decision=decision, name=name, arguments=(typed,))
 
 
-def _root(checker: Checker, expr: tree.Call, core: TypedExpr) -> TypedExpr | None:
-    unit = unit_in(core)
+def _root(checker: Checker, expr: tree.Call, typed: TypedExpr) -> TypedExpr | None:
+    unit = unit_in(typed)
     root = unit.root()
     if root is None:  # `min*h` has no root as it stands, `s^2` has
         root = unit.base.root()
@@ -183,15 +183,15 @@ def _root(checker: Checker, expr: tree.Call, core: TypedExpr) -> TypedExpr | Non
             checker.error(
                 "GSM1306",
                 f"the square root of a number in `{unit}` has no unit",
-                core.span,
+                typed.span,
                 f"this is in `{unit}`",
-                secondary=origins(checker, core),
+                secondary=origins(checker, typed),
                 help="divide by a quantity of the same kind first",
             )
             return None
-        based = fit(checker, core, unit.base)
+        based = fit(checker, typed, unit.base)
         if based is None:
             return None
-        core = based
+        typed = based
     kind = Numeric(False, root)
-    return Function(span=expr.span, type=kind, decision=core.decision, name="sqrt", arguments=(core,))
+    return Function(span=expr.span, type=kind, decision=typed.decision, name="sqrt", arguments=(typed,))

@@ -25,10 +25,10 @@ from gpusched_dsl.language.units import DIMENSIONLESS, Unit, unit_of
 _STRICT = {"<": "<=", ">": ">=", "!=": None}
 
 
-def no_strict_comparison(checker: ExpressionChecker, core: TypedExpr) -> bool:
+def no_strict_comparison(checker: ExpressionChecker, expr: TypedExpr) -> bool:
     """Whether variables are compared only in ways a solver can keep; reports `<`, `>` and `!=` between them."""
     sound = True
-    for part in walk(core, around=(Expected,)):  # the event of a probability may be strict
+    for part in walk(expr, around=(Expected,)):  # the event of a probability may be strict
         if not isinstance(part, Comparison) or not part.decision:
             continue
         op = next((op for op in part.ops if op in _STRICT), None)

@@ -26,7 +26,7 @@ IGNORED = "_"
 
 
 def check_indexing(checker: Checker, node: tree.Indexing | None, scope: Scope) -> tuple[TypedIndexing | None, Scope]:
-    """The core of an index list and the scope inside it. Names are bound even where their set is in error."""
+    """The expression of an index list and the scope inside it. Names are bound even where their set is in error."""
     if node is None:
         return TypedIndexing(), scope
     iterators: list[Iterator] = []

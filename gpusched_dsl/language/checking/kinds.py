@@ -49,37 +49,37 @@ def describe_all(kinds: tuple[ValueType, ...]) -> str:
     return "(" + ", ".join(describe(k) for k in kinds) + ")"
 
 
-def numeric_type(core: TypedExpr) -> Numeric | None:
-    """The type of a core as a number: a condition counts 0 or 1; None for elements and texts."""
-    if isinstance(core.type, Logical):
+def numeric_type(expr: TypedExpr) -> Numeric | None:
+    """The type of an expression as a number: a condition counts 0 or 1; None for elements and texts."""
+    if isinstance(expr.type, Logical):
         return WHOLE
-    return core.type if isinstance(core.type, Numeric) else None
+    return expr.type if isinstance(expr.type, Numeric) else None
 
 
-def is_plain_whole(core: TypedExpr) -> bool:
-    """Whether a core is a whole number without a unit."""
-    return isinstance(core.type, Numeric) and core.type.integer and core.type.unit == DIMENSIONLESS
+def is_plain_whole(expr: TypedExpr) -> bool:
+    """Whether an expression is a whole number without a unit."""
+    return isinstance(expr.type, Numeric) and expr.type.integer and expr.type.unit == DIMENSIONLESS
 
 
-def is_zero(core: TypedExpr) -> bool:
+def is_zero(expr: TypedExpr) -> bool:
     """Whether it is the bare number 0, which fits any unit."""
-    return isinstance(core, Constant) and core.value == 0 and is_plain_whole(core)
+    return isinstance(expr, Constant) and expr.value == 0 and is_plain_whole(expr)
 
 
-def is_truth(core: TypedExpr, symbols: Symbols) -> bool:
+def is_truth(expr: TypedExpr, symbols: Symbols) -> bool:
     """Whether it can stand as a condition: one, or a number that can only be 0 or 1 such as a binary variable."""
-    if isinstance(core.type, Logical):
+    if isinstance(expr.type, Logical):
         return True
-    match core:
+    match expr:
         case ParamRef(name=name) | VariableRef(name=name):
             return getattr(symbols.values.get(name), "kind", "") == "binary"
         case LetRef(name=name):
             declared = symbols.values.get(name)
-            return is_truth(getattr(declared, "value", core), symbols) if declared is not None else False
+            return is_truth(getattr(declared, "value", expr), symbols) if declared is not None else False
         case Fallback(reference=one, fallback=other) | Choice(then=one, otherwise=other):
             return is_truth(one, symbols) and is_truth(other, symbols)
         case Constant(value=value):
-            return value in (0, 1) and is_plain_whole(core)
+            return value in (0, 1) and is_plain_whole(expr)
         case _:
             return False
 
@@ -91,20 +91,20 @@ def same_kind(one: ValueType, other: ValueType) -> bool:
     return type(one) is type(other)
 
 
-def as_element(core: TypedExpr, kind: ValueType) -> TypedExpr | None:
-    """A core as a value of an index position of type `kind`, or None when it cannot be one.
+def as_element(expr: TypedExpr, kind: ValueType) -> TypedExpr | None:
+    """An expression as a value of an index position of type `kind`, or None when it cannot be one.
 
     A text becomes a label of the set, a whole number written out too; an integer position takes whole plain numbers.
     """
     if not isinstance(kind, Element):
-        return core if is_plain_whole(core) else None
-    match core:
+        return expr if is_plain_whole(expr) else None
+    match expr:
         case Label(type=TextType()):
-            return replace(core, type=kind)
-        case Constant(value=value) if is_plain_whole(core):
-            return Label(span=core.span, type=kind, text=str(int(value)))
-        case Choice(then=then, otherwise=otherwise) if not isinstance(core.type, Element):
+            return replace(expr, type=kind)
+        case Constant(value=value) if is_plain_whole(expr):
+            return Label(span=expr.span, type=kind, text=str(int(value)))
+        case Choice(then=then, otherwise=otherwise) if not isinstance(expr.type, Element):
             one, other = as_element(then, kind), as_element(otherwise, kind)
-            return None if one is None or other is None else replace(core, type=kind, then=one, otherwise=other)
+            return None if one is None or other is None else replace(expr, type=kind, then=one, otherwise=other)
         case _:
-            return core if core.type == kind else None
+            return expr if expr.type == kind else None

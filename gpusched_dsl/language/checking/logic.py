@@ -91,17 +91,17 @@ def _elements(checker: Checker, expr: tree.Compare, operands: list[TypedExpr]) -
     declared = checker.symbols.sets.get(kind.root)
     ordered = declared is not None and declared.ordered
     fitted: list[TypedExpr] = []
-    for core in operands:
-        part = as_element(core, kind) if not is_plain_whole(core) else core if ordered else as_element(core, kind)
+    for typed in operands:
+        part = as_element(typed, kind) if not is_plain_whole(typed) else typed if ordered else as_element(typed, kind)
         if part is None:
-            number = numeric_type(core) is not None
+            number = numeric_type(typed) is not None
             checker.error(
                 "GSM1206" if number else "GSM1203",
-                f"`{lead.span.text}` is {describe(kind)}, `{core.span.text}` is {describe(core.type)}: "
+                f"`{lead.span.text}` is {describe(kind)}, `{typed.span.text}` is {describe(typed.type)}: "
                 "they cannot be compared",
-                core.span,
-                describe(core.type),
-                secondary=[*declared_at(checker, lead), *declared_at(checker, core)],
+                typed.span,
+                describe(typed.type),
+                secondary=[*declared_at(checker, lead), *declared_at(checker, typed)],
                 help="only elements of an `ordered` set can be compared with whole numbers" if number else None,
             )
         else:

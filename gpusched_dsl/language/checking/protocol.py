@@ -40,7 +40,7 @@ class Checker(Protocol):
         ...
 
     def check(self, expr: tree.Expr, scope: Scope) -> TypedExpr | None:
-        """The core of any expression that has a value."""
+        """Type any expression that has a value."""
         ...
 
     def number(
@@ -61,14 +61,14 @@ class Checker(Protocol):
         """The iterators and conditions of an index list, and the scope inside it."""
         ...
 
-    def is_number(self, core: TypedExpr) -> bool:
+    def is_number(self, typed: TypedExpr) -> bool:
         """Whether it counts as a number; reports when it does not."""
         ...
 
-    def is_whole(self, core: TypedExpr) -> bool:
+    def is_whole(self, typed: TypedExpr) -> bool:
         """Whether it can only be a whole number; reports when it may be a fraction."""
         ...
 
-    def data_only(self, core: TypedExpr, where: str) -> bool:
+    def data_only(self, typed: TypedExpr, where: str) -> bool:
         """Whether no variable occurs; reports the first one. `where` completes the report."""
         ...

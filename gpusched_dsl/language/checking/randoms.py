@@ -134,7 +134,7 @@ class LawChecker:
             self._wrong(call.span, f"`{call.function.text}` needs {ways}", f"{has} given")
             return None
         found = [(name, self._number(expr, name, signature)) for name, expr in given.items()]
-        numbers = tuple((name, core) for name, core in found if core is not None)
+        numbers = tuple((name, typed) for name, typed in found if typed is not None)
         return numbers if len(numbers) == len(found) else None
 
     def _by_name(
@@ -172,14 +172,14 @@ class LawChecker:
     def quantity(self, expr: tree.Expr, unit: Unit, scope: Scope | None = None) -> TypedExpr | None:
         """A number in the unit of the random (or its reciprocal)."""
         because = because_declared(self.random.name, self.random.span, self.random.type.unit)
-        core = self.checker.number(expr, scope or self.scope, unit=unit, because=because)
-        return core if core is not None and self.checker.data_only(core, "a distribution") else None
+        typed = self.checker.number(expr, scope or self.scope, unit=unit, because=because)
+        return typed if typed is not None and self.checker.data_only(typed, "a distribution") else None
 
     def _plain(self, expr: tree.Expr, what: str, scope: Scope | None = None) -> TypedExpr | None:
-        core = self.checker.number(expr, scope or self.scope)
-        if core is None or not self.checker.data_only(core, "a distribution"):
+        typed = self.checker.number(expr, scope or self.scope)
+        if typed is None or not self.checker.data_only(typed, "a distribution"):
             return None
-        return require_plain(self.checker, core, what)
+        return require_plain(self.checker, typed, what)
 
     # --- laws of laws -------------------------------------------------------------------------------------------------
 

@@ -39,17 +39,17 @@ def check_inside(
 ) -> bool:
     """Reports the subscripts of a reference that can fall outside; gives whether there is none."""
     inside = True
-    for slot, core in zip(slots, subscripts, strict=True):
-        if indices_in(core) & scope.guarded:
+    for slot, expr in zip(slots, subscripts, strict=True):
+        if indices_in(expr) & scope.guarded:
             continue
-        found = _shift_outside(core, scope) or _range_outside(checker.symbols, declared, slots, slot, subscripts, scope)
+        found = _shift_outside(expr, scope) or _range_outside(checker.symbols, declared, slots, slot, subscripts, scope)
         if found is None:
             continue
         inside = False
         checker.error(
             "GSM1210",
             f"a subscript of `{declared.name}` can fall outside `{slot.domain.span.text}`",
-            core.span,
+            expr.span,
             found,
             secondary=[Place(slot.domain.span, f"`{declared.name}` is indexed by this")],
             help=f"say what holds there, `({declared.name}[...] else 0)`, or leave it out with `where`",
@@ -60,9 +60,9 @@ def check_inside(
 # --- ordered sets ----------------------------------------------------------------------------------------------------
 
 
-def _shift_outside(core: TypedExpr, scope: Scope) -> str | None:
+def _shift_outside(expr: TypedExpr, scope: Scope) -> str | None:
     """How a shift of an index over a whole ordered set falls outside it, if it does."""
-    offset, operand = 0, core
+    offset, operand = 0, expr
     while isinstance(operand, Shift):
         if not isinstance(operand.offset, Constant):
             return None
@@ -75,7 +75,7 @@ def _shift_outside(core: TypedExpr, scope: Scope) -> str | None:
         return None
     end = "first" if offset < 0 else "last"
     many = f"{abs(offset)} " if abs(offset) > 1 else ""
-    return f"at the {end} {many}element{'s' if many else ''} of `{ordering}`, `{core.span.text}` does not exist"
+    return f"at the {end} {many}element{'s' if many else ''} of `{ordering}`, `{expr.span.text}` does not exist"
 
 
 # --- integer ranges --------------------------------------------------------------------------------------------------
@@ -114,9 +114,9 @@ def _term(coefficient: float, text: str) -> str:
 Environment = Mapping[IndexVar, TypedExpr]
 
 
-def _key(core: TypedExpr, environment: Environment) -> Hashable | None:
+def _key(expr: TypedExpr, environment: Environment) -> Hashable | None:
     """What makes two quantities the same one: structure without places in the text; None when it cannot be told."""
-    match core:
+    match expr:
         case IndexRef(variable=variable):
             bound = environment.get(variable)
             return _key(bound, {}) if bound is not None else ("index", id(variable))
@@ -133,9 +133,9 @@ def _key(core: TypedExpr, environment: Environment) -> Hashable | None:
             return None
 
 
-def linear(core: TypedExpr, environment: Environment) -> Linear | None:
+def linear(expr: TypedExpr, environment: Environment) -> Linear | None:
     """A whole number as a linear expression; indices in `environment` stand for what they are there."""
-    match core:
+    match expr:
         case Constant(value=value):
             return Linear(value)
         case IndexRef(variable=variable) if variable in environment:
@@ -153,8 +153,8 @@ def linear(core: TypedExpr, environment: Environment) -> Linear | None:
             number, rest = (one, other) if not one.terms else (other, one)
             return Linear(0).plus(rest, number.constant)
         case _:
-            key = _key(core, environment)
-            return None if key is None else Linear(0, {key: 1}, {key: core.span.text})
+            key = _key(expr, environment)
+            return None if key is None else Linear(0, {key: 1}, {key: expr.span.text})
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,10 +185,10 @@ def _bounds(domain: TypedSet, component: int, symbols: Symbols) -> _Bounds | Non
             return None
 
 
-def _iterator_of(core: TypedExpr, iterators: tuple[Iterator, ...]) -> Iterator | None:
-    if not isinstance(core, IndexRef):
+def _iterator_of(expr: TypedExpr, iterators: tuple[Iterator, ...]) -> Iterator | None:
+    if not isinstance(expr, IndexRef):
         return None
-    return next((it for it in iterators if it.variables == (core.variable,)), None)
+    return next((it for it in iterators if it.variables == (expr.variable,)), None)
 
 
 def _range_outside(
@@ -207,19 +207,19 @@ def _range_outside(
     first = next(i for i, s in enumerate(slots) if s.iterator == slot.iterator)
     environment: dict[IndexVar, TypedExpr] = dict(zip(declared.indexing.variables, subscripts, strict=True))
     environment.update({variable: subscripts[first + place] for variable, place in bounds.siblings.items()})
-    core = linear(subscripts[position], {})
+    expr = linear(subscripts[position], {})
     low, high = linear(bounds.range.low, environment), linear(bounds.range.high, environment)
-    if core is None:
+    if expr is None:
         return None
     text = subscripts[position].span.text
     for limit, sign in ((low, -1), (high, 1)):
         if limit is None:
             continue
-        excess = Linear(0).plus(core, sign).plus(limit, -sign)
+        excess = Linear(0).plus(expr, sign).plus(limit, -sign)
         largest, choices = _largest(excess, scope, symbols)
         if largest.terms or largest.constant <= 0:
             continue
-        value = _with(core, choices)
+        value = _with(expr, choices)
         at = ", ".join(f"{name} = {end}" for name, end in choices.items())
         return f"at `{at}`, `{text}` is {value}" if at else f"`{text}` is outside"
     return None
@@ -257,9 +257,9 @@ def _ends(binding: Binding, scope: Scope, symbols: Symbols) -> tuple[Linear, Lin
     return None if low is None or high is None else (low, high)
 
 
-def _with(core: Linear, choices: Mapping[str, Linear]) -> Linear:
-    for atom, text in list(core.texts.items()):
-        if text in choices and isinstance(atom, tuple) and atom[0] == "index" and atom in core.terms:
-            coefficient = core.terms[atom]
-            core = core.plus(Linear(0, {atom: coefficient}, {atom: text}), -1).plus(choices[text], coefficient)
-    return core
+def _with(expr: Linear, choices: Mapping[str, Linear]) -> Linear:
+    for atom, text in list(expr.texts.items()):
+        if text in choices and isinstance(atom, tuple) and atom[0] == "index" and atom in expr.terms:
+            coefficient = expr.terms[atom]
+            expr = expr.plus(Linear(0, {atom: coefficient}, {atom: text}), -1).plus(choices[text], coefficient)
+    return expr

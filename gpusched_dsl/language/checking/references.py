@@ -23,7 +23,7 @@ from gpusched_dsl.language.checked import (
     TypedExpr,
     VariableRef,
 )
-from gpusched_dsl.language.checked import Label as LabelCore
+from gpusched_dsl.language.checked import Label as LabelExpr
 from gpusched_dsl.language.checking.conversion import alternatives, fit, unit_in
 from gpusched_dsl.language.checking.indexings import IGNORED, component_names
 from gpusched_dsl.language.checking.kinds import PLAIN, WHOLE, as_element, describe, numeric_type
@@ -37,11 +37,11 @@ from gpusched_dsl.language.source import Span
 Reference = tree.Name | tree.Subscript
 
 
-def declared_at(checker: Checker, core: TypedExpr) -> list[Label]:
+def declared_at(checker: Checker, typed: TypedExpr) -> list[Label]:
     """A label at what a reference refers to, for diagnostics about its type."""
-    match core:
+    match typed:
         case IndexRef(variable=variable):
-            if variable.span == core.span:
+            if variable.span == typed.span:
                 return []
             return [Label(variable.span, f"`{variable.name}` is {describe(variable.type)}")]
         case ParamRef(name=name) | VariableRef(name=name) | LetRef(name=name) | RandomRef(name=name):
@@ -114,7 +114,7 @@ def _declared(checker: Checker, expr: Reference, scope: Scope, inside: bool) -> 
             _report_no_value(checker, name, place, scope, bool(subscripts))
         return None
     slots = slots_of(declared)
-    cores = _subscripts(checker, declared, slots, expr, subscripts, scope)
+    typed_args = _subscripts(checker, declared, slots, expr, subscripts, scope)
     if isinstance(declared, CheckedRandom) and not scope.expecting:
         checker.error(
             "GSM1215",
@@ -125,14 +125,14 @@ def _declared(checker: Checker, expr: Reference, scope: Scope, inside: bool) -> 
             help=f"take its expectation: `E({expr.span.text})`",
         )
         return None
-    if cores is None:
+    if typed_args is None:
         return None
-    if inside and not check_inside(checker, declared, slots, cores, scope):
+    if inside and not check_inside(checker, declared, slots, typed_args, scope):
         return None
-    return _core(declared, expr.span, cores)
+    return _typed(declared, expr.span, typed_args)
 
 
-def _core(declared: Valued, span: Span, subscripts: tuple[TypedExpr, ...]) -> TypedExpr:
+def _typed(declared: Valued, span: Span, subscripts: tuple[TypedExpr, ...]) -> TypedExpr:
     match declared:
         case CheckedParam(name=name, type=kind):
             return ParamRef(span=span, type=kind, name=name, subscripts=subscripts)
@@ -205,31 +205,31 @@ def _subscripts(
     subscripts: tuple[tree.Expr, ...],
     scope: Scope,
 ) -> tuple[TypedExpr, ...] | None:
-    """One core per subscript position, each of the type of the position."""
-    cores = [checker.check(subscript, scope) for subscript in subscripts]
+    """One typed expression per subscript position, each of the type of the position."""
+    typed_args = [checker.check(subscript, scope) for subscript in subscripts]
     if any(isinstance(subscript, tree.TupleExpr) for subscript in subscripts):
         return None
     if len(subscripts) != len(slots):
         _report_arity(checker, declared, slots, expr, len(subscripts))
         return None
     fitted: list[TypedExpr] = []
-    for core, slot in zip(cores, slots, strict=True):
-        part = _fit_subscript(checker, declared, core, slot, slots) if core is not None else None
+    for typed, slot in zip(typed_args, slots, strict=True):
+        part = _fit_subscript(checker, declared, typed, slot, slots) if typed is not None else None
         if part is not None:
             fitted.append(part)
     return tuple(fitted) if len(fitted) == len(slots) else None
 
 
 def _fit_subscript(
-    checker: Checker, declared: Valued, core: TypedExpr, slot: Slot, slots: list[Slot]
+    checker: Checker, declared: Valued, typed: TypedExpr, slot: Slot, slots: list[Slot]
 ) -> TypedExpr | None:
-    if not checker.data_only(core, f"a subscript of `{declared.name}`"):
+    if not checker.data_only(typed, f"a subscript of `{declared.name}`"):
         return None
-    part = as_element(core, slot.type)
+    part = as_element(typed, slot.type)
     if part is not None:
         return part
-    if slot.type == WHOLE and numeric_type(core) == PLAIN:
-        checker.is_whole(core)
+    if slot.type == WHOLE and numeric_type(typed) == PLAIN:
+        checker.is_whole(typed)
         return None
     where = (
         f"subscript {slots.index(slot) + 1} of `{declared.name}`"
@@ -238,14 +238,14 @@ def _fit_subscript(
     )
     checker.error(
         "GSM1203",
-        f"{where} must be {describe(slot.type)}, `{core.span.text}` is {describe(core.type)}",
-        core.span,
-        describe(core.type),
+        f"{where} must be {describe(slot.type)}, `{typed.span.text}` is {describe(typed.type)}",
+        typed.span,
+        describe(typed.type),
         secondary=[
             Label(slot.domain.span, f"`{declared.name}` is indexed by this"),
-            *declared_at(checker, core),
+            *declared_at(checker, typed),
         ],
-        help=None if core.type != TextType() else "an integer position takes a number without quotes",
+        help=None if typed.type != TextType() else "an integer position takes a number without quotes",
     )
     return None
 
@@ -292,33 +292,33 @@ def _extra(
     scope: Scope,
 ) -> TypedExpr | None:
     """A name that the place gives."""
-    cores = [checker.check(subscript, scope) for subscript in subscripts]
+    typed_args = [checker.check(subscript, scope) for subscript in subscripts]
     if extra.type is None:
         return None
-    if len(cores) != len(extra.indices):
+    if len(typed_args) != len(extra.indices):
         wants = f"{len(extra.indices)} subscript{'' if len(extra.indices) == 1 else 's'}"
         checker.error(
             "GSM1201",
-            f"`{name}` has {wants if extra.indices else 'no subscripts'}, {len(cores) or 'none'} given",
+            f"`{name}` has {wants if extra.indices else 'no subscripts'}, {len(typed_args) or 'none'} given",
             expr.span,
-            f"{len(cores) or 'none'} given",
+            f"{len(typed_args) or 'none'} given",
         )
         return None
     fitted: list[TypedExpr] = []
-    for core, kind in zip(cores, extra.indices, strict=True):
-        part = core if core is None or kind is None else as_element(core, kind)
+    for typed, kind in zip(typed_args, extra.indices, strict=True):
+        part = typed if typed is None or kind is None else as_element(typed, kind)
         if part is not None:
             fitted.append(part)
-        elif core is not None and kind is not None:
+        elif typed is not None and kind is not None:
             checker.error(
                 "GSM1203",
-                f"`{name}` is indexed by {describe(kind)}, `{core.span.text}` is {describe(core.type)}",
-                core.span,
-                describe(core.type),
-                secondary=declared_at(checker, core),
+                f"`{name}` is indexed by {describe(kind)}, `{typed.span.text}` is {describe(typed.type)}",
+                typed.span,
+                describe(typed.type),
+                secondary=declared_at(checker, typed),
             )
-    if len(fitted) < len(cores):
+    if len(fitted) < len(typed_args):
         return None
     if extra.text is not None:
-        return LabelCore(span=expr.span, type=extra.type, text=extra.text)
+        return LabelExpr(span=expr.span, type=extra.type, text=extra.text)
     return KnownValue(span=expr.span, type=extra.type, name=name, subscripts=tuple(fitted))

@@ -25,7 +25,7 @@ Types = tuple[ValueType, ...]
 
 
 def check_set(checker: Checker, expr: tree.Expr, scope: Scope, expected: Types | None = None) -> TypedSet | None:
-    """The core of a set expression; `expected` types say to which sets quoted labels belong."""
+    """The typed expression of a set expression; `expected` types say to which sets quoted labels belong."""
     match expr:
         case tree.Name():
             return _named(checker, expr, scope)
@@ -128,9 +128,9 @@ def _reject_range_in_braces(checker: Checker, expr: tree.SetLiteral) -> bool:
 def check_components(checker: Checker, expr: tree.Expr, scope: Scope) -> tuple[TypedExpr, ...] | None:
     """The parts of a tuple, or the one value, of what stands for an element; data only."""
     parts = expr.items if isinstance(expr, tree.TupleExpr) else (expr,)
-    cores = [_component(checker, part, scope) for part in parts]
-    found = tuple(c for c in cores if c is not None)
-    return found if len(found) == len(cores) else None
+    typed_args = [_component(checker, part, scope) for part in parts]
+    found = tuple(c for c in typed_args if c is not None)
+    return found if len(found) == len(typed_args) else None
 
 
 def _component(checker: Checker, part: tree.Expr, scope: Scope) -> TypedExpr | None:
@@ -144,10 +144,10 @@ def _component(checker: Checker, part: tree.Expr, scope: Scope) -> TypedExpr | N
             help=f'a label is written in quotes in a model, `"{part.text}"`' + (f"; or {near}" if near else ""),
         )
         return None
-    core = checker.check(part, scope)
-    if core is None or not checker.data_only(core, "an element of a set"):
+    typed = checker.check(part, scope)
+    if typed is None or not checker.data_only(typed, "an element of a set"):
         return None
-    return core
+    return typed
 
 
 def _is_known(checker: Checker, name: str) -> bool:
@@ -157,17 +157,17 @@ def _is_known(checker: Checker, name: str) -> bool:
 def _types_of_row(checker: Checker, row: tuple[TypedExpr, ...]) -> Types | None:
     """The types that the first element gives a literal set of which nothing else is known."""
     types: list[ValueType] = []
-    for core in row:
-        if isinstance(core.type, TextType):
+    for typed in row:
+        if isinstance(typed.type, TextType):
             checker.error(
                 "GSM1213",
-                f"it is not known to which set `{core.span.text}` belongs",
-                core.span,
+                f"it is not known to which set `{typed.span.text}` belongs",
+                typed.span,
                 "a label of which set?",
                 help="say it with `within`: `set Fast within Nodes = { ... };`",
             )
             return None
-        types.append(WHOLE if is_plain_whole(core) else core.type)
+        types.append(WHOLE if is_plain_whole(typed) else typed.type)
     return tuple(types)
 
 
@@ -187,28 +187,28 @@ def fit_components(
         )
         return None
     fitted: list[TypedExpr] = []
-    for core, kind in zip(row, types, strict=True):
-        part = as_element(core, kind)
+    for typed, kind in zip(row, types, strict=True):
+        part = as_element(typed, kind)
         if part is None:
-            report_misfit(checker, core, kind, place)
+            report_misfit(checker, typed, kind, place)
         else:
             fitted.append(part)
     return tuple(fitted) if len(fitted) == len(row) else None
 
 
-def report_misfit(checker: Checker, core: TypedExpr, kind: ValueType, place: list[Label]) -> None:
+def report_misfit(checker: Checker, typed: TypedExpr, kind: ValueType, place: list[Label]) -> None:
     """A value that is no element of a set of this type: a fraction, or an element of another set."""
-    whole = kind == WHOLE and not isinstance(core.type, TextType) and same_kind(core.type, kind)
-    plain = getattr(core.type, "unit", DIMENSIONLESS) == DIMENSIONLESS
+    whole = kind == WHOLE and not isinstance(typed.type, TextType) and same_kind(typed.type, kind)
+    plain = getattr(typed.type, "unit", DIMENSIONLESS) == DIMENSIONLESS
     if whole and plain:
-        checker.is_whole(core)
+        checker.is_whole(typed)
         return
     checker.error(
         "GSM1203",
-        f"{describe(kind)} is needed, `{core.span.text}` is {describe(core.type)}",
-        core.span,
-        describe(core.type),
-        secondary=[*place, *declared_at(checker, core)],
+        f"{describe(kind)} is needed, `{typed.span.text}` is {describe(typed.type)}",
+        typed.span,
+        describe(typed.type),
+        secondary=[*place, *declared_at(checker, typed)],
     )
 
 
@@ -233,10 +233,10 @@ def _range(checker: Checker, expr: tree.Range, scope: Scope) -> TypedSet | None:
 
 
 def _limit(checker: Checker, expr: tree.Expr, scope: Scope) -> TypedExpr | None:
-    core = checker.number(expr, scope, unit=DIMENSIONLESS)
-    if core is None or not checker.data_only(core, "a range") or not checker.is_whole(core):
+    typed = checker.number(expr, scope, unit=DIMENSIONLESS)
+    if typed is None or not checker.data_only(typed, "a range") or not checker.is_whole(typed):
         return None
-    return core
+    return typed
 
 
 def _operation(checker: Checker, expr: tree.Binary, scope: Scope, expected: Types | None) -> TypedSet | None:

@@ -1,4 +1,4 @@
-"""Going through the parts of a core, whatever its class."""
+"""Going through the parts of an expression, whatever its class."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _field_names(part: Part) -> tuple[str, ...]:
 
 
 def children(part: Part) -> Iterates[Part]:
-    """The direct parts of a core, a set, an indexing, an iterator or a law, in the order of the text."""
+    """The direct parts of an expression, a set, an indexing, an iterator or a law, in the order of the text."""
     for name in _field_names(part):
         yield from _parts(getattr(part, name))
 
@@ -58,9 +58,9 @@ def walk(part: Part, *, around: tuple[type[Part], ...] = ()) -> Iterates[Part]:
         waiting.extend(reversed(list(children(current))))
 
 
-def deciding(core: TypedExpr) -> VariableRef | LetRef | None:
+def deciding(expr: TypedExpr) -> VariableRef | LetRef | None:
     """The first reference that makes an expression depend on a variable."""
-    for part in walk(core):
+    for part in walk(expr):
         if isinstance(part, VariableRef) or (isinstance(part, LetRef) and part.decision):
             return part
     return None

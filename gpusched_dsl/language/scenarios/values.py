@@ -43,11 +43,11 @@ class ValueChecker:
         else:
             assert isinstance(target.type, Numeric)
             because = because_declared(target.name, target.span, target.type.unit)
-        core = self.checker.value(expr, target.type, because=because)
-        return core if core is not None and self._known_before(core, target.name) else None
+        typed = self.checker.value(expr, target.type, because=because)
+        return typed if typed is not None and self._known_before(typed, target.name) else None
 
-    def _known_before(self, core: TypedExpr, name: str) -> bool:
-        return self.checker.data_only(core, f"the value of `{name}`")
+    def _known_before(self, typed: TypedExpr, name: str) -> bool:
+        return self.checker.data_only(typed, f"the value of `{name}`")
 
     def subscripts(self, statement: tree.Assign, target: CheckedParam) -> tuple[TypedExpr, ...] | None:
         """The key of a single value; bare names are labels."""
@@ -64,22 +64,23 @@ class ValueChecker:
             )
             return None
         found = [self._subscript(e, s.type, target) for e, s in zip(given, slots, strict=True)]
-        cores = tuple(core for core in found if core is not None)
-        return cores if len(cores) == len(found) else None
+        typed_args = tuple(typed for typed in found if typed is not None)
+        return typed_args if len(typed_args) == len(found) else None
 
     def _subscript(self, expr: tree.Expr, kind: ValueType, target: CheckedParam) -> TypedExpr | None:
         if isinstance(kind, Element) and not check_element(expr, self.checker.diagnostics):
             return None
-        core = self.checker.check(as_label(expr) if isinstance(kind, Element) else expr)
-        if core is None or not self.checker.data_only(core, f"a subscript of `{target.name}`"):
+        typed = self.checker.check(as_label(expr) if isinstance(kind, Element) else expr)
+        if typed is None or not self.checker.data_only(typed, f"a subscript of `{target.name}`"):
             return None
-        fitted = as_element(core, kind)
+        fitted = as_element(typed, kind)
         if fitted is None:
             self.checker.error(
                 "GSM1508",
-                f"a subscript of `{target.name}` must be {describe(kind)}, `{core.span.text}` is {describe(core.type)}",
-                core.span,
-                describe(core.type),
+                f"a subscript of `{target.name}` must be {describe(kind)}, "
+                f"`{typed.span.text}` is {describe(typed.type)}",
+                typed.span,
+                describe(typed.type),
                 secondary=[Place(target.span, f"`{target.name}` is declared here")],
             )
         return fitted
@@ -93,16 +94,16 @@ class ValueChecker:
             literal = self._root_literal(expr, target)
             if literal is not None:
                 return literal
-        core = self.checker.set_of(labelled(expr), expected=_expected(expr, target))
-        if core is None:
+        typed = self.checker.set_of(labelled(expr), expected=_expected(expr, target))
+        if typed is None:
             return None
-        if _alike(core.types, target):
-            return core
+        if _alike(typed.types, target):
+            return typed
         self.checker.error(
             "GSM1510",
-            f"`{target.name}` has {describe_all(target.types)} for its elements, these are {describe_all(core.types)}",
-            core.span,
-            describe_all(core.types),
+            f"`{target.name}` has {describe_all(target.types)} for its elements, these are {describe_all(typed.types)}",
+            typed.span,
+            describe_all(typed.types),
             secondary=[Place(target.span, f"`{target.name}` is declared here")],
         )
         return None

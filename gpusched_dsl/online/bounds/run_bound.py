@@ -198,8 +198,8 @@ class _Ways:
         still = Constancy(online.base, root, timed, own_clock=False)
         placement = online.base.placement
         assert placement is not None
-        cores = [core for item in placement.items if item.role in _READ for core in (item.value, item.of)]
-        changes = [still.change_in(core) for core in (*cores, online.speed) if core is not None]
+        exprs = [expr for item in placement.items if item.role in _READ for expr in (item.value, item.of)]
+        changes = [still.change_in(expr) for expr in (*exprs, online.speed) if expr is not None]
         changes.append(still.change_in_listed(online.base.variables[placement.variable].indexing))
         return next((change for change in changes if change is not None), None)
 

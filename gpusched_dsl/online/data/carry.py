@@ -45,13 +45,13 @@ class Standing:
     values: Mapping[str, Given] = field(default_factory=dict)
 
 
-def variables_read(core: CorePart, online: CheckedOnline) -> frozenset[str]:
+def variables_read(expr: CorePart, online: CheckedOnline) -> frozenset[str]:
     """The variables that an expression reads, also through `let`s."""
     from gpusched_dsl.language.checked import LetRef
 
     found: set[str] = set()
     lets: set[str] = set()
-    open_: list[CorePart] = [core]
+    open_: list[CorePart] = [expr]
     while open_:
         part = open_.pop()
         if isinstance(part, VariableRef):

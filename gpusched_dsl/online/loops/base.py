@@ -114,19 +114,19 @@ class Driver:
 
     # --- names and numbers -------------------------------------------------------------------------------------------
 
-    def _root(self, core: TypedExpr | None) -> str:
-        return core.type.root if core is not None and isinstance(core.type, Element) else ""
+    def _root(self, expr: TypedExpr | None) -> str:
+        return expr.type.root if expr is not None and isinstance(expr.type, Element) else ""
 
     def _count(self, root: str) -> int:
         return len(self.base.store.universes[root].labels) if root else 1
 
-    def number(self, core: TypedExpr) -> float:
+    def number(self, expr: TypedExpr) -> float:
         """A value that depends on nothing but the scenario."""
-        return self.number_of(core, self.base)
+        return self.number_of(expr, self.base)
 
-    def number_of(self, core: TypedExpr, base: Base) -> float:
+    def number_of(self, expr: TypedExpr, base: Base) -> float:
         """The same of other data."""
-        return Evaluator(self.online.base, base.store, base.limits).number(core)
+        return Evaluator(self.online.base, base.store, base.limits).number(expr)
 
     def _slot_length(self, lasts: TypedExpr | None) -> float:
         """Hours of a slot; 0 without a window."""

@@ -30,8 +30,8 @@ class EventLoop(Driver):
     def read_period(self) -> None:
         """The time to the next plan at the latest, of the data as they are. Raises DiagnosticError (GSM7007)."""
         periods = [(self.number(t.every), t.every) for t in self.online.triggers if t.every is not None]
-        for period, core in periods:
-            check_period(period, self.unit, "the period", core.span)
+        for period, expr in periods:
+            check_period(period, self.unit, "the period", expr.span)
         self.period = min((period for period, _ in periods), default=np.inf)
 
     def _replayed(self) -> Outcome | None:

@@ -100,9 +100,9 @@ class Constancy:
         param = self.model.params.get(name)
         let = self.model.lets.get(name)
         if param is not None:
-            for core in (param.value, param.default):
-                if core is not None:
-                    yield from self._changes(core)
+            for expr in (param.value, param.default):
+                if expr is not None:
+                    yield from self._changes(expr)
             yield from self._changes_listed(param.indexing)
         elif let is not None:
             yield from self._changes(let.value)
@@ -128,8 +128,8 @@ class Constancy:
                 if over > self._jobs_in(domain):
                     yield f"`{domain.span.text}` depends on which jobs are there"
                 yield from self._changes_listed(domain.indexing)
-                for core in domain.element:
-                    yield from self._changes(core)
+                for expr in domain.element:
+                    yield from self._changes(expr)
             case SetOperation():
                 yield from self._formula_of(domain.left)
                 yield from self._formula_of(domain.right)

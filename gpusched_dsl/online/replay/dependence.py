@@ -51,58 +51,58 @@ class Dependences:
     def __init__(self, still: Constancy, fractions: Collection[str], slopes: Mapping[str, float]) -> None:
         self.still, self.fractions, self.slopes = still, fractions, slopes
 
-    def of(self, core: TypedExpr, own: Own) -> Dependence | None:
+    def of(self, expr: TypedExpr, own: Own) -> Dependence | None:
         """The form of an expression in which the indices `own` are the job; None where none is proved."""
-        if self.still.change_in(core) is None:
+        if self.still.change_in(expr) is None:
             return CONSTANT
-        match core:
+        match expr:
             case ParamRef() | LetRef():
-                return self._of_reference(core, own)
+                return self._of_reference(expr, own)
             case Negate():
-                return _scaled(self.of(core.operand, own), -1.0)
+                return _scaled(self.of(expr.operand, own), -1.0)
             case Arithmetic():
-                return self._of_arithmetic(core, own)
+                return self._of_arithmetic(expr, own)
             case Choice():
-                both = (core.then, core.otherwise)
-                return self._alike(both, own) if self.still.change_in(core.condition) is None else None
-            case Function() if core.name in ("min", "max"):
-                return self._alike(core.arguments, own)
+                both = (expr.then, expr.otherwise)
+                return self._alike(both, own) if self.still.change_in(expr.condition) is None else None
+            case Function() if expr.name in ("min", "max"):
+                return self._alike(expr.arguments, own)
         return None
 
-    def _of_reference(self, core: ParamRef | LetRef, own: Own) -> Dependence | None:
-        if any(self.still.change_in(subscript) is not None for subscript in core.subscripts):
+    def _of_reference(self, expr: ParamRef | LetRef, own: Own) -> Dependence | None:
+        if any(self.still.change_in(subscript) is not None for subscript in expr.subscripts):
             return None
-        if isinstance(core, ParamRef) and core.name in self.fractions:
-            mine = len(core.subscripts) == 1 and _is_own(core.subscripts[0], own)
+        if isinstance(expr, ParamRef) and expr.name in self.fractions:
+            mine = len(expr.subscripts) == 1 and _is_own(expr.subscripts[0], own)
             return FRACTION if mine else None
-        if isinstance(core, ParamRef) and core.name in self.slopes:
-            return Dependence(slope=self.slopes[core.name])
+        if isinstance(expr, ParamRef) and expr.name in self.slopes:
+            return Dependence(slope=self.slopes[expr.name])
         model = self.still.model
-        declared = model.params.get(core.name) if isinstance(core, ParamRef) else model.lets.get(core.name)
-        if core.name in self.still.carried or declared is None or declared.value is None:
+        declared = model.params.get(expr.name) if isinstance(expr, ParamRef) else model.lets.get(expr.name)
+        if expr.name in self.still.carried or declared is None or declared.value is None:
             return None
         if self.still.change_in_listed(declared.indexing) is not None:
             return None
-        pairs = zip(declared.indexing.variables, core.subscripts, strict=True)
+        pairs = zip(declared.indexing.variables, expr.subscripts, strict=True)
         return self.of(declared.value, frozenset(variable for variable, sub in pairs if _is_own(sub, own)))
 
-    def _of_arithmetic(self, core: Arithmetic, own: Own) -> Dependence | None:
-        left, right = self.of(core.left, own), self.of(core.right, own)
+    def _of_arithmetic(self, expr: Arithmetic, own: Own) -> Dependence | None:
+        left, right = self.of(expr.left, own), self.of(expr.right, own)
         if left is None or right is None:
             return None
-        match core.op:
+        match expr.op:
             case "+" | "-":
-                sign = 1.0 if core.op == "+" else -1.0
+                sign = 1.0 if expr.op == "+" else -1.0
                 if left.fraction or right.fraction:
                     return FRACTION if left.fraction and right.fraction else None
                 return Dependence(slope=left.slope + sign * right.slope)
             case "*":
                 if right == CONSTANT:
-                    return self._times(left, core.right)
-                return self._times(right, core.left) if left == CONSTANT else None
+                    return self._times(left, expr.right)
+                return self._times(right, expr.left) if left == CONSTANT else None
             case "/" if right == CONSTANT:
                 if left.slope:
-                    by = core.right.value if isinstance(core.right, Constant) else 0.0
+                    by = expr.right.value if isinstance(expr.right, Constant) else 0.0
                     return _scaled(left, 1.0 / by) if by else None
                 return left
             case "/" if left.fraction and right.fraction:
@@ -115,14 +115,14 @@ class Dependences:
             return _scaled(one, by.value) if isinstance(by, Constant) else None
         return one
 
-    def _alike(self, cores: tuple[TypedExpr, ...], own: Own) -> Dependence | None:
+    def _alike(self, exprs: tuple[TypedExpr, ...], own: Own) -> Dependence | None:
         """The form of the smallest, the largest or one of several values that all have it."""
-        forms = {self.of(core, own) for core in cores}
+        forms = {self.of(expr, own) for expr in exprs}
         return forms.pop() if len(forms) == 1 else None
 
 
-def _is_own(core: TypedExpr, own: Own) -> bool:
-    return isinstance(core, IndexRef) and core.variable in own
+def _is_own(expr: TypedExpr, own: Own) -> bool:
+    return isinstance(expr, IndexRef) and expr.variable in own
 
 
 def _scaled(one: Dependence | None, by: float) -> Dependence | None:

@@ -225,11 +225,11 @@ def _of_expressions(
     for item in placement.items:
         found += _of_item(item, policy, forms, failing, job)
     if not chooses_nodes(policy):
-        told = [(f"where `{variable.name}` exists", core) for core in variable.indexing.conditions]
+        told = [(f"where `{variable.name}` exists", expr) for expr in variable.indexing.conditions]
         for item in placement.items:
-            parts = [core for core in (item.value, item.of) if core is not None]
-            told += [(f"`{item.role}`", core) for core in parts if item.role in _KINDS]
-        apart = {what: None for what, core in told if tells_apart(core, node, kind)}
+            parts = [expr for expr in (item.value, item.of) if expr is not None]
+            told += [(f"`{item.role}`", expr) for expr in parts if item.role in _KINDS]
+        apart = {what: None for what, expr in told if tells_apart(expr, node, kind)}
         found += [f"{what} differs between nodes of one type" for what in apart]
     return found
 
@@ -238,9 +238,9 @@ def _of_item(
     item: CheckedPlacementItem, policy: CheckedPolicy, forms: Dependences, failing: Failing, job: IndexVar
 ) -> list[str]:
     """What a role of the placement says against a replay. A role that is not known must not change."""
-    parts = [core for core in (item.value, item.of) if core is not None]
-    changes = _first(f"`{item.role}` may change: ", [forms.still.change_in(core) for core in parts])
-    found = _first("", [failing.in_part(core) for core in parts])
+    parts = [expr for expr in (item.value, item.of) if expr is not None]
+    changes = _first(f"`{item.role}` may change: ", [forms.still.change_in(expr) for expr in parts])
+    found = _first("", [failing.in_part(expr) for expr in parts])
     if item.role in _PRICED:
         return found
     if item.role == "lasts":
@@ -292,5 +292,5 @@ def _own_clock(policy: CheckedPolicy) -> bool:
     return clock is not None and clock.span == policy.span
 
 
-def _index_in(core: TypedExpr | None) -> IndexVar | None:
-    return core.variable if isinstance(core, IndexRef) else None
+def _index_in(expr: TypedExpr | None) -> IndexVar | None:
+    return expr.variable if isinstance(expr, IndexRef) else None

@@ -110,17 +110,17 @@ def _of_param(
     moving = next((b for b in bounds if still.change_in(b.value) is not None), None)
     if moving is not None:
         yield f"the bound of `{name}` may change"
-    for core in (declared.value, declared.default):
-        if core is None or (still.change_in(core) is None and still.change_in_listed(declared.indexing) is None):
+    for expr in (declared.value, declared.default):
+        if expr is None or (still.change_in(expr) is None and still.change_in_listed(declared.indexing) is None):
             continue
-        if (failure := failing.in_part(core)) is not None:
+        if (failure := failing.in_part(expr)) is not None:
             yield failure
         if declared.within is not None or not _is_real(declared):
             yield f"`{name}` may be given a value that its declaration refuses"
         own = frozenset(
             v for v in declared.indexing.variables if isinstance(v.type, Element) and v.type.root == still.jobs
         )
-        fraction = len(own) == 1 and core is declared.value and forms.of(core, own) == FRACTION
+        fraction = len(own) == 1 and expr is declared.value and forms.of(expr, own) == FRACTION
         if bounds and not (fraction and all(_is_sign(b) for b in bounds)):
             yield f"`{name}` may leave its bounds as the run goes on"
 
@@ -143,9 +143,9 @@ def _is_sign(bound: CheckedBound) -> bool:
     return bound.op in (">", ">=", "<", "<=") and isinstance(bound.value, Constant) and bound.value.value == 0
 
 
-def clock_values(model: CheckedModel, cores: Collection[TypedExpr], jobs: str, clock: Collection[str]) -> Iterator[str]:
+def clock_values(model: CheckedModel, exprs: Collection[TypedExpr], jobs: str, clock: Collection[str]) -> Iterator[str]:
     """Right sides of carries that may have no value as the run goes on."""
     failing = Failing(Constancy(model, jobs, clock, own_clock=False))
-    for core in cores:
-        if (failure := failing.in_part(core)) is not None:
+    for expr in exprs:
+        if (failure := failing.in_part(expr)) is not None:
             yield failure

@@ -123,9 +123,9 @@ class Reader(Roles):
             frame = self._frame(columns)
             ev = Evaluator(self.online.model, self.store, self.limits)
             for name, change in self.online.changes.items():
-                for core, found in ((change.delay, delays), (change.costs, costs)):
-                    if core is not None:
-                        found[name] = np.broadcast_to(ev.numbers(core, frame), (frame.size,)).astype(np.float64)
+                for expr, found in ((change.delay, delays), (change.costs, costs)):
+                    if expr is not None:
+                        found[name] = np.broadcast_to(ev.numbers(expr, frame), (frame.size,)).astype(np.float64)
         return delays, costs
 
     @property
@@ -135,7 +135,7 @@ class Reader(Roles):
     def _counting(self, item: CheckedPlacementItem) -> IndexVar | None:
         """The index of the placement that stands for the number of GPUs in use."""
         fixed = [self.items[r].value for r in ("job", "node", "node_type") if r in self.items]
-        known = [core.variable for core in fixed if isinstance(core, IndexRef)]
+        known = [expr.variable for expr in fixed if isinstance(expr, IndexRef)]
         found = [v for v in free_variables(item.value) if v not in known]
         return found[0] if found else None
 
@@ -147,9 +147,9 @@ class Reader(Roles):
         return self.part.outer((self.store.component(item.value.type),), (codes,))[0]
 
     def _speed(self, frame: Frame, lasts: Floats) -> Floats:
-        core: TypedExpr | None = self.online.speed
-        if core is None:
+        expr: TypedExpr | None = self.online.speed
+        if expr is None:
             return np.full(frame.size, np.nan)
         ev = Evaluator(self.online.model, self.store, self.limits)
-        speed = np.array(np.broadcast_to(ev.numbers(core, frame), (frame.size,)), dtype=np.float64)
+        speed = np.array(np.broadcast_to(ev.numbers(expr, frame), (frame.size,)), dtype=np.float64)
         return speed / lasts if self.online.per_entry else speed

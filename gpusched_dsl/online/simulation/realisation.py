@@ -61,8 +61,8 @@ def truth_of(online: CheckedOnline, base: Base, seed: int, slot_hours: float) ->
     return Truth(arrival, work, _ends(online, base, ev, frame, work, seed), _stretch(online, base, ev, frame, seed))
 
 
-def _numbers(ev: Evaluator, core: TypedExpr, frame: Frame) -> Floats:
-    return np.array(np.broadcast_to(ev.numbers(core, frame), (frame.size,)), dtype=np.float64)
+def _numbers(ev: Evaluator, expr: TypedExpr, frame: Frame) -> Floats:
+    return np.array(np.broadcast_to(ev.numbers(expr, frame), (frame.size,)), dtype=np.float64)
 
 
 def _with_brought(online: CheckedOnline, base: Base) -> Store:

@@ -142,8 +142,8 @@ class _Queues:
         columns = [self._numbers(key.value, frame) * (-1.0 if key.descending else 1.0) for key in keys]
         return np.stack(columns, axis=1) if columns else np.zeros((frame.size, 0))
 
-    def _numbers(self, core: TypedExpr, frame: Frame) -> Floats:
-        return np.array(np.broadcast_to(self.ev.numbers(core, frame), (frame.size,)), dtype=np.float64)
+    def _numbers(self, expr: TypedExpr, frame: Frame) -> Floats:
+        return np.array(np.broadcast_to(self.ev.numbers(expr, frame), (frame.size,)), dtype=np.float64)
 
     def _candidates(self, ordered: Codes) -> _Candidates:
         """The nodes of every job by `choose`, then those that `otherwise` adds."""

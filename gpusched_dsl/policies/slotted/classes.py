@@ -46,8 +46,8 @@ def _read(part: Part, node: IndexVar, model: CheckedModel, found: set[str], dept
     return all(_read(inner, node, model, found, depth) for inner in children(part))
 
 
-def _is(core: TypedExpr, node: IndexVar) -> bool:
-    return isinstance(core, IndexRef) and core.variable is node
+def _is(expr: TypedExpr, node: IndexVar) -> bool:
+    return isinstance(expr, IndexRef) and expr.variable is node
 
 
 def classes_of(nodes: Codes, read: frozenset[str] | None, store: Store, marks: Iterable[Codes] = ()) -> Ints:

@@ -161,8 +161,8 @@ class _Reader:
     def _columns(self, keys: Sequence[CheckedKey], frame: Frame) -> list[Floats]:
         return [self._numbers(k.value, frame) * (-1.0 if k.descending else 1.0) for k in keys]
 
-    def _numbers(self, core: TypedExpr, frame: Frame) -> Floats:
-        return np.array(np.broadcast_to(self.ev.numbers(core, frame), (frame.size,)), dtype=np.float64)
+    def _numbers(self, expr: TypedExpr, frame: Frame) -> Floats:
+        return np.array(np.broadcast_to(self.ev.numbers(expr, frame), (frame.size,)), dtype=np.float64)
 
     def _length(self, allowed: Bools) -> Ints:
         """How many slots a job takes on a node of each class, 0 where it may not run."""
@@ -228,9 +228,9 @@ class _Reader:
         rows = np.flatnonzero(self._conditions(loads, loads.slot, frame))
         part = frame.take(rows)
         found: list[Floats] = []
-        for core in loads.rule.arguments or (None,):
+        for expr in loads.rule.arguments or (None,):
             column = np.zeros(frame.size)
-            column[rows] = 1.0 if core is None else self._numbers(core, part)
+            column[rows] = 1.0 if expr is None else self._numbers(expr, part)
             found.append(column.reshape(len(services), len(self.kinds)))
         return found
 

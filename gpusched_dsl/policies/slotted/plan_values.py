@@ -15,25 +15,25 @@ from gpusched_dsl.language.checked import IndexRef, Reduction, VariableRef
 class PlanEvaluator(Evaluator):
     """Families of the store hold the entries of a plan alone; what is not among them is 0."""
 
-    def _Reduction(self, core: Reduction, frame: Frame) -> Values:
-        found = self._sum_of_entries(core, frame)
-        return super()._Reduction(core, frame) if found is None else found
+    def _Reduction(self, expr: Reduction, frame: Frame) -> Values:
+        found = self._sum_of_entries(expr, frame)
+        return super()._Reduction(expr, frame) if found is None else found
 
-    def _sum_of_entries(self, core: Reduction, frame: Frame) -> Values | None:
+    def _sum_of_entries(self, expr: Reduction, frame: Frame) -> Values | None:
         """`sum[b in S where ...] x[b, k, h]` from the entries of x; None for whatever is not of this form.
 
         Each subscript is an index by itself, all indices of the sum are subscripts, and its sets and conditions speak
         of subscripts only: then the entries that fulfil them, gathered by the other subscripts, are the terms not 0.
         """
-        body = core.body
-        if core.op != "sum" or not isinstance(body, VariableRef):
+        body = expr.body
+        if expr.op != "sum" or not isinstance(body, VariableRef):
             return None
         names = [s.variable for s in body.subscripts if isinstance(s, IndexRef)]
         if len(names) < len(body.subscripts) or len(set(names)) < len(names):
             return None
-        inner = core.indexing.variables
-        spoken = set(self.needs(*core.indexing.conditions)).union(
-            *(free_variables(i.domain) for i in core.indexing.iterators)
+        inner = expr.indexing.variables
+        spoken = set(self.needs(*expr.indexing.conditions)).union(
+            *(free_variables(i.domain) for i in expr.indexing.iterators)
         )
         if not {*inner, *spoken} <= set(names):
             return None
@@ -41,11 +41,11 @@ class PlanEvaluator(Evaluator):
         assert self.store.point is not None
         values = self.store.point[family.first : family.first + family.domain.size]
         entries = Frame(family.domain.size, dict(zip(names, family.domain.columns(), strict=True)))
-        for iterator in core.indexing.iterators:
+        for iterator in expr.indexing.iterators:
             codes = [entries.columns[v] for v in iterator.variables]
             kept = np.flatnonzero(self.contains(iterator.domain, codes, entries))
             values, entries = values[kept], entries.take(kept)
-        for condition in core.indexing.conditions:
+        for condition in expr.indexing.conditions:
             kept = np.flatnonzero(self.mask(condition, entries))
             values, entries = values[kept], entries.take(kept)
         outer = [v for v in names if v not in inner]

@@ -44,10 +44,10 @@ class WorldLines:
     def speed(self, statement: tree.World | None) -> tuple[TypedExpr | None, bool]:
         if statement is None:
             return None, False
-        core = self.checker.number(statement.value, self.places)
-        if core is None or not self.checker.data_only(core, "the speed of a job"):
+        typed = self.checker.number(statement.value, self.places)
+        if typed is None or not self.checker.data_only(typed, "the speed of a job"):
             return None, False
-        unit = unit_in(core)
+        unit = unit_in(typed)
         if self.slotted and convertible(unit, self.work):
             return self.checker.number(statement.value, self.places, unit=self.work), True
         return self.checker.number(statement.value, self.places, unit=self.work / self.time), False
@@ -67,25 +67,25 @@ class WorldLines:
                     help="state the work of a job in that unit: `work ...;`",
                 )
             return name
-        core = self.checker.number(statement.value, self.jobs, unit=self.work)
-        return core if core is not None and self.checker.data_only(core, "where a job really ends") else None
+        typed = self.checker.number(statement.value, self.jobs, unit=self.work)
+        return typed if typed is not None and self.checker.data_only(typed, "where a job really ends") else None
 
     def stretch(self, statement: tree.World | None) -> TypedExpr | TypedLaw | None:
         if statement is None:
             return None
         if isinstance(statement.value, tree.Call) and statement.value.function.text in DISTRIBUTIONS:
             return self._law(statement.value, "stretch", DIMENSIONLESS, self.jobs)
-        core = self.checker.number(statement.value, self.jobs, unit=DIMENSIONLESS)
-        return core if core is not None and self.checker.data_only(core, "how much longer a job takes") else None
+        typed = self.checker.number(statement.value, self.jobs, unit=DIMENSIONLESS)
+        return typed if typed is not None and self.checker.data_only(typed, "how much longer a job takes") else None
 
     def _law(self, expr: tree.Expr, name: str, unit: Unit, scope: Scope) -> TypedLaw | None:
         random = CheckedRandom(name, expr.span, Numeric(False, unit), TypedIndexing())
         if isinstance(expr, tree.Call):
             return check_law(self.checker, expr, random, scope)
-        core = self.checker.number(expr, scope, unit=unit)
-        if core is None or not self.checker.data_only(core, "a law"):
+        typed = self.checker.number(expr, scope, unit=unit)
+        if typed is None or not self.checker.data_only(typed, "a law"):
             return None
-        return TypedLaw(span=expr.span, name="deterministic", numbers=(("value", core),))
+        return TypedLaw(span=expr.span, name="deterministic", numbers=(("value", typed),))
 
     def change(self, statement: tree.Change) -> CheckedChange | None:
         event = statement.event.text
@@ -100,24 +100,24 @@ class WorldLines:
         return CheckedChange(event, statement.span, delay, costs)
 
     def _of_place(self, expr: tree.Expr, unit: Unit, what: str) -> TypedExpr | None:
-        core = self.checker.number(expr, self.places, unit=unit)
-        return core if core is not None and self.checker.data_only(core, what) else None
+        typed = self.checker.number(expr, self.places, unit=unit)
+        return typed if typed is not None and self.checker.data_only(typed, what) else None
 
     def _money(self) -> Unit:
         return next((o.unit for o in self.model.objectives), DIMENSIONLESS)
 
     def outage(self, statement: tree.Outage) -> CheckedOutage | None:
         indexing = tree.Indexing(span=statement.index.span, indices=(statement.index,))
-        core, scope = self.checker.indexing(indexing)
+        typed, scope = self.checker.indexing(indexing)
         every = self._law(statement.every, "every", self.time, scope)
         lasting = self._law(statement.lasting, "lasting", self.time, scope)
-        if core is None or every is None or lasting is None:
+        if typed is None or every is None or lasting is None:
             return None
-        domain = core.iterators[0].domain
+        domain = typed.iterators[0].domain
         if not isinstance(domain, NamedSet) or self.model.sets[domain.name].root != domain.name:
             self.diagnostics.error("GSM1625", "nodes that fail are elements of a set of its own", domain.span)
             return None
-        return CheckedOutage(statement.span, domain.name, core, every, lasting)
+        return CheckedOutage(statement.span, domain.name, typed, every, lasting)
 
     def charges(self, statements: list[tree.Charge]) -> tuple[str, tuple[CheckedCharge, ...]]:
         charged, charges = "", []
@@ -128,11 +128,11 @@ class WorldLines:
                     unknown_word(self.diagnostics, name, CHARGED, "way to charge", "ways to charge")
                 charged = name.text
                 continue
-            core, scope = self.checker.indexing(statement.indexing)
+            typed, scope = self.checker.indexing(statement.indexing)
             unit = None if statement.unit is None else unit_of(statement.unit, self.diagnostics)
             value = self.checker.number(statement.value, scope, unit=unit)
-            if value is not None and core is not None:
-                charges.append(CheckedCharge(name.text, statement.span, core, value, unit or unit_in(value)))
+            if value is not None and typed is not None:
+                charges.append(CheckedCharge(name.text, statement.span, typed, value, unit or unit_in(value)))
         return charged, tuple(charges)
 
 

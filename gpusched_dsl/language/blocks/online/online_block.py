@@ -137,31 +137,31 @@ class _OnlineChecker:
         """The set of jobs, and the name of a parameter that the model lacks, for events to bring along."""
         if arrive is None:
             return None, ()
-        core = self._expressions(self.model).set_of(arrive.index.domain)
+        typed = self._expressions(self.model).set_of(arrive.index.domain)
         name = reference_of(arrive.at)
         declared = (self.model.params, self.model.lets, self.model.variables, self.model.sets, self.lost)
         known = name is None or any(name in names for names in declared)
         brought = () if known or name is None else (name,)
-        if not isinstance(core, NamedSet) or len(core.types) != 1:
+        if not isinstance(typed, NamedSet) or len(typed.types) != 1:
             return None, brought
-        if self.model.sets[core.name].root != core.name:
+        if self.model.sets[typed.name].root != typed.name:
             self.diagnostics.error(
                 "GSM1625",
-                f"the jobs that arrive are elements of a set of its own, `{core.name}` is part of another",
-                core.span,
+                f"the jobs that arrive are elements of a set of its own, `{typed.name}` is part of another",
+                typed.span,
                 "not a set of its own",
-                secondary=[Label(self.model.sets[core.name].span, "declared here")],
+                secondary=[Label(self.model.sets[typed.name].span, "declared here")],
             )
-        return core, brought
+        return typed, brought
 
     def _clock_unit(self, arrive: tree.Arrive | None, brought: bool) -> Unit:
         """The unit of `now`: that in which arrivals are stated, else that in which the placement says times."""
         if arrive is not None and not brought:
             quiet = ExpressionChecker(Symbols.of(self.model, {}), Diagnostics())
             _, scope = quiet.indexing(tree.Indexing(span=arrive.index.span, indices=(arrive.index,)))
-            core = quiet.number(arrive.at, scope)
-            if core is not None:
-                return unit_in(core)
+            typed = quiet.number(arrive.at, scope)
+            if typed is not None:
+                return unit_in(typed)
         placement = self.model.placement
         times = [i for i in placement.items if i.role in ("lasts", "due")] if placement is not None else []
         return (times[0].unit or unit_in(times[0].value)) if times else UNITS["h"]
@@ -169,21 +169,21 @@ class _OnlineChecker:
     # --- windows and arrivals ----------------------------------------------------------------------------------------
 
     def _window_set(self, window: tree.Window) -> NamedSet | None:
-        core = self._expressions(self.model).set_of(window.index.domain)
-        if core is None:
+        typed = self._expressions(self.model).set_of(window.index.domain)
+        if typed is None:
             return None
-        if not isinstance(core, NamedSet) or len(core.types) != 1 or not self.model.sets[core.name].ordered:
-            declared = self.model.sets[core.name].span if isinstance(core, NamedSet) else None
+        if not isinstance(typed, NamedSet) or len(typed.types) != 1 or not self.model.sets[typed.name].ordered:
+            declared = self.model.sets[typed.name].span if isinstance(typed, NamedSet) else None
             self.diagnostics.error(
                 "GSM1621",
-                f"`{core.span.text}` is not an ordered set, so there is no window over it",
-                core.span,
+                f"`{typed.span.text}` is not an ordered set, so there is no window over it",
+                typed.span,
                 "not declared `ordered`",
                 secondary=[] if declared is None else [Label(declared, "declared here")],
-                help=f"declare it: `set {core.span.text} ordered;`" if isinstance(core, NamedSet) else None,
+                help=f"declare it: `set {typed.span.text} ordered;`" if isinstance(typed, NamedSet) else None,
             )
             return None
-        return core
+        return typed
 
     def _window(self, window: tree.Window | None, slots: NamedSet | None) -> CheckedWindow | None:
         if window is None:
@@ -196,19 +196,19 @@ class _OnlineChecker:
         return CheckedWindow(window.span, IndexVar(name, slots.types[0], window.span), slots.name, ahead, commit)
 
     def _counted(self, expr: tree.Expr, what: str) -> TypedExpr | None:
-        core = self.checker.number(expr, unit=DIMENSIONLESS)
-        if core is None or not self.checker.data_only(core, what) or not self.checker.is_whole(core):
+        typed = self.checker.number(expr, unit=DIMENSIONLESS)
+        if typed is None or not self.checker.data_only(typed, what) or not self.checker.is_whole(typed):
             return None
-        return core
+        return typed
 
     def _arrival(self, statement: tree.Arrive, jobs: NamedSet | None) -> CheckedArrival | None:
         indexing = tree.Indexing(span=statement.index.span, indices=(statement.index,))
-        core, scope = self.checker.indexing(indexing)
+        typed, scope = self.checker.indexing(indexing)
         self.job_scope = scope
         at = self.checker.number(statement.at, scope, unit=self.unit)
-        if core is None or jobs is None or at is None or not self.checker.data_only(at, "the time of an arrival"):
+        if typed is None or jobs is None or at is None or not self.checker.data_only(at, "the time of an arrival"):
             return None
-        return CheckedArrival(statement.span, core.variables[0], jobs.name, core, at)
+        return CheckedArrival(statement.span, typed.variables[0], jobs.name, typed, at)
 
     # --- what really happens -----------------------------------------------------------------------------------------
 
@@ -222,8 +222,8 @@ class _OnlineChecker:
             renamed = replace(lessened, subscripts=(tree.Name(span=lessened.span, text=job),))
             quiet = ExpressionChecker(self.checker.symbols, Diagnostics())
             return quiet.number(renamed, self.job_scope)
-        core = self.checker.number(statement.value, self.job_scope)
-        return core if core is not None and self.checker.data_only(core, "the work of a job") else None
+        typed = self.checker.number(statement.value, self.job_scope)
+        return typed if typed is not None and self.checker.data_only(typed, "the work of a job") else None
 
     # --- when, and what is carried -----------------------------------------------------------------------------------
 
@@ -242,7 +242,7 @@ class _OnlineChecker:
             return None
         assert trigger.every is not None
         if trigger.unit is not None:
-            core = self._counted(trigger.every, "how often to replan")
+            typed = self._counted(trigger.every, "how often to replan")
             if trigger.unit.text not in _SLOT_WORDS:
                 self.diagnostics.error(
                     "GSM1622",
@@ -252,20 +252,20 @@ class _OnlineChecker:
                     help="write `every 4 slots`, or a time: `every 15[min]`",
                 )
                 return None
-            return None if core is None else CheckedTrigger(trigger.span, every=core)
-        core = self.checker.number(trigger.every)
-        if core is None or not self.checker.data_only(core, "how often to replan"):
+            return None if typed is None else CheckedTrigger(trigger.span, every=typed)
+        typed = self.checker.number(trigger.every)
+        if typed is None or not self.checker.data_only(typed, "how often to replan"):
             return None
-        kind = numeric_type(core)
+        kind = numeric_type(typed)
         assert kind is not None
         if slotted and kind.unit == DIMENSIONLESS:
-            return CheckedTrigger(trigger.span, every=core)
+            return CheckedTrigger(trigger.span, every=typed)
         if kind.unit != DIMENSIONLESS and not convertible(kind.unit, UNITS["s"]):
             self.diagnostics.error(
                 "GSM1302",
-                f"units do not agree: `{unit_in(core)}` where a time is needed",
-                core.span,
-                f"this is in `{unit_in(core)}`",
+                f"units do not agree: `{unit_in(typed)}` where a time is needed",
+                typed.span,
+                f"this is in `{unit_in(typed)}`",
             )
             return None
         wanted = self.checker.number(trigger.every, unit=self.span_unit)

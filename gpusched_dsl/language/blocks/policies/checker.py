@@ -180,11 +180,11 @@ class PolicyChecker:
                 self._stage(declared_one)
                 continue
             assert isinstance(declared_one, tree.LetDecl)
-            let_core = check_let(self.checker, declared_one)
-            if let_core is None or not self.checker.data_only(let_core.value, f"`{name.text}` of a policy"):
+            let = check_let(self.checker, declared_one)
+            if let is None or not self.checker.data_only(let.value, f"`{name.text}` of a policy"):
                 self.symbols.poisoned[name.text] = name.span
             else:
-                self.symbols.values[name.text] = checked[name.text] = let_core
+                self.symbols.values[name.text] = checked[name.text] = let
         return checked
 
     def _stage(self, node: tree.PolicyStage) -> None:
@@ -199,22 +199,22 @@ class PolicyChecker:
     # --- order, choose, otherwise ------------------------------------------------------------------------------------
 
     def _order(self, rule: tree.PolicyRule) -> None:
-        core, scope = self.checker.indexing(rule.indexing)
+        expr, scope = self.checker.indexing(rule.indexing)
         keys = self.values.keys(rule.keys, f"a key of `{rule.verb}`", scope)
-        if core is None:
+        if expr is None:
             self.queue = scope
             return
-        if self.decisions is None or fits_order(self.decisions, rule, core, self.diagnostics):
+        if self.decisions is None or fits_order(self.decisions, rule, expr, self.diagnostics):
             self.queue = scope
-            self.found["order"] = CheckedRanking(rule.span, core, keys)
+            self.found["order"] = CheckedRanking(rule.span, expr, keys)
 
     def _ways(self, rule: tree.PolicyRule) -> None:
-        core, scope = self.checker.indexing(rule.indexing, self.queue)
+        expr, scope = self.checker.indexing(rule.indexing, self.queue)
         keys = self.values.keys(rule.keys, f"a key of `{rule.verb}`", scope)
-        if core is None or self.decisions is None:
+        if expr is None or self.decisions is None:
             return
-        if fits_ways(self.decisions, rule, core, self.diagnostics):
-            self.found[rule.verb] = CheckedRanking(rule.span, core, keys, extra_name(self.decisions, core))
+        if fits_ways(self.decisions, rule, expr, self.diagnostics):
+            self.found[rule.verb] = CheckedRanking(rule.span, expr, keys, extra_name(self.decisions, expr))
 
     # --- place, finish, keep, improve --------------------------------------------------------------------------------
 

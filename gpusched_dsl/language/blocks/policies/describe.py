@@ -68,9 +68,9 @@ def settings_of(policy: CheckedPolicy) -> list[Setting]:
     """The numbers that tune a policy: its scalar `let`s, those in its lines, the parameters of its rules and moves."""
     found: list[Setting] = []
 
-    def add(name: str, core: TypedExpr | None, meaning: str, line: str) -> None:
-        if core is not None:
-            found.append(Setting(name, text_of(core.span.text), meaning, policy.lines[line].policy))
+    def add(name: str, expr: TypedExpr | None, meaning: str, line: str) -> None:
+        if expr is not None:
+            found.append(Setting(name, text_of(expr.span.text), meaning, policy.lines[line].policy))
 
     for name, let in policy.lets.items():
         if not let.indexing.iterators:

@@ -72,11 +72,11 @@ def slot_of(decisions: Decisions) -> IndexVar | None:
     return slot if decisions.node is not None and slot in decisions.placement.indices else None
 
 
-def fits_order(decisions: Decisions, rule: tree.PolicyRule, core: TypedIndexing, diagnostics: Diagnostics) -> bool:
+def fits_order(decisions: Decisions, rule: tree.PolicyRule, expr: TypedIndexing, diagnostics: Diagnostics) -> bool:
     """Whether `order` binds the job and nothing else; reports GSM1619."""
     assert rule.indexing is not None
     job = decisions.job
-    variables = core.variables
+    variables = expr.variables
     wrong = [v for v in variables if v.name != job.name or not same_kind(v.type, job.type)]
     if not wrong and len(variables) == 1:
         return True
@@ -93,11 +93,11 @@ def fits_order(decisions: Decisions, rule: tree.PolicyRule, core: TypedIndexing,
     return False
 
 
-def fits_ways(decisions: Decisions, rule: tree.PolicyRule, core: TypedIndexing, diagnostics: Diagnostics) -> bool:
+def fits_ways(decisions: Decisions, rule: tree.PolicyRule, expr: TypedIndexing, diagnostics: Diagnostics) -> bool:
     """Whether the names of `choose` or `otherwise` tell a way to run a job; reports GSM1619 and GSM1630."""
-    named = {v.name: v for v in core.variables if v.name != IGNORED}
+    named = {v.name: v for v in expr.variables if v.name != IGNORED}
     known = {i.name: i for i in (*decisions.chosen, *decisions.open)}
-    extra = extra_name(decisions, core)
+    extra = extra_name(decisions, expr)
     sound = True
     for name, bound in named.items():
         index = known.get(name)
@@ -121,13 +121,13 @@ def fits_ways(decisions: Decisions, rule: tree.PolicyRule, core: TypedIndexing, 
     return sound
 
 
-def extra_name(decisions: Decisions, core: TypedIndexing) -> IndexVar | None:
+def extra_name(decisions: Decisions, expr: TypedIndexing) -> IndexVar | None:
     """The name beside those of the placement: the type of node a way is for, where the placement computes it."""
     kind = decisions.node_type
     if kind is None:
         return None
     names = {i.name for i in decisions.placement.indices}
-    found = [v for v in core.variables if v.name != IGNORED and v.name not in names and same_kind(v.type, kind.type)]
+    found = [v for v in expr.variables if v.name != IGNORED and v.name not in names and same_kind(v.type, kind.type)]
     return found[0] if found else None
 
 

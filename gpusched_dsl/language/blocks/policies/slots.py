@@ -90,9 +90,9 @@ class SlotLines:
 
     def occupy(self, rule: tree.PolicyRule, job_and_node: Scope) -> None:
         assert rule.value is not None
-        core = self.checker.number(rule.value, job_and_node, unit=DIMENSIONLESS)
-        if core is not None and self.checker.data_only(core, "`occupies`") and self.checker.is_whole(core):
-            self.occupies = core
+        expr = self.checker.number(rule.value, job_and_node, unit=DIMENSIONLESS)
+        if expr is not None and self.checker.data_only(expr, "`occupies`") and self.checker.is_whole(expr):
+            self.occupies = expr
 
     def load(self, rule: tree.PolicyRule) -> None:
         """`reserve` and `serve`."""
@@ -164,15 +164,15 @@ class SlotLines:
             return None
         found: list[TypedExpr] = []
         for parameter, argument in zip(shape.parameters, rule.arguments, strict=True):
-            core = self.checker.number(argument, scope)
-            if core is None or not self.checker.data_only(core, f"`{text}`"):
+            expr = self.checker.number(argument, scope)
+            if expr is None or not self.checker.data_only(expr, f"`{text}`"):
                 return None
             wanted = {
                 "load": unit_in(load),
                 "per load": DIMENSIONLESS / unit_in(load),
                 "cost per load": unit_in(found[1]) / unit_in(load) if len(found) > 1 else None,
             }.get(parameter.default)
-            fitted = core if wanted is None else fit(self.checker, core, wanted, because=Label(load.span, "the load"))
+            fitted = expr if wanted is None else fit(self.checker, expr, wanted, because=Label(load.span, "the load"))
             if fitted is None:
                 return None
             found.append(fitted)
@@ -184,12 +184,12 @@ class SlotLines:
     ) -> bool:
         """Whether loads are the same for all nodes, what nodes take is the same in all slots, and so are conditions."""
         parts = [(load, node, "a load is the same for all nodes")]
-        parts += [(core, slot, f"what `{rule.text}` takes is the same in all slots") for core in rule.arguments]
+        parts += [(expr, slot, f"what `{rule.text}` takes is the same in all slots") for expr in rule.arguments]
         if rule.text == "pools":
             parts.append((rule.arguments[1], node, "the bound of a service is the same on all nodes"))
-        for core, index, message in parts:
-            if index in _read(core):
-                self._wrong(core.span, message, f"depends on `{index.name}`", "state it by the other indices")
+        for expr, index, message in parts:
+            if index in _read(expr):
+                self._wrong(expr.span, message, f"depends on `{index.name}`", "state it by the other indices")
                 return False
         for condition in indexing.conditions:
             if {node, slot} <= _read(condition):
@@ -241,16 +241,16 @@ class SlotLines:
         _report(self.checker.diagnostics, span, message, label, help, code=code)
 
 
-def _read(core: TypedExpr) -> set[IndexVar]:
+def _read(expr: TypedExpr) -> set[IndexVar]:
     """The indices that occur in an expression."""
-    return {part.variable for part in walk(core) if isinstance(part, IndexRef)}
+    return {part.variable for part in walk(expr) if isinstance(part, IndexRef)}
 
 
 def _variables(
-    core: TypedExpr, lets: Mapping[str, CheckedLet], seen: frozenset[str] = frozenset()
+    expr: TypedExpr, lets: Mapping[str, CheckedLet], seen: frozenset[str] = frozenset()
 ) -> Iterator[VariableRef]:
     """All variables that an expression reads, also through `let`s."""
-    for part in walk(core):
+    for part in walk(expr):
         if isinstance(part, VariableRef):
             yield part
         elif isinstance(part, LetRef) and part.name not in seen and part.name in lets:

@@ -109,16 +109,16 @@ class _Stage:
             self._wrong(item.of.span, f"`{role}` has no `of`", "only `uses` has one", "leave it out")
         if part.ordering:
             keys = [(self._number(k.value, scope, role), k.descending) for k in item.keys]
-            self.keys[role] = tuple(CheckedKey(core, down) for core, down in keys if core is not None)
+            self.keys[role] = tuple(CheckedKey(typed, down) for typed, down in keys if typed is not None)
             return
         if len(item.keys) > 1 or item.keys[0].descending:
             end = item.keys[-1].span
             self._wrong(end, f"`{role}` is one number", "more than that", "only `queue` and `kinds` order by keys")
             return
         value = item.keys[0].value
-        core = self._random(value, scope) if role == "work" else self._number(value, scope, role)
-        if core is not None:
-            self.parts[role] = core
+        typed = self._random(value, scope) if role == "work" else self._number(value, scope, role)
+        if typed is not None:
+            self.parts[role] = typed
 
     def _uses(self, item: tree.StagePart, scope: Scope) -> None:
         if item.of is None or len(item.keys) > 1 or item.keys[0].descending:
@@ -134,17 +134,17 @@ class _Stage:
             self.parts["uses"], self.parts["capacity"] = pair
 
     def _number(self, expr: tree.Expr, scope: Scope, role: str) -> TypedExpr | None:
-        core = self.checker.number(expr, scope)
-        if core is None or not self.checker.data_only(core, f"`{role}` of a policy"):
+        typed = self.checker.number(expr, scope)
+        if typed is None or not self.checker.data_only(typed, f"`{role}` of a policy"):
             self.sound = False
             return None
-        return core
+        return typed
 
     def _random(self, expr: tree.Expr, scope: Scope) -> TypedExpr | None:
-        core = self.checker.check(expr, scope.expect())
-        if core is None or isinstance(core, RandomRef):
-            self.sound = self.sound and core is not None
-            return core
+        typed = self.checker.check(expr, scope.expect())
+        if typed is None or isinstance(typed, RandomRef):
+            self.sound = self.sound and typed is not None
+            return typed
         self._wrong(
             expr.span,
             "`work` is a random quantity, by itself",
@@ -169,12 +169,12 @@ class _Stage:
         return units if self._all_in({stages.MONEY: units[stages.MONEY]}) else None
 
     def _all_in(self, units: Mapping[str, Unit]) -> bool:
-        for role, core in self.parts.items():
+        for role, typed in self.parts.items():
             unit = units.get(PARTS[self.node.verb][role].unit)
             if unit is None or role == "work":
                 continue
             because = Label(self.node.name.span, f"`{self.node.verb}` needs it in `{unit}`") if unit.dimension else None
-            fitted = fit(self.checker, core, unit, because=because)
+            fitted = fit(self.checker, typed, unit, because=because)
             if fitted is None:
                 self.sound = False
             else:

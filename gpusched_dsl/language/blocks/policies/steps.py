@@ -32,7 +32,7 @@ def draw_line(target: str) -> str:
 def steps_of(policy: CheckedPolicy) -> Iterator[Step]:
     """All steps, in the order in which they are done."""
     for stage in policy.stages:
-        parts = [f"`{role}`: `{text_of(core.span.text)}`" for role, core in stage.parts.items()]
+        parts = [f"`{role}`: `{text_of(expr.span.text)}`" for role, expr in stage.parts.items()]
         parts += [f"`{role}`: {_by([(k.value, k.descending) for k in keys])}" for role, keys in stage.keys.items()]
         parts += [f"gives `{param.name}`, {param.doc}" for param in stage.results.values()]
         asked = f"for `{_listing(stage.indexing)}` over `{_listing(stage.over)}`, which gives {GIVES[stage.verb]}"
@@ -159,7 +159,7 @@ def _listing(indexing: TypedIndexing) -> str:
 
 def _by(keys: Sequence[tuple[TypedExpr, bool]]) -> str:
     """Keys in their order, each with whether large values come first."""
-    told = [f"{'largest' if descending else 'smallest'} `{text_of(core.span.text)}`" for core, descending in keys]
+    told = [f"{'largest' if descending else 'smallest'} `{text_of(expr.span.text)}`" for expr, descending in keys]
     first = f"{told[0]} first" if told else "in the order of the data"
     return first + "".join(f", then {key}" for key in told[1:])
 

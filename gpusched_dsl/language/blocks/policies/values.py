@@ -19,19 +19,19 @@ class Values:
 
     def plain(self, expr: tree.Expr | None, where: str, scope: Scope = EMPTY) -> TypedExpr | None:
         """A number without a unit; `where` says in a report what it is for."""
-        core = None if expr is None else self.checker.number(expr, scope, unit=DIMENSIONLESS)
-        return core if core is not None and self.checker.data_only(core, where) else None
+        typed = None if expr is None else self.checker.number(expr, scope, unit=DIMENSIONLESS)
+        return typed if typed is not None and self.checker.data_only(typed, where) else None
 
     def whole(self, expr: tree.Expr | None, where: str, scope: Scope = EMPTY) -> TypedExpr | None:
-        core = self.plain(expr, where, scope)
-        return core if core is not None and self.checker.is_whole(core) else None
+        typed = self.plain(expr, where, scope)
+        return typed if typed is not None and self.checker.is_whole(typed) else None
 
     def key(self, key: tree.Key, where: str, scope: Scope) -> CheckedKey | None:
         """A number in any unit, by which something is put in order."""
-        core = self.checker.number(key.value, scope)
-        if core is None or not self.checker.data_only(core, where):
+        typed = self.checker.number(key.value, scope)
+        if typed is None or not self.checker.data_only(typed, where):
             return None
-        return CheckedKey(core, key.descending)
+        return CheckedKey(typed, key.descending)
 
     def keys(self, keys: Iterable[tree.Key], where: str, scope: Scope) -> tuple[CheckedKey, ...]:
         checked = (self.key(key, where, scope) for key in keys)

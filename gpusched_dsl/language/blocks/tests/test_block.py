@@ -221,8 +221,8 @@ class ExpectChecker:
                 secondary=[Label(compared.span, "this compares no numbers")],
             )
             return None
-        core = self.checker.number(statement.tolerance, unit=unit, bare=True)
-        return core if core is not None and self.checker.data_only(core, "a tolerance") else None
+        typed = self.checker.number(statement.tolerance, unit=unit, bare=True)
+        return typed if typed is not None and self.checker.data_only(typed, "a tolerance") else None
 
     def _prepared(self, expr: tree.Expr) -> tree.Expr:
         """The condition with the words for a status as texts, and bare numbers in the unit they are compared in."""
@@ -261,12 +261,13 @@ class ExpectChecker:
     def _unit_beside(self, operands: tuple[tree.Expr, ...]) -> Unit | None:
         """The unit in which numbers are compared: that of the first operand that is no bare number."""
         quiet = ExpressionChecker(self.checker.symbols, Diagnostics())
-        cores = [quiet.check(o) for o in operands]
-        numbers = [c for c in cores if c is not None and numeric_type(c) is not None]
+        typed_args = [quiet.check(o) for o in operands]
+        numbers = [c for c in typed_args if c is not None and numeric_type(c) is not None]
         if not numbers:
             return None
         return next(
-            (unit_in(c) for o, c in zip(operands, cores, strict=True) if c in numbers and not _bare(o)), DIMENSIONLESS
+            (unit_in(c) for o, c in zip(operands, typed_args, strict=True) if c in numbers and not _bare(o)),
+            DIMENSIONLESS,
         )
 
 

@@ -162,10 +162,10 @@ class _Carries:
                     self._planned(carry, part, what)
 
     def _decisions(
-        self, core: TypedExpr, known: frozenset[IndexVar]
+        self, expr: TypedExpr, known: frozenset[IndexVar]
     ) -> Iterates[tuple[VariableRef | LetRef | Reduction, frozenset[IndexVar]]]:
         """References to decisions with the slots that may stand in them; aggregates over all slots, in `let`s too."""
-        waiting: list[tuple[Part, frozenset[IndexVar]]] = [(core, known)]
+        waiting: list[tuple[Part, frozenset[IndexVar]]] = [(expr, known)]
         while waiting:
             part, inside = waiting.pop()
             if isinstance(part, Reduction):
@@ -211,10 +211,10 @@ class _Carries:
         )
 
 
-def _whole(core: TypedExpr) -> bool:
+def _whole(expr: TypedExpr) -> bool:
     """Whether a number can only be whole; `running` and `requested` are 0 or 1."""
-    kind = numeric_type(core)
-    match core:
+    kind = numeric_type(expr)
+    match expr:
         case ParamRef(name="running" | "requested"):
             return True
         case Negate(operand=operand):

@@ -70,11 +70,11 @@ def _takes_up(place: _Place, row: Owner, seen: Seen) -> bool:
     return alone and not place.many and set(row.indexing.variables) <= place.over and _plain(seen, place.name)
 
 
-def _places(core: TypedExpr, seen: Seen, sign: int, many: bool) -> list[_Place] | None:
+def _places(expr: TypedExpr, seen: Seen, sign: int, many: bool) -> list[_Place] | None:
     """The variables of an affine expression with whole numbers, continuous ones with 1 or -1; None: it is none."""
-    if not core.decision:
-        return [] if _whole(core) else None
-    match core:
+    if not expr.decision:
+        return [] if _whole(expr) else None
+    match expr:
         case VariableRef(name=name, subscripts=subscripts):
             over = frozenset(s.variable for s in subscripts if isinstance(s, IndexRef))
             return [_Place(name, sign, over, many)]
@@ -101,16 +101,16 @@ def _places(core: TypedExpr, seen: Seen, sign: int, many: bool) -> list[_Place] 
     return None
 
 
-def _whole(core: TypedExpr) -> bool:
-    kind = numeric_type(core)
+def _whole(expr: TypedExpr) -> bool:
+    kind = numeric_type(expr)
     return kind is not None and kind.integer
 
 
-def _affine(core: TypedExpr, seen: Seen, name: str) -> bool:
+def _affine(expr: TypedExpr, seen: Seen, name: str) -> bool:
     """Whether a term is affine in a variable, whatever the coefficients."""
-    if not core.decision or name not in seen.families(core):
+    if not expr.decision or name not in seen.families(expr):
         return True
-    match core:
+    match expr:
         case VariableRef():
             return True
         case Negate(operand=operand) | Fallback(reference=operand):

@@ -193,8 +193,8 @@ class _Jobs:
         )
 
 
-def _number(core: TypedExpr) -> float | None:
-    match core:
+def _number(expr: TypedExpr) -> float | None:
+    match expr:
         case Constant(value=value):
             return value
         case Negate(operand=operand):

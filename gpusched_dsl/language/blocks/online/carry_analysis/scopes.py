@@ -62,20 +62,20 @@ def listed(indexing: TypedIndexing, own: tuple[IndexVar, ...], around: tuple[Ind
     return Listed(frozenset(tied), frozenset(equal), frozenset(own) - tied - equal, frozenset(bounded))
 
 
-def decided(core: TypedExpr, slots: frozenset[IndexVar]) -> frozenset[IndexVar]:
+def decided(expr: TypedExpr, slots: frozenset[IndexVar]) -> frozenset[IndexVar]:
     """Those of some slots for which an expression reads decisions."""
     found: frozenset[IndexVar] = frozenset()
-    for part in walk(core):
+    for part in walk(expr):
         if isinstance(part, VariableRef | LetRef) and part.decision:
             found |= frozenset().union(*(variables_in(s) for s in part.subscripts)) & slots
     return found
 
 
 def scopes(
-    seen: Seen, core: TypedExpr, outer: tuple[IndexVar, ...]
+    seen: Seen, expr: TypedExpr, outer: tuple[IndexVar, ...]
 ) -> Iterates[tuple[Reduction, tuple[IndexVar, ...]]]:
     """Every aggregate with the slots that are bound around it, also in `let`s (with their own slots)."""
-    waiting: list[tuple[Part, tuple[IndexVar, ...]]] = [(core, outer)]
+    waiting: list[tuple[Part, tuple[IndexVar, ...]]] = [(expr, outer)]
     told: set[str] = set()
     while waiting:
         part, around = waiting.pop()

@@ -255,8 +255,8 @@ def variables_in(part: Part) -> frozenset[IndexVar]:
     return frozenset(p.variable for p in walk(part) if isinstance(p, IndexRef))
 
 
-def _constant(core: TypedExpr) -> int | None:
-    match core:
+def _constant(expr: TypedExpr) -> int | None:
+    match expr:
         case Constant(value=value):
             return int(value)
         case Negate(operand=operand):

@@ -53,7 +53,7 @@ class Total:
     op: str
     sign: int | None
     span: Span
-    core: Reduction
+    expr: Reduction
 
 
 @dataclass
@@ -97,11 +97,11 @@ class _Totals:
             severity=Severity.ERROR if certain else Severity.WARNING,
         )
 
-    def _totals(self, core: TypedExpr, sign: int | None, around: tuple[IndexVar, ...]) -> Iterates[Total]:
+    def _totals(self, expr: TypedExpr, sign: int | None, around: tuple[IndexVar, ...]) -> Iterates[Total]:
         """The aggregates over all slots in an expression, with the sign that they have in it."""
         parts: list[tuple[TypedExpr, int | None]] = []
         flipped = None if sign is None else -sign
-        match core:
+        match expr:
             case Arithmetic(op="+" | "-" as op, left=left, right=right):
                 parts = [(left, sign), (right, sign if op == "+" else flipped)]
             case Arithmetic(op=op, left=left, right=right):
@@ -118,20 +118,20 @@ class _Totals:
             case LetRef(name=name):
                 let = self.seen.model.lets[name]
                 for total in self._totals(let.value, sign, self.seen.bound(let.indexing)):
-                    yield Total(total.op, total.sign, core.span, total.core)
+                    yield Total(total.op, total.sign, expr.span, total.expr)
             case Reduction(op=op, body=body):
-                if self._is_total(core, around):
-                    yield Total(op, sign, core.span, core)
+                if self._is_total(expr, around):
+                    yield Total(op, sign, expr.span, expr)
                 else:
-                    around = (*around, *self.seen.bound(core.indexing))
+                    around = (*around, *self.seen.bound(expr.indexing))
                     parts = [(body, sign if op in ("sum", "min", "max") else None)]
         for part, own in parts:
             yield from self._totals(part, own, around)
 
-    def _is_total(self, core: Reduction, around: tuple[IndexVar, ...]) -> bool:
+    def _is_total(self, expr: Reduction, around: tuple[IndexVar, ...]) -> bool:
         """Whether an aggregate takes in all slots, and decisions for them."""
-        own = self.seen.bound(core.indexing)
-        return bool(decided(core.body, listed(core.indexing, own, around).free))
+        own = self.seen.bound(expr.indexing)
+        return bool(decided(expr.body, listed(expr.indexing, own, around).free))
 
     def _scaled(self, row: TypedExpr) -> bool:
         """Whether the row also counts or adds up data of the slots, so that it speaks of the window as a whole."""
@@ -146,17 +146,17 @@ class _Totals:
         """Whether the row compares totals with nothing but 0 and each other."""
         waiting: list[TypedExpr] = [row]
         while waiting:
-            core = waiting.pop()
-            match core:
+            expr = waiting.pop()
+            match expr:
                 case Comparison(operands=operands):
                     waiting += operands
                 case Arithmetic(op="+" | "-", left=left, right=right):
                     waiting += [left, right]
                 case Constant(value=0):
                     pass
-                case Reduction(op="sum") if self._is_total(core, ()):
+                case Reduction(op="sum") if self._is_total(expr, ()):
                     pass
-                case LetRef(name=name) if core.decision:
+                case LetRef(name=name) if expr.decision:
                     waiting.append(self.seen.model.lets[name].value)
                 case _:
                     return False
@@ -179,9 +179,9 @@ class _Totals:
                 )
 
 
-def _comparisons(core: TypedExpr) -> Iterates[tuple[TypedExpr, bool]]:
+def _comparisons(expr: TypedExpr) -> Iterates[tuple[TypedExpr, bool]]:
     """The comparisons and the `any` of a condition, and whether each surely holds where the condition does."""
-    waiting: list[tuple[TypedExpr, bool]] = [(core, True)]
+    waiting: list[tuple[TypedExpr, bool]] = [(expr, True)]
     while waiting:
         part, sure = waiting.pop()
         match part:
@@ -204,5 +204,5 @@ def _defines(row: TypedExpr) -> bool:
     return isinstance(row, Comparison) and any(isinstance(o, VariableRef) for o in row.operands)
 
 
-def _negative(core: TypedExpr) -> bool:
-    return isinstance(core, Negate) or (isinstance(core, Constant) and core.value < 0)
+def _negative(expr: TypedExpr) -> bool:
+    return isinstance(expr, Negate) or (isinstance(expr, Constant) and expr.value < 0)

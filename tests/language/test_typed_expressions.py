@@ -35,9 +35,9 @@ def model(statements: str) -> CheckedModel:
     return checked
 
 
-def show(core: object) -> str:
-    """A core as a short expression in prefix form."""
-    match core:
+def show(expr: object) -> str:
+    """An expression as a short expression in prefix form."""
+    match expr:
         case c.Constant(value=value):
             return f"{value:g}"
         case c.Label(text=text, type=kind):
@@ -45,44 +45,44 @@ def show(core: object) -> str:
         case c.IndexRef(variable=variable):
             return variable.name
         case c.ParamRef() | c.VariableRef() | c.LetRef() | c.RandomRef() | c.KnownValue():
-            return core.name + (f"[{','.join(map(show, core.subscripts))}]" if core.subscripts else "")
+            return expr.name + (f"[{','.join(map(show, expr.subscripts))}]" if expr.subscripts else "")
         case c.Arithmetic() | c.SetOperation():
-            return f"({core.op} {show(core.left)} {show(core.right)})"
+            return f"({expr.op} {show(expr.left)} {show(expr.right)})"
         case c.Negate():
-            return f"(- {show(core.operand)})"
+            return f"(- {show(expr.operand)})"
         case c.Comparison():
-            return f"({' '.join(core.ops)} {' '.join(map(show, core.operands))})"
+            return f"({' '.join(expr.ops)} {' '.join(map(show, expr.operands))})"
         case c.Logic():
-            return f"({core.op} {' '.join(map(show, core.operands))})"
+            return f"({expr.op} {' '.join(map(show, expr.operands))})"
         case c.Shift():
-            return f"(shift {core.ordering} {show(core.operand)} {show(core.offset)})"
+            return f"(shift {expr.ordering} {show(expr.operand)} {show(expr.offset)})"
         case c.Fallback():
-            return f"(else {show(core.reference)} {show(core.fallback)})"
+            return f"(else {show(expr.reference)} {show(expr.fallback)})"
         case c.Choice():
-            return f"(if {show(core.condition)} {show(core.then)} {show(core.otherwise)})"
+            return f"(if {show(expr.condition)} {show(expr.then)} {show(expr.otherwise)})"
         case c.Function():
-            return f"({core.name} {' '.join(map(show, core.arguments))})"
+            return f"({expr.name} {' '.join(map(show, expr.arguments))})"
         case c.SetFunction():
-            return f"({core.name} {show(core.domain)})"
+            return f"({expr.name} {show(expr.domain)})"
         case c.Reduction():
-            return f"({core.op} {show(core.indexing)} {show(core.body)})"
+            return f"({expr.op} {show(expr.indexing)} {show(expr.body)})"
         case c.Expected():
-            return f"({core.op} {show(core.body)}{f' given {show(core.given)}' if core.given else ''})"
+            return f"({expr.op} {show(expr.body)}{f' given {show(expr.given)}' if expr.given else ''})"
         case c.Membership():
-            return f"({'not-in' if core.negated else 'in'} {','.join(map(show, core.element))} {show(core.domain)})"
+            return f"({'not-in' if expr.negated else 'in'} {','.join(map(show, expr.element))} {show(expr.domain)})"
         case c.TypedIndexing():
-            inner = ", ".join(f"{','.join(v.name for v in i.variables)} in {show(i.domain)}" for i in core.iterators)
-            return f"[{inner}{' where ' if core.conditions else ''}{' & '.join(map(show, core.conditions))}]"
+            inner = ", ".join(f"{','.join(v.name for v in i.variables)} in {show(i.domain)}" for i in expr.iterators)
+            return f"[{inner}{' where ' if expr.conditions else ''}{' & '.join(map(show, expr.conditions))}]"
         case c.NamedSet():
-            return core.name
+            return expr.name
         case c.IntegerRange():
-            return f"{show(core.low)}..{show(core.high)}"
+            return f"{show(expr.low)}..{show(expr.high)}"
         case c.LiteralSet():
-            return "{" + " ".join(",".join(map(show, row)) for row in core.rows) + "}"
+            return "{" + " ".join(",".join(map(show, row)) for row in expr.rows) + "}"
         case c.ComprehensionSet():
-            return "{" + f"{','.join(map(show, core.element))} : {show(core.indexing)}" + "}"
+            return "{" + f"{','.join(map(show, expr.element))} : {show(expr.indexing)}" + "}"
         case _:
-            raise AssertionError(type(core))
+            raise AssertionError(type(expr))
 
 
 def body(constraint: str) -> str:
