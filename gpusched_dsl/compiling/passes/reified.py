@@ -45,7 +45,8 @@ from gpusched_dsl.language.source import Span
 
 
 class ReifiedSteps:
-    """Holds of expressions that move in steps because of the terms in them -> rows under conditions on the result."""
+    """Reified comparisons of expressions that move in steps because of the terms in them -> rows under conditions on
+    the result."""
 
     name: ClassVar[str] = "steps of terms"
 
@@ -71,7 +72,7 @@ class ReifiedSteps:
 
 
 class ReifiedComparisons:
-    """Holds -> rows under conditions on the result."""
+    """Reified -> rows under conditions on the result."""
 
     name: ClassVar[str] = "reified"
 

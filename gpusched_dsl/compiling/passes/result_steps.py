@@ -1,8 +1,9 @@
 """The step between the values of the results of definitions.
 
-Extremes, `abs`, products and powers take the steps of their results from those of their arguments. Every other function
-of one argument is evaluated at all values of the argument: `E[min(W, n)]` with n in 0 .. 3 has four values, and their
-common divisor is a step. The argument moves in steps within finite bounds and has few values (`argument_values`).
+Minima, maxima, `abs`, products and powers take the steps of their results from those of their arguments. Every other
+function of one argument is evaluated at all values of the argument: `E[min(W, n)]` with n in 0 .. 3 has four values,
+and their common divisor is a step. The argument moves in steps within finite bounds and has few values
+(`argument_values`).
 
 A value that a pass approximates is not known: laws with a density, curves with an error.
 """
