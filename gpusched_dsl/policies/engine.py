@@ -29,7 +29,7 @@ _CALL_SECONDS = 0.05  # about how long one call of the kernels takes
 class Settings:
     """How much is tried. `keep`: length of the pool; `improve`: of how many of its schedules `moves` start.
 
-    A move is a name of `rules.MOVE_NAMES` and the length of the list of jobs that it looks at (0: all of them).
+    A move is a name of `rules.MOVE_CODES` and the length of the list of jobs that it looks at (0: all of them).
     `controllers`: groups of jobs and nodes that are planned apart, on at most `threads` threads.
     """
 

@@ -7,7 +7,7 @@ write their candidate into, as those of `kernels/moves/swaps.py`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -20,22 +20,23 @@ from gpusched_dsl.policies.kernels.moves.ruin_and_recreate import repack_node, r
 from gpusched_dsl.policies.kernels.moves.shapes import double_gpus, faster_type, halve_gpus
 from gpusched_dsl.policies.kernels.moves.swaps import swap_postponed_running, swap_tardy_any, swap_tardy_costly
 from gpusched_dsl.policies.kernels.pricing import PRICES, price
-from gpusched_dsl.policies.rules import MOVE_NAMES
+from gpusched_dsl.policies.rules import MOVE_CODES
 from gpusched_dsl.policies.workload import Floats, Schedule, Workload
 
 Move = Callable[[Workload, Schedule, Books, int, Change], float]
 
-BUILT_IN: Final[tuple[Move, ...]] = (  # in the order of `MOVE_NAMES`
-    swap_tardy_costly,
-    swap_tardy_any,
-    swap_postponed_running,
-    faster_type,
-    double_gpus,
-    halve_gpus,
-    regroup_gpus,
-    repack_node,
-    repack_two,
-)
+_FUNCTIONS: Final[Mapping[str, Move]] = {
+    "swap_tardy_costly": swap_tardy_costly,
+    "swap_tardy_any": swap_tardy_any,
+    "swap_postponed_running": swap_postponed_running,
+    "faster_type": faster_type,
+    "double_gpus": double_gpus,
+    "halve_gpus": halve_gpus,
+    "regroup_gpus": regroup_gpus,
+    "repack_node": repack_node,
+    "repack_two": repack_two,
+}
+BUILT_IN: Final[tuple[Move, ...]] = tuple(_FUNCTIONS[name] for name in MOVE_CODES)
 UNLIMITED: Final = np.iinfo(np.int64).max  # rounds: until no change is for the better
 
 
@@ -50,16 +51,15 @@ def improve(
 ) -> Schedule:
     """The best schedule seen while each of the plans, best first, is changed for the better up to `rounds` times.
 
-    `moves` are names of `rules.MOVE_NAMES` or functions, each with the length of its lists (0: all). Of moves equally
-    good the first by `MOVE_NAMES` is made, then functions in the order given. `pressure` (J,) is higher for jobs that
+    `moves` are names of `rules.MOVE_CODES` or functions, each with the length of its lists (0: all). Of moves equally
+    good the first by `MOVE_CODES` is made, then functions in the order given. `pressure` (J,) is higher for jobs that
     are more urgent, by default the shortest time minus the time left. `stopped` is asked between plans. The plans stay
     as they are. Raises ValueError without a plan, KeyError for a name that is none.
     """
     if not plans:
         raise ValueError("there is no plan to improve")
     books = empty_books(work, PRICES[price_kind], shortest_minus_due(work) if pressure is None else pressure)
-    numbers = {name: number for number, name in enumerate(MOVE_NAMES)}
-    named = sorted((numbers[move], length) for move, length in moves if isinstance(move, str))
+    named = sorted((MOVE_CODES[move], length) for move, length in moves if isinstance(move, str))
     places, lengths = np.array(named, dtype=np.int64).reshape(-1, 2).T.copy()
     functions = [(BUILT_IN[number], length, True) for number, length in named]
     functions += [(move, length, False) for move, length in moves if not isinstance(move, str)]

@@ -14,10 +14,9 @@ from typing import TypeVar
 
 import numpy as np
 
+from gpusched_dsl.language.blocks.policies.rule_table import GROUP, PLACE
 from gpusched_dsl.policies.kernels.candidate_search import OPEN, OPENED
 from gpusched_dsl.policies.kernels.construct import (
-    BEST_SUBOPTIMAL,
-    FIRST_SUBOPTIMAL,
     NEXT_CHOICE,
     PLACED,
     POSTPONE,
@@ -35,11 +34,11 @@ from gpusched_dsl.policies.kernels.drawing import Pool, draw_queue, keep
 from gpusched_dsl.policies.kernels.finishing import finish
 from gpusched_dsl.policies.kernels.free_capacity import copy_schedule, fits_empty, has_room, put, shared_gpu
 from gpusched_dsl.policies.kernels.pricing import price
-from gpusched_dsl.policies.rules import FINISH_CODES, MOVE_NAMES, PLACE_CODES
+from gpusched_dsl.policies.rules import FINISH_CODES, MOVE_CODES, PLACE_CODES
 from gpusched_dsl.policies.workload import NONE, Instructions, Ints, Schedule, Workload
 
-GROUP = "gpusched_dsl.rules"
 FIRST_ADDED = 1_000
+_OF_ANY_WAY = frozenset(code for text, code in PLACE_CODES.items() if PLACE[text].takes == "any way")
 
 Place = tuple[int, int]  # a node and a way
 
@@ -104,7 +103,7 @@ def added() -> Added:
         elif isinstance(rule, FinishRule):
             _add(finishes, rule.name, rule, FINISH_CODES)
         elif isinstance(rule, Move):
-            _add(moves, rule.name, rule, MOVE_NAMES)
+            _add(moves, rule.name, rule, MOVE_CODES)
         else:
             raise ValueError(f"entry point `{entry.name}` of {GROUP} is no PlaceRule, FinishRule or Move")
     return Added(places, finishes, moves)
@@ -113,7 +112,7 @@ def added() -> Added:
 _Rule = TypeVar("_Rule")
 
 
-def _add(rules: dict[str, _Rule], name: str, rule: _Rule, taken: Mapping[str, int] | tuple[str, ...]) -> None:
+def _add(rules: dict[str, _Rule], name: str, rule: _Rule, taken: Mapping[str, int]) -> None:
     if name in taken or name in rules:
         raise ValueError(f"a rule named `{name}` is there already; an entry point of {GROUP} adds another one")
     rules[name] = rule
@@ -181,7 +180,7 @@ class Pass:
 
     def _listed(self, at: int) -> list[int]:
         """The rules before `next_choice` that depend on the way."""
-        apart = (NEXT_CHOICE, BEST_SUBOPTIMAL, FIRST_SUBOPTIMAL)
+        apart = _OF_ANY_WAY | {NEXT_CHOICE}
         return [before for before in range(at) if self.codes[before] not in apart]
 
     def _by(self, at: int, j: int, w: int) -> bool:
@@ -200,7 +199,7 @@ class Pass:
             self._put(rule.name, j, int(found[0]), int(found[1]))
             return True
         queue = np.array([j], dtype=np.int64)
-        if w == NONE and code not in (BEST_SUBOPTIMAL, FIRST_SUBOPTIMAL):
+        if w == NONE and code not in _OF_ANY_WAY:
             return False
         return bool(
             place_jobs(

@@ -1,45 +1,37 @@
-"""The rules and moves that a policy may name, with what they do in words; other packages may add to them.
-
-An entry point of the group `gpusched_dsl.rules` names a `PlaceRule`, `FinishRule` or `Move`
-(see `policies/plug_ins.py`).
-"""
+"""Numbers of rules, for compiled loops: the places of their rows in the tables of the language."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Final
+
+from gpusched_dsl.language.blocks.policies.rule_table import (
+    FINISH,
+    IMPROVE,
+    PLACE,
+    RESERVE,
+    SERVE,
+    WEIGHTS,
+    RuleShape,
+)
+
+
+def _numbered(names: Iterable[str], first: int = 0) -> dict[str, int]:
+    return {name: number for number, name in enumerate(names, first)}
+
+
+def _for_nodes(rules: Mapping[str, RuleShape]) -> dict[str, int]:
+    """Without those of the policies for slots and for queues, which have no compiled loop of this kind."""
+    return _numbered(text for text, shape in rules.items() if shape.engine == "nodes")
+
 
 # A job that no rule places is postponed, and the queue goes on; `postpone` says the same. With `wait` it stops at
 # the job: nobody behind it starts first. Where every job can have every free node, the two come to the same.
 # With a list of nodes to draw from, `first_fit` draws as `best_fit` does. `idle` draws with odds 1 + idle GPUs,
 # `inverse idle` with 1 / (1 + idle GPUs).
-PLACE_CODES: Final = {
-    "best_fit": 0,
-    "first_fit": 1,
-    "new_node": 2,
-    "new_node exclusive": 3,
-    "best_suboptimal": 4,
-    "first_suboptimal": 5,
-    "next_choice": 6,
-    "wait": 7,
-    "postpone": 8,
-}
-FINISH_CODES: Final = {
-    "smaller_type": 0,
-    "grow by speedup": 1,
-    "grow_by_one by speedup": 2,
-    "expand_parts": 3,
-    "grow_by_one by time": 4,
-    "grow_if_cheaper by time": 5,
-}
-NODE_ODDS: Final = {"": 0, "inverse idle": 1, "idle": 2}
-MOVE_NAMES: Final = (
-    "swap_tardy_costly",
-    "swap_tardy_any",
-    "swap_postponed_running",
-    "faster_type",
-    "double_gpus",
-    "halve_gpus",
-    "regroup_gpus",
-    "repack_node",
-    "repack_two",
-)
+PLACE_CODES: Final = _for_nodes(PLACE)
+FINISH_CODES: Final = _for_nodes(FINISH)
+MOVE_CODES: Final = _numbered(IMPROVE)
+NODE_ODDS: Final = _numbered(("", *WEIGHTS["place"]))
+GUARD_CODES: Final = _numbered(RESERVE, 1)  # 0: there is no guard
+SERVING_CODES: Final = _numbered(SERVE, 1)  # 0: nothing is served

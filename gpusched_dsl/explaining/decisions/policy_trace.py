@@ -11,7 +11,7 @@ from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.evaluation.limits import Limits
 from gpusched_dsl.explaining.row_text import short
-from gpusched_dsl.language.blocks.policies.rule_table import RULES
+from gpusched_dsl.language.blocks.policies.rule_table import PLACE, RuleShape
 from gpusched_dsl.language.blocks.policies.steps import text_of
 from gpusched_dsl.language.checked import Numeric
 from gpusched_dsl.language.checked_policy import CheckedPolicy, CheckedRanking, at
@@ -29,8 +29,7 @@ from gpusched_dsl.policies.stages import with_stages
 from gpusched_dsl.policies.workload import NONE, Floats, Instructions, Schedule, empty_schedule
 
 MOST_WAYS = 8
-SEEKING = ("best_suboptimal", "first_suboptimal")  # rules that take any way of a job, not the one that is asked for
-ENDING = ("next_choice", "wait", "postpone")  # what comes after a rule that finds no room
+_OTHER = RuleShape("a rule of another package")
 
 
 @dataclass(frozen=True)
@@ -179,7 +178,7 @@ class _Told:
         rules = [rule.text for rule in policy.place]
 
         def heard(rule: int, way: int, placed: bool) -> None:
-            own = way != NONE and rules[rule] not in SEEKING
+            own = way != NONE and PLACE.get(rules[rule], _OTHER).takes == "one way"
             tried.append(Tried(rules[rule], self.way(way) if own else "", placed))
 
         rng = np.random.default_rng(0)
@@ -194,7 +193,7 @@ class _Told:
             return tuple(tried), "", free
         if not (lines.ranked[work.first_way[self.number] : work.first_way[self.number + 1]] != NONE).any():
             return tuple(tried), "no way to run it is listed", free
-        asked = ", ".join(f"`{rule}`" for rule in rules if rule not in ENDING)
+        asked = ", ".join(f"`{rule}`" for rule in rules if PLACE.get(rule, _OTHER).takes != "no way")
         return tuple(tried), f"none of {asked} finds room for a way that is listed", free
 
     def _free(self, plan: Schedule) -> tuple[str, ...]:
@@ -252,7 +251,7 @@ def turn_lines(turn: Turn) -> list[str]:
             told.append(f"  and {turn.more_ways} more")
     others = [t for t in turn.tried if t.way not in {w for w, _ in turn.ways}]
     for t in others:
-        words = RULES["place"][t.rule].words if t.rule in RULES["place"] else "a rule of another package"
+        words = PLACE.get(t.rule, _OTHER).words
         told.append(f"`{t.rule}` ({words}) {'places it' if t.placed else 'finds no room'}")
     if turn.refused:
         told.append(f"it waits: {turn.refused}")

@@ -31,6 +31,7 @@ from gpusched_dsl.online.replay.trace import BEST_FIT, FIRST_FIT, FITS_NOWHERE, 
 from gpusched_dsl.online.run_record import CHOSEN, MOVED
 from gpusched_dsl.policies.placement_reader import tells_apart
 
+# What the kernel of a replay can do. Any other rule speaks against a replay.
 _FITS = {"best_fit": BEST_FIT, "first_fit": FIRST_FIT}
 _EMPTY = {"new_node": False, "new_node exclusive": True}  # whether the job has the node for itself
 _PRICED = ("late", "postponed", "idle", "node_price", "stock")  # roles that only price a plan: one pass needs no price

@@ -15,8 +15,9 @@ from collections.abc import MutableSequence, Sequence
 from heapq import heappop, heappush
 from typing import Final
 
+from gpusched_dsl.online.replay.trace import FIRST_FIT, FITS_NOWHERE
+
 TOLERANCE: Final = 1e-9  # of the time, at least of one unit: events that are no further apart are simultaneous
-_FIRST_FIT: Final = 2  # as in `trace.py`
 
 
 def run_events(
@@ -78,7 +79,7 @@ def run_events(
                     break
                 for turn in range(2):
                     opening = (turn == 0) == opens_first
-                    if (opening and not opens) or (not opening and fit == 0):
+                    if (opening and not opens) or (not opening and fit == FITS_NOWHERE):
                         continue
                     for v in range(first_way[j], first_way[j + 1]):
                         k = kind[v]
@@ -91,7 +92,7 @@ def run_events(
                             rest = free[n] - size[v]
                             if rest < 0 or (free[n] == units[k]) != opening:
                                 continue
-                            if not opening and fit == _FIRST_FIT:
+                            if not opening and fit == FIRST_FIT:
                                 if node < 0 or n < node:
                                     left, node, way = rest, n, v
                                 break

@@ -8,9 +8,11 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from gpusched_dsl.policies.rules import PLACE_CODES
 from gpusched_dsl.policies.workload import NONE, Floats, Ints
 
-FITS_NOWHERE, BEST_FIT, FIRST_FIT = 0, 1, 2  # which of the nodes in use takes a job: none, the tightest, the first
+# Which of the nodes in use takes a job: none, the tightest, the first.
+FITS_NOWHERE, BEST_FIT, FIRST_FIT = NONE, PLACE_CODES["best_fit"], PLACE_CODES["first_fit"]
 # Why a job has not run to its end.
 FINISHED, LEFT_OUT, NO_ROOM, BEHIND, UNOPENED = 0, 1, 2, 3, 4
 REASONS: Final = {

@@ -9,10 +9,11 @@ from __future__ import annotations
 import numpy as np
 
 from gpusched_dsl.policies.kernels.compiled import compiled
+from gpusched_dsl.policies.rules import NODE_ODDS
 from gpusched_dsl.policies.workload import NEVER, NONE, Floats, Ints
 
 OPEN, OPENED, NEXT_RENTED, FOUND = 0, 1, 2, 3  # places in `Scratch.counts`
-INVERSE_IDLE, IDLE = 1, 2  # of `rules.NODE_ODDS`
+INVERSE_IDLE, IDLE = NODE_ODDS["inverse idle"], NODE_ODDS["idle"]
 _SLACK = 1e-9  # of a capacity: sums of needs are rounded
 
 

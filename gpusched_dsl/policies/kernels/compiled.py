@@ -11,6 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from gpusched_dsl.language.blocks.policies import rule_table
+
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
@@ -18,10 +20,12 @@ def cache_folder() -> Path:
     """Where machine code is kept: a folder of its own for each version of the kernels.
 
     Numba looks at the file of a function alone to tell whether what it kept is stale, not at the files of the functions
-    that it calls; the name of the folder depends on all of them.
+    that it calls; the name of the folder depends on all of them, and on the tables whose rows number the rules.
     """
     sources = b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.rglob("*.py")))
-    sources += (Path(__file__).parent.parent / "workload.py").read_bytes()
+    package = Path(__file__).parent.parent
+    tables = (package / "workload.py", package / "rules.py", Path(rule_table.__file__))
+    sources += b"".join(path.read_bytes() for path in tables)
     base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
     if not base:
         base = str(Path("~/Library/Caches" if sys.platform == "darwin" else "~/.cache").expanduser())

@@ -26,11 +26,14 @@ from gpusched_dsl.policies.kernels.candidate_search import (
 from gpusched_dsl.policies.kernels.compiled import compiled
 from gpusched_dsl.policies.kernels.free_capacity import put
 from gpusched_dsl.policies.kernels.ranking import order_rows
+from gpusched_dsl.policies.rules import PLACE_CODES
 from gpusched_dsl.policies.workload import NONE, Floats, Instructions, Ints, Schedule, Workload
 
-# The codes of `rules.PLACE_CODES`; compiled code takes no dictionaries.
-BEST_FIT, FIRST_FIT, NEW_NODE, NEW_NODE_EXCLUSIVE = 0, 1, 2, 3
-BEST_SUBOPTIMAL, FIRST_SUBOPTIMAL, NEXT_CHOICE, WAIT, POSTPONE = 4, 5, 6, 7, 8
+# Compiled code takes no dictionaries.
+BEST_FIT, FIRST_FIT = PLACE_CODES["best_fit"], PLACE_CODES["first_fit"]
+NEW_NODE, NEW_NODE_EXCLUSIVE = PLACE_CODES["new_node"], PLACE_CODES["new_node exclusive"]
+BEST_SUBOPTIMAL, FIRST_SUBOPTIMAL = PLACE_CODES["best_suboptimal"], PLACE_CODES["first_suboptimal"]
+NEXT_CHOICE, WAIT, POSTPONE = PLACE_CODES["next_choice"], PLACE_CODES["wait"], PLACE_CODES["postpone"]
 UNPLACED, PLACED, STOPPED = 0, 1, 2
 _COUNTS = 4
 

@@ -10,10 +10,12 @@ import numpy as np
 from gpusched_dsl.policies.kernels.compiled import compiled
 from gpusched_dsl.policies.kernels.construct import Lookups
 from gpusched_dsl.policies.kernels.ranking import TOLERANCE, same
+from gpusched_dsl.policies.rules import FINISH_CODES
 from gpusched_dsl.policies.workload import NONE, Floats, Ints, Schedule, Workload
 
-# The codes of `rules.FINISH_CODES`.
-SMALLER_TYPE, GROW, GROW_BY_ONE, EXPAND_PARTS, GROW_BY_TIME, GROW_IF_CHEAPER = 0, 1, 2, 3, 4, 5
+SMALLER_TYPE, EXPAND_PARTS = FINISH_CODES["smaller_type"], FINISH_CODES["expand_parts"]
+GROW, GROW_BY_ONE = FINISH_CODES["grow by speedup"], FINISH_CODES["grow_by_one by speedup"]
+GROW_BY_TIME, GROW_IF_CHEAPER = FINISH_CODES["grow_by_one by time"], FINISH_CODES["grow_if_cheaper by time"]
 _SLACK = 1e-9
 
 

@@ -7,13 +7,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gpusched_dsl.policies.rules import GUARD_CODES, SERVING_CODES
 from gpusched_dsl.policies.workload import NONE, Floats, Ints
 
 Bools = NDArray[np.bool_]
 
-# Codes of rules; `slotted/rules.py` tells them in the words of the language.
-UNGUARDED, ALL_SERVICES, ONE_SERVICE_EACH, EQUAL_PARTS = 0, 1, 2, 3
-UNSERVED, CHEAPEST, EQUAL, IN_TURN, POOLS = 0, 1, 2, 3, 4
+UNGUARDED, ALL_SERVICES = 0, GUARD_CODES["all_services"]
+ONE_SERVICE_EACH, EQUAL_PARTS = GUARD_CODES["one_service_each"], GUARD_CODES["equal_parts"]
+UNSERVED, CHEAPEST, EQUAL = 0, SERVING_CODES["cheapest_nodes"], SERVING_CODES["equal_parts"]
+IN_TURN, POOLS = SERVING_CODES["equal_parts one_service_each"], SERVING_CODES["pools"]
 
 
 class Cluster(NamedTuple):

@@ -17,8 +17,8 @@ from gpusched_dsl.language.checked import Element, IndexVar, TypedExpr, TypedInd
 from gpusched_dsl.language.checked_policy import CheckedKey, CheckedLoads, CheckedPolicy, CheckedSlots
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.policies.kernels.slotted_cluster import Bools, Cluster, Guard, Serving
+from gpusched_dsl.policies.rules import GUARD_CODES, SERVING_CODES
 from gpusched_dsl.policies.slotted.classes import classes_of, read_of_nodes
-from gpusched_dsl.policies.slotted.rules import GUARD_CODES, SERVING_CODES
 from gpusched_dsl.policies.workload import Floats, Ints
 
 

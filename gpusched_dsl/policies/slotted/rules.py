@@ -5,28 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from gpusched_dsl.language.checked_policy import CheckedRule
-from gpusched_dsl.policies.kernels.slotted_cluster import (
-    ALL_SERVICES,
-    CHEAPEST,
-    EQUAL,
-    EQUAL_PARTS,
-    IN_TURN,
-    ONE_SERVICE_EACH,
-    POOLS,
-)
 from gpusched_dsl.policies.slotted.planning import Placing
 
-GUARD_CODES: Final = {
-    "all_services": ALL_SERVICES,
-    "one_service_each": ONE_SERVICE_EACH,
-    "equal_parts": EQUAL_PARTS,
-}
-SERVING_CODES: Final = {
-    "equal_parts": EQUAL,
-    "equal_parts one_service_each": IN_TURN,
-    "cheapest_nodes": CHEAPEST,
-    "pools": POOLS,
-}
 PLACE_RULES: Final = ("start_now", "by_performance", "cheapest_block")
 
 

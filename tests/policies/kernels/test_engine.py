@@ -20,6 +20,7 @@ from gpusched_dsl.policies.engine import Settings, run
 from gpusched_dsl.policies.kernels.construct import look_up, make_scratch
 from gpusched_dsl.policies.kernels.drawing import make_pool, pooled, randomised
 from gpusched_dsl.policies.kernels.pricing import PRICES, price
+from gpusched_dsl.policies.rules import FINISH_CODES
 from gpusched_dsl.policies.verifying import BrokenSchedule, verify, violations
 from gpusched_dsl.policies.workload import NONE, empty_schedule
 
@@ -117,7 +118,7 @@ def test_parts_of_gpus_are_packed_and_made_larger() -> None:
     plan = run(work, lines, Settings()).schedule
     assert plan.gpu.tolist() == [0, 0, 1, 0]
     assert plan.spare.tolist() == [[0, 2]]
-    larger = run(work, lines._replace(finish=np.array([3])), Settings()).schedule
+    larger = run(work, lines._replace(finish=np.array([FINISH_CODES["expand_parts"]])), Settings()).schedule
     assert work.size[larger.way].tolist() == [2, 1, 4, 1]
     assert larger.gpu.tolist() == [0, 0, NONE, 0]
     assert larger.used.tolist() == [8]

@@ -12,7 +12,7 @@ from gpusched_dsl.policies.workload import NONE, Floats, Schedule, Workload
 
 
 def candidates(work: Workload, plan: Schedule, move: int, length: int, pressure: Floats) -> Iterator[Schedule]:
-    """Every schedule that the move, by its place in `MOVE_NAMES`, may make of this one, in the order of the text."""
+    """Every schedule that the move, by its place in `MOVE_CODES`, may make of this one, in the order of the text."""
     kinds, places = read(plan)
     for new_kinds, new_places in _CANDIDATES[move](work, kinds, places, length, pressure):
         if all(w >= 0 for _, w, _ in new_places.values()):

@@ -11,10 +11,10 @@ from gpusched_dsl.policies.kernels.moves.change import apply, clear, empty_chang
 from gpusched_dsl.policies.kernels.moves.delta_evaluation import empty_books, keep_books
 from gpusched_dsl.policies.kernels.pricing import PRICES, price
 from gpusched_dsl.policies.local_search import BUILT_IN, UNLIMITED, copied, improve, shortest_minus_due
-from gpusched_dsl.policies.rules import MOVE_NAMES
+from gpusched_dsl.policies.rules import MOVE_CODES
 from gpusched_dsl.policies.workload import NONE
 
-SEVEN = MOVE_NAMES[:7]  # those of the text
+SEVEN = tuple(MOVE_CODES)[:7]  # those of the text
 
 
 def _hold_against_enumeration(seeds: range) -> np.ndarray:

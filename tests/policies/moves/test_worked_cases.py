@@ -10,10 +10,10 @@ from gpusched_dsl.policies.kernels.moves.change import empty_change
 from gpusched_dsl.policies.kernels.moves.delta_evaluation import empty_books, keep_books
 from gpusched_dsl.policies.kernels.pricing import PRICES, price
 from gpusched_dsl.policies.local_search import BUILT_IN, UNLIMITED, improve, shortest_minus_due
-from gpusched_dsl.policies.rules import MOVE_NAMES
+from gpusched_dsl.policies.rules import MOVE_CODES
 from gpusched_dsl.policies.workload import NONE, Schedule, Workload
 
-EVERYTHING = [(name, 10) for name in MOVE_NAMES[:7]]
+EVERYTHING = [(name, 10) for name in tuple(MOVE_CODES)[:7]]
 
 
 def plan_of(work: Workload, kinds: list[int], gpus: list[tuple[int, int, int]]) -> Schedule:

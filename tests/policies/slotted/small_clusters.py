@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusched_dsl.policies.kernels.slotted_cluster import Cluster, Guard, Serving
+from gpusched_dsl.policies.kernels.slotted_cluster import CHEAPEST, POOLS, Cluster, Guard, Serving
 
 Floats = NDArray[np.float64]
 
@@ -66,7 +66,7 @@ class Case:
         return Guard(kind, self.capacity, self.load)
 
     def serving(self, kind: int) -> Serving:
-        capacity = {1: self.capacity, 4: self.rate}.get(kind, (self.rate > 0).astype(np.float64))
+        capacity = {CHEAPEST: self.capacity, POOLS: self.rate}.get(kind, (self.rate > 0).astype(np.float64))
         return Serving(kind, capacity, self.load, self.whole, self.unit, self.bound)
 
 

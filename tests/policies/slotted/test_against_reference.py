@@ -7,6 +7,7 @@ import pytest
 from slotted_reference import Plan, Simulation, cap, eprons, fifo, pa_mbt, response_time, valley
 from small_clusters import Case, random_case
 
+from gpusched_dsl.policies.kernels.slotted_cluster import CHEAPEST, EQUAL, IN_TURN, POOLS, UNSERVED
 from gpusched_dsl.policies.kernels.slotted_cluster import Plan as Planned
 from gpusched_dsl.policies.slotted.planning import Placing, make_plan
 
@@ -31,7 +32,7 @@ def test_first_in_first_out(kind: int) -> None:
     for seed in SEEDS:
         case = random_case(seed)
         cluster = case.cluster(np.zeros(case.length.shape))
-        found = make_plan(cluster, case.guard(kind), case.serving(2), Placing("start_now", True, True)).plan
+        found = make_plan(cluster, case.guard(kind), case.serving(EQUAL), Placing("start_now", True, True)).plan
         holds(case, found, fifo(case, kind))
         for h in range(case.slots):
             training = found.job[:, h] >= 0
@@ -47,7 +48,7 @@ def test_least_energy_beside_cheapest_nodes(kind: int) -> None:
     for seed in SEEDS:
         case = random_case(seed)
         key = case.length * case.power
-        found = make_plan(case.cluster(key), case.guard(kind), case.serving(1), Placing("start_now")).plan
+        found = make_plan(case.cluster(key), case.guard(kind), case.serving(CHEAPEST), Placing("start_now")).plan
         serving = [{k for k in range(case.nodes) if found.share[:, k, h].any()} for h in range(case.slots)]
         holds(case, found, eprons(case, kind, key, serving))
 
@@ -57,7 +58,7 @@ def test_worst_off_first(kind: int) -> None:
     for seed in SEEDS:
         case = random_case(seed)
         cluster = case.cluster(case.length.astype(np.float64))
-        found = make_plan(cluster, case.guard(kind), case.serving(4), Placing("by_performance")).plan
+        found = make_plan(cluster, case.guard(kind), case.serving(POOLS), Placing("by_performance")).plan
         run, pools = pa_mbt(case, kind)
         holds(case, found, run)
         for h in range(case.slots):
@@ -80,7 +81,7 @@ def test_cheapest_slots_ahead(kind: int, singly: bool) -> None:
         key = case.price[None, None, :] * case.power[:, :, None]
         cluster = case.cluster(key, until_due=True)
         placing = Placing("cheapest_block", singly=singly)
-        found = make_plan(cluster, case.guard(kind), case.serving(0)._replace(kind=0), placing).plan
+        found = make_plan(cluster, case.guard(kind), case.serving(UNSERVED), placing).plan
         assert plan_of(found) == valley(case, kind, key, singly)
 
 
@@ -90,8 +91,8 @@ def test_more_seeds() -> None:
         case = random_case(seed)
         kind = seed % 4
         cluster = case.cluster(case.length.astype(np.float64))
-        found = make_plan(cluster, case.guard(kind), case.serving(4), Placing("by_performance")).plan
+        found = make_plan(cluster, case.guard(kind), case.serving(POOLS), Placing("by_performance")).plan
         holds(case, found, pa_mbt(case, kind)[0])
         cluster = case.cluster(np.zeros(case.length.shape))
-        found = make_plan(cluster, case.guard(kind), case.serving(3), Placing("start_now", True, True)).plan
+        found = make_plan(cluster, case.guard(kind), case.serving(IN_TURN), Placing("start_now", True, True)).plan
         holds(case, found, fifo(case, kind))

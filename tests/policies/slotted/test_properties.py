@@ -7,16 +7,16 @@ import pytest
 from slotted_reference import can_serve
 from small_clusters import Case, random_case
 
-from gpusched_dsl.policies.kernels.slotted_cluster import Plan
+from gpusched_dsl.policies.kernels.slotted_cluster import CHEAPEST, EQUAL, IN_TURN, POOLS, Plan
 from gpusched_dsl.policies.slotted.planning import Placing, make_plan
 
 RULES = [
-    (Placing("start_now", blocking=True, first_only=True), 2),
-    (Placing("start_now", blocking=True), 3),
-    (Placing("start_now"), 1),
-    (Placing("by_performance"), 4),
-    (Placing("cheapest_block"), 1),
-    (Placing("cheapest_block", singly=True), 2),
+    (Placing("start_now", blocking=True, first_only=True), EQUAL),
+    (Placing("start_now", blocking=True), IN_TURN),
+    (Placing("start_now"), CHEAPEST),
+    (Placing("by_performance"), POOLS),
+    (Placing("cheapest_block"), CHEAPEST),
+    (Placing("cheapest_block", singly=True), EQUAL),
 ]
 
 
@@ -55,7 +55,7 @@ def test_every_plan(placing: Placing, serving: int) -> None:
         took = found.share.any(axis=1) | (case.load == 0)
         assert np.allclose(served[took], case.load[took])
         assert (found.excess[~took] > 0).all()  # what nobody serves is told
-        if serving in (1, 4):
+        if serving in (CHEAPEST, POOLS):
             assert ((found.share > 0).sum(axis=0) <= 1).all()  # a node serves one service
         if guard in (1, 2):  # what the guard keeps stays so, wherever a job was started
             for h in range(case.slots):
@@ -66,6 +66,6 @@ def test_every_plan(placing: Placing, serving: int) -> None:
 def test_a_stopped_run_tells_so() -> None:
     case = random_case(3)
     cluster = case.cluster(np.zeros(case.length.shape))
-    found = make_plan(cluster, case.guard(0), case.serving(2), Placing("start_now"), stop=lambda: True)
+    found = make_plan(cluster, case.guard(0), case.serving(EQUAL), Placing("start_now"), stop=lambda: True)
     assert not found.whole
     assert (found.plan.node < 0).all()

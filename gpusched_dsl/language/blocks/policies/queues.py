@@ -6,18 +6,19 @@ from collections.abc import Mapping
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.blocks.policies.names import Decisions
+from gpusched_dsl.language.blocks.policies.rule_table import of_engine
 from gpusched_dsl.language.diagnostics.diagnostic import Label
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.source import Span
 
-APPEND, SORT = "append", "sort"
 VERBS = ("order", "choose", "otherwise", "place", "finish")  # of policies for queues
 
 
 def check_queues(decisions: Decisions, rules: Mapping[str, tree.PolicyRule], diagnostics: Diagnostics) -> None:
     """Report GSM1632 for lines that do not go with queues, or with a model that has none."""
     named = [(line.verb, rule) for line in rules.values() for rule in line.rules]
-    ours = [r for _, r in named if r.words[0].text in (APPEND, SORT)]
+    queued = of_engine("queues")
+    ours = [r for _, r in named if r.words[0].text in queued]
     if decisions.place is None:
         if ours:
             _report(
@@ -28,7 +29,7 @@ def check_queues(decisions: Decisions, rules: Mapping[str, tree.PolicyRule], dia
         return
     label = Label(decisions.place.span, "a place in a queue")
     for verb, rule in named:
-        if verb in ("place", "finish") and rule.words[0].text not in (APPEND, SORT):
+        if verb in ("place", "finish") and rule.words[0].text not in queued:
             wanted = "`place append;`" if verb == "place" else "`finish sort by ...;`"
             _report(diagnostics, rule.span, f"`{rule.words[0].text}` knows no queues", label, f"write {wanted}")
     for line in rules.values():

@@ -1,7 +1,8 @@
 """The rules and moves that a policy may name, what they do in words, and the numbers that they take.
 
-Each is known by its text: name, modifiers and what it goes by, as in `new_node exclusive` or `grow by speedup`. Other
-packages add to them by entry points of the group `gpusched_dsl.rules`: here only the names of those are read.
+Each is known by its text: name, modifiers and what it goes by, as in `new_node exclusive` or `grow by speedup`. A row
+here is all that checks, descriptions and listings need of a rule; `policies/rules.py` numbers the rows for compiled
+loops. Other packages add rules by entry points of the group `gpusched_dsl.rules`: here only their names are read.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
+from typing import Literal
 
 GROUP = "gpusched_dsl.rules"
 
@@ -24,22 +26,37 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class RuleShape:
-    """What a rule does, as the end of a sentence, and its parameters in their order."""
+    """What a rule does, as the end of a sentence, and its parameters in their order.
+
+    `engine`: the kind of policy that has the rule. Of rules that follow `place`, `takes` says in which way a job gets a
+    place: in the way that it is tried in, in any of its ways, or in none, as the rule only says what happens next.
+    """
 
     words: str
     parameters: tuple[Parameter, ...] = ()
+    engine: Literal["nodes", "slots", "queues"] = "nodes"
+    takes: Literal["one way", "any way", "no way"] = "one way"
 
 
 # Of models whose decisions have a slot: one of the first four, and what may stand with it.
 SLOT_PLACE = {
-    "start_now": RuleShape("slot by slot, on the best node that is free and passes `reserve`, to its end"),
-    "start_now first_free": RuleShape("slot by slot, on the best free node if that passes `reserve`, to its end"),
-    "by_performance by key": RuleShape(
-        "slot by slot, jobs and services of `serve` take free nodes in turn, the one of least performance first"
+    "start_now": RuleShape(
+        "slot by slot, on the best node that is free and passes `reserve`, to its end", engine="slots"
     ),
-    "cheapest_block": RuleShape("in the run of slots of one node of least key that passes `reserve` throughout"),
-    "cheapest_slots": RuleShape("where there is no such run, in single slots of one node, those of least key"),
-    "block": RuleShape("where a job cannot start, none behind it in the queue starts in that slot"),
+    "start_now first_free": RuleShape(
+        "slot by slot, on the best free node if that passes `reserve`, to its end", engine="slots"
+    ),
+    "by_performance by key": RuleShape(
+        "slot by slot, jobs and services of `serve` take free nodes in turn, the one of least performance first",
+        engine="slots",
+    ),
+    "cheapest_block": RuleShape(
+        "in the run of slots of one node of least key that passes `reserve` throughout", engine="slots"
+    ),
+    "cheapest_slots": RuleShape(
+        "where there is no such run, in single slots of one node, those of least key", engine="slots"
+    ),
+    "block": RuleShape("where a job cannot start, none behind it in the queue starts in that slot", engine="slots"),
 }
 # Whether the nodes that do not train can still take the loads. A default here is the unit in which a number is needed.
 _CAPACITY = Parameter("capacity", "what one node takes of the load", "load")
@@ -78,20 +95,24 @@ PLACE = {
     "first_fit": RuleShape("on the node in use, of the family of the way, that was opened first and has room"),
     "new_node": RuleShape("on a node not in use, of the largest kind of the family"),
     "new_node exclusive": RuleShape("alone on a node not in use, of exactly the kind of the way"),
-    "best_suboptimal": RuleShape("in the best of the ways for which a node in use has room"),
-    "first_suboptimal": RuleShape("in the best of the ways for which the node in use that was opened first has room"),
-    "next_choice": RuleShape("in the next way of the list for which a rule before this one finds room"),
-    "append": RuleShape("at the end of the queue of the chosen node"),
-    "append by earliest_finish": RuleShape("at the end of the queue in which it ends first, of all chosen nodes"),
+    "best_suboptimal": RuleShape("in the best of the ways for which a node in use has room", takes="any way"),
+    "first_suboptimal": RuleShape(
+        "in the best of the ways for which the node in use that was opened first has room", takes="any way"
+    ),
+    "next_choice": RuleShape("in the next way of the list for which a rule before this one finds room", takes="no way"),
+    "append": RuleShape("at the end of the queue of the chosen node", engine="queues"),
+    "append by earliest_finish": RuleShape(
+        "at the end of the queue in which it ends first, of all chosen nodes", engine="queues"
+    ),
     **SLOT_PLACE,
-    "wait": RuleShape("it waits for the next decision, and so do all jobs behind it"),
-    "postpone": RuleShape("it is put off, at the price of postponing it"),
+    "wait": RuleShape("it waits for the next decision, and so do all jobs behind it", takes="no way"),
+    "postpone": RuleShape("it is put off, at the price of postponing it", takes="no way"),
 }
 FINISH = {
     "smaller_type": RuleShape("each node becomes the smallest kind of its family that holds its jobs"),
     "grow by speedup": RuleShape("all GPUs that a node leaves idle go to the job that gains most speed by them"),
     "grow_by_one by speedup": RuleShape("idle GPUs go, one at a time, to the job of the node that gains most speed"),
-    "sort by key": RuleShape("each queue is put in the order of an expression, small values first"),
+    "sort by key": RuleShape("each queue is put in the order of an expression, small values first", engine="queues"),
     "grow_by_one by time": RuleShape("idle GPUs go, one at a time, to the job of the node whose time they cut most"),
     "grow_if_cheaper by time": RuleShape("the same, where the node costs no more by it than being late costs less"),
     "expand_parts": RuleShape("what is left of a shared GPU goes to those of its jobs that gain most time by it"),
@@ -126,6 +147,13 @@ PRICES = {
 # What one entry of a list is drawn by; without any of it all are equally likely.
 WEIGHTS = {"choose": ("cost", "inverse cost"), "place": ("idle", "inverse idle")}
 EVENTS = ("arrival", "completion")  # what an online loop may replan on, besides `every ...`
+
+
+def of_engine(engine: str) -> frozenset[str]:
+    """The first words of the rules of one kind of policy."""
+    return frozenset(
+        text.split()[0] for rules in RULES.values() for text, shape in rules.items() if shape.engine == engine
+    )
 
 
 @cache

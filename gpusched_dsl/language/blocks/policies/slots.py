@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.blocks.policies.names import Decisions, slot_of
-from gpusched_dsl.language.blocks.policies.rule_table import RESERVE, SERVE, SLOT_PLACE, listed
+from gpusched_dsl.language.blocks.policies.rule_table import RESERVE, SERVE, SLOT_PLACE, listed, of_engine
 from gpusched_dsl.language.checked import (
     CheckedLet,
     CheckedModel,
@@ -44,8 +44,7 @@ def check_lines(decisions: Decisions, rules: Mapping[str, tree.PolicyRule], diag
             message = f"`{line.verb}` cannot stand in a policy for slots"
             _report(diagnostics, line.span, message, "not with slots", "leave it out", placement)
         for rule in line.rules if line.verb == "place" else ():
-            words = {text.split()[0] for text in SLOT_PLACE}
-            if (rule.words[0].text in words) == slotted:
+            if (rule.words[0].text in of_engine("slots")) == slotted:
                 continue
             name = rule.words[0].text
             message = f"`{name}` knows no slots" if slotted else f"`{name}` needs decisions in slots"

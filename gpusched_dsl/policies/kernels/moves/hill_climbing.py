@@ -11,7 +11,13 @@ from gpusched_dsl.policies.kernels.moves.regroup import regroup_gpus
 from gpusched_dsl.policies.kernels.moves.ruin_and_recreate import repack_node, repack_two
 from gpusched_dsl.policies.kernels.moves.shapes import faster_type, resized
 from gpusched_dsl.policies.kernels.moves.swaps import swap_postponed_running, swap_tardy_any, swap_tardy_costly
+from gpusched_dsl.policies.rules import MOVE_CODES
 from gpusched_dsl.policies.workload import Ints, Schedule, Workload
+
+SWAP_TARDY_COSTLY, SWAP_TARDY_ANY = MOVE_CODES["swap_tardy_costly"], MOVE_CODES["swap_tardy_any"]
+SWAP_POSTPONED_RUNNING, FASTER_TYPE = MOVE_CODES["swap_postponed_running"], MOVE_CODES["faster_type"]
+DOUBLE_GPUS, HALVE_GPUS = MOVE_CODES["double_gpus"], MOVE_CODES["halve_gpus"]
+REGROUP_GPUS, REPACK_NODE, REPACK_TWO = MOVE_CODES["regroup_gpus"], MOVE_CODES["repack_node"], MOVE_CODES["repack_two"]
 
 
 @compiled
@@ -20,28 +26,28 @@ def climb(
 ) -> int:
     """Change a schedule for the better, in place, at most so many times; how often it was. The books are kept.
 
-    `moves` are places in `rules.MOVE_NAMES`. Of changes equally good, that of the move named first is made.
+    `moves` are places in `rules.MOVE_CODES`. Of changes equally good, that of the move named first is made.
     """
     keep_books(work, plan, books)
     for done in range(rounds):
         best, margin = 0.0, tolerance(books.sums[0])
         for i in range(len(moves)):
             gain = np.inf
-            if moves[i] == 0:
+            if moves[i] == SWAP_TARDY_COSTLY:
                 gain = swap_tardy_costly(work, plan, books, lengths[i], trial)
-            elif moves[i] == 1:
+            elif moves[i] == SWAP_TARDY_ANY:
                 gain = swap_tardy_any(work, plan, books, lengths[i], trial)
-            elif moves[i] == 2:
+            elif moves[i] == SWAP_POSTPONED_RUNNING:
                 gain = swap_postponed_running(work, plan, books, lengths[i], trial)
-            elif moves[i] == 3:
+            elif moves[i] == FASTER_TYPE:
                 gain = faster_type(work, plan, books, lengths[i], trial)
-            elif moves[i] <= 5:
-                gain = resized(work, plan, books, lengths[i], trial, moves[i] == 4)
-            elif moves[i] == 6:
+            elif moves[i] in (DOUBLE_GPUS, HALVE_GPUS):
+                gain = resized(work, plan, books, lengths[i], trial, moves[i] == DOUBLE_GPUS)
+            elif moves[i] == REGROUP_GPUS:
                 gain = regroup_gpus(work, plan, books, lengths[i], trial)
-            elif moves[i] == 7:
+            elif moves[i] == REPACK_NODE:
                 gain = repack_node(work, plan, books, lengths[i], trial)
-            else:
+            elif moves[i] == REPACK_TWO:
                 gain = repack_two(work, plan, books, lengths[i], trial)
             if gain < best - margin:
                 best = gain
