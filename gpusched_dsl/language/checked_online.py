@@ -130,4 +130,5 @@ class CheckedOnline:
     brought: frozenset[str] = frozenset()
 
     def replans_on(self, event: str) -> bool:
-        return any(t.event == event for t in self.triggers)
+        """Whether this event asks for a plan: without a line `replan on`, all events do."""
+        return not self.triggers or any(t.event == event for t in self.triggers)

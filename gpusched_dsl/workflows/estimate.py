@@ -248,6 +248,8 @@ def _continued(loop: Loop, code: int) -> None:
 
 def _row(loop: Loop, code: int) -> tuple[float, float, float, float]:
     """Start, end, cost and tardiness of a job in a run."""
+    if isinstance(loop, SlotLoop):
+        loop.settle()  # slots are charged when the next plan is due
     world = loop.world
     ended = world.status[code] == DONE
     quantities = loop.outcome("").quantities

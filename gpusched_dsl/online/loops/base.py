@@ -332,6 +332,14 @@ class Driver:
         value = next((i.value for i in self.placement.items if i.role == "job"), None)
         return value.variable if isinstance(value, IndexRef) else None
 
+    def know_jobs(self) -> None:
+        """Note when the jobs of the plan are due, and what being late costs."""
+        assert self.reader is not None
+        assert self.part is not None
+        jobs = self.part.kept.get(self.jobs_root, np.zeros(0, dtype=np.int64))
+        if len(jobs):
+            self.world.know(jobs, *self.reader.jobs(np.arange(len(jobs), dtype=np.int64)))
+
     def put(self, columns: tuple[Codes, ...], entries: Entries) -> Any:
         """Let the world run these entries from now on; returns what changed."""
         reader = self.reader

@@ -23,13 +23,15 @@ L = TypeVar("L", bound=Driver)
 def run_until(loop: Loop, time: float) -> str:
     """Take all that happens up to a time, plans included, and let the time come; why the run is over before, else "".
 
-    A loop of slots stops where the slot begins in which the time lies.
+    A loop of slots stops where the slot begins in which the time lies. It has seen what has happened by then, and has
+    not planned yet.
     """
     near = loop.world.tolerance() + 1e-9 * max(1.0, abs(time))
     if isinstance(loop, SlotLoop):
         while loop.slot < loop.horizon and (loop.slot + 1) * loop.slot_length <= time + near:
             if ended := loop.step():
                 return ended
+        loop.look()
         return ""
     while loop.next_time() <= time + near:
         if ended := loop.step():

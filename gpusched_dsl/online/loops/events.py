@@ -25,7 +25,6 @@ class EventLoop(Driver):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.read_period()
-        self.any_trigger = bool(self.online.triggers)
 
     def read_period(self) -> None:
         """The time to the next plan at the latest, of the data as they are. Raises DiagnosticError (GSM7007)."""
@@ -92,7 +91,7 @@ class EventLoop(Driver):
         if len(came):
             happened.append("arrival")
         self.events += len(ended) + len(came)
-        why = [event for event in happened if not self.any_trigger or self.online.replans_on(event)]
+        why = [event for event in happened if self.online.replans_on(event)]
         if self.period_is_over(why):
             why.append("period")
             self.events += not happened
@@ -122,11 +121,8 @@ class EventLoop(Driver):
             return
         plan = self.plan(why, events)
         assert self.reader is not None
-        assert self.part is not None
         columns = self.chosen(plan)
-        inner = np.arange(len(self.part.kept[self.jobs_root]), dtype=np.int64)
-        due, weight = self.reader.jobs(inner)
-        self.world.know(self.part.kept[self.jobs_root], due, weight)
+        self.know_jobs()
         self.note(plan, self.put(columns, self.reader.entries(columns)))
 
     def _over(self) -> str:

@@ -172,7 +172,7 @@ class LiveEventLoop(EventLoop):
 
     def decide(self, why: tuple[str, ...] = (), events: list[dict[str, Any]] | None = None) -> None:
         """Plan if what was applied asks for it, if the period is over, or if the policy asked for this time."""
-        asked = list(dict.fromkeys(w for w in self._why if not self.any_trigger or self.online.replans_on(w)))
+        asked = list(dict.fromkeys(w for w in self._why if self.online.replans_on(w)))
         self._why = []
         if self.period_is_over(asked):
             asked.append("period")

@@ -6,12 +6,15 @@ next slot begins. T. Kang, H. Lee, S. Kim (2022) decide over a whole week at onc
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from gpusched_dsl.ir.domains import Codes, Tuples
+from gpusched_dsl.language.blocks.online.slot_counts import counts_slots, slot_count_errors
+from gpusched_dsl.language.checked import TypedExpr
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.data.carry import Clock, Standing, without
@@ -36,10 +39,11 @@ class SlotLoop(Driver):
             raise DiagnosticError([Diagnostic("GSM1651", message, online.arrival.span, help=help)])
         self.slots_root = self.carrier.slots_root
         self.horizon = len(self.base.store.universes[self.slots_root].labels)
-        self.lookahead = max(1, round(self.number(window.lookahead)))
-        self.commit = max(1, round(self.number(window.commit)))
-        every = [self.number(t.every) for t in self.online.triggers if t.every is not None]
-        self.every = max(1, min([self.commit, *(round(e) for e in every)]))
+        wrong = slot_count_errors(online, self.number)
+        if wrong:
+            raise DiagnosticError(wrong)
+        self.lookahead, self.commit = round(self.number(window.lookahead)), round(self.number(window.commit))
+        self.every = min([self.commit, *(self._slots(t.every) for t in online.triggers if t.every is not None)])
         self.slot = 0  # the next one to be executed
         self.planned = 0  # the first slot of the plan that holds
         self.until = 0  # the first slot that the plan that holds does not commit to
@@ -48,7 +52,13 @@ class SlotLoop(Driver):
         self.plan_columns: tuple[Codes, ...] = ()
         self.skipped = np.zeros(0, dtype=np.bool_)  # entries of executed slots whose job or node was not there
         self.new_plan: Plan | None = None  # not in effect yet
-        self.ended = False  # whether a job has come to its end since the last plan
+        self.ended = False  # whether a job has come to its end in the last slot
+        self.seen: list[str] = []  # events by the beginning of this slot
+
+    def _slots(self, every: TypedExpr) -> int:
+        """The slots until the next plan. A time ends with the slot in which it is over."""
+        length = 1.0 if counts_slots(every) else self.slot_length
+        return max(1, math.ceil(self.number(every) / length * (1.0 - TOLERANCE)))
 
     def step(self) -> str:
         """Execute the next slot, after a new plan if one is due; why the run is over, else ""."""
@@ -69,6 +79,12 @@ class SlotLoop(Driver):
 
     def happen(self) -> list[str]:
         """What has happened by the beginning of this slot and asks for a plan."""
+        self.look()
+        happened, self.seen = self.seen, []
+        return [event for event in happened if self.online.replans_on(event)]
+
+    def look(self) -> None:
+        """Take what has happened by the beginning of this slot; the next step asks for a plan because of it."""
         happened = self.outages_now()
         came = self.world.arrive()
         if len(came):
@@ -77,7 +93,7 @@ class SlotLoop(Driver):
         if self.ended:
             happened.append("completion")
             self.ended = False
-        return [event for event in happened if self.online.replans_on(event)]
+        self.seen = [*self.seen, *happened]
 
     def kept_elements(self) -> dict[str, Codes]:
         stop = min(self.slot + self.lookahead, self.horizon)
@@ -93,6 +109,7 @@ class SlotLoop(Driver):
         plan = self.plan(why, events)
         assert self.reader is not None
         columns = self.chosen(plan)
+        self.know_jobs()
         self.plan_columns = columns
         self.entries = self.reader.entries(columns)
         self.skipped = np.zeros(len(self.entries), dtype=np.bool_)
@@ -106,7 +123,7 @@ class SlotLoop(Driver):
         if entries is not None:
             due = entries.slot == self.slot
             rows = np.flatnonzero(due & self._alive(entries.job) & self._up(entries.place))
-            self.skipped |= due
+            self.skipped = self.skipped | due  # a new array: copies of the run share the old one
             self.skipped[rows] = False
             changed = self.put(tuple(c[rows] for c in self.plan_columns), entries.take(rows))
             if self.new_plan is not None:
@@ -143,14 +160,15 @@ class SlotLoop(Driver):
         return ~np.isin(places, self.down.get(self.places_root, ()))
 
     def settle(self) -> None:
-        """Charge what is stated for the slots executed since the plan was made."""
+        """Charge what is stated for the slots executed since the plan was made.
+
+        From then on the plan is the one that was executed: so charges and `carry` read the same.
+        """
         if self.slot <= self.charged_to or self.part is None:
             return
         codes = np.arange(self.charged_to - self.planned, self.slot - self.planned, dtype=np.int64)
-        planned = self.standing
         self.standing = self._executed()
         self.charge_stated(1.0, (self.online.window.slots if self.online.window else "", codes))
-        self.standing = planned
         self.charged_to = self.slot
 
     def _executed(self) -> Standing | None:
@@ -162,5 +180,6 @@ class SlotLoop(Driver):
         given = self.standing.values[variable]
         skipped = self.part.outer(components, tuple(column[self.skipped] for column in self.plan_columns))
         kept = np.ones(len(given.values), dtype=np.bool_)
-        kept[Tuples(components, given.codes).locate(skipped)] = False
+        place = Tuples(components, given.codes).locate(skipped)
+        kept[place[place >= 0]] = False
         return without(self.standing, variable, kept)

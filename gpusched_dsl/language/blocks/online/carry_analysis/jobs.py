@@ -5,16 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gpusched_dsl.language.blocks.online.carry_analysis.slots import Seen
+from gpusched_dsl.language.blocks.online.slot_counts import slot_count_errors
 from gpusched_dsl.language.blocks.policies.inheritance import HasPolicies
 from gpusched_dsl.language.blocks.policies.policy import check_policy
 from gpusched_dsl.language.checked import CheckedPlacementItem, Constant, IndexRef, Negate, Reduction, TypedExpr
-from gpusched_dsl.language.checked_online import CheckedCharge, CheckedOnline, CheckedWindow
-from gpusched_dsl.language.checking.kinds import numeric_type
+from gpusched_dsl.language.checked_online import CheckedCharge, CheckedOnline
 from gpusched_dsl.language.checking.walk import walk
 from gpusched_dsl.language.diagnostics.diagnostic import Label, Severity
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
-from gpusched_dsl.language.source import Span
-from gpusched_dsl.language.units import DIMENSIONLESS, UNITS, Unit
+from gpusched_dsl.language.units import UNITS, Unit
 
 _LOST = {
     "lasts": ("the time that a job takes does not shrink by what is done", "remaining"),
@@ -30,7 +29,8 @@ def prove_jobs(online: CheckedOnline, seen: Seen, diagnostics: Diagnostics, work
             jobs.events()
         else:
             jobs.progress()
-    jobs.times()
+    for error in slot_count_errors(online, _number):
+        diagnostics.add(error)
     for charge in online.charges:
         jobs.charge(charge)
     if workspace is not None and online.fallback is not None and online.fallback in workspace.policies:
@@ -89,51 +89,6 @@ class _Jobs:
             help="state both: `work epochs[b];` and `speed slot / epoch_time[b, k];`",
             severity=Severity.WARNING,
         )
-
-    # --- times -------------------------------------------------------------------------------------------------------
-
-    def times(self) -> None:
-        window = self.online.window
-        commit = None
-        if window is not None:
-            commit = _number(window.commit)
-            self._counts(window, commit)
-        for trigger in self.online.triggers:
-            every = None if trigger.every is None else _number(trigger.every)
-            if every is None or trigger.every is None:
-                continue
-            if every <= 0:
-                message = "there is always a next plan at the same time"
-                self._time(message, trigger.every.span, "not later", "write a time above 0")
-            kind = numeric_type(trigger.every)
-            counts = kind is not None and kind.unit == DIMENSIONLESS
-            if window is not None and counts and commit is not None and every > commit:
-                self._time(
-                    f"there is a plan every {every:g} slots, and each is for {commit:g}",
-                    trigger.every.span,
-                    "slots without a plan",
-                    f"plan at least every {commit:g} slots, or commit more",
-                    Label(window.commit.span, "slots that are executed of each plan"),
-                )
-
-    def _counts(self, window: CheckedWindow, commit: float | None) -> None:
-        ahead = _number(window.lookahead)
-        if commit is not None and commit < 1:
-            self._time("no slot of a plan is executed", window.commit.span, "less than 1", "commit 1 slot or more")
-        if ahead is not None and ahead < 1:
-            self._time("no slot is planned", window.lookahead.span, "less than 1", "look ahead 1 slot or more")
-        elif ahead is not None and commit is not None and commit > ahead:
-            self._time(
-                f"{commit:g} slots of each plan are executed, and {ahead:g} are planned",
-                window.commit.span,
-                "more than are planned",
-                f"look ahead at least {commit:g} slots",
-                Label(window.lookahead.span, "slots that are planned"),
-            )
-
-    def _time(self, message: str, span: Span, label: str, help: str, other: Label | None = None) -> None:
-        secondary = [] if other is None else [other]
-        self.diagnostics.error("GSM1652", message, span, label, secondary=secondary, help=help)
 
     # --- charges -----------------------------------------------------------------------------------------------------
 
