@@ -7,9 +7,10 @@ import json
 import math
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
-from net_cases import Case, smaller
+from net_cases import Case
 from net_simulator import Simulation
 
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
@@ -40,7 +41,14 @@ class Told:
     total: float
 
 
-def opened(case: Case) -> Workspace:
+class HasText(Protocol):
+    """A case as text for the engine."""
+
+    @property
+    def text(self) -> str: ...
+
+
+def opened(case: HasText) -> Workspace:
     found = Diagnostics()
     workspace = workspace_from_text(case.text, "net.gsm", found, Path.cwd())
     found.raise_if_errors()
@@ -179,19 +187,3 @@ def near(one: np.ndarray, other: np.ndarray) -> bool:
 
 def alike(one: dict[str, float], other: dict[str, float]) -> bool:
     return all(math.isclose(one.get(n, 0.0), other.get(n, 0.0), rel_tol=SAME, abs_tol=SAME) for n in {*one, *other})
-
-
-def smallest(case: Case, folder: Path | None = None) -> Case:
-    """A case with as little in it as can be that still fails."""
-    shrunk = True
-    while shrunk:
-        shrunk = False
-        for less in smaller(case):
-            try:
-                fails = bool(check(less, folder).wrong)
-            except Exception:
-                fails = True
-            if fails:
-                case, shrunk = less, True
-                break
-    return case

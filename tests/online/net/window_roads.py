@@ -1,0 +1,130 @@
+"""One case of windows by every road, each compared with the others and with the simulator."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from net_roads import Told, alike, compared, near, opened
+from window_cases import WindowCase
+from window_simulator import Taken, WindowSimulation
+
+from gpusched_dsl.compiling.data.instance import Instance
+from gpusched_dsl.language.workspace import Workspace
+from gpusched_dsl.online.journal.recorder import Recorder
+from gpusched_dsl.online.loops.base import Driver
+from gpusched_dsl.online.loops.slots import SlotLoop
+from gpusched_dsl.online.open import open_run
+from gpusched_dsl.online.planners.protocol import Plan
+from gpusched_dsl.online.planners.solver import labelled
+from gpusched_dsl.online.run_config import RunConfig
+from gpusched_dsl.online.run_info import About
+from gpusched_dsl.online.run_record import Outcome
+from gpusched_dsl.reporting.runs.result import RunResult
+from gpusched_dsl.workflows.estimate import estimate
+
+
+def check_windows(case: WindowCase, folder: Path | None = None) -> Told:
+    """Drive a case by all roads; those by a journal, with every plan checked, only where there is a folder for one."""
+    workspace = opened(case)
+    loop, plans = slot_loop(workspace, case, "none" if folder is None else "full")
+    run = loop.run()
+    wrong = against_simulation(case, run, plans)
+    wrong += [f"warning: {warning.message}" for warning in run.warnings]
+    result = RunResult(run, About(case.method))
+    if result.contradiction is not None:
+        wrong.append(f"the total {result.total!r} is below its bound {result.bound.value!r}")
+    if folder is not None:
+        wrong += journalled(workspace, case, run, folder)
+        wrong += estimated(workspace, case, run)
+    return Told(wrong, False, len(run.steps), run.ended, run.total)
+
+
+def slot_loop(workspace: Workspace, case: WindowCase, verify: str = "none") -> tuple[SlotLoop, list[Taken]]:
+    """A loop that is ready to run, every plan of which is noted."""
+    loop = open_run(workspace, RunConfig(online="Block", method=case.method, seed=1, gap=0.0, verify=verify))
+    assert isinstance(loop, SlotLoop)
+    plans: list[Taken] = []
+    check_plan = loop.examine
+
+    def noted(driver: Driver, instance: Instance, plan: Plan) -> None:
+        if check_plan is not None:
+            check_plan(driver, instance, plan)
+        plans.append(Taken(driver.world.now, by_places(case, instance, plan), plan.objective))
+
+    loop.examine = noted
+    return loop, plans
+
+
+def by_places(case: WindowCase, instance: Instance, plan: Plan) -> dict[str, dict[tuple[int, ...], float]]:
+    """Values by numbers of jobs and nodes and places of slots in the run."""
+
+    def place(label: str | int) -> int:
+        return label - case.first if isinstance(label, int) else int(label[1:])
+
+    listed = labelled(instance, plan.values)
+    return {name: {tuple(map(place, key)): value for key, value in given} for name, given in listed.items()}
+
+
+def against_simulation(case: WindowCase, run: Outcome, plans: list[Taken]) -> list[str]:
+    slow = WindowSimulation(case, plans).run()
+    if slow.wrong:
+        return slow.wrong
+    wrong = [] if run.ended == "horizon" else [f"ended {run.ended}"]
+    asked = [(step.time, set(step.why)) for step in run.steps]
+    if asked != slow.asked:
+        wrong.append(f"simulator: plans {slow.asked}, not {asked}")
+    world = run.world
+    for name, ours in (
+        ("start", world.first_start), ("end", world.end), ("done", world.done), ("due", world.due),
+    ):  # fmt: skip
+        theirs = np.array([getattr(one, name) for one in slow.jobs])
+        if not near(ours, theirs):
+            wrong.append(f"simulator: {name} {theirs.tolist()}, not {ours.tolist()}")
+    if not alike(world.ledger.totals, slow.terms):
+        wrong.append(f"simulator: {slow.terms}, not {world.ledger.totals}")
+    for parts in (world.ledger.jobs, world.ledger.places):
+        sums = {name: float(amounts.sum()) for name, amounts in parts.items()}
+        if not alike(sums, {name: world.ledger.totals[name] for name in sums}):
+            wrong.append(f"parts {sums} of {world.ledger.totals}")
+    return wrong
+
+
+def journalled(workspace: Workspace, case: WindowCase, run: Outcome, folder: Path) -> list[str]:
+    """Recorded whole; killed at a slot and resumed: the same to the last bit. And the simulator follows both."""
+    path = folder / f"windows{case.seed}.db"
+    outcomes, wrong = [], []
+    for kill_after in (None, case.seed % max(len(run.steps), 1)):
+        if kill_after is not None:
+            died, _ = slot_loop(workspace, case)
+            with Recorder(path, died, About(case.method)):
+                died.stop = lambda died=died, most=kill_after: len(died.steps) > most
+                died.run()  # and no more is written: as of a process that has gone
+        loop, plans = slot_loop(workspace, case)
+        with Recorder(path, loop, About(case.method)) as recorder:
+            outcomes.append(loop.run())
+            recorder.close_with(outcomes[-1])
+        path.unlink()
+        if kill_after is None:
+            wrong += [f"recorded: {one}" for one in against_simulation(case, outcomes[0], plans)]
+    wrong += compared("killed and resumed", outcomes[1], outcomes[0], exact=True)
+    if case.method != "highs":  # of equally good plans, a solver that begins anew may take another one
+        wrong += compared("recorded", outcomes[0], run, exact=True)
+    return wrong
+
+
+def estimated(workspace: Workspace, case: WindowCase, run: Outcome) -> list[str]:
+    """Where nothing is drawn, an estimate is the run itself. Outages are drawn, though by a constant law."""
+    if case.method == "highs":
+        return []
+    wrong = []
+    for number, end in enumerate(run.world.end):
+        if np.isnan(end):
+            continue
+        found = estimate(workspace, f"j{number}", RunConfig(online="Block", method=case.method), samples=2)
+        cost = sum(float(amounts[number]) for amounts in run.world.ledger.jobs.values())
+        if not near(found.end, end):
+            wrong.append(f"estimate: end of j{number} {found.end.tolist()}, not {end}")
+        if not near(found.cost, np.array(cost)):
+            wrong.append(f"estimate: cost of j{number} {found.cost.tolist()}, not {cost}")
+    return wrong
