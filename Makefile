@@ -40,8 +40,8 @@ slow: $(VENV)/.has-dev
 	$(BIN)/python -m pytest -n 2 --dist worksteal -q -m slow
 
 # Those in whose results a version shows: data, solvers, kernels, Python interface.
-VERSIONED := tests/data tests/ir tests/backends tests/conformance tests/policies/kernels tests/test_api.py \
-	tests/test_api_check.py tests/test_pickled_results.py tests/language/test_parser.py
+VERSIONED := tests/data tests/ir tests/backends tests/conformance tests/policies/kernels tests/api/test_api.py \
+	tests/api/test_api_check.py tests/api/test_pickled_results.py tests/language/test_parser.py
 PYTHONS ?= python3.11 python3.12 python3.13
 
 # uv resolves to the lowest direct versions; it is needed for this target only.

@@ -1,4 +1,4 @@
-"""Helpers of the broken files are imported by name (tests run in importlib mode, which adds no folder to the path).
+"""What holds for all tests: signals, random examples, time.
 
 A shell starts what runs in the background with SIGINT ignored, and so would be the children of tests: here it has
 Python's own handler, and children its default.
@@ -9,17 +9,13 @@ The quick suite draws the same examples each time; the long tests draw new ones,
 import os
 import signal
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import settings
-
-sys.path.insert(0, str(Path(__file__).parent / "broken"))
 
 LONG_TEST = 900.0  # seconds that a long test may take on a busy machine: none needs a tenth of that on a quiet one
 

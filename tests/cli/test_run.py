@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from json_schemas import complaints, published
 
 from gpusched_dsl.cli.run import RunWatch
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
@@ -28,7 +29,7 @@ from gpusched_dsl.workflows import run as driving
 
 Run = Callable[..., Any]
 ROOT = Path(__file__).parents[2]
-SCHEMA = json.loads((ROOT / "docs" / "schema" / "run-1.json").read_text(encoding="utf-8"))
+SCHEMA = published("run-1.json")
 
 TEXT = """
 import "gsdsl:capacity_planning/online.gsm";
@@ -80,51 +81,6 @@ def run(gsdsl: Run, path: Path, *more: object, code: int = 0) -> Any:
     return done
 
 
-def complaints(value: Any, schema: dict[str, Any], at: str = "$") -> list[str]:
-    """Where a value is not what the schema says, as far as the schema of runs goes."""
-    known = {"$schema", "$defs", "$ref", "title", "description", "anyOf", "type", "const", "enum", "pattern", "minimum",
-             "required", "properties", "additionalProperties", "items"}  # fmt: skip
-    assert set(schema) <= known, set(schema) - known
-    types = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
-    found: list[str] = []
-    if "$ref" in schema:
-        found += complaints(value, SCHEMA["$defs"][schema["$ref"].rpartition("/")[2]], at)
-    if "anyOf" in schema:
-        tried = [complaints(value, one, at) for one in schema["anyOf"]]
-        found += [] if not all(tried) else min(tried, key=len)
-    if "type" in schema:
-        names = [schema["type"]] if isinstance(schema["type"], str) else schema["type"]
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        fits = any(
-            number and (n == "number" or isinstance(value, int)) if n in ("number", "integer")
-            else isinstance(value, types[n])
-            for n in names
-        )  # fmt: skip
-        found += [] if fits else [f"{at}: {value!r} is not of type {names}"]
-    if "const" in schema and value != schema["const"]:
-        found.append(f"{at}: {value!r} is not {schema['const']!r}")
-    if "enum" in schema and value not in schema["enum"]:
-        found.append(f"{at}: {value!r} is none of {schema['enum']}")
-    if "pattern" in schema and not re.search(schema["pattern"], value):
-        found.append(f"{at}: {value!r} does not match")
-    if "minimum" in schema and value < schema["minimum"]:
-        found.append(f"{at}: {value!r} is too small")
-    if isinstance(value, dict):
-        found += [f"{at}: `{name}` is missing" for name in schema.get("required", ()) if name not in value]
-        for name, inner in value.items():
-            inside = schema.get("properties", {}).get(name, schema.get("additionalProperties", {}))
-            found += (
-                [f"{at}: `{name}` is not described"] if inside is False else complaints(inner, inside, f"{at}.{name}")
-            )
-    if isinstance(value, list):
-        for number, inner in enumerate(value):
-            found += complaints(inner, schema.get("items", {}), f"{at}[{number}]")
-    return found
-
-
-# --- one run ---------------------------------------------------------------------------------------------------------
-
-
 def test_what_it_prints(gsdsl: Run, three: Path) -> None:
     done = run(gsdsl, three, "--method", "FIFO")
     masked = re.sub(r"\d+\.\d+ s\b", "S", done.out)
@@ -135,7 +91,7 @@ def test_what_it_prints(gsdsl: Run, three: Path) -> None:
 def test_json_is_as_described(gsdsl: Run, three: Path) -> None:
     done = run(gsdsl, three, "--method", "FIFO", "--seed", 3, "--set", "period=30[min]", "--json", "-")
     found = json.loads(done.out)
-    assert complaints(found, SCHEMA) == []
+    assert list(complaints(found, SCHEMA)) == []
     assert found["format"] == "gsdsl-run/1"
     assert (found["method"], found["fallback"], found["ended"]) == ("FIFO", "Greedy", "finished")
     assert found["total"] == pytest.approx(7.3)
@@ -149,7 +105,7 @@ def test_json_is_as_described(gsdsl: Run, three: Path) -> None:
     ]  # fmt: skip
     assert found["steps"][0]["why"] == ["arrival"]
     broken = {**found, "ended": "never"}
-    assert complaints(broken, SCHEMA)  # the checker finds something
+    assert list(complaints(broken, SCHEMA))  # the checker finds something
 
 
 def test_files(gsdsl: Run, three: Path, tmp_path: Path) -> None:
@@ -232,7 +188,7 @@ def test_a_table_of_methods(gsdsl: Run, three: Path) -> None:
 
 def test_methods_as_json_and_csv(gsdsl: Run, three: Path) -> None:
     found = json.loads(run(gsdsl, three, "--methods", "FIFO,Greedy", "--json", "-").out)
-    assert complaints(found, SCHEMA) == []
+    assert list(complaints(found, SCHEMA)) == []
     assert [(r["method"], r["best"], r["ended"]) for r in found["rows"]] == [
         ("FIFO", False, "finished"), ("Greedy", True, "finished"),
     ]  # fmt: skip
@@ -256,7 +212,7 @@ def test_a_method_that_is_refused_stands_in_the_table(gsdsl: Run, three: Path, m
     monkeypatch.setattr(driving, "_run_method", refusing)
     done = run(gsdsl, three, "--methods", "scip,Greedy", "--json", "-")
     found = json.loads(done.out)
-    assert complaints(found, SCHEMA) == []
+    assert list(complaints(found, SCHEMA)) == []
     assert [row["ended"] for row in found["rows"]] == ["refused", "finished"]
     assert found["rows"][0]["findings"] == [{"code": "GSM4003", "message": "scip does not take this"}]
     assert "GSM4003" in done.err
@@ -303,7 +259,7 @@ def test_a_run_that_is_stuck(gsdsl: Run, tmp_path: Path) -> None:
     assert done.code == 5
     assert "GSM7005" in done.err
     found = json.loads(done.out)
-    assert complaints(found, SCHEMA) == []
+    assert list(complaints(found, SCHEMA)) == []
     assert found["ended"] == "stuck"
     assert found["metrics"]["jobs_unfinished"] == 3
     assert found["metrics"]["jct_mean"] is None
@@ -323,7 +279,7 @@ def test_stopping_after_a_plan(gsdsl: Run, three: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(RunWatch, "asked_to_stop", after_three_plans)
     done = run(gsdsl, three, "--methods", "FIFO,Greedy", "--json", "-", code=130)
     found = json.loads(done.out)
-    assert complaints(found, SCHEMA) == []
+    assert list(complaints(found, SCHEMA)) == []
     assert found["interrupted"]
     [row] = found["rows"]
     assert (row["method"], row["ended"], row["best"]) == ("FIFO", "interrupt", False)

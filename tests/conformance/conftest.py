@@ -1,12 +1,8 @@
-"""Lets the tests of this folder share modules, and prints what backends skipped."""
+"""Prints what backends skipped."""
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any
-
-sys.path.insert(0, str(Path(__file__).parent))
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 
 import pytest
-from test_corpus import SCHEMA
-from test_schema import complaints
+from json_schemas import complaints, published
 
 import gpusched_dsl as gs
 from gpusched_dsl.solving.decomposition import selection as by_blocks
 
+SCHEMA = published("explanation.schema.json")
 MODEL = """
 model Assign {
   set Jobs; set Nodes;
@@ -49,7 +49,7 @@ def test_blocks_are_counted() -> None:
         "set": "Jobs", "used": False, "reason": reason,
         "blocks": 3, "columns": 9, "shared_columns": 3, "rows": 6, "linking_rows": 3,
     }  # fmt: skip
-    assert list(complaints(json.loads(json.dumps(data)), SCHEMA, whole=SCHEMA)) == []
+    assert list(complaints(json.loads(json.dumps(data)), SCHEMA)) == []
 
 
 def test_blocks_that_are_used_need_no_reason(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 from as_text import as_text
 from brute import apply, assert_same_optimum, optimum, solved
 from drafts import Draft
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "ir"))
 from laws import random_law
 
 from gpusched_dsl.compiling.passes.expectation_curves import curve_of

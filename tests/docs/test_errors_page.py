@@ -1,0 +1,181 @@
+"""The table of codes, the code that uses them, the page that explains them and the broken files keep in step."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from corpus import FOLDER, corpus
+
+from gpusched_dsl.language.diagnostics.codes import CODES
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")
+ADVICE = "**What to do:** "
+
+# Codes that no file of the corpus can cause, and a test that does.
+ELSEWHERE = {
+    "GSM1002": "broken/test_made_files.py::test_texts",
+    "GSM1003": "broken/test_made_files.py::test_texts",
+    "GSM1019": "broken/test_made_files.py::test_mistakes_are_told_up_to_a_number",
+    "GSM1033": "broken/test_made_files.py::test_texts",
+    "GSM2004": "broken/test_made_files.py::test_data",
+    "GSM2006": "broken/test_made_files.py::test_data",
+    "GSM2007": "broken/test_made_files.py::test_a_file_that_expands_too_far",
+    "GSM2009": "broken/test_made_files.py::test_data",
+    "GSM2301": "profiles/test_profile_tables.py::test_cells_that_cannot_be_used",
+    "GSM2302": "profiles/test_profile_tables.py::test_pairs_stand_once",
+    "GSM2303": "profiles/test_profile_tables.py::test_jobs_are_described_in_one_way",
+    "GSM2304": "profiles/test_profile_fitting.py::test_too_little_to_learn_from",
+    "GSM2305": "profiles/test_profile_tables.py::test_every_job_is_described",
+    "GSM2306": "profiles/test_profile_tables.py::test_a_time_of_zero_does_not_fit",
+    "GSM2307": "profiles/test_profile_command.py::test_without_the_package",
+    "GSM2308": "profiles/test_profile_fitting.py::test_what_nothing_supports_is_told",
+    "GSM4002": "backends/test_registry.py::test_backend_that_cannot_be_loaded",
+    "GSM4003": "solving/test_solve.py::test_more_than_a_backend_accepts",
+    "GSM4007": "solving/test_solve.py::test_wrong_claims_are_refused",
+    "GSM4008": "solving/test_solve.py::test_every_kind_of_broken_point_is_refused",
+    "GSM4017": "backends/test_isolated.py::test_a_crash_is_a_diagnostic",
+    "GSM4018": "solving/test_abandoned.py::test_the_budget_of_aggregation",
+    "GSM4009": "solving/test_solve.py::test_wrong_claims_are_refused",
+    "GSM4010": "solving/test_solve.py::test_start_must_fit",
+    "GSM4012": "solving/test_solve.py::test_numbers_that_are_none_are_named",
+    "GSM4014": "compiling/lowering/test_fixing.py::test_what_the_model_does_not_have",
+    "GSM4015": "cli/test_policies.py::test_a_plan_that_breaks_rows",
+    "GSM4020": "ir/test_json.py::test_foreign_text",
+    "GSM4021": "ir/test_json.py::test_other_version",
+    "GSM4022": "ir/test_json.py::test_contradictions_are_told",
+    "GSM4023": "backends/test_writers.py::test_lp_needs_a_column",
+    "GSM5101": "online/journal/test_journal_damage.py::test_places_where_no_journal_can_be",
+    "GSM5102": "online/journal/test_journal_damage.py::test_foreign_files_are_refused",
+    "GSM5103": "online/journal/test_journal_damage.py::test_other_formats_are_refused",
+    "GSM5104": "online/journal/test_journal.py::test_another_run_is_refused",
+    "GSM5105": "online/journal/test_journal_damage.py::test_what_others_changed_is_found",
+    "GSM5106": "online/journal/test_journal.py::test_a_second_writer_is_refused",
+    "GSM5107": "online/journal/test_journal_damage.py::test_a_full_disk_ends_the_run_and_loses_nothing",
+    "GSM5108": "online/journal/test_journal.py::test_a_fresh_run_does_not_take_an_old_journal",
+    "GSM5109": "online/journal/test_journal.py::test_a_run_that_goes_another_way_is_refused",
+    "GSM5110": "cli/test_run.py::test_plans_that_are_others_when_made_again",
+    "GSM5201": "online/live/test_messages.py::test_what_is_no_object",
+    "GSM5202": "online/live/test_messages.py::test_wrong_fields",
+    "GSM5203": "online/live/test_messages.py::test_wrong_fields",
+    "GSM5204": "online/live/test_messages.py::test_wrong_fields",
+    "GSM5205": "online/live/test_live_lines.py::test_dates_that_cannot_be_read",
+    "GSM5206": "online/live/test_live_run.py::test_the_id_of_another_event_is_refused",
+    "GSM5207": "online/live/test_live_cluster.py::test_events_that_do_not_fit",
+    "GSM5208": "online/live/test_live_lines.py::test_what_cannot_be_read",
+    "GSM5209": "online/live/test_poisoned_events.py::test_numbers_that_no_plan_can_be_made_with",
+    "GSM5210": "online/live/test_poisoned_events.py::test_a_journal_with_a_poisoned_event_goes_on_without_it",
+    "GSM6001": "cli/test_usage.py::test_wrong_usage",
+    "GSM6002": "cli/test_usage.py::test_wrong_usage",
+    "GSM6004": "cli/test_check.py::test_an_empty_folder_is_an_error",
+    "GSM6008": "cli/test_fmt.py::test_a_file_that_cannot_be_written",
+    "GSM6009": "cli/test_solve.py::test_a_warm_start_that_does_not_fit_is_told",
+    "GSM6010": "reporting/test_result.py::test_integers_have_no_duals",
+    "GSM6011": "cli/test_export_new.py::test_nothing_is_overwritten",
+    "GSM6012": "api/test_api.py::test_what_cannot_be_set",
+    "GSM6014": "cli/test_usage.py::test_running_out_of_memory_is_no_defect",
+    "GSM6016": "cli/test_solve.py::test_a_problem_file_can_be_solved",
+    "GSM6017": "cli/test_export_new.py::test_what_a_format_cannot_say_is_told",
+    "GSM6018": "cli/test_export_new.py::test_a_model_as_mathematics",
+    "GSM6021": "workflows/test_asking_command.py::test_what_cannot_be_asked",
+    "GSM6022": "workflows/test_asking_command.py::test_what_cannot_be_asked",
+    "GSM9002": "reporting/runs/test_contradictions.py::test_a_run_below_its_bound_is_told",
+    "GSM9003": "online/test_verified_runs.py::test_a_replay_that_differs_is_found",
+    "GSM9999": "cli/test_usage.py::test_a_defect_is_told_without_a_traceback",
+    "GSM6019": "online/test_event_loop.py::test_a_block_must_be_named",
+    "GSM7001": "online/test_event_loop.py::test_states_that_are_no_whole_numbers_are_refused",
+    "GSM7002": "online/test_event_loop.py::test_a_model_without_placement_cannot_be_driven",
+    "GSM7003": "online/test_event_loop.py::test_a_journal_of_another_run_is_refused",
+    "GSM7004": "online/test_event_loop.py::test_runs_end_after_the_most_events",
+    "GSM7005": "online/test_event_loop.py::test_jobs_that_never_run_are_told",
+    "GSM7006": "online/test_event_loop.py::test_windows_are_not_driven_by_events",
+    "GSM7007": "online/live/test_poisoned_events.py::test_a_poisoned_event_is_refused_and_leaves_no_trace",
+    "GSM7008": "online/test_verified_plans.py::test_a_plan_that_breaks_a_row_is_told_once",
+}
+
+
+def sections() -> dict[str, tuple[str, str]]:
+    """Title and text of each section, by its code."""
+    parts = re.split(r"^## (GSM\d{4}) (.+)$", PAGE, flags=re.MULTILINE)
+    codes = parts[1::3]
+    assert len(codes) == len(set(codes)), "a code has two sections"
+    texts = (re.split(r"^# ", text, flags=re.MULTILINE)[0] for text in parts[3::3])
+    return dict(zip(codes, zip(parts[2::3], texts, strict=True), strict=True))
+
+
+def sources() -> dict[str, str]:
+    found = [*(ROOT / "gpusched_dsl").rglob("*.py"), *(ROOT / "backends").rglob("*.py")]
+    return {str(p): p.read_text(encoding="utf-8") for p in found if p.name != "codes.py"}
+
+
+def test_each_code_has_its_section() -> None:
+    assert {code: title for code, (title, _) in sections().items()} == CODES
+    assert list(sections()) == sorted(CODES)
+
+
+def test_no_other_heading_of_that_level() -> None:
+    headings = re.findall(r"^## (.*)$", PAGE, flags=re.MULTILINE)
+    assert all(re.match(r"GSM\d{4} ", heading) for heading in headings)
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_sections_say_what_to_do(code: str) -> None:
+    text = sections()[code][1]
+    before, advice, after = text.partition(ADVICE)
+    assert advice
+    assert len(after.split()) >= 2
+    assert before.strip() or len(after.split()) >= 5
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_examples_stand_in_a_broken_file(code: str) -> None:
+    """Each example is, line by line, from a file that gives this code."""
+    texts = [(FOLDER / b.name).read_text(encoding="utf-8") for b in corpus() if code in b.codes]
+    bodies = [[line.strip() for line in text.splitlines()] for text in texts]
+    for example in re.findall(r"```gsm\n(.*?)```", sections()[code][1], flags=re.DOTALL):
+        lines = [line.strip() for line in example.splitlines()]
+        assert any(_run_of(lines, body) for body in bodies), example
+
+
+def _run_of(lines: list[str], body: list[str]) -> bool:
+    return any(body[i : i + len(lines)] == lines for i in range(len(body)))
+
+
+def test_the_code_uses_what_is_in_the_table() -> None:
+    used = {code for text in sources().values() for code in re.findall(r'"(GSM\d{4})"', text)}
+    assert used - CODES.keys() == set(), "used, but not in the table"
+    assert CODES.keys() - used == set(), "in the table, but not used"
+
+
+def test_codes_that_are_spoken_of_exist() -> None:
+    spoken = {code for text in sources().values() for code in re.findall(r"GSM\d{4}", text)}
+    pages = {c for p in (ROOT / "docs").glob("*.md") for c in re.findall(r"GSM\d{4}", p.read_text(encoding="utf-8"))}
+    assert (spoken | pages) - CODES.keys() == set()
+
+
+def test_titles_are_alike() -> None:
+    for title in CODES.values():
+        assert title == title.strip()
+        assert not title.endswith(".")
+        assert title[0].islower() or title[0] in "`", title
+
+
+# --- every code is provoked -------------------------------------------------------------------------------------------
+
+
+def test_every_code_has_a_broken_file_or_a_test() -> None:
+    in_files = {code for broken in corpus() for code in broken.codes}
+    assert in_files - CODES.keys() == set()
+    assert CODES.keys() - in_files - ELSEWHERE.keys() == set(), "neither a broken file nor a test"
+    assert in_files & ELSEWHERE.keys() == set(), "a broken file does it"
+    assert ELSEWHERE.keys() - CODES.keys() == set()
+
+
+@pytest.mark.parametrize("code", ELSEWHERE)
+def test_the_tests_named_exist(code: str) -> None:
+    file, name = ELSEWHERE[code].split("::")
+    text = (ROOT / "tests" / file).read_text(encoding="utf-8")
+    assert re.search(rf"^def {name}\(", text, flags=re.MULTILINE)
+    assert code in text

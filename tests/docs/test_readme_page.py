@@ -1,0 +1,112 @@
+"""What README.md shows is what happens: its example, its output, its diagnostic, its Python."""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+from gpusched_dsl.cli import main
+
+ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def block_after(words: str, language: str = "") -> str:
+    """The first fenced block of a language after some words."""
+    found = re.search(rf"^```{language}\n(.*?)^```$", README[README.index(words) :], re.MULTILINE | re.DOTALL)
+    assert found is not None
+    return found[1]
+
+
+def without_seconds(text: str) -> str:
+    return re.sub(r"^(build|solve) +[0-9.]+ s$", r"\1", text, flags=re.MULTILINE).strip()
+
+
+@pytest.fixture
+def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The text of assign.gsm, which lies in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    text = block_after("`assign.gsm`:", "gsm")
+    Path("assign.gsm").write_text(text, encoding="utf-8")
+    return text
+
+
+def test_the_example_gives_the_output_shown(example: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["solve", "assign.gsm"]) == 0
+    assert without_seconds(capsys.readouterr().out) == without_seconds(block_after("`gsdsl solve assign.gsm` prints"))
+
+
+def test_the_example_is_formatted(example: str) -> None:
+    assert main(["fmt", "--check", "assign.gsm"]) == 0
+
+
+def test_the_diagnostic_is_the_one_shown(example: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "price[n] * lasts" in example
+    Path("assign.gsm").write_text(example.replace("price[n] * lasts", "price[j] * lasts"), encoding="utf-8")
+    assert main(["check", "assign.gsm"]) == 1
+    assert capsys.readouterr().err.strip() == block_after("With `price[j]` in place of").strip()
+
+
+def test_the_python_runs(example: str, capsys: pytest.CaptureFixture[str]) -> None:
+    exec(compile(block_after("## Python", "python"), "README.md", "exec"), {})
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("optimal 42.45")
+    assert float(lines[-1]) == pytest.approx(40.5)
+
+
+def test_every_link_leads_somewhere() -> None:
+    for link in re.findall(r"\]\(([^)#]+)\)", README):
+        assert (ROOT / link).exists(), link
+
+
+def test_every_command_is_listed() -> None:
+    from gpusched_dsl.cli.arguments import build_parser
+
+    shown = re.findall(r"^\| `gsdsl (\w+)", README, re.MULTILINE)
+    assert shown == re.findall(r"^    ([a-z]+) {2,}", build_parser()[0].format_help(), re.MULTILINE)
+
+
+def test_the_comparison_is_the_one_shown(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of the methods that draw nothing; the others have the same rows wherever their kernels are compiled."""
+    monkeypatch.chdir(ROOT)
+    command = re.search(r"`gsdsl (compare\s+models/\S+/gavel_at_most\.gsm\s+--methods [\w,]+)`", README)
+    assert command is not None
+    *words, methods = command[1].split()
+    alike = [
+        method for method in methods.split(",") if method not in ("RandomisedGreedy", "LocalSearch", "Hierarchical")
+    ]
+    assert len(alike) >= 5
+    assert main([*words, ",".join(alike)]) == 0
+    printed = capsys.readouterr()
+    rows = {line.split()[0]: line.split()[1:-2] for line in printed.out.splitlines() if line.strip()}
+    shown = block_after("describes one in plain English")
+    for method in alike:
+        (line,) = [line for line in shown.splitlines() if line.split()[:1] == [method]]
+        assert line.split()[1:-2] == rows[method]
+    assert "GSM" not in printed.err
+
+
+def test_the_policy_shown_is_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = block_after("## Heuristics\n", "gsm")
+    path = tmp_path / "own.gsm"
+    path.write_text('import "gsdsl:capacity_planning/model.gsm";\n\n' + text, encoding="utf-8")
+    assert main(["check", str(path)]) == 0, capsys.readouterr().err
+    assert main(["fmt", "--check", str(path)]) == 0
+
+
+def test_the_picture_shows_this_version() -> None:
+    """Drawn again from the example: `python docs/images/overview.py` where this fails."""
+    script = ROOT / "docs" / "images" / "overview.py"
+    spec = importlib.util.spec_from_file_location("overview", script)
+    assert spec is not None
+    assert spec.loader is not None
+    overview = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(overview)
+    shown = script.with_suffix(".svg").read_text(encoding="utf-8")
+    assert words_of(overview.drawn()) == words_of(shown)
+    assert "GSM1203" in shown
+
+
+def words_of(svg: str) -> list[str]:
+    return re.findall(r">([^<>]+)</text>", svg)

@@ -1,9 +1,0 @@
-"""Lets these tests use the helpers that stand beside them and those of the folder above."""
-
-from __future__ import annotations
-
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent))
-sys.path.insert(0, str(Path(__file__).parent.parent))
