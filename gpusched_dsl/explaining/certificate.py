@@ -19,10 +19,11 @@ from gpusched_dsl.ir.domains import Codes, Interval, Scalars
 from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.problem import Family, Floats, Objective, Problem, Term
 from gpusched_dsl.ir.solver_result import Status
+from gpusched_dsl.ir.tolerances import ROUNDING
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.solve import solve_problem
 
-NOTHING = 1e-9  # of the largest multiplier
+NOTHING = ROUNDING  # of the largest multiplier
 BOUND_PRICE = 1e-3  # a multiplier of a bound costs this share of a row's: few rows and many bounds are easier to read
 MOST_DENSE = 1 << 24  # numbers of a matrix that is written out
 HOLDS = 1e-7  # relative violation of a point that counts as none

@@ -24,9 +24,10 @@ from gpusched_dsl.explaining.quickxplain import Groups, quickxplain
 from gpusched_dsl.explaining.reach import Reach, reaches
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.ir.tolerances import ROUNDING
 
 FEW_ROWS = 48  # so many are looked at one by one at once
-CROSSING = 1e-9
+CROSSING = ROUNDING
 
 
 @dataclass(frozen=True, eq=False)

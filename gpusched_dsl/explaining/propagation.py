@@ -16,9 +16,10 @@ from gpusched_dsl.ir.activity import CERTAIN, Activity
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Int32s
 from gpusched_dsl.ir.problem import Floats, Problem
+from gpusched_dsl.ir.tolerances import INTEGRALITY
 
 MOST_ROUNDS = 60
-WHOLE = 1e-6  # how far a bound of a whole column may be from a whole number and still be read as that
+WHOLE = INTEGRALITY  # how far a bound of a whole column may be from a whole number and still be read as that
 PROGRESS = 1e-3  # a bound must move by this share of its size to count as new
 
 

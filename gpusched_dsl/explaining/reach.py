@@ -11,11 +11,12 @@ from gpusched_dsl.explaining.clock import Clock
 from gpusched_dsl.explaining.elements import Elements, Mask
 from gpusched_dsl.ir.problem import Floats, Objective, Problem, Term
 from gpusched_dsl.ir.solver_result import Status
+from gpusched_dsl.ir.tolerances import FEASIBILITY
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.solve import solve_problem
 
 MOST_ROWS = 12
-CERTAIN = 1e-6
+CERTAIN = FEASIBILITY
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,11 @@ from gpusched_dsl.ir.activity import Activity
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.problem import Floats, Problem
 from gpusched_dsl.ir.solver_result import Status
+from gpusched_dsl.ir.tolerances import FEASIBILITY
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.solve import solve_problem
 
-NOTHING = 1e-6  # of the scale of a row: less is what a solver leaves behind
+NOTHING = FEASIBILITY  # of the scale of a row: less is what a solver leaves behind
 TOLERANCE = 2e-6  # by how much a solver may break a row, of 1 or of its numbers
 MOST_DIGITS = 10  # behind the point
 ROOM = 10.0  # how far beyond the least change a row may give way where nothing else limits it

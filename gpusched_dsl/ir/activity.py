@@ -8,8 +8,9 @@ import numpy as np
 
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.problem import Floats, Matrix, Problem
+from gpusched_dsl.ir.tolerances import FEASIBILITY
 
-CERTAIN = 1e-6  # a contradiction must be larger than this, relative to its numbers
+CERTAIN = FEASIBILITY  # a contradiction must be larger than this, relative to its numbers
 
 
 @dataclass(frozen=True, eq=False)

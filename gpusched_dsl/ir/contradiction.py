@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
+from gpusched_dsl.ir.tolerances import FEASIBILITY
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.text.numbers import with_unit
 
 CODE: Final = "GSM9002"
 REMARK: Final = "better than its bound: not to be trusted"
 # Of the larger of the two. Rows are satisfied within 1e-6 and jobs end within 1e-9 of their work: beyond, no rounding.
-TOLERANCE: Final = 1e-6
+TOLERANCE: Final = FEASIBILITY
 
 
 def beats(value: float | None, bound: float | None, *, minimise: bool = True, slack: float = 0.0) -> bool:

@@ -17,6 +17,7 @@ from gpusched_dsl.compiling.evaluation.free_variables import free_variables
 from gpusched_dsl.compiling.evaluation.limits import Limits
 from gpusched_dsl.compiling.evaluation.store import Store
 from gpusched_dsl.ir.domains import Codes, Tuples
+from gpusched_dsl.ir.tolerances import ROUNDING
 from gpusched_dsl.language.checked import (
     CheckedModel,
     IndexRef,
@@ -36,7 +37,7 @@ from gpusched_dsl.policies.workload import NONE, Floats, Ints, Workload
 
 ONE_NODE_OF_EACH = "(one node of each kind)"  # no author can write this name
 MOST_PARTS = 1000  # a GPU is given out in so many equal parts at most
-WHOLE = 1e-9
+WHOLE = ROUNDING
 
 
 def cluster_of(model: CheckedModel, store: Store, limits: Limits, *, nodes_differ: bool = False) -> Cluster:

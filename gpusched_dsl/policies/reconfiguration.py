@@ -7,10 +7,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Floats
+from gpusched_dsl.ir.tolerances import ROUNDING
 from gpusched_dsl.policies.speed_profile import Profiles
 
 # Speeds that differ relatively by less are the same speed.
-SAME_SPEED = 1e-9
+SAME_SPEED = ROUNDING
 
 
 def at_least(speed: Floats, planned: ArrayLike, strictly: ArrayLike = False) -> NDArray[np.bool_]:

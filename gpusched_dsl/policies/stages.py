@@ -16,6 +16,7 @@ from gpusched_dsl.compiling.evaluation.limits import Limits
 from gpusched_dsl.compiling.evaluation.store import Param, Store
 from gpusched_dsl.ir.domains import Codes, Domain
 from gpusched_dsl.ir.matrix import Floats
+from gpusched_dsl.ir.tolerances import ROUNDING
 from gpusched_dsl.language.checked import IndexVar, RandomRef, TypedExpr
 from gpusched_dsl.language.checked_policy import CheckedPolicy, CheckedStage
 from gpusched_dsl.policies.distributions import Laws
@@ -28,7 +29,7 @@ _ABSENT = {
     "status": float(NO_RUNG), "cost": np.inf, "time": np.inf, "late": np.inf, "price": 0.0, "switch": np.inf,
     "first": 0.0, "leaves": np.inf, "runs": 0.0, "amount": 0.0, "taken": 0.0,
 }  # fmt: skip
-_WHOLE = 1e-9
+_WHOLE = ROUNDING
 
 
 def with_stages(policy: CheckedPolicy, store: Store, limits: Limits) -> Store:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from gpusched_dsl.ir.tolerances import FEASIBILITY
 from gpusched_dsl.policies.workload import NONE, Schedule, Workload
 
-_SLACK = 1e-6  # of a capacity: kernels add and take off needs one by one
+_SLACK = FEASIBILITY  # of a capacity: kernels add and take off needs one by one
 
 
 class BrokenSchedule(AssertionError):

@@ -13,6 +13,7 @@ from gpusched_dsl.compiling.provenance import Origins
 from gpusched_dsl.ir.contradiction import REMARK as CONTRADICTED
 from gpusched_dsl.ir.contradiction import beats, contradiction
 from gpusched_dsl.ir.solver_result import relative_gap
+from gpusched_dsl.ir.tolerances import ROUNDING
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.text.numbers import column_texts, number_text, percent_text, seconds_text, with_unit
 from gpusched_dsl.reporting.grid import Column, Grid, plain
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 FORMAT = "gsdsl-comparison/1"
 REMARK = "remark"
 SHOWN = 3  # constraints that a plan breaks
-SAME = 1e-9  # of their size: values that differ by less are equally good
+SAME = ROUNDING  # of their size: values that differ by less are equally good
 
 
 @dataclass(frozen=True, eq=False)

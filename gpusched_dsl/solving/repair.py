@@ -16,11 +16,12 @@ from gpusched_dsl.backends.registry import backend as backend_named
 from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
 from gpusched_dsl.ir.problem import Floats, Problem
 from gpusched_dsl.ir.solver_result import Answer, Status, relative_gap
+from gpusched_dsl.ir.tolerances import FEASIBILITY
 from gpusched_dsl.ir.verify import Tolerances
 from gpusched_dsl.solving.lexicographic import in_own_size, with_visible_costs
 from gpusched_dsl.solving.screening import answer_without_solver
 
-ALLOWED_LOSS = 1e-6  # of the objective, beside the gap asked for
+ALLOWED_LOSS = FEASIBILITY  # of the objective, beside the gap asked for
 
 # What makes a backend end a linear problem in a vertex, and the one that surely does: SCIP 10.0.2 returns points
 # between vertices of small assignment problems with ties, even with presolve, propagation and heuristics off.

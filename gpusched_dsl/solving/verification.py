@@ -11,12 +11,13 @@ from gpusched_dsl.ir.linearisation import sensitivities
 from gpusched_dsl.ir.magnitudes import largest_cost
 from gpusched_dsl.ir.problem import Floats, Objective, Problem
 from gpusched_dsl.ir.solver_result import Answer
+from gpusched_dsl.ir.tolerances import FEASIBILITY
 from gpusched_dsl.ir.verify import ObjectiveValue, Tolerances, Verification, objective_value, verify
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 # Of the sum of the sizes of the parts of an objective.
-OBJECTIVE_TOLERANCE = 1e-6
+OBJECTIVE_TOLERANCE = FEASIBILITY
 NOT_FEASIBLE = "GSM4008"
 
 

@@ -11,6 +11,7 @@ from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import EMPTY_FRAME, Frame
 from gpusched_dsl.compiling.evaluation.limits import Limits
 from gpusched_dsl.compiling.evaluation.store import Store, Values
+from gpusched_dsl.ir.tolerances import FEASIBILITY
 from gpusched_dsl.language.blocks.tests.test_block import CheckedExpect
 from gpusched_dsl.language.checked import (
     CheckedModel,
@@ -28,7 +29,7 @@ from gpusched_dsl.language.checked import (
 from gpusched_dsl.language.checking.walk import deciding, walk
 from gpusched_dsl.reporting.result import Result
 
-TOLERANCE = 1e-6  # of reals that an answer holds: relative above 1, absolute below
+TOLERANCE = FEASIBILITY  # of reals that an answer holds: relative above 1, absolute below
 
 
 @dataclass(frozen=True, slots=True)

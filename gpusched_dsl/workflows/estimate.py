@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from gpusched_dsl.ir.tolerances import ROUNDING
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.text.numbers import count_text, percent_text, with_unit
@@ -27,7 +28,7 @@ from gpusched_dsl.reporting.runs.summary import short
 
 SAMPLES = 100
 QUANTILES = (0.1, 0.5, 0.9)
-LATE = 1e-9  # of a time: a job is late from here on
+LATE = ROUNDING  # of a time: a job is late from here on
 SCHEMA_VERSION = 1
 
 

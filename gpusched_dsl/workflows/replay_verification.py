@@ -6,10 +6,11 @@ import math
 
 import numpy as np
 
+from gpusched_dsl.ir.tolerances import FEASIBILITY
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.online.run_record import Outcome
 
-SAME = 1e-6  # relative: the two round otherwise
+SAME = FEASIBILITY  # relative: the two round otherwise
 CODE = "GSM9003"
 
 

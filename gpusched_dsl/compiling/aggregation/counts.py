@@ -57,12 +57,12 @@ from gpusched_dsl.compiling.aggregation.local import Flags, Local
 from gpusched_dsl.compiling.aggregation.parts import Component, NewColumns, NewRows, Part, Spread
 from gpusched_dsl.compiling.aggregation.placing import followed, placed, shares
 from gpusched_dsl.compiling.aggregation.slots import Slots, slots_of
-from gpusched_dsl.compiling.aggregation.sum_bounds import ROUNDING
 from gpusched_dsl.compiling.aggregation.work import Work
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
 from gpusched_dsl.compiling.symmetry.quotient import Quotient
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Floats
+from gpusched_dsl.ir.tolerances import ROUNDING
 
 
 def by_counts(quotient: Quotient, component: Component) -> Part:

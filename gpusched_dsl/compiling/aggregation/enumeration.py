@@ -12,11 +12,10 @@ from gpusched_dsl.compiling.symmetry.equivalence_classes import distinct_rows
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Floats
+from gpusched_dsl.ir.tolerances import ROUNDING
 
 Wholes = NDArray[np.int64]
 
-# A row that is exceeded by less, relative to its largest entry, counts as kept.
-ROUNDING = 1e-9
 MOST_DISTINCT = 4_000  # activities, up to which counting points is cheaper than listing them
 
 
@@ -95,6 +94,7 @@ class _System:
     ) -> None:
         self.matrix, self.lower, self.upper, self.low, self.high, self.work = matrix, lower, upper, low, high, work
         ends = np.stack((matrix * low, matrix * high))
+        # A row that is exceeded by less, relative to its largest entry, counts as kept.
         self.slack = ROUNDING * np.maximum(1.0, np.abs(matrix).max(axis=1, initial=0.0))
         self.least, self.most = _behind(ends.min(axis=0)), _behind(ends.max(axis=0))
 

@@ -13,8 +13,7 @@ import numpy as np
 
 from gpusched_dsl.ir.matrix import Floats
 from gpusched_dsl.ir.problem import Problem
-
-ROUNDING = 1e-9
+from gpusched_dsl.ir.tolerances import ROUNDING
 
 
 def with_implied_counts(problem: Problem, first: int) -> Problem:

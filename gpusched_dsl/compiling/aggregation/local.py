@@ -15,8 +15,9 @@ from gpusched_dsl.compiling.symmetry.quotient import Quotient
 from gpusched_dsl.ir.domains import Codes, Domain, Scalars, Tuples
 from gpusched_dsl.ir.matrix import Floats
 from gpusched_dsl.ir.problem import Family
+from gpusched_dsl.ir.tolerances import FEASIBILITY
 
-CLOSE = 1e-6  # how far a row of an element may be broken by a given plan
+CLOSE = FEASIBILITY  # how far a row of an element may be broken by a given plan
 CELLS = 1 << 22  # of one block of values
 
 Flags = NDArray[np.bool_]

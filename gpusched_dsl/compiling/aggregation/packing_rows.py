@@ -14,10 +14,11 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from gpusched_dsl.compiling.aggregation.local import Flags, Local
-from gpusched_dsl.compiling.aggregation.sum_bounds import ROUNDING, sum_bounds
+from gpusched_dsl.compiling.aggregation.sum_bounds import sum_bounds
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Floats
+from gpusched_dsl.ir.tolerances import ROUNDING
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,8 +15,9 @@ from gpusched_dsl.compiling.aggregation.local import CELLS, Flags
 from gpusched_dsl.compiling.aggregation.slots import Slot, Slots
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Floats
+from gpusched_dsl.ir.tolerances import ROUNDING
 
-TINY = 1e-9  # of an effect: what solvers leave
+TINY = ROUNDING  # of an effect: what solvers leave
 
 
 def placed(slots: Slots, counts: Codes, elements: int) -> Flags:

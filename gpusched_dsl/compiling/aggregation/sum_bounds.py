@@ -11,8 +11,6 @@ from gpusched_dsl.compiling.symmetry.quotient import Quotient
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Floats
 
-ROUNDING = 1e-9
-
 
 def sum_bounds(quotient: Quotient, columns: Codes) -> Floats:
     """The largest sums over their class of some columns (numbers in the quotient's problem, ascending).

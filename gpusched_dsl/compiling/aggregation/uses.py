@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusched_dsl.compiling.aggregation.enumeration import ROUNDING, Wholes, count_points, whole_points
+from gpusched_dsl.compiling.aggregation.enumeration import Wholes, count_points, whole_points
 from gpusched_dsl.compiling.aggregation.members import Template
 from gpusched_dsl.compiling.aggregation.parts import Component
 from gpusched_dsl.compiling.aggregation.work import BLAS, STEP, Work
@@ -17,6 +17,7 @@ from gpusched_dsl.compiling.symmetry.generic import Obstacle
 from gpusched_dsl.compiling.symmetry.quotient import Quotient
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Floats
+from gpusched_dsl.ir.tolerances import ROUNDING
 
 MOST_STATES = 2_000
 MOST_PATTERNS = 300_000

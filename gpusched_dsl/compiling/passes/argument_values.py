@@ -11,10 +11,11 @@ from gpusched_dsl.ir.definitions import Affines
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.granularity import Flags, steps_of
 from gpusched_dsl.ir.matrix import Floats
+from gpusched_dsl.ir.tolerances import INTEGRALITY
 
 MOST = 1024  # values of an expression that are listed
 # How far outside its bounds, in steps, a value may lie.
-BEYOND = 1e-6
+BEYOND = INTEGRALITY
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,12 +18,13 @@ from gpusched_dsl.ir.distributions import Distribution, LinearSurvival
 from gpusched_dsl.ir.distributions.base import ExponentialSum
 from gpusched_dsl.ir.domains import Domain
 from gpusched_dsl.ir.problem import Floats, Int32s, Matrix
+from gpusched_dsl.ir.tolerances import ROUNDING
 from gpusched_dsl.language.source import Span
 
 # More pieces than that become a piecewise-linear curve: each is a column and a square for every entry.
 MOST_SQUARES = 20
 # How far beyond the end of a range a formula may be used: what bounds are loosened by.
-BEYOND = 1e-9
+BEYOND = ROUNDING
 
 Form = ExponentialSum | LinearSurvival
 

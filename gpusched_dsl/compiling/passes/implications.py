@@ -17,10 +17,11 @@ from gpusched_dsl.compiling.analysis.rows import Upper
 from gpusched_dsl.compiling.work_budget import Work
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.problem import Floats, Problem
+from gpusched_dsl.ir.tolerances import ROUNDING
 
 Flags = NDArray[np.bool_]
 # What is left of a row counts as nothing below this, relative to its side.
-NOTHING = 1e-9
+NOTHING = ROUNDING
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,12 +15,13 @@ from gpusched_dsl.compiling.passes.steps import INDICATOR, INTEGERS, Analysis, T
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.granularity import steps_of
 from gpusched_dsl.ir.matrix import Floats, Int32s
+from gpusched_dsl.ir.tolerances import ROUNDING
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 BigM = tuple[float, float]
 
 # Rounding errors of ends that are computed differently, relative to them.
-CLOSE = 1e-9
+CLOSE = ROUNDING
 
 
 def add_upper_halves(

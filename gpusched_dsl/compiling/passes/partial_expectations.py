@@ -44,11 +44,12 @@ from gpusched_dsl.ir.distributions import Distribution
 from gpusched_dsl.ir.distributions.base import ExponentialSum
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.problem import Floats, Int32s, Problem
+from gpusched_dsl.ir.tolerances import ROUNDING
 
 # The error of a curve relative to the range of G, and the most cells that it may take for it.
 RELATIVE_ERROR, MOST_CELLS = 1e-5, 200
 # An argument within a range as narrow as this (G has slopes within 0 .. 1) is fixed.
-FIXED = 1e-9
+FIXED = ROUNDING
 
 
 class PartialExpectations:

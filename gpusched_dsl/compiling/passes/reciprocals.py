@@ -35,11 +35,12 @@ from gpusched_dsl.ir.granularity import steps_of
 from gpusched_dsl.ir.matrix import Floats, Matrix, stacked
 from gpusched_dsl.ir.names import entry_name
 from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.ir.tolerances import ROUNDING
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 # Values closer than this to a multiple of a step, relative to their number, are one.
-CLOSE = 1e-9
+CLOSE = ROUNDING
 
 
 class Reciprocals:

@@ -11,9 +11,10 @@ from gpusched_dsl.compiling.analysis.rows import Flags
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Floats, Int32s, Matrix
 from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.ir.tolerances import FEASIBILITY
 
 # Two sides that differ by less than this, relative to their size, may both hold at a point that a solver returns.
-MARGIN = 1e-6
+MARGIN = FEASIBILITY
 # Sums may be wrong by this much, relative to what was added.
 ROUNDING = 1e-12
 

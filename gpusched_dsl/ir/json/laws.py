@@ -19,9 +19,7 @@ from gpusched_dsl.ir.distributions import (
 from gpusched_dsl.ir.distributions.restricted import check_chance
 from gpusched_dsl.ir.json.arrays import Broken, Side, Unwritable, finite, plain, same_length
 from gpusched_dsl.ir.matrix import Floats
-
-# How far survivals may rise, and weights be from a sum of 1, by rounding.
-ROUNDING = 1e-9
+from gpusched_dsl.ir.tolerances import ROUNDING
 
 
 class Law(msgspec.Struct, tag_field="kind", forbid_unknown_fields=True):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpusched_dsl.ir.contradiction import REMARK, contradiction
+from gpusched_dsl.ir.tolerances import ROUNDING
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.text.numbers import column_texts, number_text, percent_text, seconds_text, with_unit
 from gpusched_dsl.online.bounds.single_job import Bound
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 FORMAT = "gsdsl-run-comparison/1"
-SAME = 1e-9  # of their size: totals that differ by less are equally good
+SAME = ROUNDING  # of their size: totals that differ by less are equally good
 FINISHED = ("finished", "horizon")
 
 

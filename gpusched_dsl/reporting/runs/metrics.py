@@ -8,13 +8,14 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
+from gpusched_dsl.ir.tolerances import ROUNDING
 from gpusched_dsl.language.units import UNITS, convertible, factor
 from gpusched_dsl.online.history import Reading
 from gpusched_dsl.online.simulation.world import DONE, GONE, TARDINESS
 from gpusched_dsl.policies.workload import Floats
 
 Number: TypeAlias = float | int | None
-LATE: Final = 1e-9  # of the due date: what counts as late
+LATE: Final = ROUNDING  # of the due date: what counts as late
 
 MONEY, TIME, SHARE, COUNT, SECONDS, GPU_HOURS, NODE_HOURS, ENERGY = (
     "money", "time", "share", "count", "seconds", "GPU-hours", "node-hours", "kWh",
