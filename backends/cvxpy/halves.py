@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusched_dsl.compiling.analysis.convexity import shapes_of
 from gpusched_dsl.compiling.passes.steps import Analysis
 from gpusched_dsl.ir.definitions import Definition
 from gpusched_dsl.ir.problem import Problem
@@ -43,7 +42,7 @@ def needed_halves(problem: Problem) -> list[Halves]:
     found = []
     for definition in problem.definitions:
         low, high = analysis.bounds.of(definition.arguments)
-        convex, concave = shapes_of(definition, low, high)
+        convex, concave = definition.shapes(low, high)
         down, up = analysis.directions.down[definition.results], analysis.directions.up[definition.results]
         nobody = ~down & ~up
         found.append(Halves(definition, down | (nobody & convex), up | (nobody & ~convex & concave), high <= 0))

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Int32s = NDArray[np.int32]
+Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gpusched_dsl.compiling.analysis.backward import arguments_within
-from gpusched_dsl.compiling.analysis.forward import Interval, image_of
 from gpusched_dsl.compiling.analysis.integrality import whole_columns
+from gpusched_dsl.compiling.analysis.ranges import arguments_within, image_of
 from gpusched_dsl.compiling.analysis.rows import CROSSING, Box, Flags, Upper, sweep, whole_below
 from gpusched_dsl.ir.deadline import checkpoint
 from gpusched_dsl.ir.definitions import Affines, Definition
+from gpusched_dsl.ir.definitions.intervals import Interval
 from gpusched_dsl.ir.problem import Floats, Problem
 
 # Rounds over all rows and definitions; most problems settle within three.

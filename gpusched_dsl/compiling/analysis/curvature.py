@@ -19,7 +19,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpusched_dsl.compiling.analysis.convexity import shapes_of
 from gpusched_dsl.compiling.passes.pipeline import PASSES
 from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Target
 from gpusched_dsl.ir.definitions import Definition, Power
@@ -94,7 +93,7 @@ def linearised(problem: Problem) -> Problem:
 
 def judge(definition: Definition, analysis: Analysis) -> tuple[str, str]:
     """`convex` or `not convex` for the halves of a definition that are needed, and why not."""
-    convex, concave = shapes_of(definition, *analysis.bounds.of(definition.arguments))
+    convex, concave = definition.shapes(*analysis.bounds.of(definition.arguments))
     down, up = analysis.directions.down[definition.results], analysis.directions.up[definition.results]
     above, below = down & ~convex, up & ~concave
     if not (above | below).any():

@@ -21,9 +21,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from gpusched_dsl.compiling.analysis.bounds import Bounds
-from gpusched_dsl.compiling.analysis.forward import Interval, image_of
-from gpusched_dsl.compiling.analysis.monotonicity import Flags, slopes_of
+from gpusched_dsl.compiling.analysis.ranges import image_of
 from gpusched_dsl.ir.definitions import Definition
+from gpusched_dsl.ir.definitions.intervals import Interval
+from gpusched_dsl.ir.matrix import Flags
 from gpusched_dsl.ir.problem import Problem
 
 # Bounds that differ by less, relative to them, differ by rounding.
@@ -55,7 +56,7 @@ def directions_of(problem: Problem, bounds: Bounds) -> Directions:
         arguments = definition.arguments
         low, high = bounds.of(arguments)
         _read_bounds(problem, definition, image_of(definition, low, high), down, up)
-        rising, falling = slopes_of(definition, low, high)
+        rising, falling = definition.slopes(low, high)
         less, more = down[definition.results][definition.entry_of], up[definition.results][definition.entry_of]
         less, more = (less & rising) | (more & falling), (more & rising) | (less & falling)
         matrix = arguments.matrix

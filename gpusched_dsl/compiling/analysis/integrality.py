@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gpusched_dsl.ir.definitions import Affines, Definition, MinMax, Power, Product, Reified, Unary
+from gpusched_dsl.ir.definitions import Affines
+from gpusched_dsl.ir.matrix import Flags
 from gpusched_dsl.ir.problem import Problem
-
-Flags = NDArray[np.bool_]
 
 
 def whole_columns(problem: Problem) -> Flags:
@@ -16,7 +14,7 @@ def whole_columns(problem: Problem) -> Flags:
     whole = problem.integer.copy()
     for definition in problem.definitions:
         if definition.size:
-            whole[definition.results] |= _stays_whole(definition, whole)
+            whole[definition.results] |= definition.whole(whole_affines(definition.arguments, whole))
     return whole
 
 
@@ -26,20 +24,3 @@ def whole_affines(affines: Affines, whole: Flags) -> Flags:
     fraction = ~whole[matrix.columns] | (matrix.values != np.rint(matrix.values))
     broken = np.bincount(matrix.row_of[fraction], minlength=affines.count) > 0
     return np.asarray(~broken & (affines.constants == np.rint(affines.constants)))
-
-
-def _stays_whole(definition: Definition, whole: Flags) -> Flags:
-    match definition:
-        case Reified():
-            return np.ones(definition.size, dtype=np.bool_)
-        case Product() | MinMax() | Unary(function="abs"):
-            pass
-        case Power():
-            exponents = definition.exponents
-            polynomial: Flags = np.asarray((exponents >= 0) & (exponents == np.rint(exponents)))
-            return np.logical_and(whole_affines(definition.arguments, whole), polynomial)
-        case _:
-            return np.zeros(definition.size, dtype=np.bool_)
-    fine = whole_affines(definition.arguments, whole)
-    together: Flags = np.logical_and.reduceat(fine, definition.starts[:-1])
-    return together

@@ -9,8 +9,8 @@ import numpy as np
 from gpusched_dsl.compiling.evaluation.frames import ranges
 from gpusched_dsl.ir.definitions import Affines
 from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.granularity import Flags, steps_of
-from gpusched_dsl.ir.matrix import Floats
+from gpusched_dsl.ir.granularity import steps_of
+from gpusched_dsl.ir.matrix import Flags, Floats
 from gpusched_dsl.ir.tolerances import INTEGRALITY
 
 MOST = 1024  # values of an expression that are listed

@@ -9,19 +9,16 @@ downwards or upwards; as one term its cost is Q[k] - Q[k+1], and only one half o
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import Any, ClassVar
 
 import numpy as np
 
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
 from gpusched_dsl.compiling.passes.steps import Analysis, Note, Step, Target
-from gpusched_dsl.ir.definitions import Definition, PartialExpectation
+from gpusched_dsl.ir.definitions import Definition
 from gpusched_dsl.ir.distributions import Distribution
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Floats
-
-_BASE = {f.name for f in fields(Definition)}
 
 
 class EqualTerms:
@@ -87,20 +84,8 @@ def _keys(
     place = np.arange(matrix.rows, dtype=np.int64) - np.repeat(definition.starts[:-1], count)
     whole = (*sums, definition.arguments.constants)
     parts = [np.add.reduceat(p * by[place], definition.starts[:-1]) for p, by in zip(whole, places, strict=True)]
-    common: list[Any] = [type(definition)]
-    columns: list[Floats] = [count.astype(np.float64), *parts]
-    for name in sorted({f.name for f in fields(definition)} - _BASE):
-        value = getattr(definition, name)
-        if name == "laws":
-            continue
-        if isinstance(definition, PartialExpectation):
-            own = np.array([laws.setdefault(law, len(laws)) for law in definition.laws], dtype=np.float64)
-            columns.append(own[definition.which])
-        elif isinstance(value, np.ndarray):
-            columns.append(value.astype(np.float64))
-        else:
-            common.append(value if isinstance(value, (str, bool)) else id(value))
-    return tuple(common), np.column_stack(columns)
+    shared, own = definition.function_keys(laws)
+    return (type(definition), *shared), np.column_stack([count.astype(np.float64), *parts, *own])
 
 
 def _note(definition: Definition, entries: int) -> Note:

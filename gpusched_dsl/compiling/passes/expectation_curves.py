@@ -15,11 +15,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gpusched_dsl.ir.definitions.partial_expectation import EXACT_ATOMS
 from gpusched_dsl.ir.distributions import Distribution
 from gpusched_dsl.ir.matrix import Floats
 
-# More atoms than that in the range are approximated too: every entry gets a row for each of them.
-EXACT_ATOMS = 1000
 GRID = 500
 
 

@@ -21,7 +21,7 @@ from typing import ClassVar
 import numpy as np
 
 from gpusched_dsl.compiling.analysis.bounds import Bounds
-from gpusched_dsl.compiling.analysis.forward import image_of
+from gpusched_dsl.compiling.analysis.ranges import image_of
 from gpusched_dsl.compiling.passes.linear_terms import Flags, hold_to, sum_of
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
 from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Note, Step, Target

@@ -23,7 +23,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from gpusched_dsl.compiling.analysis.monotonicity import Flags
 from gpusched_dsl.compiling.passes.missing_bounds import missing_bounds
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
 from gpusched_dsl.compiling.passes.rewriting import index_of_rows, with_conditions, with_rows, without_rows
@@ -32,7 +31,7 @@ from gpusched_dsl.compiling.passes.steps import INDICATOR, Analysis, Note, Step,
 from gpusched_dsl.ir.definitions import Affines, within_steps
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.granularity import steps_of
-from gpusched_dsl.ir.matrix import Floats, Int32s, Matrix
+from gpusched_dsl.ir.matrix import Flags, Floats, Int32s, Matrix
 from gpusched_dsl.ir.problem import Family, Problem
 from gpusched_dsl.ir.tolerances import ROUNDING
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic

@@ -1,7 +1,8 @@
 """Functions of one argument that moves in steps, as piecewise-linear curves through the values it can have.
 
-Takes `r == f(a)`, f a power, `exp` or `log`, where a is an expression of columns that move in steps, such as whole
-columns and `min(x / 2, 3)` of whole x: within the bounds its values lie among a_1 < ... < a_k, a step apart. Leaves
+Takes `r == f(a)`, f a power, `exp`, `log` or a function of another package, where a is an expression of columns that
+move in steps, such as whole columns and `min(x / 2, 3)` of whole x: within the bounds its values lie among
+a_1 < ... < a_k, a step apart. Leaves
 
     r == c(a),   c piecewise linear through (a_1, f(a_1)), ..., (a_k, f(a_k))
 
@@ -18,12 +19,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from gpusched_dsl.compiling.analysis.monotonicity import Flags
 from gpusched_dsl.compiling.passes.argument_values import argument_values
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
 from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Note, Step, Target
-from gpusched_dsl.ir.definitions import Curves, Definition, Piecewise, Power, Unary
+from gpusched_dsl.ir.definitions import Curves, Definition, Piecewise
 from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.matrix import Flags
 from gpusched_dsl.ir.problem import Floats
 
 
@@ -47,11 +48,7 @@ class IntegerArguments:
 
 
 def _taken(definition: Definition, target: Target) -> bool:
-    if not definition.size:
-        return False
-    if isinstance(definition, Power):
-        return not target.takes(definition.op)
-    return isinstance(definition, Unary) and definition.function != "abs" and not target.takes(definition.function)
+    return bool(definition.size) and definition.tabulated and not target.takes(definition.operation)
 
 
 def _reformulate(builder: ProblemBuilder, analysis: Analysis, definition: Definition, units: Flags | Floats) -> None:

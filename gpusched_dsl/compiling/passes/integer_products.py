@@ -31,7 +31,8 @@ from gpusched_dsl.compiling.passes.rows import RowBuilder, numbered_index
 from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Note, Step, Target
 from gpusched_dsl.ir.definitions import Affines, Product
 from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.granularity import Flags, steps_of
+from gpusched_dsl.ir.granularity import steps_of
+from gpusched_dsl.ir.matrix import Flags
 from gpusched_dsl.ir.problem import Floats
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 

@@ -7,14 +7,13 @@ from functools import cached_property
 
 import numpy as np
 
-from gpusched_dsl.compiling.analysis.monotonicity import Flags
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder, index_of_columns
 from gpusched_dsl.compiling.passes.rows import RowBuilder, numbered_index, within
 from gpusched_dsl.compiling.passes.steps import Analysis
 from gpusched_dsl.ir.definitions import Affines, Definition, MinMax, Reified, Unary
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.granularity import steps_of
-from gpusched_dsl.ir.matrix import Floats, Int32s
+from gpusched_dsl.ir.matrix import Flags, Floats, Int32s
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.source import Span
 

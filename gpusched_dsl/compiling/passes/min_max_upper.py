@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from gpusched_dsl.compiling.analysis.monotonicity import Flags
 from gpusched_dsl.compiling.passes.min_max_forms import Maxima, first_true
 from gpusched_dsl.compiling.passes.missing_bounds import missing_bounds
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder, index_of_columns
@@ -14,7 +13,7 @@ from gpusched_dsl.compiling.passes.rows import RowBuilder, numbered_index, withi
 from gpusched_dsl.compiling.passes.steps import INDICATOR, INTEGERS, Analysis, Target
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.granularity import steps_of
-from gpusched_dsl.ir.matrix import Floats, Int32s
+from gpusched_dsl.ir.matrix import Flags, Floats, Int32s
 from gpusched_dsl.ir.tolerances import ROUNDING
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 

@@ -26,11 +26,12 @@ from gpusched_dsl.compiling.passes.piecewise_forms import (
     add_logarithmic,
     add_piece_rows,
 )
-from gpusched_dsl.compiling.passes.piecewise_pieces import Flags, LinearPieces, pieces_of
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
 from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Note, Step, Target
 from gpusched_dsl.ir.definitions import Piecewise
+from gpusched_dsl.ir.definitions.piecewise_pieces import LinearPieces
 from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.matrix import Flags
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 # From this many runs on the logarithmic form is taken: two rows per bit instead of two per kink, but weaker branching.
@@ -64,7 +65,7 @@ def _reformulate(builder: ProblemBuilder, analysis: Analysis, definition: Piecew
     assert definition.curves is not None
     segments = np.diff(definition.curves.starts)[definition.which] + 1
     builder.expect(int(segments.sum()), definition.name, definition.span)
-    pieces = pieces_of(definition, low, high, down, up)
+    pieces = definition.pieces(low, high, down, up)
     needed = down | up
     plain, bent = needed & (pieces.runs == 1), needed & (pieces.runs > 1)
     # What needs binaries is left to targets that take it as it is, and refused behind the passes for those that

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusched_dsl.compiling.passes.piecewise_pieces import Flags, LinearPieces
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
 from gpusched_dsl.ir.definitions import Affines, Piecewise
+from gpusched_dsl.ir.definitions.piecewise_pieces import LinearPieces
 from gpusched_dsl.ir.domains import Codes, Domain, Tuples
+from gpusched_dsl.ir.matrix import Flags
 from gpusched_dsl.ir.problem import Floats, Matrix
 
 # Rows, columns and values of some matrix entries.

@@ -23,7 +23,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from gpusched_dsl.compiling.analysis.monotonicity import Flags
 from gpusched_dsl.compiling.passes.indicators import term_of
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
 from gpusched_dsl.compiling.passes.rewriting import add_beside, with_rows
@@ -32,7 +31,7 @@ from gpusched_dsl.compiling.passes.steps import Analysis, Note, Step, Target
 from gpusched_dsl.ir.definitions import Affines, Definition, Power, Product
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.granularity import steps_of
-from gpusched_dsl.ir.matrix import Floats, Matrix, stacked
+from gpusched_dsl.ir.matrix import Flags, Floats, Matrix, stacked
 from gpusched_dsl.ir.names import entry_name
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.tolerances import ROUNDING

@@ -28,15 +28,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from gpusched_dsl.compiling.analysis.forward import image_of
-from gpusched_dsl.compiling.analysis.monotonicity import Flags
+from gpusched_dsl.compiling.analysis.ranges import image_of
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder, index_of_columns
 from gpusched_dsl.compiling.passes.rows import RowBuilder
 from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Note, Step, Target
 from gpusched_dsl.ir.definitions import Affines, Reified, within_steps
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.granularity import steps_of
-from gpusched_dsl.ir.matrix import Floats, Int32s
+from gpusched_dsl.ir.matrix import Flags, Floats, Int32s
 from gpusched_dsl.ir.names import entry_name
 from gpusched_dsl.ir.tolerances import ROUNDING
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic

@@ -6,10 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from gpusched_dsl.compiling.analysis.monotonicity import Flags
 from gpusched_dsl.ir.definitions import Affines, Conditions
 from gpusched_dsl.ir.families import kept_families
-from gpusched_dsl.ir.matrix import Floats, Int32s, Matrix
+from gpusched_dsl.ir.matrix import Flags, Floats, Int32s, Matrix
 from gpusched_dsl.ir.problem import Problem, Term
 
 

@@ -16,20 +16,10 @@ import numpy as np
 
 from gpusched_dsl.compiling.analysis.bounds import Bounds
 from gpusched_dsl.compiling.passes.argument_values import argument_values
-from gpusched_dsl.compiling.passes.expectation_curves import EXACT_ATOMS
-from gpusched_dsl.ir.definitions import (
-    Affines,
-    Definition,
-    MinMax,
-    PartialExpectation,
-    Piecewise,
-    Power,
-    Product,
-    Reified,
-    Unary,
-)
+from gpusched_dsl.ir.definitions import Affines, Definition
+from gpusched_dsl.ir.divisors import TELLABLE, common_divisors
 from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.granularity import TELLABLE, Flags, common_divisors, multiples_of
+from gpusched_dsl.ir.granularity import multiples_of
 from gpusched_dsl.ir.matrix import Floats, Matrix
 from gpusched_dsl.ir.problem import Problem
 
@@ -53,24 +43,9 @@ def column_steps(problem: Problem, bounds: Bounds) -> Floats:
 
 
 def _result_steps(definition: Definition, steps: Floats, bounds: Bounds) -> Floats:
-    match definition:
-        case Reified():
-            return np.ones(definition.size)
-        case MinMax() | Unary(function="abs"):
-            found = multiples_of(definition.arguments, steps)
-            found = common_divisors(np.where(found > 0, found, np.nan), definition.starts[:-1])
-        case Product():
-            found = multiples_of(definition.arguments, steps)
-            found = np.multiply.reduceat(np.where(np.isinf(found), 1.0, found), definition.starts[:-1])
-        case Power():
-            p = definition.exponents
-            usable = (p >= 1) & (p == np.rint(p))
-            found = multiples_of(definition.arguments, steps)
-            found = np.where(usable, found ** np.where(usable, p, 1.0), 0.0)
-        case _:
-            found = np.zeros(definition.size)
+    found = definition.multiples(multiples_of(definition.arguments, steps))
     found = _tellable(found)
-    rest = np.flatnonzero((found == 0) & _is_exact(definition))
+    rest = np.flatnonzero((found == 0) & definition.exact)
     if len(rest):
         found[rest] = _tellable(_steps_of_values(definition.take(rest), steps, bounds))
     return found
@@ -81,19 +56,6 @@ def _tellable(steps: Floats) -> Floats:
     return np.where(steps >= TELLABLE, steps, 0.0)
 
 
-def _is_exact(definition: Definition) -> Flags:
-    """The entries that are functions of one argument and stay exact in every pass."""
-    match definition:
-        case PartialExpectation(which=which, laws=laws):
-            atoms = [law.atoms for law in laws]
-            return np.array([a is not None and len(a[0]) <= EXACT_ATOMS for a in atoms], dtype=np.bool_)[which]
-        case Piecewise(which=which, curves=curves) if curves is not None:
-            return np.asarray(curves.errors[which] == 0.0)
-        case Power() | Unary():
-            return np.ones(definition.size, dtype=np.bool_)
-    return np.zeros(definition.size, dtype=np.bool_)
-
-
 def _steps_of_values(definition: Definition, steps: Floats, bounds: Bounds) -> Floats:
     """The common divisors of the values that functions of one argument have at all values of the argument."""
     found = np.zeros(definition.size)
@@ -101,7 +63,8 @@ def _steps_of_values(definition: Definition, steps: Floats, bounds: Bounds) -> F
     known = np.flatnonzero(values.counts)
     if not len(known):
         return found
-    keys = np.stack((_functions(definition), values.first, values.counts.astype(np.float64), values.step), axis=1)
+    _, own = definition.function_keys({})
+    keys = np.stack((*own, values.first, values.counts.astype(np.float64), values.step), axis=1)
     _, chosen, same = np.unique(keys[known], axis=0, return_index=True, return_inverse=True)
     chosen = known[chosen]
     taken = np.flatnonzero(np.cumsum(values.counts[chosen]) <= MOST_TOGETHER)
@@ -110,16 +73,6 @@ def _steps_of_values(definition: Definition, steps: Floats, bounds: Bounds) -> F
         distinct[taken] = _divisors(definition.take(chosen[taken]), *values.take(chosen[taken]).listed())
     found[known] = distinct[same.reshape(-1)]
     return found
-
-
-def _functions(definition: Definition) -> Floats:
-    """A number for each entry; entries with the same number are the same function."""
-    match definition:
-        case PartialExpectation(which=which) | Piecewise(which=which):
-            return which.astype(np.float64)
-        case Power(exponents=exponents):
-            return exponents
-    return np.zeros(definition.size)
 
 
 def _divisors(definition: Definition, starts: Codes, arguments: Floats) -> Floats:

@@ -6,12 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from gpusched_dsl.compiling.analysis.monotonicity import Flags
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
 from gpusched_dsl.ir.definitions import Conditions
 from gpusched_dsl.ir.domains import Codes, Domain, Scalars, Tuples
 from gpusched_dsl.ir.families import kept_families
-from gpusched_dsl.ir.matrix import Floats, Matrix
+from gpusched_dsl.ir.matrix import Flags, Floats, Matrix
 from gpusched_dsl.ir.problem import Family, Problem
 
 

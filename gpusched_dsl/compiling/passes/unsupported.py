@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from gpusched_dsl.compiling.analysis.convexity import shapes_of
-from gpusched_dsl.compiling.analysis.monotonicity import Flags
 from gpusched_dsl.compiling.passes.steps import INDICATOR, INTEGERS, Analysis, Target
-from gpusched_dsl.ir.definitions import Definition, Power, Product, Unary
+from gpusched_dsl.ir.definitions import Definition, Product
 from gpusched_dsl.ir.granularity import steps_of
-from gpusched_dsl.ir.matrix import Floats
+from gpusched_dsl.ir.matrix import Flags, Floats
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -26,17 +24,6 @@ KNOWN = (
     Target("cvxpy", frozenset({INTEGERS, "power", "exp", "log", "abs"}), convex=True),
 )
 
-# What a function is called, and why no pass could make it linear.
-WORDS = {
-    "product": ("a product of two continuous factors", "a product is linear where a factor is 0/1, whole or given"),
-    "power": ("a power of a continuous term", "a power is linear where its argument is whole and within narrow bounds"),
-    "exp": ("an exponential of a continuous term", "it is linear where its argument is whole and within narrow bounds"),
-    "log": ("a logarithm of a continuous term", "it is linear where its argument is whole and within narrow bounds"),
-    "abs": ("used where it is not convex", "rows say it only with whole variables"),
-    "extreme": ("used where it is not convex", "rows say it only with whole variables"),
-    "piecewise": ("used where it is not convex", "rows say it only with whole variables"),
-    "holds": ("a condition that is decided", "rows say it only with whole variables"),
-}
 OTHERWISE = ("not linear", "no pass makes it linear")
 
 
@@ -47,7 +34,7 @@ def refuse_valueless(analysis: Analysis) -> None:
     found: list[Diagnostic] = []
     for definition in analysis.problem.definitions:
         low, high = analysis.bounds.of(definition.arguments)
-        outside = np.flatnonzero(_outside(definition, high))
+        outside = np.flatnonzero(definition.valueless(high))
         if len(outside):
             found.append(_no_value(analysis.problem, definition, int(outside[0]), low, high))
     if found:
@@ -68,10 +55,10 @@ def refuse_leftovers(analysis: Analysis, target: Target) -> None:
 
 def _refusal(analysis: Analysis, definition: Definition, target: Target) -> Diagnostic | None:
     low, high = analysis.bounds.of(definition.arguments)
-    operation = operation_of(definition)
+    operation = definition.operation
     # Of an argument that moves in steps the function must have all values, for a pass to read them off.
     steps = steps_of(definition.arguments, analysis.problem.integer) > 0
-    outside = _outside(definition, np.where(steps, low, high))
+    outside = definition.valueless(np.where(steps, low, high))
     if outside.any() and not target.takes(operation):
         return _no_value(analysis.problem, definition, int(np.flatnonzero(outside)[0]), low, high)
     if target.takes(operation) and not target.convex:
@@ -86,28 +73,23 @@ def _refusal(analysis: Analysis, definition: Definition, target: Target) -> Diag
     if target.takes(operation):
         what = f"`{definition.name}` is not convex as it is used, and `{target.name}` solves convex problems only"
         return _diagnostic("GSM3203", what, _bend(analysis, definition, entry), definition.span, takers, where)
-    words, why = WORDS.get(operation, OTHERWISE)
+    words, why = definition.refusals.get(operation, OTHERWISE)
     if isinstance(definition, Product):
         words = _factors(analysis.problem, definition) or words
     what = f"`{target.name}` does not take `{definition.name}`, {words}"
     return _diagnostic("GSM3201", what, why, definition.span, takers, where)
 
 
-def operation_of(definition: Definition) -> str:
-    """What a target must take to take a definition: its `op`, of `unary` the function."""
-    return definition.function if isinstance(definition, Unary) else definition.op
-
-
 def bent_entries(analysis: Analysis, definition: Definition) -> Flags:
     """The entries of which a half is needed that is not convex."""
-    convex, concave = shapes_of(definition, *analysis.bounds.of(definition.arguments))
+    convex, concave = definition.shapes(*analysis.bounds.of(definition.arguments))
     results = definition.results
     bent: Flags = (analysis.directions.down[results] & ~convex) | (analysis.directions.up[results] & ~concave)
     return bent
 
 
 def _bend(analysis: Analysis, definition: Definition, entry: int) -> str:
-    convex, concave = shapes_of(definition, *analysis.bounds.of(definition.arguments))
+    convex, concave = definition.shapes(*analysis.bounds.of(definition.arguments))
     if not (convex[entry] or concave[entry]):
         return "it is neither convex nor concave"
     shape, wrong = ("convex", "larger") if convex[entry] else ("concave", "smaller")
@@ -117,21 +99,8 @@ def _bend(analysis: Analysis, definition: Definition, entry: int) -> str:
     return f"it is {shape}, but {wrong} values of it are wanted"
 
 
-def _outside(definition: Definition, end: Floats) -> Flags:
-    """The entries that have no value where their argument is at this end."""
-    match definition:
-        case Unary(function="log"):
-            outside: Flags = end <= 0
-        case Power(exponents=p):
-            outside = (p != np.rint(p)) & np.where(p > 0, end < 0, end <= 0)
-        case _:
-            outside = np.zeros(definition.size, dtype=np.bool_)
-    return outside
-
-
 def _no_value(problem: Problem, definition: Definition, entry: int, low: Floats, high: Floats) -> Diagnostic:
-    at_zero = isinstance(definition, Power) and bool(definition.exponents[entry] > 0)
-    least = "at least 0" if at_zero else "above 0"
+    least = definition.least(entry)
     return Diagnostic(
         "GSM3206",
         f"`{definition.name}` has no value where its argument is not {least}",

@@ -18,7 +18,8 @@ from gpusched_dsl.ir.json.arrays import (
 )
 from gpusched_dsl.ir.json.domains import DomainFile, IntervalFile, ProductFile, ScalarsFile, UniverseFile
 from gpusched_dsl.ir.json.schema import FamilyFile, ProblemFile
-from gpusched_dsl.ir.json.term_checks import Flags, check_conditions, check_definitions
+from gpusched_dsl.ir.json.term_checks import check_conditions, check_definitions
+from gpusched_dsl.ir.matrix import Flags
 
 LARGEST = 2**62  # leaves room for sums of two codes
 MOST_COLUMNS = 2**31 - 1

@@ -14,7 +14,6 @@ from small import small_problem
 
 from gpusched_dsl.compiling.analysis.bounds import Bounds
 from gpusched_dsl.compiling.analysis.directions import Directions, directions_of
-from gpusched_dsl.compiling.analysis.monotonicity import slopes_of
 from gpusched_dsl.ir.definitions import Curves, Definition
 from gpusched_dsl.ir.problem import Floats, Problem
 
@@ -118,7 +117,7 @@ ends = st.sampled_from([-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0])
 def test_slopes_are_those_of_values(kind: str, exponent: float, ranges: list[list[float]]) -> None:
     definition, count = _function(kind, exponent)
     low, high = np.array(ranges[:count]).T
-    rising, falling = slopes_of(definition, low, high)
+    rising, falling = definition.slopes(low, high)
     axes = np.meshgrid(*[np.linspace(a, b, 7) for a, b in ranges[:count]], indexing="ij")
     points = np.stack([a.ravel() for a in axes], axis=1)
     repeated = definition.take(np.zeros(len(points), dtype=np.int64))

@@ -13,7 +13,7 @@ from gpusched_dsl.compiling.passes.result_steps import column_steps
 from gpusched_dsl.compiling.passes.steps import INDICATOR, INTEGERS, Analysis, Target
 from gpusched_dsl.ir.definitions import completed
 from gpusched_dsl.ir.distributions import discrete, uniform
-from gpusched_dsl.ir.granularity import common_divisors
+from gpusched_dsl.ir.divisors import common_divisors
 
 TARGETS = (Target("milp"), Target("conditions", frozenset({INTEGERS, INDICATOR})))
 HALVES = discrete(np.array([-1.0, 3.0]), np.array([0.5, 0.5]))

@@ -5,13 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gpusched_dsl.ir.definitions import Curves, Piecewise
+from gpusched_dsl.ir.definitions.curves import Curves
 from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.problem import Floats
-
-Flags = NDArray[np.bool_]
+from gpusched_dsl.ir.matrix import Flags, Floats
 
 # Slopes that differ by less than this, relative to the steepest of their term, are one: what rounding makes.
 FLAT = 1e-12
@@ -61,13 +58,11 @@ class LinearPieces:
         return self.y + self.slope * (at - self.x)
 
 
-def pieces_of(definition: Piecewise, low: Floats, high: Floats, down: Flags, up: Flags) -> LinearPieces:
-    """The pieces that meet the ranges `low .. high` of the arguments (ends may be infinite).
+def pieces_of(curves: Curves, which: Codes, low: Floats, high: Floats, down: Flags, up: Flags) -> LinearPieces:
+    """The pieces of curve `which[i]` that meet the range `low[i] .. high[i]` of its argument (ends may be infinite).
 
     `down[i]`: `result >= f` is needed in entry i; `up[i]`: `result <= f` is.
     """
-    assert definition.curves is not None
-    curves, which = definition.curves, definition.which
     first, count = curves.starts[which], np.diff(curves.starts)[which]
     # Segment s of a curve ends at its point s and starts at point s - 1; the first and last go on for ever.
     own = np.repeat(np.arange(len(which), dtype=np.int64), count + 1)

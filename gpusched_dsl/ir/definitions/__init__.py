@@ -1,0 +1,52 @@
+"""Nonlinear terms of a problem: auxiliary columns defined as functions of affine expressions of earlier columns.
+
+A `Definition` is a block of entries, each `point[result] == f(arguments)`; arguments are rows of one `Affines`. What a
+problem means is its rows together with these equations; passes replace them by rows, or a backend takes them as they
+are. Definitions stand in an order in which each reads only declared columns and results of those before it.
+"""
+
+from __future__ import annotations
+
+from gpusched_dsl.ir.definitions.affine import Affines
+from gpusched_dsl.ir.definitions.base import Definition, unary_starts
+from gpusched_dsl.ir.definitions.conditions import Conditions
+from gpusched_dsl.ir.definitions.curves import Curves
+from gpusched_dsl.ir.definitions.min_max import MinMax
+from gpusched_dsl.ir.definitions.partial_expectation import PartialExpectation
+from gpusched_dsl.ir.definitions.piecewise import Piecewise
+from gpusched_dsl.ir.definitions.power import Power
+from gpusched_dsl.ir.definitions.product import Product
+from gpusched_dsl.ir.definitions.reified import Reified, within_steps
+from gpusched_dsl.ir.definitions.unary import Unary
+from gpusched_dsl.ir.matrix import Floats
+
+__all__ = [
+    "Affines",
+    "Conditions",
+    "Curves",
+    "Definition",
+    "MinMax",
+    "PartialExpectation",
+    "Piecewise",
+    "Power",
+    "Product",
+    "Reified",
+    "Unary",
+    "completed",
+    "unary_starts",
+    "within_steps",
+]
+
+
+def completed(definitions: tuple[Definition, ...], point: Floats, witnessed: float | None = None) -> Floats:
+    """The point with every result column set to the value its definition gives.
+
+    Of comparisons the point's own word is taken within the tolerance `witnessed`, where one is given.
+    """
+    if not definitions:
+        return point
+    full = point.copy()
+    for definition in definitions:
+        values = definition.values(full) if witnessed is None else definition.witnessed(full, witnessed)
+        full[definition.results] = values
+    return full

@@ -1,0 +1,33 @@
+"""Rows that hold under a condition."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.matrix import Floats, Int32s
+
+
+@dataclass(frozen=True, eq=False)
+class Conditions:
+    """Rows that must hold only where a binary column has a value: row `rows[i]` if `point[columns[i]] == values[i]`.
+
+    `rows` are increasing: a row has one condition at most.
+    """
+
+    rows: Codes
+    columns: Int32s
+    values: NDArray[np.bool_]
+
+    def active(self, rows: int, point: Floats) -> NDArray[np.bool_]:
+        """Which of all `rows` rows must hold at a point."""
+        required = np.ones(rows, dtype=np.bool_)
+        required[self.rows] = (point[self.columns] > 0.5) == self.values
+        return required
+
+    @staticmethod
+    def none() -> Conditions:
+        return Conditions(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.bool_))

@@ -1,0 +1,32 @@
+"""All kinds of definitions: ours, and those of other packages.
+
+An entry point of the group `gpusched_dsl.definitions` has the `op` of a kind as its name, and names its class.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from gpusched_dsl.ir.definitions.base import Definition
+from gpusched_dsl.ir.definitions.min_max import MinMax
+from gpusched_dsl.ir.definitions.partial_expectation import PartialExpectation
+from gpusched_dsl.ir.definitions.piecewise import Piecewise
+from gpusched_dsl.ir.definitions.power import Power
+from gpusched_dsl.ir.definitions.product import Product
+from gpusched_dsl.ir.definitions.reified import Reified
+from gpusched_dsl.ir.definitions.unary import Unary
+from gpusched_dsl.language.entry_points import added
+
+GROUP = "gpusched_dsl.definitions"
+BUILT_IN: tuple[type[Definition], ...] = (Product, MinMax, Power, Unary, Piecewise, PartialExpectation, Reified)
+
+
+@cache
+def kinds() -> tuple[type[Definition], ...]:
+    """Every kind that a problem file may have. Raises ValueError for what is no kind, and for names that are taken."""
+    found: dict[str, type[Definition]] = {kind.op: kind for kind in BUILT_IN}
+    for name, kind in added(GROUP, type, found).items():
+        if not issubclass(kind, Definition) or kind.op != name:
+            raise ValueError(f"entry point `{name}` of {GROUP} is no Definition with this `op`")
+        found[name] = kind
+    return tuple(found.values())

@@ -1,0 +1,112 @@
+"""Exponentials, logarithms and absolute values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from gpusched_dsl.ir.definitions.base import Block, Choices, Definition
+from gpusched_dsl.ir.definitions.intervals import Interval, loosened, loosened_arguments
+from gpusched_dsl.ir.definitions.power import AWAY
+from gpusched_dsl.ir.distributions import Distribution
+from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.matrix import Flags, Floats
+
+_FUNCTIONS: dict[str, Callable[[Floats], Floats]] = {"exp": np.exp, "log": np.log, "abs": np.abs}
+_NARROW = "it is linear where its argument is whole and within narrow bounds"
+
+
+class UnaryBlock(Block, tag="unary"):
+    """The function of each argument; `log` is the natural one."""
+
+    function: Literal["exp", "log", "abs"]
+
+    def definition(self, common: dict[str, Any], laws: Sequence[Distribution]) -> Definition:
+        return Unary(**common, function=self.function)
+
+
+@dataclass(frozen=True, eq=False)
+class Unary(Definition):
+    """`exp`, `log` (natural) or `abs` of one argument."""
+
+    function: str = "exp"
+
+    op: ClassVar[str] = "unary"
+    block: ClassVar[type[Block] | None] = UnaryBlock
+    refusals: ClassVar[Mapping[str, tuple[str, str]]] = {
+        "exp": ("an exponential of a continuous term", _NARROW),
+        "log": ("a logarithm of a continuous term", _NARROW),
+        "abs": ("used where it is not convex", "rows say it only with whole variables"),
+    }
+
+    @property
+    def operation(self) -> str:
+        return self.function
+
+    def evaluate(self, arguments: Floats) -> Floats:
+        return _FUNCTIONS[self.function](arguments)
+
+    def valueless(self, end: Floats) -> Flags:
+        return np.asarray(end <= 0) if self.function == "log" else Definition.valueless(self, end)
+
+    def least(self, entry: int) -> str:
+        return "above 0"
+
+    def image(self, low: Floats, high: Floats) -> Interval:
+        if self.function == "abs":
+            inside = (low <= 0) & (high >= 0)
+            a, b = np.abs(low), np.abs(high)
+            return np.where(inside, 0.0, np.minimum(a, b)), np.maximum(a, b)
+        if self.function == "log":
+            return loosened(np.log(np.maximum(low, 0.0)), np.log(np.maximum(high, 0.0)))
+        return loosened(np.exp(low), np.exp(high))
+
+    def preimage(self, low: Floats, high: Floats, small: Floats, large: Floats) -> Interval:
+        if self.function == "abs":
+            return -large, large
+        if self.function == "log":
+            return loosened_arguments(np.exp(small), np.exp(large))
+        return loosened_arguments(np.log(np.maximum(small, 0.0)), np.log(np.maximum(large, 0.0)))
+
+    def slopes(self, low: Floats, high: Floats) -> tuple[Flags, Flags]:
+        yes = np.ones_like(low, dtype=np.bool_)
+        if self.function == "abs":
+            return high > 0, low < 0
+        return yes, low <= 0 if self.function == "log" else ~yes
+
+    def bends(self, low: Floats, high: Floats, moving: Codes) -> tuple[Flags, Flags]:
+        yes = np.ones(self.size, dtype=np.bool_)
+        if self.function == "abs":
+            return yes, (low >= 0) | (high <= 0)
+        return (~yes, yes) if self.function == "log" else (yes, ~yes)
+
+    def whole(self, arguments: Flags) -> Flags:
+        return arguments if self.function == "abs" else Definition.whole(self, arguments)
+
+    def multiples(self, arguments: Floats) -> Floats:
+        return arguments if self.function == "abs" else Definition.multiples(self, arguments)
+
+    @property
+    def tabulated(self) -> bool:
+        return self.function != "abs"
+
+    def inside(self, arguments: Floats) -> Floats:
+        return np.maximum(arguments, AWAY) if self.function == "log" else arguments
+
+    def derivatives(self, inside: Floats, values: Floats) -> Floats:
+        if self.function == "abs":
+            return np.where(inside < 0, -1.0, 1.0)
+        return 1.0 / inside if self.function == "log" else values
+
+    def choices(self, arguments: Floats, inside: Floats, values: Floats) -> Choices:
+        """The argument of an absolute value keeps its sign."""
+        if self.function != "abs":
+            return Definition.choices(self, arguments, inside, values)
+        count, side = len(arguments), np.where(arguments < 0, -1.0, 1.0)
+        return Choices(np.arange(count), np.zeros(count), side, -side * arguments, np.full(count, np.inf))
+
+    def stored(self, common: dict[str, Any], laws: dict[Distribution, int]) -> Block:
+        return UnaryBlock(function=self.function, **common)  # type: ignore[arg-type]
