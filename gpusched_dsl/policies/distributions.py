@@ -10,32 +10,15 @@ so all that a family has to know is S, its inverses and its integral.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from gpusched_dsl.ir.distributions import (
-    Censored,
-    Distribution,
-    Exponential,
-    LinearSurvival,
-    LogNormal,
-    Truncated,
-    Weibull,
-)
+from gpusched_dsl.ir.distributions import Censored, Distribution, Truncated
+from gpusched_dsl.ir.distributions.base import Family
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Floats
-from gpusched_dsl.policies.families import Exponentials, Family, LogNormals, Others, Weibulls
-from gpusched_dsl.policies.piecewise_survival import Tables
-
-_FAMILIES: tuple[tuple[type[Distribution], Callable[[list[Distribution]], Family]], ...] = (
-    (LinearSurvival, Tables.of),
-    (Exponential, Exponentials.of),
-    (Weibull, Weibulls.of),
-    (LogNormal, LogNormals.of),
-    (Distribution, Others.of),
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,18 +38,17 @@ class Laws:
 
     @staticmethod
     def of(laws: Sequence[Distribution]) -> Laws:
-        """Gather single laws. Families outside the fast ones are called law by law."""
-        members: list[list[Distribution]] = [[] for _ in _FAMILIES]
-        place: dict[int, tuple[int, int, float, float, float]] = {}
+        """Gather single laws: those of one class are a family."""
+        members: dict[type[Distribution], list[Distribution]] = {}
+        place: dict[int, tuple[type[Distribution], int, float, float, float]] = {}
         for law in laws:
             if id(law) not in place:
                 base, low, high, cut = _unwrapped(law)
-                at = next(i for i, (kind, _) in enumerate(_FAMILIES) if isinstance(base, kind))
-                place[id(law)] = (at, len(members[at]), low, high, cut)
-                members[at].append(base)
-        used = [at for at, some in enumerate(members) if some]
-        families = tuple(_FAMILIES[at][1](members[at]) for at in used)
-        numbers = {at: number for number, at in enumerate(used)}
+                own = members.setdefault(type(base), [])
+                place[id(law)] = (type(base), len(own), low, high, cut)
+                own.append(base)
+        families = tuple(kind.together(own) for kind, own in members.items())
+        numbers = {kind: number for number, kind in enumerate(members)}
         found = [place[id(law)] for law in laws]
         family, row = np.array([(numbers[f[0]], f[1]) for f in found], dtype=np.int64).reshape(-1, 2).T
         ends = np.array([f[2:] for f in found], dtype=np.float64).reshape(-1, 3)

@@ -7,11 +7,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from gpusched_dsl.ir.distributions.base import Family
+from gpusched_dsl.ir.distributions.tables import Tables
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Floats
 from gpusched_dsl.policies.distributions import Laws
-from gpusched_dsl.policies.families import Family
-from gpusched_dsl.policies.piecewise_survival import Tables
 
 
 class Conditioned:

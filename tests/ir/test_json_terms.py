@@ -158,7 +158,7 @@ def test_what_json_cannot_hold() -> None:
         lambda d, x: d.power("p", [x], [np.nan]),
         lambda d, x: d.holds("p", [(np.inf, x, np.inf)]),
         lambda d, x: d.piecewise("p", [x], [0], curves(np.inf)),
-        lambda d, x: d.partial_expectation("p", [x], [0], [NoForm()]),
+        lambda d, x: d.partial_expectation("p", [x], [0], [NoForm(1.0)]),
     ]
     for make in makers:
         draft = Draft()
@@ -168,8 +168,10 @@ def test_what_json_cannot_hold() -> None:
         assert code_of(lambda one=one: to_json(one)) == "GSM4023"  # type: ignore[misc]
 
 
-class NoForm:
-    """A law that is none of the classes that have a form."""
+class NoForm(Exponential):
+    """A law of a class that states no form."""
+
+    stored = Distribution.stored
 
 
 def change(path: str, value: Any) -> Callable[[dict[str, Any]], None]:

@@ -14,45 +14,18 @@ from gpusched_dsl.compiling.evaluation.free_variables import free_variables
 from gpusched_dsl.compiling.evaluation.store import RandomLaws
 from gpusched_dsl.data.samples import Samples, read_samples
 from gpusched_dsl.data.sources.reader import FileReader
-from gpusched_dsl.ir.distributions import (
-    Distribution,
-    Exponential,
-    LogNormal,
-    Normal,
-    Weibull,
-    deterministic,
-    discrete,
-    mixture,
-    survival_points,
-    uniform,
-)
+from gpusched_dsl.ir.distributions import Distribution, discrete, mixture, survival_points
 from gpusched_dsl.ir.distributions.linear_survival import SUM_SLACK
+from gpusched_dsl.ir.distributions.named import named
 from gpusched_dsl.ir.domains import Codes, Domain
 from gpusched_dsl.ir.matrix import Floats
 from gpusched_dsl.language.checked import CheckedRandom, IndexVar, TypedExpr, TypedLaw, TypedList
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
+from gpusched_dsl.language.distributions import spelling_of
 from gpusched_dsl.language.source import Span
 
 Laws = tuple[list[Distribution], Codes]  # distinct laws, and for each row of a frame which of them it has
 Named = dict[str, float]
-
-_MAKE: dict[str, Callable[[Named], Distribution]] = {
-    "exponential": lambda a: Exponential(a["mean"] if "mean" in a else 1 / a["rate"]),
-    "uniform": lambda a: uniform(a["low"], a["high"]),
-    "normal": lambda a: Normal(a["mean"], a["deviation"]),
-    "lognormal": lambda a: _lognormal(a),
-    "weibull": lambda a: Weibull(a["scale"], a["shape"]) if "scale" in a else Weibull.of_mean(a["mean"], a["shape"]),
-    "deterministic": lambda a: deterministic(a["value"]),
-}
-_ANY_SIGN = {("normal", "mean"), ("uniform", "low"), ("uniform", "high"), ("deterministic", "value")}
-
-
-def _lognormal(given: Named) -> Distribution:
-    if "mean" not in given:
-        return LogNormal(given["median"], given["sigma"])
-    if "sigma" in given:
-        return LogNormal.of_mean(given["mean"], given["sigma"])
-    return LogNormal.of_mean(given["mean"], float(np.sqrt(np.log1p((given["deviation"] / given["mean"]) ** 2))))
 
 
 def laws_of(
@@ -86,7 +59,7 @@ class _LawMaker:
         if law.points is not None:
             return self._from_list(law, law.points, frame)
         if not law.parts:
-            return self._combined(law, frame, [], lambda numbers, _: _MAKE[law.name](numbers))
+            return self._combined(law, frame, [], lambda numbers, _: named(law.name).make(numbers))
         parts = [self.laws(part, frame) for part in law.parts]
         inner = [part for part in parts if part is not None]
         if len(inner) < len(parts):
@@ -126,7 +99,7 @@ class _LawMaker:
         values = np.broadcast_to(self.ev.numbers(expr, frame), (frame.size,))
         what = f"`{name}` of `{law.name}`"
         self.ev.refuse_where(~np.isfinite(values), "GSM3101", f"{what} is not finite", expr, frame, "not finite")
-        if not law.parts and (law.name, name) not in _ANY_SIGN:
+        if not law.parts and name not in _any_sign(law):
             self.ev.refuse_where(values <= 0, "GSM3101", f"{what} must be positive", expr, frame, "zero or less")
         return values
 
@@ -240,3 +213,10 @@ def _truncated(given: Named, laws: list[Distribution]) -> Distribution:
 
 def _censored(given: Named, laws: list[Distribution]) -> Distribution:
     return laws[0].censored(given["high"])
+
+
+def _any_sign(law: TypedLaw) -> frozenset[str]:
+    """The arguments that may be zero or less."""
+    spelling = spelling_of(law.name)
+    assert spelling is not None
+    return spelling.any_sign

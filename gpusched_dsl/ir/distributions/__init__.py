@@ -1,4 +1,4 @@
-"""Laws of random quantities. A new one derives from `Restrictable`, and has a name in the language."""
+"""Distributions of random quantities. One that a text can name is a file, and a row of `language/distributions.py`."""
 
 from gpusched_dsl.ir.distributions.base import Distribution
 from gpusched_dsl.ir.distributions.exponential import Exponential
@@ -9,8 +9,9 @@ from gpusched_dsl.ir.distributions.linear_survival import (
     survival_points,
     uniform,
 )
+from gpusched_dsl.ir.distributions.lognormal import LogNormal
 from gpusched_dsl.ir.distributions.mixture import Mixture, mixture
-from gpusched_dsl.ir.distributions.normal import LogNormal, Normal
+from gpusched_dsl.ir.distributions.normal import Normal
 from gpusched_dsl.ir.distributions.restricted import Censored, Truncated
 from gpusched_dsl.ir.distributions.weibull import Weibull
 

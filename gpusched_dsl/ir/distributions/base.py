@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.json.arrays import Unwritable
 from gpusched_dsl.ir.matrix import Floats
 
 INF = float("inf")
@@ -32,8 +37,14 @@ class ExponentialSum:
 class Distribution(ABC):
     """The law of a real random variable W with a finite mean. All methods are vectorised over their argument.
 
+    `form` is its form in a problem file. `parameters` names attributes with a number each of which all formulas are
+    made, in such a way that arrays may take the place of the numbers: many laws are then one call.
+
     Notation: S(x) = P(W > x) is the survival function, G(x) = E[min(W, x)] the partial expectation; G' = S.
     """
+
+    form: ClassVar[type[StoredDistribution] | None] = None
+    parameters: ClassVar[tuple[str, ...]] = ()
 
     @property
     @abstractmethod
@@ -143,6 +154,92 @@ class Distribution(ABC):
     def sample(self, rng: np.random.Generator, size: int) -> Floats:
         """Independent draws: `inv_lo` of uniform ones has this law, atoms or not."""
         return self.inv_lo(rng.random(size))
+
+    # --- many at once, and files -------------------------------------------------------------------------------------
+
+    @classmethod
+    def together(cls, laws: Sequence[Any]) -> Family:
+        """Several laws of this class as one family."""
+        if not cls.parameters:
+            return Others(tuple(laws))
+        return Parametric(cls, {name: np.array([getattr(law, name) for law in laws]) for name in cls.parameters})
+
+    def stored(self) -> StoredDistribution:
+        """The form in a problem file; raises Unwritable where there is none."""
+        raise Unwritable(f"a law of the class `{type(self).__name__}`")
+
+
+class StoredDistribution(msgspec.Struct, tag_field="kind", forbid_unknown_fields=True):
+    """The law of a random number W."""
+
+    def distribution(self, place: str) -> Distribution:
+        """The law; raises ValueError or Broken, with the place in the file, where it is none."""
+        raise NotImplementedError
+
+
+# --- families: many laws in one call ---------------------------------------------------------------------------------
+
+
+class Family(Protocol):
+    """Laws that share formulas. Arguments have the shape (m, n); those in line i are for the law `row[i]`, S."""
+
+    def survival(self, x: Floats, row: Codes) -> Floats: ...
+
+    def inverses(self, u: Floats, row: Codes) -> tuple[Floats, Floats]:
+        """inf{x : S(x) <= u} and sup{x : S(x-) >= u}, for u in [0, 1]; they differ where S is flat."""
+        ...
+
+    def beyond(self, x: Floats, row: Codes) -> Floats:
+        """The integral of S from x on, with a small relative error far out too."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Parametric:
+    """Laws of a class whose formulas take arrays of parameters."""
+
+    kind: type[Distribution]
+    parameters: dict[str, Floats]
+
+    def _law(self, row: Codes) -> Distribution:
+        """One law of the class whose parameters are columns, a line for each law."""
+        law = object.__new__(self.kind)
+        law.__dict__.update({name: values[row, None] for name, values in self.parameters.items()})
+        return law
+
+    def survival(self, x: Floats, row: Codes) -> Floats:
+        return self._law(row).survival(x)
+
+    def inverses(self, u: Floats, row: Codes) -> tuple[Floats, Floats]:
+        law = self._law(row)
+        return law.inv_lo(u), law.inv_hi(u)
+
+    def beyond(self, x: Floats, row: Codes) -> Floats:
+        return self._law(row).stop_loss(x)
+
+
+@dataclass(frozen=True, eq=False)
+class Others:
+    """Any laws, called one after another."""
+
+    laws: tuple[Distribution, ...]
+
+    def _each(self, method: str, x: Floats, row: Codes) -> Floats:
+        order = np.argsort(row, kind="stable")
+        found = np.empty_like(x)
+        numbers, first = np.unique(row[order], return_index=True)
+        for number, part in zip(numbers.tolist(), np.split(order, first[1:]), strict=True):
+            found[part] = getattr(self.laws[number], method)(x[part])
+        return found
+
+    def survival(self, x: Floats, row: Codes) -> Floats:
+        return self._each("survival", x, row)
+
+    def inverses(self, u: Floats, row: Codes) -> tuple[Floats, Floats]:
+        return self._each("inv_lo", u, row), self._each("inv_hi", u, row)
+
+    def beyond(self, x: Floats, row: Codes) -> Floats:
+        return self._each("stop_loss", x, row)
 
 
 def as_floats(x: object) -> Floats:

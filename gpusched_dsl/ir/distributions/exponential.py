@@ -3,12 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from gpusched_dsl.ir.distributions.base import INF, Distribution, ExponentialSum, as_floats, need
+from gpusched_dsl.ir.distributions.base import (
+    INF,
+    Distribution,
+    ExponentialSum,
+    StoredDistribution,
+    as_floats,
+    need,
+)
+from gpusched_dsl.ir.distributions.named import NamedDistribution
 from gpusched_dsl.ir.distributions.restricted import Restrictable
 from gpusched_dsl.ir.matrix import Floats
+
+
+class ExponentialLaw(StoredDistribution, tag="exponential"):
+    """P(W > x) = exp(-(x - offset) / scale) for x >= offset."""
+
+    scale: float
+    offset: float
+
+    def distribution(self, place: str) -> Distribution:
+        return Exponential(self.scale, self.offset)
 
 
 @dataclass(frozen=True)
@@ -17,6 +36,9 @@ class Exponential(Restrictable):
 
     scale: float
     offset: float = 0.0
+
+    form: ClassVar[type[StoredDistribution] | None] = ExponentialLaw
+    parameters: ClassVar[tuple[str, ...]] = ("scale", "offset")
 
     def __post_init__(self) -> None:
         need(bool(np.isfinite([self.scale, self.offset]).all()), "the mean is not finite")
@@ -58,3 +80,11 @@ class Exponential(Restrictable):
     def truncated(self, low: float = -INF, high: float = INF) -> Distribution:
         # Without memory: what is left above `low` is exponential again, and nothing is lost in its tail.
         return self.given_above(low) if high == INF else Restrictable.truncated(self.given_above(low), high=high)
+
+    def stored(self) -> StoredDistribution:
+        return ExponentialLaw(self.scale, self.offset)
+
+
+EXPONENTIAL = NamedDistribution(
+    Exponential, lambda given: Exponential(given["mean"] if "mean" in given else 1 / given["rate"])
+)

@@ -5,18 +5,43 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusched_dsl.ir.distributions.base import INF, Distribution, as_floats, need
+from gpusched_dsl.ir.distributions.base import INF, Distribution, Family, StoredDistribution, as_floats, need
+from gpusched_dsl.ir.distributions.named import NamedDistribution
 from gpusched_dsl.ir.distributions.restricted import check_chance
+from gpusched_dsl.ir.distributions.tables import Tables
+from gpusched_dsl.ir.json.arrays import Broken, finite, plain, same_length
 from gpusched_dsl.ir.matrix import Floats
+from gpusched_dsl.ir.tolerances import ROUNDING
 
 Codes = NDArray[np.int64]
 
 # How far probabilities that are stated may be from a sum of 1.
 SUM_SLACK = 1e-6
+
+
+class LinearSurvivalLaw(StoredDistribution, tag="linear_survival"):
+    """P(W >= knots[i]) = left[i] and P(W > knots[i]) = right[i]; linear between, 1 before and 0 behind the knots."""
+
+    knots: list[float]
+    left: list[float]
+    right: list[float]
+
+    def distribution(self, place: str) -> Distribution:
+        same_length(self.left, len(self.knots), f"{place}.left", "knots")
+        same_length(self.right, len(self.knots), f"{place}.right", "knots")
+        knots = finite(self.knots, f"{place}.knots")
+        left, right = finite(self.left, f"{place}.left"), finite(self.right, f"{place}.right")
+        if not len(knots) or (np.diff(knots) <= 0).any():
+            raise Broken(f"{place}.knots does not increase, or is empty")
+        along: Floats = np.column_stack((left, right)).reshape(-1)  # the survival, from the first knot to the last
+        if along[0] != 1 or along[-1] != 0 or (np.diff(along) > ROUNDING).any():
+            raise Broken(f"{place}: the survival does not fall from 1 to 0")
+        return LinearSurvival(knots, left, right)
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +55,15 @@ class LinearSurvival(Distribution):
     knots: Floats
     left: Floats
     right: Floats
+
+    form: ClassVar[type[StoredDistribution] | None] = LinearSurvivalLaw
+
+    @classmethod
+    def together(cls, laws: Sequence[LinearSurvival]) -> Family:
+        return Tables.of([(law.knots, law.left, law.right) for law in laws])
+
+    def stored(self) -> StoredDistribution:
+        return LinearSurvivalLaw(plain(self.knots), plain(self.left), plain(self.right))
 
     @cached_property
     def density(self) -> Floats:
@@ -217,3 +251,7 @@ def mixed(laws: Sequence[LinearSurvival], weights: Floats) -> LinearSurvival:
     left = np.sum([w * law.survival_left(knots) for law, w in zip(laws, weights, strict=True)], axis=0)
     right = np.sum([w * law.survival(knots) for law, w in zip(laws, weights, strict=True)], axis=0)
     return trimmed(knots, np.minimum(left, 1.0), np.minimum(right, left))
+
+
+UNIFORM = NamedDistribution(LinearSurvival, lambda given: uniform(given["low"], given["high"]))
+DETERMINISTIC = NamedDistribution(LinearSurvival, lambda given: deterministic(given["value"]))

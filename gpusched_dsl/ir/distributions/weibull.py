@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import gamma
+from typing import ClassVar
 
 import numpy as np
 
-from gpusched_dsl.ir.distributions.base import INF, as_floats, need
+from gpusched_dsl.ir.distributions.base import INF, Distribution, StoredDistribution, as_floats, need
+from gpusched_dsl.ir.distributions.named import NamedDistribution
 from gpusched_dsl.ir.distributions.restricted import Restrictable
 from gpusched_dsl.ir.matrix import Floats
+
+
+class WeibullLaw(StoredDistribution, tag="weibull"):
+    """P(W > x) = exp(-(x / scale)^shape) for x >= 0."""
+
+    scale: float
+    shape: float
+
+    def distribution(self, place: str) -> Distribution:
+        return Weibull(self.scale, self.shape)
 
 
 @dataclass(frozen=True)
@@ -22,6 +35,9 @@ class Weibull(Restrictable):
 
     scale: float
     shape: float
+
+    form: ClassVar[type[StoredDistribution] | None] = WeibullLaw
+    parameters: ClassVar[tuple[str, ...]] = ("scale", "shape", "mean")
 
     def __post_init__(self) -> None:
         need(bool(np.isfinite([self.scale, self.shape]).all()), "a parameter is not finite")
@@ -64,5 +80,15 @@ class Weibull(Restrictable):
         with np.errstate(divide="ignore"):
             return np.asarray(self.scale * (-np.log(np.clip(y, 0.0, 1.0))) ** (1 / self.shape))
 
+    def stored(self) -> StoredDistribution:
+        return WeibullLaw(self.scale, self.shape)
 
+
+def _made(given: Mapping[str, float]) -> Distribution:
+    if "scale" in given:
+        return Weibull(given["scale"], given["shape"])
+    return Weibull.of_mean(given["mean"], given["shape"])
+
+
+WEIBULL = NamedDistribution(Weibull, _made)
 SMALLEST_SHAPE = 0.05

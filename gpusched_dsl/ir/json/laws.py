@@ -1,68 +1,20 @@
-"""Laws of random quantities in a problem file: one tagged form per class."""
+"""Laws of random quantities in a problem file: one tagged form per class, declared there but for laws made of laws."""
 
 from __future__ import annotations
 
-import msgspec
+from typing import TYPE_CHECKING, Union
+
 import numpy as np
 
-from gpusched_dsl.ir.distributions import (
-    Censored,
-    Distribution,
-    Exponential,
-    LinearSurvival,
-    LogNormal,
-    Mixture,
-    Normal,
-    Truncated,
-    Weibull,
-)
+from gpusched_dsl.ir.distributions import Censored, Distribution, Mixture, Truncated
+from gpusched_dsl.ir.distributions.base import StoredDistribution
+from gpusched_dsl.ir.distributions.named import stored_kinds
 from gpusched_dsl.ir.distributions.restricted import check_chance
-from gpusched_dsl.ir.json.arrays import Broken, Side, Unwritable, finite, plain, same_length
-from gpusched_dsl.ir.matrix import Floats
+from gpusched_dsl.ir.json.arrays import Broken, Side, finite, plain, same_length
 from gpusched_dsl.ir.tolerances import ROUNDING
 
 
-class Law(msgspec.Struct, tag_field="kind", forbid_unknown_fields=True):
-    """The law of a random number W."""
-
-
-class ExponentialLaw(Law, tag="exponential"):
-    """P(W > x) = exp(-(x - offset) / scale) for x >= offset."""
-
-    scale: float
-    offset: float
-
-
-class WeibullLaw(Law, tag="weibull"):
-    """P(W > x) = exp(-(x / scale)^shape) for x >= 0."""
-
-    scale: float
-    shape: float
-
-
-class NormalLaw(Law, tag="normal"):
-    """The normal law."""
-
-    centre: float
-    deviation: float
-
-
-class LogNormalLaw(Law, tag="lognormal"):
-    """The law of exp(N) with N normal around log(median) with deviation `sigma`."""
-
-    median: float
-    sigma: float
-
-
-class LinearSurvivalLaw(Law, tag="linear_survival"):
-    """P(W >= knots[i]) = left[i] and P(W > knots[i]) = right[i]; linear between, 1 before and 0 behind the knots."""
-
-    knots: list[float]
-    left: list[float]
-    right: list[float]
-
-
-class TruncatedLaw(Law, tag="truncated"):
+class TruncatedLaw(StoredDistribution, tag="truncated"):
     """The law of W given low < W <= high."""
 
     law: LawFile
@@ -70,45 +22,37 @@ class TruncatedLaw(Law, tag="truncated"):
     high: Side
 
 
-class CensoredLaw(Law, tag="censored"):
+class CensoredLaw(StoredDistribution, tag="censored"):
     """The law of min(W, high)."""
 
     law: LawFile
     high: float
 
 
-class MixtureLaw(Law, tag="mixture"):
+class MixtureLaw(StoredDistribution, tag="mixture"):
     """`laws[i]` with probability `weights[i]`."""
 
     laws: list[LawFile]
     weights: list[float]
 
 
-LawFile = (
-    ExponentialLaw | WeibullLaw | NormalLaw | LogNormalLaw | LinearSurvivalLaw | TruncatedLaw | CensoredLaw | MixtureLaw
-)
+_COMPOSED = (TruncatedLaw, CensoredLaw, MixtureLaw)
+if TYPE_CHECKING:
+    LawFile = StoredDistribution
+else:
+    LawFile = Union[(*(kind.form for kind in stored_kinds() if kind.form is not None), *_COMPOSED)]
 
 
 def law_file(law: Distribution) -> LawFile:
     """The form of a law; raises Unwritable for a class that has none."""
     match law:
-        case Exponential():
-            return ExponentialLaw(law.scale, law.offset)
-        case Weibull():
-            return WeibullLaw(law.scale, law.shape)
-        case Normal():
-            return NormalLaw(law.centre, law.deviation)
-        case LogNormal():
-            return LogNormalLaw(law.median, law.sigma)
-        case LinearSurvival():
-            return LinearSurvivalLaw(plain(law.knots), plain(law.left), plain(law.right))
         case Truncated():
             return TruncatedLaw(law_file(law.law), law.low, law.high)  # msgspec writes infinite ends as null
         case Censored():
             return CensoredLaw(law_file(law.law), law.high)
         case Mixture():
             return MixtureLaw([law_file(one) for one in law.laws], plain(law.weights))
-    raise Unwritable(f"a law of the class `{type(law).__name__}`")
+    return law.stored()
 
 
 def law_of(stored: LawFile, place: str) -> Distribution:
@@ -124,16 +68,6 @@ def law_of(stored: LawFile, place: str) -> Distribution:
 
 def _law(stored: LawFile, place: str) -> Distribution:
     match stored:
-        case ExponentialLaw():
-            return Exponential(stored.scale, stored.offset)
-        case WeibullLaw():
-            return Weibull(stored.scale, stored.shape)
-        case NormalLaw():
-            return Normal(stored.centre, stored.deviation)
-        case LogNormalLaw():
-            return LogNormal(stored.median, stored.sigma)
-        case LinearSurvivalLaw():
-            return _linear_survival(stored, place)
         case TruncatedLaw():
             law = law_of(stored.law, f"{place}.law")
             low = -np.inf if stored.low is None else stored.low
@@ -145,19 +79,7 @@ def _law(stored: LawFile, place: str) -> Distribution:
             return Censored(law_of(stored.law, f"{place}.law"), stored.high)
         case MixtureLaw():
             return _mixture(stored, place)
-
-
-def _linear_survival(stored: LinearSurvivalLaw, place: str) -> LinearSurvival:
-    same_length(stored.left, len(stored.knots), f"{place}.left", "knots")
-    same_length(stored.right, len(stored.knots), f"{place}.right", "knots")
-    knots = finite(stored.knots, f"{place}.knots")
-    left, right = finite(stored.left, f"{place}.left"), finite(stored.right, f"{place}.right")
-    if not len(knots) or (np.diff(knots) <= 0).any():
-        raise Broken(f"{place}.knots does not increase, or is empty")
-    along: Floats = np.column_stack((left, right)).reshape(-1)  # the survival, from the first knot to the last
-    if along[0] != 1 or along[-1] != 0 or (np.diff(along) > ROUNDING).any():
-        raise Broken(f"{place}: the survival does not fall from 1 to 0")
-    return LinearSurvival(knots, left, right)
+    return stored.distribution(place)
 
 
 def _mixture(stored: MixtureLaw, place: str) -> Mixture:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import CheckedRandom, SampleFile, TypedExpr, TypedLaw, TypedList
 from gpusched_dsl.language.checking.conversion import because_declared, require_plain
@@ -12,46 +10,11 @@ from gpusched_dsl.language.checking.protocol import Checker
 from gpusched_dsl.language.checking.scope import EMPTY, Binding, Scope
 from gpusched_dsl.language.checking.symbols import slots_of
 from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
+from gpusched_dsl.language.distributions import LISTS, RESTRICTIONS, Spelling, distribution_names, spelling_of
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.units import DIMENSIONLESS, Unit
 
-
-@dataclass(frozen=True, slots=True)
-class Signature:
-    """The arguments of a distribution in the order in which they may stand without names.
-
-    `ways` are the sets of arguments that say enough. Arguments in `plain` are plain numbers, in `per_unit` they have
-    the reciprocal unit of the random, all others its unit.
-    """
-
-    arguments: tuple[str, ...]
-    ways: tuple[frozenset[str], ...]
-    plain: frozenset[str] = frozenset()
-    per_unit: frozenset[str] = frozenset()
-
-
-def _signature(arguments: str, *ways: str, plain: str = "", per_unit: str = "") -> Signature:
-    found = tuple(frozenset(way.split()) for way in ways or (arguments,))
-    return Signature(tuple(arguments.split()), found, frozenset(plain.split()), frozenset(per_unit.split()))
-
-
-_NUMBERS = {
-    "exponential": _signature("mean rate", "mean", "rate", per_unit="rate"),
-    "uniform": _signature("low high"),
-    "normal": _signature("mean deviation"),
-    "lognormal": _signature(
-        "median sigma mean deviation", "median sigma", "mean sigma", "mean deviation", plain="sigma"
-    ),
-    "weibull": _signature("scale shape mean", "scale shape", "mean shape", plain="shape"),
-    "deterministic": _signature("value"),
-}
-_LISTS = ("discrete", "survival_points")
-_RESTRICTIONS = {
-    "truncate": _signature("low high", "low high", "low", "high"),
-    "censor": _signature("high"),
-}
 _FILE_ARGUMENTS = ("column", "key", "weight", "unit", "table")
-DISTRIBUTIONS = ("empirical", *_NUMBERS, *_LISTS, "mixture", *_RESTRICTIONS)
 
 
 def check_law(checker: Checker, call: tree.Call, random: CheckedRandom | None, scope: Scope = EMPTY) -> TypedLaw | None:
@@ -77,7 +40,7 @@ def scope_of(random: CheckedRandom) -> Scope:
 
 def _names_only(checker: Checker, call: tree.Call, scope: Scope) -> None:
     for expr in (*call.arguments, *(a.value for a in call.named)):
-        if isinstance(expr, tree.Call) and expr.function.text in DISTRIBUTIONS:
+        if isinstance(expr, tree.Call) and expr.function.text in distribution_names():
             _names_only(checker, expr, scope)
         elif not isinstance(expr, (tree.SetLiteral, tree.Comprehension)):
             checker.check(expr, scope)
@@ -102,38 +65,39 @@ class LawChecker:
             )
             return None
         name = call.function.text
-        if name in _NUMBERS:
-            numbers = self._numbers(call, _NUMBERS[name], call.arguments)
-            return None if numbers is None else TypedLaw(span=call.span, name=name, numbers=numbers)
-        if name in _RESTRICTIONS:
+        if name in RESTRICTIONS:
             return self._restriction(call)
         if name == "mixture":
             return self._mixture(call)
-        if name in _LISTS or name == "empirical":
+        if name in LISTS or name == "empirical":
             return self._samples(call)
+        spelling = spelling_of(name)
+        if spelling is not None:
+            numbers = self._numbers(call, spelling, call.arguments)
+            return None if numbers is None else TypedLaw(span=call.span, name=name, numbers=numbers)
         self.checker.error(
             "GSM1416",
             f"unknown distribution `{name}`",
             call.function.span,
             "no distribution of this name",
-            help=did_you_mean(name, DISTRIBUTIONS) or f"distributions are {', '.join(DISTRIBUTIONS)}",
+            help=did_you_mean(name, distribution_names()) or f"distributions are {', '.join(distribution_names())}",
         )
         return None
 
     # --- numbers by name ----------------------------------------------------------------------------------------------
 
     def _numbers(
-        self, call: tree.Call, signature: Signature, positional: tuple[tree.Expr, ...]
+        self, call: tree.Call, spelling: Spelling, positional: tuple[tree.Expr, ...]
     ) -> tuple[tuple[str, TypedExpr], ...] | None:
-        given = self._by_name(call, signature.arguments, positional)
+        given = self._by_name(call, spelling.arguments, positional)
         if given is None:
             return None
-        if frozenset(given) not in signature.ways:
-            ways = " or ".join(_listed([a for a in signature.arguments if a in way]) for way in signature.ways)
+        if frozenset(given) not in spelling.ways:
+            ways = " or ".join(_listed([a for a in spelling.arguments if a in way]) for way in spelling.ways)
             has = _listed(list(given)) if given else "nothing"
             self._wrong(call.span, f"`{call.function.text}` needs {ways}", f"{has} given")
             return None
-        found = [(name, self._number(expr, name, signature)) for name, expr in given.items()]
+        found = [(name, self._number(expr, name, spelling)) for name, expr in given.items()]
         numbers = tuple((name, typed) for name, typed in found if typed is not None)
         return numbers if len(numbers) == len(found) else None
 
@@ -161,11 +125,11 @@ class LawChecker:
                 given[name] = argument.value
         return given if sound else None
 
-    def _number(self, expr: tree.Expr, name: str, signature: Signature) -> TypedExpr | None:
+    def _number(self, expr: tree.Expr, name: str, spelling: Spelling) -> TypedExpr | None:
         unit = self.random.type.unit
-        if name in signature.plain:
+        if name in spelling.plain:
             return self._plain(expr, f"`{name}`")
-        if name in signature.per_unit:
+        if name in spelling.per_unit:
             unit = DIMENSIONLESS / unit
         return self.quantity(expr, unit)
 
@@ -188,7 +152,7 @@ class LawChecker:
             self._wrong(call.span, f"`{call.function.text}` needs a distribution", "no distribution given")
             return None
         inner = self.law(call.arguments[0])
-        numbers = self._numbers(call, _RESTRICTIONS[call.function.text], call.arguments[1:])
+        numbers = self._numbers(call, RESTRICTIONS[call.function.text], call.arguments[1:])
         if inner is None or numbers is None:
             return None
         return TypedLaw(span=call.span, name=call.function.text, numbers=numbers, parts=(inner,))

@@ -18,9 +18,10 @@ from gpusched_dsl.language.checked import (
 from gpusched_dsl.language.checked_online import CHANGES, CHARGED, CheckedChange, CheckedCharge, CheckedOutage
 from gpusched_dsl.language.checking import ExpressionChecker, Scope
 from gpusched_dsl.language.checking.conversion import unit_in
-from gpusched_dsl.language.checking.randoms import DISTRIBUTIONS, check_law
+from gpusched_dsl.language.checking.randoms import check_law
 from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
+from gpusched_dsl.language.distributions import distribution_names
 from gpusched_dsl.language.units import DIMENSIONLESS, Unit, convertible, unit_of
 
 
@@ -73,7 +74,7 @@ class WorldLines:
     def stretch(self, statement: tree.World | None) -> TypedExpr | TypedLaw | None:
         if statement is None:
             return None
-        if isinstance(statement.value, tree.Call) and statement.value.function.text in DISTRIBUTIONS:
+        if isinstance(statement.value, tree.Call) and statement.value.function.text in distribution_names():
             return self._law(statement.value, "stretch", DIMENSIONLESS, self.jobs)
         typed = self.checker.number(statement.value, self.jobs, unit=DIMENSIONLESS)
         return typed if typed is not None and self.checker.data_only(typed, "how much longer a job takes") else None

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusched_dsl.ir.distributions import Distribution, LinearSurvival
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Floats
-from gpusched_dsl.policies.families import Family
 
 # Levels that differ relatively by less than this are one: a level that was computed must find itself again.
 SAME_LEVEL = 1e-14
 
 
 @dataclass(frozen=True, eq=False)
-class Tables(Family):
+class Tables:
     """Law i has the knots `starts[i] .. starts[i+1]-1`; `left`, `right` are S before and at a knot; linear between."""
 
     starts: Codes
@@ -28,12 +26,10 @@ class Tables(Family):
     right: Floats
 
     @staticmethod
-    def of(laws: list[Distribution]) -> Tables:
-        made = cast(list[LinearSurvival], laws)
-        starts = np.concatenate(([0], np.cumsum([len(law.knots) for law in made]))).astype(np.int64)
-        knots, left, right = (
-            np.concatenate([getattr(law, name) for law in made]) for name in ("knots", "left", "right")
-        )
+    def of(laws: Sequence[tuple[Floats, Floats, Floats]]) -> Tables:
+        """Of the knots of each law, and S before and at them."""
+        starts = np.concatenate(([0], np.cumsum([len(knots) for knots, _, _ in laws]))).astype(np.int64)
+        knots, left, right = (np.concatenate(parts) for parts in zip(*laws, strict=True))
         return Tables(starts, knots, left, right)
 
     @cached_property

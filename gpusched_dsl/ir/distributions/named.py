@@ -1,0 +1,40 @@
+"""Distributions that a text can name: what makes each of them of its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import EntryPoint
+
+from gpusched_dsl.ir.distributions.base import Distribution
+from gpusched_dsl.language.distributions import GROUP, SPELLINGS, Spelling
+from gpusched_dsl.language.entry_points import added
+
+
+@dataclass(frozen=True)
+class NamedDistribution:
+    """`make` gives a `kind` from numbers by name, as one of the ways of its spelling lists them.
+
+    It raises ValueError for numbers that no such distribution has. `spelling` is for distributions of other packages,
+    whose entry points name a `NamedDistribution`; ours are spelled in `language/distributions.py`.
+    """
+
+    kind: type[Distribution]
+    make: Callable[[Mapping[str, float]], Distribution]
+    spelling: Spelling | None = None
+
+
+@cache
+def named(name: str) -> NamedDistribution:
+    """The distribution of a name that the language has accepted."""
+    if name in SPELLINGS:
+        found: NamedDistribution = EntryPoint(name, SPELLINGS[name].made_by, GROUP).load()
+        return found
+    return added(GROUP, NamedDistribution, SPELLINGS)[name]
+
+
+def stored_kinds() -> tuple[type[Distribution], ...]:
+    """The classes of all distributions that a text can name."""
+    known = [*(named(name) for name in SPELLINGS), *added(GROUP, NamedDistribution, SPELLINGS).values()]
+    return tuple(dict.fromkeys(one.kind for one in known))
