@@ -1,13 +1,14 @@
-"""Backends by name: entry points of the group `gpusched_dsl.backends`, loaded only when one is asked for."""
+"""Backends by name, loaded only when one is asked for: ours, and entry points of the group `gpusched_dsl.backends`."""
 
 from __future__ import annotations
 
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from typing import TYPE_CHECKING
 
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.language.entry_points import points_of
 
 if TYPE_CHECKING:  # the names of backends must not cost the import of NumPy
     from gpusched_dsl.backends.protocol import Backend
@@ -22,10 +23,8 @@ BUILT_IN = {
 
 @cache
 def _known() -> dict[str, EntryPoint]:
-    """Our own backends, also where the package is used without being installed, and those of other packages."""
-    known = {name: EntryPoint(name, value, GROUP) for name, value in BUILT_IN.items()}
-    known.update({point.name: point for point in entry_points(group=GROUP)})
-    return known
+    """Our own backends, and those of other packages."""
+    return {name: EntryPoint(name, value, GROUP) for name, value in BUILT_IN.items()} | points_of(GROUP)
 
 
 def backend_names() -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """The wheel holds every package and puts nothing but `gpusched_dsl` on the path."""
 
+import re
 import subprocess
 import sys
 import tomllib
@@ -7,6 +8,8 @@ from importlib import metadata
 from pathlib import Path
 
 import gpusched_dsl
+from gpusched_dsl.backends.registry import BUILT_IN
+from gpusched_dsl.language.distributions import SPELLINGS
 
 ROOT = Path(__file__).resolve().parent.parent
 PLACES = {
@@ -70,9 +73,11 @@ def test_version_is_stated_once() -> None:
     assert metadata.version("gpusched-dsl") == gpusched_dsl.__version__
 
 
-def test_backend_entry_points_name_files_that_exist() -> None:
-    for target in settings()["project"]["entry-points"]["gpusched_dsl.backends"].values():
+def test_what_is_found_by_name_is_in_files_that_exist() -> None:
+    for target in (*BUILT_IN.values(), *(one.made_by for one in SPELLINGS.values())):
         module, _, attribute = target.partition(":")
-        file = ROOT / (module.removeprefix("gpusched_dsl.").replace(".", "/") + ".py")
+        if module.startswith("gpusched_dsl.backends"):
+            module = module.removeprefix("gpusched_dsl.")
+        file = ROOT / (module.replace(".", "/") + ".py")
         assert file.is_file(), f"{target}: {file} is missing"
-        assert f"class {attribute}" in file.read_text(encoding="utf-8")
+        assert re.search(rf"^(class {attribute}\b|{attribute} = )", file.read_text(encoding="utf-8"), re.MULTILINE)

@@ -52,7 +52,7 @@ def grids(told: ExplanationData) -> Iterator[tuple[str, Grid]]:
         yield "columns for terms that are not linear", _variables(made)
     if told.constraints:
         yield "constraints", _constraints(told.constraints)
-    passes = {one.name for one in pipeline.TIGHTENINGS}
+    passes = {one.name for one in pipeline.tightenings()}
     reformulated = [note for note in told.notes if note.made_by not in passes]
     tightened = [note for note in told.notes if note.made_by in passes]
     if reformulated:

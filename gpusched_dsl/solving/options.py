@@ -44,7 +44,7 @@ def _options(options: SolveOptions) -> list[Diagnostic]:
 
 def unknown_passes(without: Collection[str]) -> list[Diagnostic]:
     """A finding for each name that no tightening pass has."""
-    known = [*(one.name for one in pipeline.TIGHTENINGS), names.AGGREGATION, names.EVERY]
+    known = [*(one.name for one in pipeline.tightenings()), names.AGGREGATION, names.EVERY]
     listed = f"these can be left out: {', '.join(f'`{name}`' for name in known)}"
     findings = []
     for name in sorted(set(without) - set(known)):

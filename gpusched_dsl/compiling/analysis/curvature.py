@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpusched_dsl.compiling.passes.pipeline import PASSES
+from gpusched_dsl.compiling.passes.pipeline import passes
 from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Target
 from gpusched_dsl.ir.definitions import Definition, Power
 from gpusched_dsl.ir.problem import Problem
@@ -79,7 +79,7 @@ def linearised(problem: Problem) -> Problem:
         return problem
     target = Target("any", frozenset({INTEGERS}))
     analysis = Analysis(problem)
-    for reformulate in PASSES:
+    for reformulate in passes():
         if not reformulate.accepts(analysis, target):
             continue
         try:

@@ -1,9 +1,14 @@
-"""The passes in the order in which they run; each reformulates only what the target does not take."""
+"""The passes in the order in which they run; each reformulates only what the target does not take.
+
+Other packages add passes by entry points that name their classes. Those of the group `gpusched_dsl.passes` run before
+ours, so that they may leave terms that ours take; those of the group `gpusched_dsl.tightenings` run after ours.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from functools import cache
 
 from gpusched_dsl.compiling.passes.binary_products import BinaryProducts
 from gpusched_dsl.compiling.passes.binary_times import BinaryTimes
@@ -37,6 +42,7 @@ from gpusched_dsl.compiling.tightening.unused_columns import UnusedColumns
 from gpusched_dsl.compiling.work_budget import TooMuchWork, Work
 from gpusched_dsl.ir.deadline import TIGHTENING, checkpoint, stage, within_share
 from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.language.entry_points import added
 
 SHARE = 1 / 3  # of the time that is left, for tightening: passes that are not done by then are left out
 ABANDONED = "tightening"  # the maker of the note about passes for which no time was left
@@ -75,6 +81,24 @@ TIGHTENINGS: tuple[Pass, ...] = (
 # What makes a problem smaller, or its numbers alike, without changing what it says; on request only.
 REDUCTIONS: tuple[Pass, ...] = (FixedColumns(), RedundantRows(), PowerOfTwoScaling())
 
+PASSES_GROUP, TIGHTENINGS_GROUP = "gpusched_dsl.passes", "gpusched_dsl.tightenings"
+
+
+def passes() -> tuple[Pass, ...]:
+    """The passes that every nonlinear problem goes through, in their order."""
+    return (*_added(PASSES_GROUP), *PASSES)
+
+
+def tightenings() -> tuple[Pass, ...]:
+    """The passes that may be left out by their names, in their order."""
+    return (*TIGHTENINGS, *_added(TIGHTENINGS_GROUP))
+
+
+@cache
+def _added(group: str) -> tuple[Pass, ...]:
+    """The passes of other packages; raises ValueError for what is no class."""
+    return tuple(kind() for kind in added(group, type).values())
+
 
 def reformulate(
     problem: Problem,
@@ -101,7 +125,7 @@ def reformulate(
     )
     tighten = tighten and problem.is_mip and EVERY not in without
     if tighten:
-        reformulated = _apply_optional(reformulated, [t for t in TIGHTENINGS if t.name not in without], target)
+        reformulated = _apply_optional(reformulated, [t for t in tightenings() if t.name not in without], target)
     return (
         _apply_optional(reformulated, [r for r in REDUCTIONS if r.name not in without], target)
         if reduce
@@ -151,7 +175,7 @@ def _apply_required(problem: Problem, target: Target, read_rows: bool) -> Reform
     reformulated = ReformulatedProblem(problem, problem)
     analysis = Analysis(problem, swept=not read_rows)
     refuse_valueless(analysis)
-    for reformulate in PASSES:
+    for reformulate in passes():
         checkpoint()
         if not analysis.bounds.feasible:
             return reformulated.then(stated_contradiction(analysis))

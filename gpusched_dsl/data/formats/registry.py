@@ -1,11 +1,19 @@
-"""The formats and generators there are, by name; each is imported only when it is used."""
+"""The formats and generators there are, by name; each is imported only when it is used.
+
+Other packages add them by entry points of the groups `gpusched_dsl.formats` and `gpusched_dsl.generators`: the name of
+a format, and the `Format`.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 from types import MappingProxyType
 
 from gpusched_dsl.data.formats.shape import Format
+from gpusched_dsl.language.entry_points import added, points_of
+
+FORMATS_GROUP, GENERATORS_GROUP = "gpusched_dsl.formats", "gpusched_dsl.generators"
 
 # name: module below gpusched_dsl.data.formats, which has it as FORMATS[name]
 READERS = MappingProxyType[str, str](
@@ -66,16 +74,24 @@ GENERATORS = MappingProxyType[str, str](
 )
 
 
+def names(generated: bool) -> tuple[str, ...]:
+    """The formats of files, or the generators, there are. Imports none of them."""
+    own, group = (GENERATORS, GENERATORS_GROUP) if generated else (READERS, FORMATS_GROUP)
+    return tuple(sorted({*own, *points_of(group)}))
+
+
 def reader(name: str) -> Format:
     """The format of files of this name; raises KeyError."""
-    return _named(READERS[name], name)
+    return _named(READERS, FORMATS_GROUP, name)
 
 
 def generator(name: str) -> Format:
     """The generator of this name; raises KeyError."""
-    return _named(GENERATORS[name], name)
+    return _named(GENERATORS, GENERATORS_GROUP, name)
 
 
-def _named(module: str, name: str) -> Format:
-    found: Format = import_module(f"gpusched_dsl.data.formats.{module}").FORMATS[name]
+def _named(own: Mapping[str, str], group: str, name: str) -> Format:
+    if name not in own:
+        return added(group, Format, own)[name]
+    found: Format = import_module(f"gpusched_dsl.data.formats.{own[name]}").FORMATS[name]
     return found

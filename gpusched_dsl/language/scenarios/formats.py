@@ -13,7 +13,7 @@ from typing import Protocol, TypeAlias
 
 Setting: TypeAlias = bool | int | float | str
 
-# The module that knows all formats; it has READERS and GENERATORS (names) and `reader(name)`, `generator(name)`.
+# The module that knows all formats; it has `names(generated)`, `reader(name)` and `generator(name)`.
 _REGISTRY = "gpusched_dsl.data.formats.registry"
 _KINDS: Mapping[type, str] = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
 
@@ -91,9 +91,8 @@ def _written(value: Setting) -> str:
 
 def names(generated: bool) -> tuple[str, ...]:
     """The formats of files, or the generators, there are."""
-    registry = import_module(_REGISTRY)
-    known: Mapping[str, str] = registry.GENERATORS if generated else registry.READERS
-    return tuple(sorted(known))
+    known: tuple[str, ...] = import_module(_REGISTRY).names(generated)
+    return known
 
 
 def described(name: str, generated: bool) -> Described:

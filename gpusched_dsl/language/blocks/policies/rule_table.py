@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
+from gpusched_dsl.language.entry_points import points_of
+
 GROUP = "gpusched_dsl.rules"
 
 
@@ -159,9 +161,7 @@ def of_engine(engine: str) -> frozenset[str]:
 @cache
 def added_rules() -> tuple[str, ...]:
     """The texts of the rules and moves that other packages bring. Reads names only, imports none of them."""
-    from importlib.metadata import entry_points
-
-    return tuple(sorted({" ".join(point.name.split()) for point in entry_points(group=GROUP)}))
+    return tuple(sorted({" ".join(name.split()) for name in points_of(GROUP)}))
 
 
 def known_rules(verb: str) -> tuple[str, ...]:

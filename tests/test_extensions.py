@@ -1,0 +1,185 @@
+"""Another package adds one of everything by entry points alone, and each is used from a text to its result."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).with_name("extensions_package")
+ENTRY_POINTS = """
+[gpusched_dsl.rules]
+last_fit = extras:last_fit
+[gpusched_dsl.distributions]
+pareto = extras:pareto
+[gpusched_dsl.definitions]
+excess = extras:Excess
+[gpusched_dsl.passes]
+excess_as_maximum = extras:ExcessAsMaximum
+[gpusched_dsl.backends]
+enumeration = extras:Enumeration
+[gpusched_dsl.formats]
+pipes = extras:pipes
+"""
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the package as it is installed: a module, and beside it what its metadata say."""
+    folder = tmp_path_factory.mktemp("installed")
+    metadata = folder / "extras-1.0.dist-info"
+    metadata.mkdir()
+    (folder / "extras.py").write_bytes((PACKAGE / "extras.py").read_bytes())
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: extras\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text(ENTRY_POINTS)
+    return folder
+
+
+def run(installed: Path, folder: Path, *arguments: str) -> str:
+    environment = {**os.environ, "PYTHONPATH": str(installed), "GSDSL_PYTHON_KERNELS": "1"}
+    done = subprocess.run(
+        [sys.executable, *arguments], cwd=folder, env=environment, capture_output=True, text=True, check=False,
+        timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr + done.stdout
+    return done.stdout
+
+
+def gsdsl(installed: Path, folder: Path, *arguments: str) -> str:
+    return run(installed, folder, "-m", "gpusched_dsl.cli", *arguments)
+
+
+def test_a_placing_rule(installed: Path, tmp_path: Path) -> None:
+    (tmp_path / "m.gsm").write_text("""
+import "gsdsl:capacity_planning/scenarios/figure1.gsm";
+import "gsdsl:capacity_planning/policies.gsm";
+policy Last for CapacityPlanning extends Greedy { place last_fit, new_node, postpone; }
+""")
+    assert "last_fit" in gsdsl(installed, tmp_path, "policies", "--rules")
+    found = json.loads(
+        gsdsl(installed, tmp_path, "solve", "m.gsm", "--scenario", "Figure1", "--backend", "Last", "--json", "-")
+    )
+    assert found["status"] == "feasible"
+
+
+def test_a_distribution(installed: Path, tmp_path: Path) -> None:
+    """A newsvendor: the best stock is where the survival is cost over price, here (2 / x)^2 = 1/4."""
+    (tmp_path / "m.gsm").write_text("""
+model Newsvendor {
+  random demand in h ~ pareto(scale = 2[h], shape = 2);
+  param sold in h = E(min(demand, 4[h]));
+  param rare = P(demand > 4[h]);
+  var stock in h >= 2 <= 50;
+  maximize profit in h: 4 * E(min(demand, stock)) - stock;
+}
+scenario S for Newsvendor { }
+""")
+    found = json.loads(gsdsl(installed, tmp_path, "solve", "m.gsm", "--json", "-"))
+    # E[min(W, 4)] = 4 - 1 = 3
+    assert found["objective"] == pytest.approx(4 * 3 - 4, abs=0.01)
+    checks = """
+import gpusched_dsl as gs
+from gpusched_dsl.ir.json.codec import from_json, to_json
+problem = gs.compile(open("m.gsm").read())
+again = from_json(to_json(problem))
+print(again.definitions[0].laws[0])
+from gpusched_dsl.policies.distributions import Laws
+import numpy as np
+laws = Laws.of(again.definitions[0].laws)
+print(laws.families[0].survival(np.array([[4.0]]), np.array([0]))[0, 0])
+"""
+    assert run(installed, tmp_path, "-c", checks).split("\n")[:2] == ["Pareto(scale=2.0, shape=2.0)", "0.25"]
+    wrong = tmp_path / "wrong.gsm"
+    wrong.write_text("model M { random w in h ~ pareto(scale = 2[h]); minimize f: 1; }")
+    with pytest.raises(AssertionError, match="`pareto` needs `scale` and `shape`"):
+        gsdsl(installed, tmp_path, "check", "wrong.gsm")
+
+
+IR = """
+import numpy as np
+from extras import Excess
+from gpusched_dsl.backends.registry import backend
+from gpusched_dsl.ir.definitions import Affines, unary_starts
+from gpusched_dsl.ir.domains import Interval
+from gpusched_dsl.ir.json.codec import from_json, to_json
+from gpusched_dsl.ir.matrix import Matrix
+from gpusched_dsl.ir.problem import Family, Objective, Problem, Term
+from gpusched_dsl.solving.solve import solve_problem
+
+excess = Excess(np.array([1], np.int32), unary_starts(1), Affines.of_columns(np.array([0], np.int32)), name="excess(x)")
+problem = Problem(
+    "outside", (Family("x", 0, Interval(1, 1)),), np.array([LOWER, -np.inf]), np.array([UPPER, np.inf]),
+    np.array([WHOLE, False]), (), Matrix.empty(), np.zeros(0), np.zeros(0),
+    (Objective("SENSE", (Term(None, np.array([0, 1], np.int32), np.array([COST, 1.0])),)),),
+    (Family("excess", 1, Interval(1, 1)),), (excess,),
+)
+problem = from_json(to_json(problem))
+solved = solve_problem(problem, backend("highs"))
+print(solved.status, round(float(solved.objective), 6), [note.made_by for note in solved.reformulated.notes])
+"""
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "whole", "sense", "cost", "optimum"),
+    [
+        (-4.0, 3.0, False, "minimize", 0.5, -0.5),  # -1 / 2 + 0: both slopes are used
+        (-4.0, 3.0, False, "maximize", 0.0, 3.0),
+        (-4.0, 3.0, True, "maximize", 0.6, 3.8),
+    ],
+)
+def test_a_definition_kind_and_a_pass(
+    installed: Path, tmp_path: Path, lower: float, upper: float, whole: bool, sense: str, cost: float, optimum: float
+) -> None:
+    values = {"LOWER": lower, "UPPER": upper, "WHOLE": whole, "SENSE": sense, "COST": cost}
+    text = IR
+    for name, value in values.items():
+        text = text.replace(name, str(value))
+    status, objective, notes = run(installed, tmp_path, "-c", text).split(maxsplit=2)
+    assert status == "optimal"
+    assert float(objective) == pytest.approx(optimum)
+    assert "excess_as_maximum" in notes
+
+
+def test_a_backend(installed: Path, tmp_path: Path) -> None:
+    (tmp_path / "m.gsm").write_text("""
+model M {
+  var x integer >= 0 <= 5;
+  var y integer >= 0 <= 5;
+  maximize 2 * x + 3 * y;
+  constraint room: 3 * x + 4 * y <= 17;
+}
+scenario S for M { }
+""")
+    found = json.loads(gsdsl(installed, tmp_path, "solve", "m.gsm", "--backend", "enumeration", "--json", "-"))
+    assert (found["status"], found["objective"]) == ("optimal", 12)
+    assert found["backend"] == "enumeration"
+
+
+def test_a_trace_format(installed: Path, tmp_path: Path) -> None:
+    (tmp_path / "jobs.txt").write_text("a|3\nb|0\nc|4\n")
+    (tmp_path / "m.gsm").write_text("""
+model M {
+  set Jobs;
+  param gpus[Jobs];
+  var x >= 0;
+  minimize x;
+  constraint enough: x >= sum[j in Jobs] gpus[j];
+}
+scenario S for M { data "jobs.txt" as pipes { Jobs = job; gpus[job] = gpus; } }
+""")
+    assert "pipes" in gsdsl(installed, tmp_path, "trace", "--formats")
+    found = json.loads(gsdsl(installed, tmp_path, "solve", "m.gsm", "--json", "-"))
+    assert found["objective"] == 7
+
+
+def test_nothing_of_it_is_imported_unless_it_is_named(installed: Path, tmp_path: Path) -> None:
+    (tmp_path / "m.gsm").write_text("""
+model M { set Jobs; param gpus[Jobs]; random w in h ~ uniform(0, 2[h]); var x >= 0; minimize x + E(w) / 1[h]; }
+scenario S for M { Jobs = { a }; gpus = { a: 1 }; }
+""")
+    code = "import sys; from gpusched_dsl.cli import main; main(['check', 'm.gsm']); print('extras' in sys.modules)"
+    assert run(installed, tmp_path, "-c", code).split()[-1] == "False"
