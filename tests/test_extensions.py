@@ -144,6 +144,18 @@ def test_a_definition_kind_and_a_pass(
     assert "excess_as_maximum" in notes
 
 
+def test_a_definition_kind_of_a_whole_argument_needs_no_pass(installed: Path, tmp_path: Path) -> None:
+    alone = tmp_path / "alone"  # the module without its entry points
+    alone.mkdir()
+    (alone / "extras.py").write_bytes((installed / "extras.py").read_bytes())
+    text = IR.replace("from_json(to_json(problem))", "problem")
+    for name, value in {"LOWER": -4.0, "UPPER": 3.0, "WHOLE": True, "SENSE": "maximize", "COST": 0.6}.items():
+        text = text.replace(name, str(value))
+    status, objective, notes = run(alone, tmp_path, "-c", text).split(maxsplit=2)
+    assert (status, float(objective)) == ("optimal", 3.8)
+    assert "whole_arguments" in notes
+
+
 def test_a_backend(installed: Path, tmp_path: Path) -> None:
     (tmp_path / "m.gsm").write_text("""
 model M {
