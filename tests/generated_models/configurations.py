@@ -116,8 +116,7 @@ def outcome(model: Model, right: Reference, configuration: Configuration, time_l
             before, model = model, with_other_data(model, random)
             for name, value in changed_values(before, model).items():
                 text.set(name, value)
-            right = reference(model)
-            again = judged(model, right, text.resolve())
+            again = judged(model, reference(model), text.resolve())
             return replace(again, detail=f"solved again: {again.detail}") if again.is_wrong else again
     except DiagnosticError as error:
         if {d.code for d in error.diagnostics} == {"GSM4013"} and configuration.decompose == "on":
