@@ -9,7 +9,7 @@ from typing import Protocol
 from gpusched_dsl.compiling.passes.steps import INTEGERS, Target
 from gpusched_dsl.ir.changes import Changes
 from gpusched_dsl.ir.problem import Floats, Problem
-from gpusched_dsl.ir.solver_result import Answer
+from gpusched_dsl.ir.solver_result import SolverResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class Silent:
 class Session(Protocol):
     """One problem loaded into one solver."""
 
-    def solve(self, options: SolveOptions, start: Floats | None = None, monitor: Monitor | None = None) -> Answer:
+    def solve(self, options: SolveOptions, start: Floats | None = None, monitor: Monitor | None = None) -> SolverResult:
         """Solve; `start` is a full point to begin from. Ctrl-C stops the solver and returns the best point found."""
         ...
 

@@ -31,12 +31,12 @@ from gpusched_dsl.solving.methods import means_policy, method_named
 if TYPE_CHECKING:
     from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
     from gpusched_dsl.compiling.data.instance import Instance
-    from gpusched_dsl.compiling.provenance import Origins
+    from gpusched_dsl.compiling.provenance import Provenance
     from gpusched_dsl.data.chunks import Piece
     from gpusched_dsl.explaining.explanation import Explanation
     from gpusched_dsl.ir.problem import Problem
     from gpusched_dsl.language.checked import CheckedModel
-    from gpusched_dsl.online.loops.base import Driver
+    from gpusched_dsl.online.loops.base import SimulationLoop
     from gpusched_dsl.online.loops.external import LiveEventLoop
     from gpusched_dsl.online.run_config import RunConfig
     from gpusched_dsl.policies.catalogue import ListedPolicy
@@ -45,9 +45,9 @@ if TYPE_CHECKING:
     from gpusched_dsl.reporting.runs.comparison import RunComparison
     from gpusched_dsl.reporting.runs.result import RunResult
     from gpusched_dsl.solving.aggregated import Entries
-    from gpusched_dsl.solving.solution import Solved
+    from gpusched_dsl.solving.solution import Solution
     from gpusched_dsl.workflows.estimate import Estimate
-    from gpusched_dsl.workflows.why import Answer
+    from gpusched_dsl.workflows.why import DecisionExplanation
 
 Setting: TypeAlias = str | int | float
 ScenarioKey: TypeAlias = tuple[str, tuple[tuple[str, str], ...]]
@@ -136,7 +136,7 @@ class Model:
         self._checked: dict[ScenarioKey, Checked] = {}
         self._instance: Instance | None = None  # of the last solve or re-solve
         self._last: tuple[str, dict[str, str]] | None = None
-        self._solved: Solved | None = None
+        self._solved: Solution | None = None
         self._planner: _Planner | None = None  # where the last solve was by a policy
 
     # --- what there is -----------------------------------------------------------------------------------------------
@@ -432,7 +432,7 @@ class Model:
         bound: bool = False,
         verify: str = "sample",
         stop: Callable[[], bool] | None = None,
-        tell: Callable[[Driver], None] | None = None,
+        tell: Callable[[SimulationLoop], None] | None = None,
     ) -> RunResult | RunComparison:
         """Drive a scenario over time as an online block says (the only ones if None), every plan by `method`.
 
@@ -508,7 +508,7 @@ class Model:
         settings: Mapping[str, Setting] | None = None,
         journal: str | Path | None = None,
         judge: str = "highs",
-    ) -> Answer:
+    ) -> DecisionExplanation:
         """Why a job runs where it does, or waits, by the plan that holds at a time of a run.
 
         `.lines()` tells it in words, `.to_dict()` as plain data. `journal` gives the plans that it has, the others are
@@ -606,15 +606,15 @@ class Model:
         warm_start: WarmStart,
         monitor: Monitor | None,
         clock: Deadline,
-        before: Solved | None = None,
+        before: Solution | None = None,
         *,
         again: bool = False,
-    ) -> tuple[Solved, Origins]:
+    ) -> tuple[Solution, Provenance]:
         """Build and solve within the time limit, `again` from the last instance, in the session of `before` if any.
 
         `clock` began with the call.
         """
-        from gpusched_dsl.compiling.provenance import Origins
+        from gpusched_dsl.compiling.provenance import Provenance
         from gpusched_dsl.solving.aggregated import solve_built
         from gpusched_dsl.solving.solve import deadline_of
         from gpusched_dsl.workflows.early_stop import stopped_solve, with_plan
@@ -622,7 +622,7 @@ class Model:
         began = time.perf_counter()
         parsing = 0.0 if again else self._parse_seconds
         built: Built | None = None
-        plan: Solved | None = None
+        plan: Solution | None = None
         first: tuple[Diagnostic, ...] = ()
         fold = folds(options.without)
         # A policy always makes its first plan: no limit ends what it needs for that.
@@ -649,7 +649,7 @@ class Model:
                 solved = stopped_solve(scenario.model, policy, solver, options, stopped, plan)
                 if built is None:
                     seconds = parsing + time.perf_counter() - began
-                    return solved, Origins(
+                    return solved, Provenance(
                         model=scenario.model, scenario=scenario.name, build_seconds=seconds,
                         warnings=(*self._warnings, *told), settings=dict(wanted[1]),
                     )  # fmt: skip
@@ -658,7 +658,7 @@ class Model:
 
     def _start(
         self, built: Built, given: WarmStart, options: SolveOptions, judge: str, monitor: Monitor | None
-    ) -> tuple[Entries | None, Solved | None, tuple[Diagnostic, ...]]:
+    ) -> tuple[Entries | None, Solution | None, tuple[Diagnostic, ...]]:
         """The values to start from, by name; the plan of a policy that they are, if it is one; and warnings."""
         if not isinstance(given, str) or not means_policy(self._workspace, given):
             return _entries(given), None, ()
@@ -738,7 +738,7 @@ def _check_all(**given: Any) -> None:
 
 def _planned(
     built: Built, planner: _Planner, options: SolveOptions, start: Entries | None, monitor: Monitor | None
-) -> tuple[Solved, tuple[Diagnostic, ...]]:
+) -> tuple[Solution, tuple[Diagnostic, ...]]:
     """The plan of a policy, with the bound of a solver if that is asked for."""
     from gpusched_dsl.workflows.solve_by_policy import solve_by_policy, with_bound
 
@@ -760,12 +760,12 @@ def _entries(given: WarmStart) -> Entries | None:
     return entries_of_file(Path(given)) if isinstance(given, str | Path) else entries_of_mapping(given)
 
 
-def _with_warnings(built: Built, told: tuple[Diagnostic, ...], seconds_before: float) -> Origins:
+def _with_warnings(built: Built, told: tuple[Diagnostic, ...], seconds_before: float) -> Provenance:
     origins = built.origins(seconds_before)
     return replace(origins, warnings=(*origins.warnings, *told))
 
 
-def _why_rebuilt(solved: Solved) -> str | None:
+def _why_rebuilt(solved: Solution) -> str | None:
     from gpusched_dsl.solving.solution import Loading
 
     reasons = {

@@ -24,7 +24,7 @@ from gpusched_dsl.backends.protocol import Capabilities, Monitor, Progress, Solv
 from gpusched_dsl.backends.scip.unboundedness import escapes, may_be_unbounded
 from gpusched_dsl.ir.changes import Changes
 from gpusched_dsl.ir.problem import Floats, Problem
-from gpusched_dsl.ir.solver_result import Answer, Status
+from gpusched_dsl.ir.solver_result import SolverResult, Status
 
 if TYPE_CHECKING:
     from gpusched_dsl.backends.cvxpy.formulation import Formulation
@@ -99,7 +99,7 @@ class CvxpySession:
             self._highs.close()
         self._highs = self._model = self._runner = None
 
-    def solve(self, options: SolveOptions, start: Floats | None = None, monitor: Monitor | None = None) -> Answer:
+    def solve(self, options: SolveOptions, start: Floats | None = None, monitor: Monitor | None = None) -> SolverResult:
         """Solve; raises DiagnosticError for an unknown option and when the solver ends without an answer."""
         began = time.perf_counter()
         default = DEFAULT_LINEAR if self._problem.is_linear else DEFAULT_CONIC
@@ -115,7 +115,7 @@ class CvxpySession:
                 self._runner = runner_named(name)
             answer = self._answer(self._compiled(), self._runner, options, monitor)
             if self._escapes(answer):
-                answer = Answer(Status.UNBOUNDED, statistics=answer.statistics)
+                answer = SolverResult(Status.UNBOUNDED, statistics=answer.statistics)
             if answer.status is Status.INFEASIBLE_OR_UNBOUNDED:
                 limit = options.time_limit
                 rest = None if limit is None else max(0.0, limit - (time.perf_counter() - began))
@@ -131,7 +131,9 @@ class CvxpySession:
                 self._model = Formulation(self._problem, needed_halves(self._problem))
         return self._model
 
-    def _answer(self, model: Formulation, runner: Runner, options: SolveOptions, monitor: Monitor | None) -> Answer:
+    def _answer(
+        self, model: Formulation, runner: Runner, options: SolveOptions, monitor: Monitor | None
+    ) -> SolverResult:
         """What the solver found in the terms of the problem, which may be one of maximisation."""
         from gpusched_dsl.backends.cvxpy.runner import ACCURACY, Request
 
@@ -160,7 +162,7 @@ class CvxpySession:
             reduced_costs=None if duals is None else duals[1],
         )
 
-    def _escapes(self, answer: Answer) -> bool:
+    def _escapes(self, answer: SolverResult) -> bool:
         """Whether the solver ended, somewhere far out, on the way to better and better points."""
         if answer.values is None or answer.reason in INTERRUPTED or not np.isfinite(answer.values).all():
             return False

@@ -14,7 +14,7 @@ from cvxpy.reductions.solvers.conic_solvers.clarabel_conif import CLARABEL, dims
 from gpusched_dsl.backends.interrupt import Control, run_stoppable
 from gpusched_dsl.backends.protocol import Monitor, SolveOptions
 from gpusched_dsl.ir.problem import Floats
-from gpusched_dsl.ir.solver_result import Answer, Status
+from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.ir.tolerances import TIGHT
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -64,7 +64,7 @@ class Runner(Protocol):
 
     name: str
 
-    def run(self, problem: cp.Problem, request: Request) -> Answer:
+    def run(self, problem: cp.Problem, request: Request) -> SolverResult:
         """Status, bound and counts of a solve."""
         ...
 
@@ -86,7 +86,7 @@ class ClarabelRunner:
     def __init__(self) -> None:
         self._solver = StoppableClarabel()
 
-    def run(self, problem: cp.Problem, request: Request) -> Answer:
+    def run(self, problem: cp.Problem, request: Request) -> SolverResult:
         settings = clarabel.DefaultSettings()
         for name in request.options.extra:
             if not hasattr(settings, name):
@@ -103,7 +103,7 @@ class StoppableClarabel(CLARABEL):  # type: ignore[misc]
     """CVXPY's interface of Clarabel, which looks between iterations whether it should stop."""
 
     request: Request | None = None
-    answer: Answer | None = None
+    answer: SolverResult | None = None
 
     def name(self) -> str:
         return "STOPPABLE_CLARABEL"
@@ -142,7 +142,7 @@ class StoppableClarabel(CLARABEL):  # type: ignore[misc]
         status, reason = STATUSES_OF_CLARABEL.get(said, (Status.LIMIT, "accuracy"))
         statistics = {"nodes": 0.0, "iterations": float(solution.iterations)}
         bound = solution.obj_val_dual + self.request.offset if status is Status.OPTIMAL else None
-        self.answer = Answer(status, bound=bound, reason=reason, statistics=statistics)
+        self.answer = SolverResult(status, bound=bound, reason=reason, statistics=statistics)
         inverse_data.solver_options = {}
         return super().invert(solution, inverse_data) if said in ("Solved", "AlmostSolved") else NOTHING
 
@@ -153,7 +153,7 @@ class OtherRunner:
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def run(self, problem: cp.Problem, request: Request) -> Answer:
+    def run(self, problem: cp.Problem, request: Request) -> SolverResult:
         given: dict[str, Any] = dict(request.options.extra)
         if request.options.time_limit is not None and self.name in TIME_LIMITS:
             given.setdefault(TIME_LIMITS[self.name], request.options.time_limit)
@@ -162,7 +162,7 @@ class OtherRunner:
             raise _failed(problem.status)
         status, reason = STATUSES[problem.status]
         iterations = getattr(problem.solver_stats, "num_iters", None)
-        return Answer(status, reason=reason, statistics={"nodes": 0.0, "iterations": float(iterations or 0)})
+        return SolverResult(status, reason=reason, statistics={"nodes": 0.0, "iterations": float(iterations or 0)})
 
 
 def _solve(problem: cp.Problem, solver: Any, **given: Any) -> None:

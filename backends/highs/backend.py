@@ -19,7 +19,7 @@ from gpusched_dsl.backends.protocol import Capabilities, Monitor, SolveOptions
 from gpusched_dsl.ir.changes import Changes
 from gpusched_dsl.ir.magnitudes import largest_coefficient, largest_cost_of, largest_number
 from gpusched_dsl.ir.problem import Floats, Int32s, Problem
-from gpusched_dsl.ir.solver_result import Answer, Status
+from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
@@ -155,7 +155,7 @@ class HighsSession:
 
     # --- solving ------------------------------------------------------------------------------------------------
 
-    def solve(self, options: SolveOptions, start: Floats | None = None, monitor: Monitor | None = None) -> Answer:
+    def solve(self, options: SolveOptions, start: Floats | None = None, monitor: Monitor | None = None) -> SolverResult:
         """Solve; raises DiagnosticError for an unknown option and when HiGHS ends with an error."""
         began = time.perf_counter()
         apply_options(self._highs, options)
@@ -178,13 +178,13 @@ class HighsSession:
         if start is not None and answer.status is Status.OPTIMAL and _without_work(answer):
             answer = self._without_start(answer, control, monitor, options)
         if status == Raw.kUnboundedOrInfeasible or (self._problem.is_mip and status == Raw.kUnbounded):
-            answer = Answer(self._unbounded_or_infeasible(control, monitor, options))
+            answer = SolverResult(self._unbounded_or_infeasible(control, monitor, options))
         self._relaxations.last_seconds = time.perf_counter() - without
         return replace(answer, solve_seconds=time.perf_counter() - began)
 
     def _by_relaxation(
         self, control: Control, monitor: Monitor | None, options: SolveOptions, start: Floats | None
-    ) -> tuple[Answer | None, Floats | None]:
+    ) -> tuple[SolverResult | None, Floats | None]:
         """The answer where the relaxation proves one, else None; and a start that may be better (`highs_again`)."""
         highs, rest = self._highs, self._relaxations
 
@@ -202,7 +202,7 @@ class HighsSession:
             highs.setOptionValue("time_limit", np.inf)
             self._limit_to_rest(control, options)
 
-        def solve_other(problem: Problem, options: SolveOptions) -> Answer:
+        def solve_other(problem: Problem, options: SolveOptions) -> SolverResult:
             session = HighsSession(problem)
             try:
                 answer = session.solve(replace(options, time_limit=left()), None, monitor)
@@ -263,7 +263,9 @@ class HighsSession:
         unbounded = second in (Raw.kUnbounded, Raw.kUnboundedOrInfeasible)
         return second if unbounded or self._has_point() else Raw.kInfeasible
 
-    def _without_start(self, first: Answer, control: Control, monitor: Monitor | None, options: SolveOptions) -> Answer:
+    def _without_start(
+        self, first: SolverResult, control: Control, monitor: Monitor | None, options: SolveOptions
+    ) -> SolverResult:
         """Solve once more without the start, which HiGHS called optimal without a linear program or a node.
 
         Where presolve leaves no costs, HiGHS 1.15.1 takes the costs of the start for the bound, although presolve may
@@ -323,7 +325,7 @@ class HighsSession:
         feasible = highspy.SolutionStatus.kSolutionStatusFeasible
         return bool(self._highs.getInfo().primal_solution_status == feasible)
 
-    def _answer(self, status: Any) -> Answer:
+    def _answer(self, status: Any) -> SolverResult:
         highs, problem = self._highs, self._problem
         info = highs.getInfo()
         statistics = {
@@ -331,11 +333,11 @@ class HighsSession:
             "iterations": float(max(info.simplex_iteration_count, 0) + max(info.ipm_iteration_count, 0)),
         }
         if status == Raw.kInfeasible:
-            return Answer(Status.INFEASIBLE, statistics=statistics)
+            return SolverResult(Status.INFEASIBLE, statistics=statistics)
         if status == Raw.kUnbounded:
-            return Answer(Status.UNBOUNDED, statistics=statistics)
+            return SolverResult(Status.UNBOUNDED, statistics=statistics)
         if status == Raw.kUnboundedOrInfeasible:
-            return Answer(Status.INFEASIBLE_OR_UNBOUNDED, statistics=statistics)
+            return SolverResult(Status.INFEASIBLE_OR_UNBOUNDED, statistics=statistics)
         optimal = status == Raw.kOptimal
         if not optimal and status not in LIMITS:
             raise DiagnosticError([_failed(highs.modelStatusToString(status), self._problem)])
@@ -343,11 +345,11 @@ class HighsSession:
         if not self._has_point():
             if optimal:
                 raise DiagnosticError([_failed("optimal, but without a feasible point", self._problem)])
-            return Answer(Status.LIMIT, bound=bound, reason=LIMITS[status], statistics=statistics)
+            return SolverResult(Status.LIMIT, bound=bound, reason=LIMITS[status], statistics=statistics)
         solution = highs.getSolution()
         objective = float(info.objective_function_value)
         linear = optimal and not problem.is_mip
-        return Answer(
+        return SolverResult(
             Status.OPTIMAL if optimal else Status.LIMIT,
             values=np.array(solution.col_value),
             objective=objective,
@@ -359,7 +361,7 @@ class HighsSession:
         )
 
 
-def _without_work(answer: Answer) -> bool:
+def _without_work(answer: SolverResult) -> bool:
     return not answer.statistics["nodes"] and not answer.statistics["iterations"]
 
 

@@ -20,7 +20,7 @@ from gpusched_dsl.backends.highs.relaxation import WHOLE, distance, dual_bound, 
 from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.ir.changes import Changes
 from gpusched_dsl.ir.problem import Floats, Problem
-from gpusched_dsl.ir.solver_result import Answer, Status, relative_gap
+from gpusched_dsl.ir.solver_result import SolverResult, Status, relative_gap
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 # An attempt may take this part of the time of the last solve without one, and at least so many seconds.
@@ -120,9 +120,9 @@ class Attempt:
     relaxations: Relaxations
     options: SolveOptions
     run: Callable[[], None]
-    solve_other: Callable[[Problem, SolveOptions], Answer]
+    solve_other: Callable[[Problem, SolveOptions], SolverResult]
 
-    def answer(self, start: Floats | None) -> tuple[Answer | None, Floats | None]:
+    def answer(self, start: Floats | None) -> tuple[SolverResult | None, Floats | None]:
         """The answer if the relaxation is proof enough, else None; and the best start known."""
         problem, highs = self.problem, self.highs
         self.objective = problem.objectives[0]
@@ -209,7 +209,7 @@ class Attempt:
         away = distance(self.objective, value, self.bound.value)
         return away <= 0 or relative_gap(value, self.bound.value) <= max(self.options.gap, AT_THE_BOUND)
 
-    def _among_undecided(self, point: Floats) -> Answer | None:
+    def _among_undecided(self, point: Floats) -> SolverResult | None:
         """Solve the problem that is left when reduced costs have fixed what they can."""
         problem = self.problem
         for wider in WIDER:
@@ -228,7 +228,7 @@ class Attempt:
                 return answer
         return None
 
-    def _judged(self, point: Floats | None) -> Answer | None:
+    def _judged(self, point: Floats | None) -> SolverResult | None:
         """The answer that a feasible point near enough to the bound is; the best point is kept."""
         if point is None or not feasible(self.problem, point, WITHIN):
             return None
@@ -237,11 +237,11 @@ class Attempt:
             self.best = point
         return self._proved(point)
 
-    def _proved(self, point: Floats | None) -> Answer | None:
+    def _proved(self, point: Floats | None) -> SolverResult | None:
         if point is None:
             return None
         value = self.objective.value(point)
         if not self._near(value):
             return None
         counts = {"nodes": 0.0, "iterations": self.iterations, "proved_by_relaxation": 1.0}
-        return Answer(Status.OPTIMAL, point, value, self.bound.value, statistics=counts)
+        return SolverResult(Status.OPTIMAL, point, value, self.bound.value, statistics=counts)

@@ -26,7 +26,7 @@ from gpusched_dsl.backends.protocol import Backend, Capabilities, Monitor, Sessi
 from gpusched_dsl.backends.registry import backend
 from gpusched_dsl.ir.changes import Changes
 from gpusched_dsl.ir.problem import Floats, Problem
-from gpusched_dsl.ir.solver_result import Answer
+from gpusched_dsl.ir.solver_result import SolverResult
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
@@ -224,10 +224,10 @@ class IsolatedSession:
         self._process, self._number = process, next(process.numbers)
         process.ask("open", self._number, problem)
 
-    def solve(self, options: SolveOptions, start: Floats | None = None, monitor: Monitor | None = None) -> Answer:
+    def solve(self, options: SolveOptions, start: Floats | None = None, monitor: Monitor | None = None) -> SolverResult:
         """As the backend's; raises DiagnosticError (GSM4017) where the solver crashes."""
         control = Control()
-        answer: Answer = self._process.ask(
+        answer: SolverResult = self._process.ask(
             "solve", self._number, options, start, monitor is not None, control=control, monitor=monitor
         )
         return answer

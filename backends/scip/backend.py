@@ -26,7 +26,7 @@ from gpusched_dsl.compiling.passes.steps import INDICATOR
 from gpusched_dsl.ir.definitions import completed
 from gpusched_dsl.ir.magnitudes import largest_cost
 from gpusched_dsl.ir.problem import Floats, Problem
-from gpusched_dsl.ir.solver_result import Answer, Status
+from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.ir.verify import verify
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -127,7 +127,7 @@ class ScipSession:
             self._freed()
             del self._model
 
-    def solve(self, options: SolveOptions, start: Floats | None = None, monitor: Monitor | None = None) -> Answer:
+    def solve(self, options: SolveOptions, start: Floats | None = None, monitor: Monitor | None = None) -> SolverResult:
         """Solve; raises DiagnosticError for an unknown option and when SCIP ends with an error."""
         began = time.perf_counter()
         model = self._model
@@ -143,14 +143,16 @@ class ScipSession:
         if answer.status is Status.INFEASIBLE_OR_UNBOUNDED or (
             answer.status is Status.UNBOUNDED and self._problem.is_mip and self._problem.is_linear
         ):
-            answer = Answer(self._unbounded_or_infeasible(control, options, monitor), statistics=answer.statistics)
+            answer = SolverResult(
+                self._unbounded_or_infeasible(control, options, monitor), statistics=answer.statistics
+            )
         if answer.status is Status.INFEASIBLE and reaches_infinity(self._problem):
             rest = SECOND_OPINION_SECONDS if options.time_limit is None else options.time_limit - control.seconds
             if _solved(replace(self._problem, objectives=()), options, rest, monitor).values is not None:
                 raise DiagnosticError([too_costly(self._problem)])
         return replace(answer, solve_seconds=time.perf_counter() - began)
 
-    def _run(self, control: Control, monitor: Monitor | None) -> Answer:
+    def _run(self, control: Control, monitor: Monitor | None) -> SolverResult:
         model = self._model
         self._progress.control = control
         try:
@@ -177,7 +179,7 @@ class ScipSession:
         except Exception as failure:  # PySCIPOpt turns SCIP's return codes into bare exceptions of many types
             raise DiagnosticError([_failed(str(failure))]) from failure
 
-    def _bounded(self, control: Control, options: SolveOptions, monitor: Monitor | None) -> Answer:
+    def _bounded(self, control: Control, options: SolveOptions, monitor: Monitor | None) -> SolverResult:
         """Solve a nonlinear problem whose objective may have no bound: look at the first point that is very good.
 
         Left alone, SCIP searches its box of 1e20 without end or reports an optimum at its border.
@@ -190,15 +192,15 @@ class ScipSession:
         self._model.setParam(limit, -far if problem.objectives[0].sense == "minimize" else far)
         answer = self._run(control, monitor)
         if answer.values is not None and escapes(problem, answer.values):
-            return Answer(Status.UNBOUNDED, statistics=answer.statistics)
+            return SolverResult(Status.UNBOUNDED, statistics=answer.statistics)
         if answer.reason != "objective" or control.stopping:
             return answer
         self._model.setParam(limit, usual)
         return self._run(control, monitor)
 
     def _second_opinion(
-        self, first: Answer, control: Control, options: SolveOptions, monitor: Monitor | None
-    ) -> Answer:
+        self, first: SolverResult, control: Control, options: SolveOptions, monitor: Monitor | None
+    ) -> SolverResult:
         """Solve again without reductions of domains before an optimum, or that there is none, is believed.
 
         The propagation of SCIP 10.0.2 loses optima of small nonlinear problems with integers (one in some thousand of
@@ -221,7 +223,7 @@ class ScipSession:
             second = self._run(control, monitor)
         return second
 
-    def _is_better(self, values: Floats, first: Answer, gap: float) -> bool:
+    def _is_better(self, values: Floats, first: SolverResult, gap: float) -> bool:
         """Whether a feasible point refutes the first answer."""
         found = verify(self._problem, values)
         if not found.feasible or first.objective is None or not self._problem.objectives:
@@ -275,25 +277,25 @@ class ScipSession:
             points.append(best.values)
         return len(points) == len(BOXES) and goes_on_along(self._problem, *points)
 
-    def _answer(self, status: str) -> Answer:
+    def _answer(self, status: str) -> SolverResult:
         model = self._model
         statistics = {"nodes": float(model.getNTotalNodes()), "iterations": float(model.getNLPIterations())}
         if status not in PROVED and status not in LIMITS:
             raise DiagnosticError([_failed(status)])
         ended = PROVED.get(status, Status.LIMIT)
         if ended not in (Status.OPTIMAL, Status.LIMIT):
-            return Answer(ended, statistics=statistics)
+            return SolverResult(ended, statistics=statistics)
         reason = LIMITS.get(status, "")
         bound = _known(model.getDualbound())
         if model.getNSols() == 0:
             if ended is Status.OPTIMAL:
                 raise DiagnosticError([_failed("optimal, but without a point")])
-            return Answer(ended, bound=bound, reason=reason, statistics=statistics)
+            return SolverResult(ended, bound=bound, reason=reason, statistics=statistics)
         best: Any = model.getBestSol()
         values = np.array([best[variable] for variable in self._variables], dtype=np.float64)
         proved = ended is Status.OPTIMAL and self._has_duals
         row_duals, reduced_costs = self._duals(values) if proved else (None, None)
-        return Answer(
+        return SolverResult(
             ended,
             values=values,
             objective=float(model.getSolObjVal(best)),
@@ -335,7 +337,7 @@ class _ProgressEvents(pyscipopt.Eventhdlr):
             control.report(_known(model.getPrimalbound()), _known(model.getDualbound()), model.getNTotalNodes())
 
 
-def _solved(problem: Problem, options: SolveOptions, seconds: float, monitor: Monitor | None) -> Answer:
+def _solved(problem: Problem, options: SolveOptions, seconds: float, monitor: Monitor | None) -> SolverResult:
     """The answer to a problem of its own, within `seconds`."""
     session = ScipSession(problem)
     try:

@@ -10,13 +10,13 @@ import numpy as np
 
 from benchmarks.child import Lap
 from gpusched_dsl.compiling.data.instance import Instance
-from gpusched_dsl.compiling.data.slicing import KnownValues, Part
+from gpusched_dsl.compiling.data.slicing import InstanceView, KnownValues
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import load_workspace
 from gpusched_dsl.online.data.base import Base
 from gpusched_dsl.online.loops.events import EventLoop
 from gpusched_dsl.online.open import open_run
-from gpusched_dsl.online.planners.protocol import Plan, Planner, Question
+from gpusched_dsl.online.planners.protocol import Plan, Planner, PlanningRequest
 from gpusched_dsl.online.run_config import RunConfig
 
 FIRST = 10  # plans that are not measured: the first compiles, and finds nothing to take over
@@ -27,7 +27,7 @@ class TimedBase(Base):
     lap: Lap
 
     def instance_of(
-        self, part: Part, carried: Mapping[str, KnownValues], earlier: Instance | None = None
+        self, part: InstanceView, carried: Mapping[str, KnownValues], earlier: Instance | None = None
     ) -> Instance:
         self.lap("loop")
         found = super().instance_of(part, carried, earlier)
@@ -44,7 +44,7 @@ class TimedPlanner:
     def name(self) -> str:
         return self.planner.name
 
-    def plan(self, question: Question) -> Plan | None:
+    def plan(self, question: PlanningRequest) -> Plan | None:
         self.lap("loop")
         found = self.planner.plan(question)
         self.lap("plan")

@@ -26,7 +26,7 @@ from gpusched_dsl.language.workspace import Workspace, load_workspace
 
 if TYPE_CHECKING:
     from gpusched_dsl.cli.output import Output
-    from gpusched_dsl.compiling.provenance import Origins
+    from gpusched_dsl.compiling.provenance import Provenance
     from gpusched_dsl.ir.problem import Problem
     from gpusched_dsl.online.run_config import RunConfig
 
@@ -65,7 +65,7 @@ class Opened:
     """
 
     built: Built | None
-    read: tuple[Problem, Origins] | None
+    read: tuple[Problem, Provenance] | None
     seconds_before: float = 0.0
     policy: CheckedPolicy | None = None
     workspace: Workspace | None = None
@@ -79,14 +79,14 @@ class Opened:
         return self.built.problem
 
     @property
-    def origins(self) -> Origins:
+    def origins(self) -> Provenance:
         if self.read is not None:
             return self.read[1]
         assert self.built is not None
         return self.built.origins(self.seconds_before)
 
 
-def open_problem(options: argparse.Namespace, output: Output) -> tuple[Problem, Origins]:
+def open_problem(options: argparse.Namespace, output: Output) -> tuple[Problem, Provenance]:
     """The problem and where it came from; warnings are told. Raises DiagnosticError with everything wrong."""
     opened = open_instance(options, output)
     return opened.problem, opened.origins
@@ -176,10 +176,10 @@ def read_settings(texts: list[str]) -> dict[str, str]:
     return settings
 
 
-def _read_problem(path: Path, options: argparse.Namespace, began: float) -> tuple[Problem, Origins]:
+def _read_problem(path: Path, options: argparse.Namespace, began: float) -> tuple[Problem, Provenance]:
     from hashlib import sha256
 
-    from gpusched_dsl.compiling.provenance import Origins
+    from gpusched_dsl.compiling.provenance import Provenance
     from gpusched_dsl.ir.json.codec import from_json
 
     _refuse_policy(getattr(options, "backend", "highs"), path)
@@ -196,7 +196,7 @@ def _read_problem(path: Path, options: argparse.Namespace, began: float) -> tupl
         raise DiagnosticError([Diagnostic("GSM4020", f"cannot read `{path}`: {reason}")]) from failure
     problem = from_json(data)
     seconds = time.perf_counter() - began
-    return problem, Origins(build_seconds=seconds, inputs_sha256={str(path): sha256(data).hexdigest()})
+    return problem, Provenance(build_seconds=seconds, inputs_sha256={str(path): sha256(data).hexdigest()})
 
 
 def _refuse_policy(name: str, path: Path) -> None:

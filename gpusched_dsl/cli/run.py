@@ -28,7 +28,7 @@ from gpusched_dsl.solving.methods import method_named
 DISAGREES = "GSM9003"  # a replay that is not the run event by event
 
 if TYPE_CHECKING:
-    from gpusched_dsl.online.loops.base import Driver
+    from gpusched_dsl.online.loops.base import SimulationLoop
     from gpusched_dsl.online.progress import ProgressReader
     from gpusched_dsl.online.run_config import RunConfig
     from gpusched_dsl.reporting.runs.comparison import RunComparison
@@ -203,7 +203,7 @@ class RunWatch(Watch):
         super().begin(doing)
         self.reader = None
 
-    def hear(self, driver: Driver) -> None:
+    def hear(self, driver: SimulationLoop) -> None:
         """The run begins, or has made a plan."""
         from gpusched_dsl.online.progress import ProgressReader
 

@@ -18,7 +18,7 @@ from gpusched_dsl.cli.show import show_result
 from gpusched_dsl.cli.solver_options import own_options
 from gpusched_dsl.compiling.build import with_counts, with_problem
 from gpusched_dsl.compiling.passes.names import folds
-from gpusched_dsl.compiling.provenance import Origins
+from gpusched_dsl.compiling.provenance import Provenance
 from gpusched_dsl.data.sources.writing import check_writable, write_text
 from gpusched_dsl.ir.deadline import READING, Deadline, Stopped, limited
 from gpusched_dsl.ir.solver_result import Status
@@ -33,7 +33,7 @@ from gpusched_dsl.reporting.summary import size_text
 if TYPE_CHECKING:
     from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
     from gpusched_dsl.solving.aggregated import Entries
-    from gpusched_dsl.solving.solution import Solved
+    from gpusched_dsl.solving.solution import Solution
 
 STDOUT = "-"
 SOLVER_LOG: dict[str, dict[str, bool | int]] = {"highs": {"output_flag": True}, "scip": {"display/verblevel": 4}}
@@ -94,7 +94,7 @@ class _Attempt:
         self.show = output.shows_progress and not options.verbose
         self.opened = wanted if isinstance(wanted, Opened) else None
         self.start: Entries | None = None
-        self.plan: Solved | None = None  # that of the policy to start from
+        self.plan: Solution | None = None  # that of the policy to start from
 
     def build(self) -> None:
         """Read the data, plan a start, and make the problem of a solver."""
@@ -117,7 +117,7 @@ class _Attempt:
                     self.opened = replace(self.opened, built=with_counts(built, fold=fold))
         _say_what(self.opened, self.options, self.output)
 
-    def solve(self) -> tuple[Solved, tuple[Diagnostic, ...]]:
+    def solve(self) -> tuple[Solution, tuple[Diagnostic, ...]]:
         opened, output, watch = self.opened, self.output, self.watch
         assert opened is not None
         with watching(output, show=self.show, watch=watch):
@@ -129,7 +129,7 @@ class _Attempt:
             solved, told = _solved(opened, self.solver, self.asked, self.start, watch)
             return with_plan(solved, self.plan), told
 
-    def stopped(self, stopped: Stopped) -> Solved:
+    def stopped(self, stopped: Stopped) -> Solution:
         """What there is where the problem was not built in time."""
         from gpusched_dsl.solving.unfinished import unfinished
         from gpusched_dsl.workflows.early_stop import stopped_solve
@@ -139,12 +139,12 @@ class _Attempt:
         model = self.wanted.scenario.model
         return stopped_solve(model, self.wanted.policy, self.solver, self.asked, stopped, self.plan)
 
-    def origins(self) -> Origins:
+    def origins(self) -> Provenance:
         if self.opened is not None:
             return self.opened.origins
         assert isinstance(self.wanted, Chosen)
         wanted = self.wanted
-        return Origins(
+        return Provenance(
             model=wanted.scenario.model,
             scenario=wanted.scenario.name,
             build_seconds=time.perf_counter() - self.watch.began + wanted.seconds,
@@ -209,7 +209,7 @@ def _start(opened: Opened, options: argparse.Namespace) -> Entries | CheckedPoli
 
 def _planned_start(
     opened: Opened, policy: CheckedPolicy, options: SolveOptions, judge: str, output: Output, watch: Watch
-) -> tuple[Entries | None, Solved]:
+) -> tuple[Entries | None, Solution]:
     """The plan of the policy that `--warm-start` names."""
     from gpusched_dsl.workflows.solve_by_policy import start_by_policy
 
@@ -232,7 +232,7 @@ def _planned(
     bound: bool,
     output: Output,
     watch: Watch,
-) -> tuple[Solved, tuple[Diagnostic, ...]]:
+) -> tuple[Solution, tuple[Diagnostic, ...]]:
     """The plan of a policy, with the bound of a solver if that is asked for."""
     from gpusched_dsl.workflows.solve_by_policy import solve_by_policy, with_bound
 
@@ -250,7 +250,7 @@ def _planned(
 
 def _solved(
     opened: Opened, backend: Backend, options: SolveOptions, start: Entries | None, monitor: Monitor
-) -> tuple[Solved, tuple[Diagnostic, ...]]:
+) -> tuple[Solution, tuple[Diagnostic, ...]]:
     from gpusched_dsl.solving.aggregated import solve_built
     from gpusched_dsl.solving.solve import solve_problem
     from gpusched_dsl.solving.starts import point_from

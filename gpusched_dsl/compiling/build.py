@@ -19,9 +19,9 @@ from gpusched_dsl.language.workspace import Workspace
 
 if TYPE_CHECKING:
     from gpusched_dsl.compiling.aggregation.aggregate import Aggregation
-    from gpusched_dsl.compiling.aggregation.assembling import Aggregated
+    from gpusched_dsl.compiling.aggregation.assembling import AggregatedProblem
     from gpusched_dsl.compiling.data.instance import Instance
-    from gpusched_dsl.compiling.provenance import Origins
+    from gpusched_dsl.compiling.provenance import Provenance
     from gpusched_dsl.data.chunks import Piece
     from gpusched_dsl.data.sources.reader import FileReader
     from gpusched_dsl.ir.problem import Problem
@@ -80,7 +80,7 @@ class Built:
         )
 
     @property
-    def folded(self) -> Aggregated | None:
+    def folded(self) -> AggregatedProblem | None:
         """The aggregated problem; None where the problem is to be solved whole."""
         return self.aggregation.found
 
@@ -94,11 +94,11 @@ class Built:
                 self.grounded.append(ground(self.scenario.model, self.instance.store, self.permissions.limits()))
         return self.grounded[0]
 
-    def origins(self, seconds_before: float = 0.0) -> Origins:
+    def origins(self, seconds_before: float = 0.0) -> Provenance:
         """What a result tells of where it came from; `seconds_before` were spent on reading the text."""
-        from gpusched_dsl.compiling.provenance import Origins
+        from gpusched_dsl.compiling.provenance import Provenance
 
-        return Origins(
+        return Provenance(
             model=self.scenario.model,
             store=self.instance.store,
             scenario=self.scenario.name,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Origins:
+class Provenance:
     """Where a problem came from. `model` and `store` are None for a problem that was read from a file.
 
     `inputs_sha256` has the SHA-256 of every text and data file read; `settings` what was set from outside.

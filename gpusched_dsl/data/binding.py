@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpusched_dsl.data.chunks import ColumnPiece, Piece, ValuePiece, label_piece, literal_piece
+from gpusched_dsl.data.chunks import ColumnChunk, Piece, ValueChunk, label_chunk, literal_chunk
 from gpusched_dsl.data.params import BoundParam, ParamOrigin, bind_param
 from gpusched_dsl.data.ranges import report_failed_check, report_out_of_range
 from gpusched_dsl.data.sets import bind_root_set, bind_set
@@ -10,16 +10,16 @@ from gpusched_dsl.data.sources.reader import FileReader, read_given
 
 __all__ = [
     "BoundParam",
-    "ColumnPiece",
+    "ColumnChunk",
     "FileReader",
     "ParamOrigin",
     "Piece",
-    "ValuePiece",
+    "ValueChunk",
     "bind_param",
     "bind_root_set",
     "bind_set",
-    "label_piece",
-    "literal_piece",
+    "label_chunk",
+    "literal_chunk",
     "read_given",
     "report_failed_check",
     "report_out_of_range",

@@ -10,7 +10,7 @@ from gpusched_dsl.data.sources.files import FileColumns
 from gpusched_dsl.ir.domains import Scalar
 from gpusched_dsl.language.checked import Constant, Label, LiteralSet
 from gpusched_dsl.language.diagnostics.diagnostic import Cell
-from gpusched_dsl.language.scenarios.assignments import ONE, TableGiven
+from gpusched_dsl.language.scenarios.assignments import ONE, TableAssignment
 from gpusched_dsl.language.source import Span
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class FileOrigin:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class TableOrigin:
-    given: TableGiven
+    given: TableAssignment
 
     @property
     def statement(self) -> Span:
@@ -70,7 +70,7 @@ class TextOrigin:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class ColumnPiece:
+class ColumnChunk:
     """Key columns and a value column of equal length.
 
     A key or value is text, an integer, a float or a truth value, by the type of its series; null is not given.
@@ -94,7 +94,7 @@ class ColumnPiece:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class ValuePiece:
+class ValueChunk:
     """One value, already in the declared unit: for every key (`labels` None) or, a patch, for the key `labels`.
 
     Later patches win over earlier ones and over every piece that is no patch.
@@ -106,10 +106,10 @@ class ValuePiece:
     level: int = 0
 
 
-Piece = ColumnPiece | ValuePiece
+Piece = ColumnChunk | ValueChunk
 
 
-def literal_piece(expr: LiteralSet, statement: Span) -> ColumnPiece | None:
+def literal_chunk(expr: LiteralSet, statement: Span) -> ColumnChunk | None:
     """The rows of a set literal as a piece, or None when some item must be computed first."""
     rows: list[tuple[Scalar, ...]] = []
     for row in expr.rows:
@@ -123,18 +123,18 @@ def literal_piece(expr: LiteralSet, statement: Span) -> ColumnPiece | None:
                 return None
         rows.append(tuple(items))
     spans = tuple(row[0].span.to(row[-1].span) for row in expr.rows)
-    return label_piece(rows, len(expr.types), statement, spans)
+    return label_chunk(rows, len(expr.types), statement, spans)
 
 
-def label_piece(
+def label_chunk(
     rows: list[tuple[Scalar, ...]], arity: int, statement: Span, spans: tuple[Span, ...] = ()
-) -> ColumnPiece:
+) -> ColumnChunk:
     """Label tuples as a piece for a set; `spans` are the places of the rows if they have any of their own."""
     from gpusched_dsl.data.sources.untyped import column_of
 
     columns = list(zip(*rows, strict=True)) if rows else [()] * arity
     mixed = first_mixed([isinstance(row[0], str) for row in rows])
-    return ColumnPiece(tuple(map(column_of, columns)), None, TextOrigin(statement, spans), mixed=mixed)
+    return ColumnChunk(tuple(map(column_of, columns)), None, TextOrigin(statement, spans), mixed=mixed)
 
 
 def first_mixed(texts: list[bool]) -> int | None:

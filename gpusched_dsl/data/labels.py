@@ -15,7 +15,7 @@ from gpusched_dsl.ir.domains import Codes, Component, Universe
 if TYPE_CHECKING:
     import polars as pl
 
-    from gpusched_dsl.data.chunks import ColumnPiece
+    from gpusched_dsl.data.chunks import ColumnChunk
 
 Mask = NDArray[np.bool_]
 _INTEGER = r"^(0|-?[1-9][0-9]{0,17})$"
@@ -117,14 +117,14 @@ def texts(series: pl.Series) -> pl.Series:
     return series.cast(pl.String)
 
 
-def natural_labels(pieces: list[ColumnPiece]) -> list[pl.Series]:
+def natural_labels(pieces: list[ColumnChunk]) -> list[pl.Series]:
     """The labels of some one-column pieces as series, all of integers or all of text.
 
     They are integers when every one is an integer, or, in text without types, is written like one.
     """
     import polars as pl
 
-    def integral(piece: ColumnPiece) -> bool:
+    def integral(piece: ColumnChunk) -> bool:
         series = piece.keys[0]
         if series.dtype == pl.String and not piece.typed:
             return bool(series.drop_nulls().str.contains(_INTEGER).all())

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusched_dsl.data.aggregates import aggregate
-from gpusched_dsl.data.chunks import ColumnPiece, Piece, Place, TextOrigin, ValuePiece, label_piece
+from gpusched_dsl.data.chunks import ColumnChunk, Piece, Place, TextOrigin, ValueChunk, label_chunk
 from gpusched_dsl.data.labels import Mask, encode, given_in, numbers, scale
 from gpusched_dsl.data.reports import (
     SHOWN,
@@ -41,7 +41,7 @@ class _Part:
     `blank` are the rows whose key is right and whose value is not given, `blank_positions` their positions.
     """
 
-    piece: ColumnPiece
+    piece: ColumnChunk
     positions: Codes
     rows: Codes
     values: Values
@@ -109,19 +109,19 @@ def bind_param(
     blank = np.nan if dtype is np.float64 else 0
     values: Values = np.full(domain.size, blank, dtype=dtype) if default is None else default.astype(dtype)
     filled = np.full(domain.size, default is not None)
-    singles = [piece for piece in pieces if isinstance(piece, ValuePiece)]
+    singles = [piece for piece in pieces if isinstance(piece, ValueChunk)]
     everywhere: Span | None = None
     for single in singles:
         if single.labels is None:
             everywhere = single.span
             filled[:] = True
             values[:] = _single_value(checked, single, within, diagnostics)
-    tables = [piece for piece in pieces if isinstance(piece, ColumnPiece)]
+    tables = [piece for piece in pieces if isinstance(piece, ColumnChunk)]
     parts = [_part(checked, domain, piece, within, filled, diagnostics) for piece in tables]
     _report_duplicates(checked, domain, parts, diagnostics)
     for part in parts:
         values[part.positions] = part.values
-    patches: dict[int, ValuePiece] = {}
+    patches: dict[int, ValueChunk] = {}
     for single in sorted((s for s in singles if s.labels is not None), key=lambda s: s.level):
         position = _patch_position(checked, domain, single, diagnostics)
         if position is None:
@@ -148,7 +148,7 @@ def _dtype(checked: CheckedParam) -> type:
 def _part(
     checked: CheckedParam,
     domain: Domain,
-    piece: ColumnPiece,
+    piece: ColumnChunk,
     within: Domain | None,
     filled: Mask,
     diagnostics: Diagnostics,
@@ -178,11 +178,11 @@ def _part(
 
 
 def _single_value(
-    checked: CheckedParam, single: ValuePiece, within: Domain | None, diagnostics: Diagnostics
+    checked: CheckedParam, single: ValueChunk, within: Domain | None, diagnostics: Diagnostics
 ) -> float | int | str:
     """A value from an expression, checked like one from a file; what is wrong has been reported."""
     series = column_of([single.value])
-    piece = ColumnPiece((), series, TextOrigin(single.span))
+    piece = ColumnChunk((), series, TextOrigin(single.span))
     cells = read_values(checked, piece, within, diagnostics)
     rows = np.flatnonzero(cells.sound)
     check_kind(checked, piece, rows, cells.values[rows], within, diagnostics)
@@ -190,7 +190,7 @@ def _single_value(
     return value
 
 
-def positions_of(checked: CheckedParam, domain: Domain, piece: ColumnPiece, diagnostics: Diagnostics) -> Codes:
+def positions_of(checked: CheckedParam, domain: Domain, piece: ColumnChunk, diagnostics: Diagnostics) -> Codes:
     """The position of each row's key, -1 where it has none (which has been reported)."""
     if domain.arity == 0:
         assert piece.values is not None
@@ -219,7 +219,7 @@ def positions_of(checked: CheckedParam, domain: Domain, piece: ColumnPiece, diag
     return positions
 
 
-def beyond(piece: ColumnPiece, domain: Domain) -> Mask:
+def beyond(piece: ColumnChunk, domain: Domain) -> Mask:
     """The rows whose slot lies before the first or after the last one of the domain."""
     outside: Mask = np.zeros(len(piece.keys[0]), dtype=np.bool_)
     for at in piece.windows:
@@ -234,7 +234,7 @@ def beyond(piece: ColumnPiece, domain: Domain) -> Mask:
 
 
 def _report_extra(
-    checked: CheckedParam, piece: ColumnPiece, rows: Codes, keys: list[str], diagnostics: Diagnostics
+    checked: CheckedParam, piece: ColumnChunk, rows: Codes, keys: list[str], diagnostics: Diagnostics
 ) -> None:
     places = [piece.origin.place(row, 0) for row in rows[:SHOWN].tolist()]
     message = f"`{keys[0]}` is outside the index set of `{checked.name}`"
@@ -286,7 +286,7 @@ def _two_places(parts: list[_Part], position: int) -> tuple[Place, Place]:
 
 
 def _report_patched_twice(
-    checked: CheckedParam, earlier: ValuePiece | None, patch: ValuePiece, diagnostics: Diagnostics
+    checked: CheckedParam, earlier: ValueChunk | None, patch: ValueChunk, diagnostics: Diagnostics
 ) -> None:
     if earlier is None or earlier.level != patch.level:
         return
@@ -300,10 +300,10 @@ def _report_patched_twice(
     )
 
 
-def _patch_position(checked: CheckedParam, domain: Domain, patch: ValuePiece, diagnostics: Diagnostics) -> int | None:
+def _patch_position(checked: CheckedParam, domain: Domain, patch: ValueChunk, diagnostics: Diagnostics) -> int | None:
     assert patch.labels is not None
-    key = label_piece([patch.labels], domain.arity, patch.span)
-    keyed = ColumnPiece(key.keys, key.keys[0], key.origin)
+    key = label_chunk([patch.labels], domain.arity, patch.span)
+    keyed = ColumnChunk(key.keys, key.keys[0], key.origin)
     position = int(positions_of(checked, domain, keyed, diagnostics)[0])
     return position if position >= 0 else None
 
@@ -325,7 +325,7 @@ def _report_missing(
     missing = np.flatnonzero(~filled)
     if not len(missing):
         return
-    spans = [piece.span if isinstance(piece, ValuePiece) else piece.origin.statement for piece in pieces]
+    spans = [piece.span if isinstance(piece, ValueChunk) else piece.origin.statement for piece in pieces]
     assert spans, "nothing given has been reported"
     keys = keys_at(checked.name, domain, missing[: SHOWN + 1].tolist())
     message = f"`{keys[0]}` has no value"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gpusched_dsl.data.chunks import ColumnPiece, Piece, Place
+from gpusched_dsl.data.chunks import ColumnChunk, Piece, Place
 from gpusched_dsl.data.labels import Mask, texts
 from gpusched_dsl.ir.domains import Codes, Component, Domain, Scalar, Universe, decode
 from gpusched_dsl.language.checked import CheckedParam, CheckedSet
@@ -69,7 +69,7 @@ def report_nothing(checked: CheckedParam | CheckedSet, pieces: Sequence[Piece], 
 
 
 def report_empty_keys(
-    checked: CheckedParam | CheckedSet, piece: ColumnPiece, at: int, empty: Mask, diagnostics: Diagnostics
+    checked: CheckedParam | CheckedSet, piece: ColumnChunk, at: int, empty: Mask, diagnostics: Diagnostics
 ) -> None:
     """GSM2107: key cells of component `at` that hold nothing."""
     rows = np.flatnonzero(empty)
@@ -86,7 +86,7 @@ def report_empty_keys(
 
 def report_unknown_keys(
     checked: CheckedParam | CheckedSet,
-    piece: ColumnPiece,
+    piece: ColumnChunk,
     at: int,
     component: Component,
     unknown: Mask,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpusched_dsl.data.chunks import ColumnPiece, FileOrigin
+from gpusched_dsl.data.chunks import ColumnChunk, FileOrigin
 from gpusched_dsl.data.params import positions_of
 from gpusched_dsl.data.reports import SHOWN, examples, keys_at, place_text
 from gpusched_dsl.data.sources.cells import read_values
@@ -19,7 +19,7 @@ from gpusched_dsl.language.checked import CheckedParam, CheckedRandom, SampleFil
 from gpusched_dsl.language.checking.walk import walk
 from gpusched_dsl.language.diagnostics.diagnostic import Label
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
-from gpusched_dsl.language.scenarios.assignments import FileGiven
+from gpusched_dsl.language.scenarios.assignments import FileAssignment
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -31,13 +31,13 @@ class Samples:
     weights: Floats | None
 
 
-def files_of(random: CheckedRandom, law: TypedLaw) -> Iterator[FileGiven]:
+def files_of(random: CheckedRandom, law: TypedLaw) -> Iterator[FileAssignment]:
     """The files that a law needs, so that a reader can be told beforehand."""
     return (_given(random, part) for part in walk(law) if isinstance(part, SampleFile))
 
 
-def _given(random: CheckedRandom, file: SampleFile) -> FileGiven:
-    return FileGiven(
+def _given(random: CheckedRandom, file: SampleFile) -> FileAssignment:
+    return FileAssignment(
         target=random.name, span=file.data.span, data=file.data, item=file.item, keys=file.keys, value=file.value
     )
 
@@ -59,8 +59,8 @@ def read_samples(
     keys = tuple(read.columns[key] for key in file.keys)
     typed = not is_text(file.data.path.value)
 
-    def numbers_in(column: str) -> tuple[ColumnPiece, Floats]:
-        piece = ColumnPiece(keys, read.columns[column], FileOrigin(given.span, read, file.keys, column), typed=typed)
+    def numbers_in(column: str) -> tuple[ColumnChunk, Floats]:
+        piece = ColumnChunk(keys, read.columns[column], FileOrigin(given.span, read, file.keys, column), typed=typed)
         cells = read_values(checked, piece, None, diagnostics)
         assert piece.values is not None
         empty = np.flatnonzero(piece.values.is_null().to_numpy())
@@ -88,7 +88,7 @@ def read_samples(
 
 
 def _report(
-    piece: ColumnPiece,
+    piece: ColumnChunk,
     rows: Codes,
     code: str,
     one: str,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpusched_dsl.data.chunks import ColumnPiece, Place
+from gpusched_dsl.data.chunks import ColumnChunk, Place
 from gpusched_dsl.data.labels import Mask, encode, given_in, natural_labels
 from gpusched_dsl.data.reports import (
     SHOWN,
@@ -30,12 +30,12 @@ from gpusched_dsl.language.diagnostics.errors import Diagnostics
 class _Stack:
     """The rows of several pieces one after the other: from which piece and row each comes."""
 
-    pieces: Sequence[ColumnPiece]
+    pieces: Sequence[ColumnChunk]
     piece_of: Codes
     row_of: Codes
 
     @staticmethod
-    def of(pieces: Sequence[ColumnPiece], rows: Sequence[Codes]) -> _Stack:
+    def of(pieces: Sequence[ColumnChunk], rows: Sequence[Codes]) -> _Stack:
         none = np.empty(0, dtype=np.int64)
         numbers = [np.full(len(r), i, dtype=np.int64) for i, r in enumerate(rows)]
         return _Stack(pieces, np.concatenate([none, *numbers]), np.concatenate([none, *rows]))
@@ -48,7 +48,7 @@ class _Stack:
         return allowed[self.piece_of]
 
 
-def bind_root_set(checked: CheckedSet, pieces: Sequence[ColumnPiece], diagnostics: Diagnostics) -> Universe | None:
+def bind_root_set(checked: CheckedSet, pieces: Sequence[ColumnChunk], diagnostics: Diagnostics) -> Universe | None:
     """The elements of a nominal root set in the order given.
 
     None after a finding: GSM2107 empty cell, GSM2110 repeated element, GSM2111 integers and text mixed, GSM2115 nothing
@@ -81,7 +81,7 @@ def bind_root_set(checked: CheckedSet, pieces: Sequence[ColumnPiece], diagnostic
     return Universe(checked.name, tuple(labels.filter(first).to_list())) if sound else None
 
 
-def _report_mixed(checked: CheckedSet, pieces: Sequence[ColumnPiece], diagnostics: Diagnostics) -> bool:
+def _report_mixed(checked: CheckedSet, pieces: Sequence[ColumnChunk], diagnostics: Diagnostics) -> bool:
     import polars as pl
 
     within = next((piece for piece in pieces if piece.mixed is not None), None)
@@ -129,7 +129,7 @@ def _report_repeated(checked: CheckedSet, repeats: list[_Repeat], count: int, di
 def bind_set(
     checked: CheckedSet,
     components: Sequence[Component],
-    pieces: Sequence[ColumnPiece],
+    pieces: Sequence[ColumnChunk],
     diagnostics: Diagnostics,
     within: Domain | None = None,
 ) -> Domain | None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusched_dsl.data.chunks import ColumnPiece, Origin, Place
+from gpusched_dsl.data.chunks import ColumnChunk, Origin, Place
 from gpusched_dsl.data.formats.slots import SECOND, Micros, cut, slot_of
 from gpusched_dsl.data.formats.slots_times import Times, TwoReadings, times_in
 from gpusched_dsl.data.sources.files import Fault, FileColumns, Unreadable
@@ -43,8 +43,8 @@ class RowsOrigin:
 
 
 def in_slots(
-    piece: ColumnPiece, keys: Sequence[SlotKey | None], file: FileColumns, names: Sequence[str]
-) -> ColumnPiece:
+    piece: ColumnChunk, keys: Sequence[SlotKey | None], file: FileColumns, names: Sequence[str]
+) -> ColumnChunk:
     """The piece with times among its keys replaced by slot numbers; raises Unreadable (GSM2030).
 
     A `mean` over one such key is weighted by time where the rows have even distances: see `stretches`.
@@ -97,7 +97,7 @@ def stretches(times: Micros, others: Sequence[pl.Series], given: pl.Series) -> i
     return least if even else None
 
 
-def _cut(piece: ColumnPiece, at: int, times: Micros, step: int, length: int, name: str) -> ColumnPiece:
+def _cut(piece: ColumnChunk, at: int, times: Micros, step: int, length: int, name: str) -> ColumnChunk:
     import polars as pl
 
     if len(times) * (step // length + 2) > _MOST_PARTS:

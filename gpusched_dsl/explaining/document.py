@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from gpusched_dsl.compiling.provenance import Origins
+from gpusched_dsl.compiling.provenance import Provenance
 from gpusched_dsl.explaining.bound_text import bound_groups
 from gpusched_dsl.explaining.conflict import Conflict
 from gpusched_dsl.explaining.explanation_data import ExplanationData
@@ -90,7 +90,7 @@ def _decomposition(choice: Choice) -> dict[str, Any]:
     }
 
 
-def _conflict(conflict: Conflict, origins: Origins, stated: Mapping[int, str]) -> dict[str, Any]:
+def _conflict(conflict: Conflict, origins: Provenance, stated: Mapping[int, str]) -> dict[str, Any]:
     problem = conflict.problem
     return {
         "minimal": conflict.minimal,

@@ -74,7 +74,7 @@ class Elements:
         self.of("integer", mask)[:] = False
         return mask
 
-    def part(self, kept: Mask) -> Part:
+    def part(self, kept: Mask) -> Subproblem:
         """The problem that only the elements of a mask state."""
         problem = self.problem
         rows = np.flatnonzero(self.of("row", kept))
@@ -95,7 +95,7 @@ class Elements:
             row_lower=problem.row_lower[rows],
             row_upper=problem.row_upper[rows],
         )
-        return Part(self, made, rows, columns)
+        return Subproblem(self, made, rows, columns)
 
     def kept_by(self, point: Floats, tolerance: float = 1e-9) -> Mask:
         """Which elements a point satisfies, within a small multiple of their size."""
@@ -121,7 +121,7 @@ class Elements:
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class Subproblem:
     """A part of a problem; `rows` and `columns` are the numbers that its rows and columns have in the whole."""
 
     elements: Elements

@@ -13,7 +13,7 @@ from gpusched_dsl.compiling.aggregation.aggregate import Aggregation
 from gpusched_dsl.compiling.aggregation.notes import aggregation_notes
 from gpusched_dsl.compiling.passes.pipeline import reformulate
 from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
-from gpusched_dsl.compiling.provenance import Origins
+from gpusched_dsl.compiling.provenance import Provenance
 from gpusched_dsl.explaining.classes import model_class
 from gpusched_dsl.explaining.clock import Clock
 from gpusched_dsl.explaining.conflict import Conflict, search_conflict
@@ -36,7 +36,7 @@ def explain(
     problem: Problem,
     backend: Backend | str = "highs",
     *,
-    origins: Origins | None = None,
+    origins: Provenance | None = None,
     time_limit: float | None = DEFAULT_SECONDS,
     monitor: Monitor | None = None,
     why: bool = True,
@@ -58,7 +58,7 @@ def explain(
 def described(
     problem: Problem,
     backend: Backend | str = "highs",
-    origins: Origins | None = None,
+    origins: Provenance | None = None,
     *,
     without: Collection[str] = (),
     aggregation: Aggregation | None = None,
@@ -83,7 +83,7 @@ def described(
         variables=variable_sizes(problem),
         constraints=constraint_sizes(problem),
         refused=refused,
-        origins=origins or Origins(),
+        origins=origins or Provenance(),
         aggregation=looked,
     )
 

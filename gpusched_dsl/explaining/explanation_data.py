@@ -8,7 +8,7 @@ from functools import cached_property
 
 from gpusched_dsl.compiling.aggregation.aggregate import Aggregation
 from gpusched_dsl.compiling.passes.steps import Note, ReformulatedProblem
-from gpusched_dsl.compiling.provenance import Origins
+from gpusched_dsl.compiling.provenance import Provenance
 from gpusched_dsl.explaining.conflict import Conflict
 from gpusched_dsl.explaining.findings import conflict_finding, ray_finding
 from gpusched_dsl.explaining.ray import Ray
@@ -38,7 +38,7 @@ class ExplanationData:
     relaxations: Sequence[Relaxation] = ()
     ray: Ray | None = None
     seconds: float = 0.0
-    origins: Origins = field(default_factory=Origins)
+    origins: Provenance = field(default_factory=Provenance)
     aggregation: Aggregation = field(default_factory=Aggregation)
 
     @property

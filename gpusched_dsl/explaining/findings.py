@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from gpusched_dsl.compiling.provenance import Origins
+from gpusched_dsl.compiling.provenance import Provenance
 from gpusched_dsl.explaining.bound_text import BoundGroup, bound_groups
 from gpusched_dsl.explaining.conflict import Conflict
 from gpusched_dsl.explaining.ray import Ray
@@ -31,7 +31,7 @@ NOT_PROVED = "these exclude each other; whether each of them is needed was not f
 def conflict_finding(
     conflict: Conflict,
     relaxations: Sequence[Relaxation] = (),
-    origins: Origins | None = None,
+    origins: Provenance | None = None,
     stated: Mapping[int, str] = MappingProxyType({}),
     declared: Problem | None = None,
 ) -> Diagnostic:
@@ -91,7 +91,7 @@ def _few(names: list[str]) -> str:
     return ", ".join(names[:MOST_NAMES]) + (f" and {more:,} more" if more > 0 else "")
 
 
-def _row_notes(conflict: Conflict, origins: Origins | None, stated: Mapping[int, str]) -> list[str]:
+def _row_notes(conflict: Conflict, origins: Provenance | None, stated: Mapping[int, str]) -> list[str]:
     """Each row with its numbers, why it cannot hold if it alone shows that, and the data that stand in it."""
     problem, notes = conflict.problem, []
     for row in conflict.rows[:MOST_ROWS].tolist():

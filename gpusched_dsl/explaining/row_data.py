@@ -15,13 +15,13 @@ from gpusched_dsl.language.text.numbers import with_unit
 if TYPE_CHECKING:
     from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
     from gpusched_dsl.compiling.evaluation.frames import Frame
-    from gpusched_dsl.compiling.provenance import Origins
+    from gpusched_dsl.compiling.provenance import Provenance
     from gpusched_dsl.language.checked import ParamRef
 
 MOST = 6  # parameters of one row
 
 
-def row_data(origins: Origins, family: Family, row: int) -> list[str]:
+def row_data(origins: Provenance, family: Family, row: int) -> list[str]:
     """The values of the parameters of a constraint that depend on the row's own indices only; none without a model."""
     from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
     from gpusched_dsl.compiling.evaluation.free_variables import free_variables

@@ -34,7 +34,7 @@ def relative_gap(objective: float, bound: float, largest_cost: float = 0.0) -> f
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
+class SolverResult:
     """`values` is None when there is no point. `bound` is the dual bound, in the sense of the objective, None when
     the solver has none; of a linear problem solved to optimality it is the objective.
 

@@ -14,7 +14,7 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostic
 from gpusched_dsl.language.scenarios.scenario import CheckedScenario
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.online.data.base import Base
-from gpusched_dsl.online.loops.base import Driver, StepJournal
+from gpusched_dsl.online.loops.base import SimulationLoop, StepJournal
 from gpusched_dsl.online.loops.events import EventLoop
 from gpusched_dsl.online.loops.external import LiveEventLoop
 from gpusched_dsl.online.loops.slots import SlotLoop
@@ -58,9 +58,9 @@ def open_run(
     *,
     journal: StepJournal | None = None,
     stop: Callable[[], bool] = lambda: False,
-    tell: Callable[[Driver], None] = lambda driver: None,
+    tell: Callable[[SimulationLoop], None] = lambda driver: None,
     external: bool = False,
-) -> Driver:
+) -> SimulationLoop:
     """A loop that is ready to run; with `external`, one that events from outside drive.
 
     Raises DiagnosticError with everything wrong in text, data and names.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gpusched_dsl.online.loops.base import Driver
+from gpusched_dsl.online.loops.base import SimulationLoop
 from gpusched_dsl.online.run_record import Outcome
 from gpusched_dsl.online.simulation.world import DONE, FUTURE
 from gpusched_dsl.policies.workload import Floats
@@ -15,12 +15,12 @@ from gpusched_dsl.policies.workload import Floats
 
 @dataclass(eq=False)
 class Samples:
-    """Hears of every plan (`Driver.tell`). `times`, and by then the amounts by term (`Ledger.totals`)."""
+    """Hears of every plan (`SimulationLoop.tell`). `times`, and by then the amounts by term (`Ledger.totals`)."""
 
     times: list[float] = field(default_factory=list)
     amounts: list[dict[str, float]] = field(default_factory=list)
 
-    def __call__(self, driver: Driver) -> None:
+    def __call__(self, driver: SimulationLoop) -> None:
         self.times.append(driver.world.now)
         self.amounts.append(dict(driver.world.ledger.totals))
 
@@ -49,7 +49,7 @@ class Progress:
 class ProgressReader:
     """Tells how far a run is, also from another thread while it goes on."""
 
-    def __init__(self, driver: Driver) -> None:
+    def __init__(self, driver: SimulationLoop) -> None:
         begun = driver.outcome("")
         self.driver, self.began = driver, time.perf_counter()
         self.others = frozenset(begun.quantities)

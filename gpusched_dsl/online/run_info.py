@@ -10,7 +10,7 @@ from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 
 
 @dataclass(frozen=True, eq=False)
-class About:
+class RunInfo:
     """What a run was asked for, and what it came from. `inputs_sha256` has every text and data file that was read."""
 
     method: str

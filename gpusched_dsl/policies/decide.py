@@ -11,7 +11,7 @@ import numpy as np
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.limits import Limits
 from gpusched_dsl.compiling.evaluation.store import Store
-from gpusched_dsl.compiling.lowering.fixing import Given
+from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.language.checked import TypedExpr
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.policies.cluster import Cluster
@@ -43,13 +43,13 @@ class Decision:
     long jobs want one (codes of jobs, the unit of `now`), and `remembered` values of parameters of jobs.
     """
 
-    values: Mapping[str, Given]
+    values: Mapping[str, VariableValues]
     seconds: float
     price: float = float("nan")
     statistics: Mapping[str, float] = field(default_factory=dict)
     stopped: bool = False
-    again: Given | None = None
-    remembered: Mapping[str, Given] = field(default_factory=dict)
+    again: VariableValues | None = None
+    remembered: Mapping[str, VariableValues] = field(default_factory=dict)
 
 
 def decide(
@@ -57,7 +57,7 @@ def decide(
     store: Store,
     limits: Limits,
     seed: int = 0,
-    running: Mapping[str, Given] | None = None,
+    running: Mapping[str, VariableValues] | None = None,
     stop: Stop | None = None,
     tell: Tell | None = None,
 ) -> Decision:
@@ -86,7 +86,7 @@ def decide(
     if running is not None and any(rule.name == "nodes" for rule in policy.keep):
         stay(cluster.work, outcome.schedule, schedule_from(cluster, running))
     codes = cluster.entries(outcome.schedule.node, outcome.schedule.way)
-    values = {cluster.placement.variable: Given(codes, np.ones(len(codes[0])))}
+    values = {cluster.placement.variable: VariableValues(codes, np.ones(len(codes[0])))}
     return Decision(
         values,
         time.perf_counter() - began,
@@ -116,7 +116,7 @@ def settings_of(policy: CheckedPolicy, store: Store, limits: Limits) -> Settings
     )
 
 
-def schedule_from(cluster: Cluster, plan: Mapping[str, Given]) -> Schedule:
+def schedule_from(cluster: Cluster, plan: Mapping[str, VariableValues]) -> Schedule:
     """The schedule of a plan that was made before; what it says of jobs and nodes that are not here is left out."""
     schedule = empty_schedule(cluster.work)
     given = plan.get(cluster.placement.variable)

@@ -1,8 +1,8 @@
 """Local search on the best schedules that were made: exact prices of small changes, the best one at a time.
 
 Source: Kiros, Analysis of Scheduling Algorithms for Deep Learning Training Jobs (Politecnico di Milano), section 3.1.5.
-Other packages may add moves: Python functions of `Workload`, `Schedule`, `Books`, a length and a `Change` that they
-write their candidate into, as those of `kernels/moves/swaps.py`.
+Other packages may add moves: Python functions of `Workload`, `Schedule`, `DeltaEvaluation`, a length and a `Change`
+that they write their candidate into, as those of `kernels/moves/swaps.py`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 
 from gpusched_dsl.policies.kernels.moves.change import Change, apply, copy_change, empty_change
-from gpusched_dsl.policies.kernels.moves.delta_evaluation import Books, empty_books, keep_books, tolerance
+from gpusched_dsl.policies.kernels.moves.delta_evaluation import DeltaEvaluation, empty_books, keep_books, tolerance
 from gpusched_dsl.policies.kernels.moves.hill_climbing import climb
 from gpusched_dsl.policies.kernels.moves.regroup import regroup_gpus
 from gpusched_dsl.policies.kernels.moves.ruin_and_recreate import repack_node, repack_two
@@ -23,7 +23,7 @@ from gpusched_dsl.policies.kernels.pricing import PRICES, price
 from gpusched_dsl.policies.rules import MOVE_CODES
 from gpusched_dsl.policies.workload import Floats, Schedule, Workload
 
-Move = Callable[[Workload, Schedule, Books, int, Change], float]
+Move = Callable[[Workload, Schedule, DeltaEvaluation, int, Change], float]
 
 _FUNCTIONS: Final[Mapping[str, Move]] = {
     "swap_tardy_costly": swap_tardy_costly,
@@ -93,7 +93,7 @@ def copied(plan: Schedule) -> Schedule:
 def _climb_with(
     work: Workload,
     plan: Schedule,
-    books: Books,
+    books: DeltaEvaluation,
     moves: Sequence[tuple[Move, int, bool]],
     rounds: int,
     buffers: tuple[Change, Change],

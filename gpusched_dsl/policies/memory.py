@@ -10,7 +10,7 @@ from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.evaluation.limits import Limits
 from gpusched_dsl.compiling.evaluation.store import Store
-from gpusched_dsl.compiling.lowering.fixing import Given
+from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.language.checked import IndexVar
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.policies.cluster import Cluster
@@ -19,7 +19,7 @@ from gpusched_dsl.policies.workload import NEVER, NONE, Floats, Instructions, In
 
 def remembered(
     policy: CheckedPolicy, cluster: Cluster, plan: Schedule, instructions: Instructions, store: Store, limits: Limits
-) -> dict[str, Given]:
+) -> dict[str, VariableValues]:
     """The values to remember, by parameter and codes of jobs: of each way that `choose` lists and the job got.
 
     Jobs that run in a way of `otherwise`, stay where they were, or wait, are left out: they keep what is remembered.
@@ -33,7 +33,9 @@ def remembered(
     return {m.target: read.of(read.ev.numbers(m.value, read.frame(m.node_types))) for m in policy.memories}
 
 
-def wanted_again(policy: CheckedPolicy, cluster: Cluster, plan: Schedule, store: Store, limits: Limits) -> Given | None:
+def wanted_again(
+    policy: CheckedPolicy, cluster: Cluster, plan: Schedule, store: Store, limits: Limits
+) -> VariableValues | None:
     """In how long each of these jobs (codes) wants a new plan, in the unit of `now`; None: the policy asks for none.
 
     A job whose time is not after now, or never comes, is left out.
@@ -49,7 +51,7 @@ def wanted_again(policy: CheckedPolicy, cluster: Cluster, plan: Schedule, store:
     if again.condition is not None:
         wanted &= read.ev.mask(again.condition, frame)
     found = read.of(after)
-    return Given(tuple(codes[wanted] for codes in found.codes), found.values[wanted])
+    return VariableValues(tuple(codes[wanted] for codes in found.codes), found.values[wanted])
 
 
 class _Reader:
@@ -75,7 +77,7 @@ class _Reader:
         kind = np.broadcast_to(self.ev.codes(item.value, self.placed), (self.placed.size,))
         return self.placed.bind(dict.fromkeys(node_types, kind))
 
-    def of(self, values: Floats) -> Given:
+    def of(self, values: Floats) -> VariableValues:
         """Values of the jobs, by their codes."""
         numbers = np.array(np.broadcast_to(values, (len(self.jobs),)), dtype=np.float64)
-        return Given((self.cluster.jobs[self.jobs],), numbers)
+        return VariableValues((self.cluster.jobs[self.jobs],), numbers)

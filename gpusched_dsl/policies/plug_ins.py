@@ -75,7 +75,7 @@ class Move:
 
 
 @dataclass(frozen=True, slots=True)
-class Added:
+class PlugIns:
     """The rules of other packages by name."""
 
     place: Mapping[str, PlaceRule] = field(default_factory=dict)
@@ -92,9 +92,9 @@ class Added:
 
 
 @functools.cache
-def added() -> Added:
+def added() -> PlugIns:
     """What installed packages add. Raises ValueError for what is no rule, and for names that are taken."""
-    found = Added({}, {}, {})
+    found = PlugIns({}, {}, {})
     places, finishes, moves = dict(found.place), dict(found.finish), dict(found.moves)
     for entry in sorted(importlib.metadata.entry_points(group=GROUP), key=lambda entry: entry.name):
         rule = entry.load()
@@ -106,7 +106,7 @@ def added() -> Added:
             _add(moves, rule.name, rule, MOVE_CODES)
         else:
             raise ValueError(f"entry point `{entry.name}` of {GROUP} is no PlaceRule, FinishRule or Move")
-    return Added(places, finishes, moves)
+    return PlugIns(places, finishes, moves)
 
 
 _Rule = TypeVar("_Rule")

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gpusched_dsl.compiling.provenance import Origins
+from gpusched_dsl.compiling.provenance import Provenance
 from gpusched_dsl.ir.contradiction import REMARK as CONTRADICTED
 from gpusched_dsl.ir.contradiction import beats, contradiction
 from gpusched_dsl.ir.solver_result import relative_gap
@@ -81,7 +81,7 @@ class Comparison:
     bound: float | None = None
     bound_by: str | None = None
     interrupted: bool = False
-    origins: Origins = field(default_factory=Origins, repr=False)
+    origins: Provenance = field(default_factory=Provenance, repr=False)
     options: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from gpusched_dsl.compiling.provenance import Origins
+from gpusched_dsl.compiling.provenance import Provenance
 from gpusched_dsl.ir.contradiction import beats, contradiction
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import Status
@@ -17,15 +17,15 @@ from gpusched_dsl.version import __version__
 if TYPE_CHECKING:
     import polars as pl
 
-    from gpusched_dsl.solving.solution import ObjectiveResult, Solved
+    from gpusched_dsl.solving.solution import ObjectiveResult, Solution
 
 
 @dataclass(frozen=True, eq=False)
 class ResultData:
     """What the writers of a result read; `Result` describes the fields."""
 
-    solved: Solved
-    origins: Origins
+    solved: Solution
+    origins: Provenance
     rebuilt: str | None = None
 
     @property

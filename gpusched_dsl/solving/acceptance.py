@@ -17,7 +17,7 @@ from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
 from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
 from gpusched_dsl.ir.deadline import INTERRUPT, TIME
 from gpusched_dsl.ir.problem import Floats, Problem
-from gpusched_dsl.ir.solver_result import Answer, Status, relative_gap
+from gpusched_dsl.ir.solver_result import SolverResult, Status, relative_gap
 from gpusched_dsl.ir.tolerances import NEAR
 from gpusched_dsl.ir.verify import Tolerances, verify
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -40,7 +40,7 @@ from gpusched_dsl.solving.verification import (
 class Accepted:
     """An answer and its point, checked as one of the reformulated problem and as one of the problem as stated."""
 
-    answer: Answer
+    answer: SolverResult
     checked: CheckedPoint
     stated: CheckedPoint
 
@@ -66,7 +66,7 @@ class Acceptance:
         tolerances: Tolerances,
         options: Callable[[], SolveOptions],
         monitor: Monitor | None,
-        again: Callable[[], Answer | None],
+        again: Callable[[], SolverResult | None],
     ) -> None:
         self.backend, self.reformulated = backend, reformulated
         self.problem, self.stated, self.number = problem, stated, number
@@ -74,7 +74,7 @@ class Acceptance:
         self._options, self._again = options, again
         self._allowed = Allowance(None, problem)
 
-    def of(self, answer: Answer) -> Accepted | Answer:
+    def of(self, answer: SolverResult) -> Accepted | SolverResult:
         """The point to take; an answer alone where it has none that is feasible and claims no optimum.
 
         Raises DiagnosticError (GSM4008, GSM4009) where an optimum is claimed and no feasible point is near it.
@@ -109,7 +109,9 @@ class Acceptance:
                 return second
         return self._unproved(answer, first, unproved, refusal)
 
-    def _first_fit(self, candidates: Iterator[Accepted], answer: Answer) -> tuple[Accepted | None, Accepted | None]:
+    def _first_fit(
+        self, candidates: Iterator[Accepted], answer: SolverResult
+    ) -> tuple[Accepted | None, Accepted | None]:
         """The first candidate that is as good as the answer claims, and the first one that is feasible at least."""
         feasible: Accepted | None = None
         for found in candidates:
@@ -119,8 +121,8 @@ class Acceptance:
         return None, feasible
 
     def _unproved(
-        self, answer: Answer, first: Accepted | None, mended: Accepted | None, refusal: DiagnosticError | None
-    ) -> Accepted | Answer:
+        self, answer: SolverResult, first: Accepted | None, mended: Accepted | None, refusal: DiagnosticError | None
+    ) -> Accepted | SolverResult:
         """What is left where no point is both clean and as good as claimed."""
         if first is not None and self._loss(first, answer)[0] <= 0:
             return first  # better than its own bound: the check of bounds says so
@@ -136,7 +138,7 @@ class Acceptance:
 
     # --- candidates --------------------------------------------------------------------------------------------------
 
-    def _mended(self, answer: Answer, refused: bool) -> Iterator[Accepted]:
+    def _mended(self, answer: SolverResult, refused: bool) -> Iterator[Accepted]:
         """What can be made of a point that is not clean, or (`refused` false) not whole."""
         if answer.values is None or not np.isfinite(answer.values).all():
             return
@@ -149,13 +151,13 @@ class Acceptance:
             yield from self._moved(answer)
             yield from self._with_whole_columns(answer)
 
-    def _of_second(self, second: Answer) -> Iterator[Accepted]:
+    def _of_second(self, second: SolverResult) -> Iterator[Accepted]:
         try:
             yield self._as_it_is(second)
         except DiagnosticError:
             yield from self._mended(second, True)
 
-    def _with_whole_columns(self, answer: Answer) -> Iterator[Accepted]:
+    def _with_whole_columns(self, answer: SolverResult) -> Iterator[Accepted]:
         if not (self.problem.is_mip or self.reformulated.original.is_mip):
             return
         for helper in helpers(self.backend, self.reformulated, answer, self.tolerances):
@@ -172,7 +174,7 @@ class Acceptance:
             if found.whole:
                 yield found
 
-    def _moved(self, answer: Answer) -> Iterator[Accepted]:
+    def _moved(self, answer: SolverResult) -> Iterator[Accepted]:
         assert answer.values is not None
         if self._allowed.over or not np.isfinite(answer.values).all():
             return
@@ -183,7 +185,7 @@ class Acceptance:
 
     # --- checks ------------------------------------------------------------------------------------------------------
 
-    def _as_it_is(self, answer: Answer, witnessed: bool = False) -> Accepted:
+    def _as_it_is(self, answer: SolverResult, witnessed: bool = False) -> Accepted:
         """Raises DiagnosticError where a check refuses the point, or the objective is worse than the solver knew."""
         assert answer.values is not None
         name, problem, original = self.backend.name, self.problem, self.reformulated.original
@@ -197,7 +199,7 @@ class Acceptance:
             refuse_worse(objective, claimed, value, allowed_error(original, objective, value, stated.point), name)
         return Accepted(answer, checked, stated)
 
-    def _from_stated(self, answer: Answer, point: Floats) -> Iterator[Accepted]:
+    def _from_stated(self, answer: SolverResult, point: Floats) -> Iterator[Accepted]:
         """A point of the problem as stated, with the columns that passes added computed from it.
 
         That it breaks a row which a pass added does not count, but rows that keep earlier objectives do.
@@ -221,7 +223,7 @@ class Acceptance:
 
     # --- objectives --------------------------------------------------------------------------------------------------
 
-    def _loss(self, found: Accepted, answer: Answer) -> tuple[float, float, float]:
+    def _loss(self, found: Accepted, answer: SolverResult) -> tuple[float, float, float]:
         """By how much the objective is worse than the best that the answer claims; its value; its rounding error."""
         best = answer.bound if answer.bound is not None else answer.objective
         if not self.problem.objectives or best is None:
@@ -232,7 +234,7 @@ class Acceptance:
         loss = sign * (value.value - best) - self.reformulated.bound_error
         return loss, value.value, allowed_error(original, objective, value, found.stated.point)
 
-    def _is_fit(self, found: Accepted, answer: Answer) -> bool:
+    def _is_fit(self, found: Accepted, answer: SolverResult) -> bool:
         """Whether the point is the optimum that the answer claims to have, and not better than is possible."""
         loss, value, error = self._loss(found, answer)
         if answer.status is not Status.OPTIMAL:
@@ -241,7 +243,7 @@ class Acceptance:
             return True
         return loss > 0 and relative_gap(value, value - loss) <= self._options().gap + ALLOWED_LOSS
 
-    def _is_near(self, found: Accepted, answer: Answer) -> bool:
+    def _is_near(self, found: Accepted, answer: SolverResult) -> bool:
         """Whether the point is worse than what is claimed by what errors of a solver can explain."""
         loss, value, error = self._loss(found, answer)
         return loss <= max(NEAR * abs(value), NEAR / OBJECTIVE_TOLERANCE * error)
@@ -251,5 +253,5 @@ class Acceptance:
     def _in_time(self) -> SolveOptions:
         return replace(self._options(), time_limit=self._allowed.left)
 
-    def _watcher(self, answer: Answer) -> Monitor | None:
+    def _watcher(self, answer: SolverResult) -> Monitor | None:
         return None if answer.reason == INTERRUPT else self.monitor

@@ -9,7 +9,7 @@ import numpy as np
 
 from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
 from gpusched_dsl.backends.registry import backend as backend_named
-from gpusched_dsl.compiling.aggregation.assembling import Aggregated
+from gpusched_dsl.compiling.aggregation.assembling import AggregatedProblem
 from gpusched_dsl.compiling.aggregation.notes import aggregation_notes
 from gpusched_dsl.compiling.aggregation.parts import Spread
 from gpusched_dsl.compiling.aggregation.support import support
@@ -30,7 +30,7 @@ from gpusched_dsl.solving.pattern_generation import is_pooled, solve_pooled
 from gpusched_dsl.solving.polishing import polished
 from gpusched_dsl.solving.postsolve import restated
 from gpusched_dsl.solving.repair_time import Allowance
-from gpusched_dsl.solving.solution import Solved
+from gpusched_dsl.solving.solution import Solution
 from gpusched_dsl.solving.solve import deadline_of, resolve, solve_problem
 from gpusched_dsl.solving.starts import OUTSIDE, Entry, codes_of, point_from, without_place
 from gpusched_dsl.solving.unfinished import nothing_built
@@ -51,8 +51,8 @@ def solve_built(
     options: SolveOptions | None = None,
     start: Entries | None = None,
     monitor: Monitor | None = None,
-    before: Solved | None = None,
-) -> tuple[Solved, tuple[Diagnostic, ...]]:
+    before: Solution | None = None,
+) -> tuple[Solution, tuple[Diagnostic, ...]]:
     """Solve a built scenario from values by name, in the session of an earlier solve if one is given.
 
     Gives the solution in terms of the whole problem, and warnings about what has no place in the problem. The time
@@ -78,8 +78,8 @@ def _solved(
     asked: SolveOptions,
     start: Entries | None,
     monitor: Monitor | None,
-    before: Solved | None,
-) -> tuple[Solved, tuple[Diagnostic, ...]]:
+    before: Solution | None,
+) -> tuple[Solution, tuple[Diagnostic, ...]]:
     if built.folded is None:
         point, told = (None, []) if start is None else point_from(built.problem, start)
         if before is not None:
@@ -100,7 +100,7 @@ def _solved(
         return _unfolded(built, folded, inner, deadline), tuple(told)
 
 
-def _unfolded(built: Built, folded: Aggregated, inner: Solved, deadline: Deadline | None) -> Solved:
+def _unfolded(built: Built, folded: AggregatedProblem, inner: Solution, deadline: Deadline | None) -> Solution:
     """The solution in terms of all elements, checked against their rows; in the small where no time is left."""
     quotient = folded.quotient
     notes = (*aggregation_notes(folded), *inner.reformulated.notes)
@@ -152,7 +152,7 @@ def _unfolded(built: Built, folded: Aggregated, inner: Solved, deadline: Deadlin
     )
 
 
-def _pointless(solved: Solved) -> Solved:
+def _pointless(solved: Solution) -> Solution:
     """The same without its point, which could not be made clean in time; bounds are proved all the same."""
     objectives = tuple(replace(o, value=None, terms=()) for o in solved.objectives)
     reason = solved.reason or TIME
@@ -161,7 +161,7 @@ def _pointless(solved: Solved) -> Solved:
     )
 
 
-def _clean(whole: Problem, point: Floats, inner: Solved, left: float | None) -> CheckedPoint:
+def _clean(whole: Problem, point: Floats, inner: Solution, left: float | None) -> CheckedPoint:
     """The plan by element, moved to the nearest clean one where rows of elements are broken by a solver's tolerance."""
     name = inner.backend.name
     try:
@@ -204,7 +204,7 @@ def _state_in_store(built: Built, whole: Problem) -> None:
             store.variables[name] = Columns(families[name].domain, families[name].first, indexed)
 
 
-def _folded_start(folded: Aggregated, start: Entries) -> tuple[Floats | None, list[Diagnostic]]:
+def _folded_start(folded: AggregatedProblem, start: Entries) -> tuple[Floats | None, list[Diagnostic]]:
     """The start in terms of the aggregated problem; what has no place is told, what breaks a row starts nothing."""
     quotient = folded.quotient
     columns: list[Codes] = []

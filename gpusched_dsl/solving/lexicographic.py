@@ -10,7 +10,7 @@ import numpy as np
 from gpusched_dsl.ir.domains import Scalars
 from gpusched_dsl.ir.magnitudes import largest_cost, power_of_two
 from gpusched_dsl.ir.problem import Family, Floats, Matrix, Objective, Problem, Term
-from gpusched_dsl.ir.solver_result import Answer
+from gpusched_dsl.ir.solver_result import SolverResult
 
 # Solvers compare costs, bounds and objectives with absolute tolerances between 1e-9 and 1e-6, but a cost of 1e-7 for a
 # quantity in thousands counts. Objectives with a cost below the first size are multiplied by a power of two, which is
@@ -91,7 +91,7 @@ def with_visible_costs(problem: Problem) -> tuple[Problem, float]:
     return replace(problem, objectives=(replace(objective, terms=terms),)), factor
 
 
-def in_own_size(answer: Answer, factor: float) -> Answer:
+def in_own_size(answer: SolverResult, factor: float) -> SolverResult:
     """The answer to the problem before `with_visible_costs` multiplied its objective by `factor`."""
     if factor == 1.0:
         return answer

@@ -18,13 +18,13 @@ import numpy as np
 from scipy import sparse
 
 from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
-from gpusched_dsl.compiling.aggregation.assembling import Aggregated, assembled
-from gpusched_dsl.compiling.aggregation.parts import Part
+from gpusched_dsl.compiling.aggregation.assembling import AggregatedProblem, assemble
+from gpusched_dsl.compiling.aggregation.parts import AggregatedComponent
 from gpusched_dsl.ir.domains import Interval
 from gpusched_dsl.ir.matrix import Floats, Matrix
 from gpusched_dsl.ir.problem import Family, Objective, Problem, Term
 from gpusched_dsl.ir.solver_result import Status
-from gpusched_dsl.solving.solution import Solved
+from gpusched_dsl.solving.solution import Solution
 from gpusched_dsl.solving.solve import solve_problem
 
 LINEAR = "highs"  # the relaxations are solved by it, whatever the backend is
@@ -34,17 +34,17 @@ MOST_ROUNDS = 500
 FIRST_SHARE = 0.4  # of the time for the first plan
 
 
-def is_pooled(aggregated: Aggregated) -> bool:
+def is_pooled(aggregated: AggregatedProblem) -> bool:
     return any(part.pool is not None for part in aggregated.parts)
 
 
 def solve_pooled(
-    aggregated: Aggregated,
+    aggregated: AggregatedProblem,
     backend: Backend | str,
     options: SolveOptions,
     start: Floats | None = None,
     monitor: Monitor | None = None,
-) -> tuple[Aggregated, Solved]:
+) -> tuple[AggregatedProblem, Solution]:
     """The problem with the patterns that were looked at last, and its solution with a bound for all patterns."""
     clock = _Clock(options, monitor)
     sifted = _sifted(aggregated, clock)
@@ -116,22 +116,22 @@ class _Clock:
 class _Sifted:
     """The relaxation solved over the pool: its `value` (None where it did not come to an end) and dual values."""
 
-    aggregated: Aggregated
+    aggregated: AggregatedProblem
     value: float | None
     duals: Floats | None = None
     infeasible: bool = False
 
-    def within(self, limit: float) -> Aggregated:
+    def within(self, limit: float) -> AggregatedProblem:
         """With all patterns whose reduced cost is up to a limit."""
         assert self.duals is not None
         relaxed = _relaxed(self.aggregated.problem)
         parts = []
         for part, prices, duals in _prices(self.aggregated, relaxed, self.duals):
             parts.append(part if part.pool is None else part.pool.within(prices, duals, limit))
-        return assembled(self.aggregated.quotient, parts)
+        return assemble(self.aggregated.quotient, parts)
 
 
-def _sifted(aggregated: Aggregated, clock: _Clock) -> _Sifted:
+def _sifted(aggregated: AggregatedProblem, clock: _Clock) -> _Sifted:
     sign = _sign(aggregated.problem)
     missing = True  # no point of the relaxation is known yet
     for _ in range(MOST_ROUNDS):
@@ -150,7 +150,7 @@ def _sifted(aggregated: Aggregated, clock: _Clock) -> _Sifted:
             break
         duals = solved.row_duals[: aggregated.problem.rows]
         precision = PRECISION * max(1.0, abs(solved.objective))
-        found: list[Part] = []
+        found: list[AggregatedComponent] = []
         joined = False
         below = 0.0  # what patterns of negative reduced cost, one for each element, could still gain
         for part, prices, own in _prices(aggregated, relaxed, duals):
@@ -162,7 +162,7 @@ def _sifted(aggregated: Aggregated, clock: _Clock) -> _Sifted:
             if missing:
                 return _Sifted(aggregated, None, infeasible=solved.objective > 1e-6)
             return _Sifted(aggregated, sign * (solved.objective + below), duals)
-        aggregated = assembled(aggregated.quotient, found)
+        aggregated = assemble(aggregated.quotient, found)
     return _Sifted(aggregated, None)
 
 
@@ -170,7 +170,7 @@ def _sign(problem: Problem) -> float:
     return -1.0 if problem.objectives[0].sense == "maximize" else 1.0
 
 
-def _judged(solved: Solved, bound: float | None, options: SolveOptions) -> Solved:
+def _judged(solved: Solution, bound: float | None, options: SolveOptions) -> Solution:
     """A solve over some patterns with a bound for all of them, and the status that follows from it.
 
     A solver that has proved its plan to be best may give a bound that is off by a rounding error: then this may be too.
@@ -219,8 +219,8 @@ def _elastic(problem: Problem) -> Problem:
 
 
 def _prices(
-    aggregated: Aggregated, relaxed: Problem, duals: Floats
-) -> Sequence[tuple[Part, Floats, tuple[Floats, ...]]]:
+    aggregated: AggregatedProblem, relaxed: Problem, duals: Floats
+) -> Sequence[tuple[AggregatedComponent, Floats, tuple[Floats, ...]]]:
     """For each part the reduced costs of the columns that it stands for, as sums, and the duals of its own rows."""
     quotient = aggregated.quotient
     matrix = quotient.problem.matrix

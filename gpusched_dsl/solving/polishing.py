@@ -22,7 +22,7 @@ from gpusched_dsl.ir.domains import Interval
 from gpusched_dsl.ir.linearisation import Linearised, linearised
 from gpusched_dsl.ir.matrix import Floats, Matrix, stacked
 from gpusched_dsl.ir.problem import Family, Objective, Problem, Term
-from gpusched_dsl.ir.solver_result import Answer, Status
+from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.ir.tolerances import NEAR
 from gpusched_dsl.ir.verify import Tolerances, verify
 from gpusched_dsl.solving.screening import answer_without_solver
@@ -152,7 +152,7 @@ def _with_negatives(rows: Matrix, place: NDArray[np.int32]) -> Matrix:
     return Matrix(np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(counts))), columns, values)
 
 
-def _solved(linear: Problem, options: SolveOptions, monitor: Monitor | None) -> Answer:
+def _solved(linear: Problem, options: SolveOptions, monitor: Monitor | None) -> SolverResult:
     answer = answer_without_solver(linear)
     if answer is not None:
         return answer

@@ -9,11 +9,11 @@ import numpy as np
 from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
 from gpusched_dsl.ir.problem import Floats, Objective, Problem
 from gpusched_dsl.ir.verify import ObjectiveValue
-from gpusched_dsl.solving.solution import ObjectiveResult, Solved
+from gpusched_dsl.solving.solution import ObjectiveResult, Solution
 from gpusched_dsl.solving.verification import CheckedPoint, allowed_error, checked_bound, checked_reading, refuse_worse
 
 
-def recovered(solved: Solved, stated: CheckedPoint | None = None) -> Solved:
+def recovered(solved: Solution, stated: CheckedPoint | None = None) -> Solution:
     """`solved` in terms of the original problem: declared columns as they are recovered, terms computed from them.
 
     `stated` is its point in these terms, where it has been checked already.

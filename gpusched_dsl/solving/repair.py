@@ -15,7 +15,7 @@ from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
 from gpusched_dsl.backends.registry import backend as backend_named
 from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
 from gpusched_dsl.ir.problem import Floats, Problem
-from gpusched_dsl.ir.solver_result import Answer, Status, relative_gap
+from gpusched_dsl.ir.solver_result import SolverResult, Status, relative_gap
 from gpusched_dsl.ir.tolerances import FEASIBILITY
 from gpusched_dsl.ir.verify import Tolerances
 from gpusched_dsl.solving.lexicographic import in_own_size, with_visible_costs
@@ -45,7 +45,7 @@ def whole_as_stated(reformulated: ReformulatedProblem, point: Floats, tolerances
 
 
 def helpers(
-    backend: Backend, reformulated: ReformulatedProblem, answer: Answer, tolerances: Tolerances
+    backend: Backend, reformulated: ReformulatedProblem, answer: SolverResult, tolerances: Tolerances
 ) -> tuple[Backend, ...]:
     """The backends to repair with, in order: its own, and for columns left to the vertices one that ends in them."""
     assert answer.values is not None
@@ -54,8 +54,8 @@ def helpers(
 
 
 def repaired(
-    backend: Backend, problem: Problem, answer: Answer, options: SolveOptions, monitor: Monitor | None
-) -> Answer | None:
+    backend: Backend, problem: Problem, answer: SolverResult, options: SolveOptions, monitor: Monitor | None
+) -> SolverResult | None:
     """The answer with a point whose integer columns are whole; None when there is none that is as good.
 
     The repaired point is not checked for feasibility here. Solvers accept 0.999999 for 1; with a large coefficient on
@@ -88,7 +88,7 @@ def repaired(
     return _unless_worse(replace(answer, values=found.values, objective=found.objective), answer, options)
 
 
-def _unless_worse(other: Answer, answer: Answer, options: SolveOptions) -> Answer | None:
+def _unless_worse(other: SolverResult, answer: SolverResult, options: SolveOptions) -> SolverResult | None:
     """`other`, or None when it is no longer the optimum that `answer` claims to be."""
     best = answer.bound if answer.bound is not None else answer.objective
     if answer.status is not Status.OPTIMAL or other.objective is None or best is None:

@@ -12,7 +12,7 @@ from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
 from gpusched_dsl.ir.changes import Changes
 from gpusched_dsl.ir.deadline import SOLVING, Deadline, Stopped, grace
 from gpusched_dsl.ir.problem import Floats, Problem
-from gpusched_dsl.ir.solver_result import Answer, Status
+from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.ir.verify import Tolerances, Verification, verify
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -25,7 +25,7 @@ from gpusched_dsl.solving.primal.start import Beginning, begin
 from gpusched_dsl.solving.repair import repaired
 from gpusched_dsl.solving.repair_time import Allowance
 from gpusched_dsl.solving.screening import answer_without_solver, uncrossed
-from gpusched_dsl.solving.solution import Loading, ObjectiveResult, Solved
+from gpusched_dsl.solving.solution import Loading, ObjectiveResult, Solution
 from gpusched_dsl.solving.verification import CheckedPoint, allowed_error, checked_bound
 
 # How much of its value an earlier objective may give up for later ones; the second is for points that a solver found
@@ -42,7 +42,7 @@ LEAST_TIGHT_SECONDS = 1.0
 class _Stage:
     """What the solve of one objective gave: a point in terms of the reformulated problem, and of the one as stated."""
 
-    answer: Answer
+    answer: SolverResult
     checked: CheckedPoint | None
     stated: CheckedPoint | None
     seconds: float
@@ -78,7 +78,7 @@ class Solving:
         session: Session | None = None,
         loading: Loading = Loading.FIRST,
         changes: Changes | None = None,
-    ) -> Solved:
+    ) -> Solution:
         """Solve from `start`, in an earlier `session` if there is one; `changes` say what came and went since."""
         self.session, self.changes = session, changes
         try:
@@ -107,7 +107,7 @@ class Solving:
         kept_as_stated: list[Kept] = []
         for number, objective in enumerate(objectives):
             if stages and self.deadline.reason:  # nothing is left for this objective and those after it
-                stages.append(_Stage(Answer(Status.LIMIT, reason=self.deadline.reason), None, None, 0.0))
+                stages.append(_Stage(SolverResult(Status.LIMIT, reason=self.deadline.reason), None, None, 0.0))
                 break
             for within in KEPT_WITHIN if kept else KEPT_WITHIN[:1]:
                 problem = stage_problem(self.problem, objective, kept, within)
@@ -174,11 +174,11 @@ class Solving:
         with grace():
             found = self._accepted(problem, stated, answer, number)
         seconds = time.perf_counter() - began
-        if isinstance(found, Answer):
+        if isinstance(found, SolverResult):
             return _Stage(found, None, None, seconds)
         return _Stage(found.answer, found.checked, found.stated, seconds)
 
-    def _searched(self, problem: Problem, start: Floats | None) -> Answer:
+    def _searched(self, problem: Problem, start: Floats | None) -> SolverResult:
         """Complete the start, or search for one where that is worth it, then solve by blocks, or by the backend."""
         problem = uncrossed(problem)
         options = self._rest_of_time()
@@ -196,21 +196,23 @@ class Solving:
             self._hand_over(visible)
             assert self.session is not None
             answer = self.session.solve(self._rest_of_time(), beginning.point, self.monitor)
-            if not isinstance(answer, Answer):
+            if not isinstance(answer, SolverResult):
                 message = f"the backend `{self.backend.name}` gave `{type(answer).__name__}` for an answer"
                 raise DiagnosticError([Diagnostic("GSM4007", message)])
             return beginning.added_to(in_own_size(answer, factor), problem)
         except Stopped as stopped:
             self._close()
-            return beginning.added_to(Answer(Status.LIMIT, reason=stopped.reason), problem)
+            return beginning.added_to(SolverResult(Status.LIMIT, reason=stopped.reason), problem)
 
-    def _by_blocks(self, problem: Problem, start: Floats | None) -> Answer:
+    def _by_blocks(self, problem: Problem, start: Floats | None) -> SolverResult:
         from gpusched_dsl.solving.decomposition.solve import solve_by_blocks  # loads what most solves do without
 
         assert self.choice.blocks is not None
         return solve_by_blocks(problem, self.choice.blocks, self.backend, self._rest_of_time(), start, self.monitor)
 
-    def _accepted(self, problem: Problem, stated: Problem, answer: Answer, number: int) -> Accepted | Answer:
+    def _accepted(
+        self, problem: Problem, stated: Problem, answer: SolverResult, number: int
+    ) -> Accepted | SolverResult:
         """The point to take of an answer; at a limit, where its own is refused, the one that the search began with."""
         acceptance = Acceptance(
             self.backend, self.reformulated, problem, stated, number, self.tolerances, self._rest_of_time, self.monitor,
@@ -224,7 +226,7 @@ class Solving:
             return acceptance.of(replace(found, values=first.point, objective=first.objective))
         return found
 
-    def _again(self, problem: Problem, seconds: float) -> Answer | None:
+    def _again(self, problem: Problem, seconds: float) -> SolverResult | None:
         """A second run of the backend with tight tolerances, where it has them and there is time.
 
         It may take a small multiple of the `seconds` of the first: what that has proved need not be proved again.
@@ -261,7 +263,7 @@ class Solving:
             self.session.close()
             self.session = None
 
-    def _solved(self, stages: list[_Stage], loading: Loading) -> Solved:
+    def _solved(self, stages: list[_Stage], loading: Loading) -> Solution:
         last = stages[-1]
         with_point = last if last.checked else next((s for s in reversed(stages) if s.checked is not None), last)
         if last.answer.status is not Status.LIMIT and last.checked is None:
@@ -271,8 +273,8 @@ class Solving:
         if best is not None:
             single = len(self.problem.objectives) <= 1
             verification = best.verification if single else verify(self.problem, best.point, self.tolerances)
-        only = last.answer if len(self.problem.objectives) == 1 else Answer(last.answer.status)
-        return Solved(
+        only = last.answer if len(self.problem.objectives) == 1 else SolverResult(last.answer.status)
+        return Solution(
             problem=self.problem,
             reformulated=self.reformulated,
             backend=self.backend,

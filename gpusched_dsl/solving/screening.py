@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from gpusched_dsl.ir.names import entry_name
 from gpusched_dsl.ir.problem import Floats, Problem
-from gpusched_dsl.ir.solver_result import Answer, Status
+from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.source import Span
@@ -53,22 +53,22 @@ def refuse_unusable(problem: Problem) -> None:
         raise DiagnosticError(findings)
 
 
-def answer_without_solver(problem: Problem) -> Answer | None:
+def answer_without_solver(problem: Problem) -> SolverResult | None:
     """The answer where bounds, sides or a row without entries admit no point, or nothing is to decide; else None."""
     stated = np.ones(problem.rows, dtype=bool)
     stated[problem.conditions.rows] = False
     if _crossing(problem.lower, problem.upper) or _crossing(problem.row_lower[stated], problem.row_upper[stated]):
-        return Answer(Status.INFEASIBLE)
+        return SolverResult(Status.INFEASIBLE)
     if len(indivisible_rows(problem)):
-        return Answer(Status.INFEASIBLE)
+        return SolverResult(Status.INFEASIBLE)
     empty = np.flatnonzero(stated & (np.diff(problem.matrix.starts) == 0))
     if (problem.row_lower[empty] > CROSSING).any() or (problem.row_upper[empty] < -CROSSING).any():
-        return Answer(Status.INFEASIBLE)
+        return SolverResult(Status.INFEASIBLE)
     if problem.columns == 0:
         value = problem.objectives[0].offset if problem.objectives else 0.0
         nothing = np.zeros(0)
         duals = None if problem.is_mip else np.zeros(problem.rows)
-        return Answer(Status.OPTIMAL, nothing, value, value, duals, nothing)
+        return SolverResult(Status.OPTIMAL, nothing, value, value, duals, nothing)
     return None
 
 

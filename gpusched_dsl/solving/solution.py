@@ -77,7 +77,7 @@ class ObjectiveResult:
 
 
 @dataclass(frozen=True, eq=False)
-class Solved:
+class Solution:
     """The result of a solve, checked against `problem`; `reformulated` is what the backend solved, with its notes.
 
     `point` has a value per column of `problem`, with whole columns exactly whole where `whole` is true; None without a
@@ -110,7 +110,7 @@ class Solved:
     statistics: dict[str, float]
     versions: dict[str, str]
     session: Session | None = field(repr=False)
-    folded: Solved | None = field(default=None, repr=False)
+    folded: Solution | None = field(default=None, repr=False)
     size: Size | None = None
     warnings: tuple[Diagnostic, ...] = ()
     stopped_at: str = ""

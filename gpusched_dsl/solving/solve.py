@@ -19,7 +19,7 @@ from gpusched_dsl.solving.options import check_request
 from gpusched_dsl.solving.postsolve import recovered
 from gpusched_dsl.solving.run import Solving
 from gpusched_dsl.solving.screening import refuse_unusable
-from gpusched_dsl.solving.solution import Loading, Solved
+from gpusched_dsl.solving.solution import Loading, Solution
 from gpusched_dsl.solving.structure import same_structure
 from gpusched_dsl.solving.unfinished import unfinished
 
@@ -35,7 +35,7 @@ def solve_problem(
     start: Floats | None = None,
     monitor: Monitor | None = None,
     tolerances: Tolerances | None = None,
-) -> Solved:
+) -> Solution:
     """Solve `problem`; `start` is a point to begin from: a hint; NaN where nothing is known.
 
     What the backend does not take is reformulated; the point is recovered and checked against `problem` itself.
@@ -62,12 +62,12 @@ def solve_problem(
 
 
 def resolve(
-    solved: Solved,
+    solved: Solution,
     problem: Problem,
     options: SolveOptions | None = None,
     start: Floats | None = None,
     monitor: Monitor | None = None,
-) -> Solved:
+) -> Solution:
     """Solve a changed problem, in the session of `solved` where that is possible.
 
     Costs, bounds, sides and coefficients are changed in place when the problems as reformulated have the same columns,
@@ -125,7 +125,7 @@ def _reformulate(problem: Problem, backend: Backend, options: SolveOptions) -> R
         return reformulate(problem, target_of(backend, problem), tighten=options.tighten, without=options.without)
 
 
-def _loading(solved: Solved, made: Changes) -> Loading:
+def _loading(solved: Solution, made: Changes) -> Loading:
     old, new, able = made.old, made.new, solved.backend.capabilities
     if len(new.objectives) > 1 or len(old.objectives) > 1:
         return Loading.SEVERAL_OBJECTIVES

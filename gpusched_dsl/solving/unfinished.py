@@ -14,7 +14,7 @@ from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.ir.verify import Tolerances
 from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.solving.solution import Loading, ObjectiveResult, Solved
+from gpusched_dsl.solving.solution import Loading, ObjectiveResult, Solution
 from gpusched_dsl.solving.verification import CheckedPoint, checked_reading
 
 
@@ -26,7 +26,7 @@ def unfinished(
     stopped: Stopped,
     tolerances: Tolerances | None = None,
     reformulated: ReformulatedProblem | None = None,
-) -> Solved:
+) -> Solution:
     """A `limit`, with the start as its point where our own check accepts it: 0, or the nearest bound, where it is NaN.
 
     `stopped` says why and at what the work ended; the result repeats it.
@@ -34,7 +34,7 @@ def unfinished(
     allowed = tolerances or Tolerances()
     with grace():
         checked = None if start is None else _checked_start(problem, start, allowed, backend.name)
-    return Solved(
+    return Solution(
         problem=problem,
         reformulated=reformulated or ReformulatedProblem(problem, problem),
         backend=backend,
@@ -58,7 +58,7 @@ def unfinished(
     )
 
 
-def nothing_built(model: CheckedModel, backend: Backend, options: SolveOptions, stopped: Stopped) -> Solved:
+def nothing_built(model: CheckedModel, backend: Backend, options: SolveOptions, stopped: Stopped) -> Solution:
     """The result of a solve that ended before its problem was there: a problem of no columns stands for it."""
     empty = np.zeros(0)
     objectives = tuple(

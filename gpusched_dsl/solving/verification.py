@@ -10,7 +10,7 @@ from gpusched_dsl.ir.definitions import completed
 from gpusched_dsl.ir.linearisation import sensitivities
 from gpusched_dsl.ir.magnitudes import largest_cost
 from gpusched_dsl.ir.problem import Floats, Objective, Problem
-from gpusched_dsl.ir.solver_result import Answer
+from gpusched_dsl.ir.solver_result import SolverResult
 from gpusched_dsl.ir.tolerances import FEASIBILITY
 from gpusched_dsl.ir.verify import ObjectiveValue, Tolerances, Verification, objective_value, verify
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
@@ -30,7 +30,7 @@ class CheckedPoint:
     whole: bool
 
 
-def checked_claim(problem: Problem, answer: Answer, solver: str) -> None:
+def checked_claim(problem: Problem, answer: SolverResult, solver: str) -> None:
     """Raise DiagnosticError where a point has another length (GSM4007) or objective (GSM4009) than its solver says."""
     assert answer.values is not None
     raw = np.asarray(answer.values, dtype=np.float64)
@@ -93,7 +93,7 @@ def refuse_worse(objective: Objective, claimed: float, value: ObjectiveValue, al
         raise DiagnosticError([Diagnostic("GSM4009", message, objective.span, help=help)])
 
 
-def _check_objective(problem: Problem, answer: Answer, raw: Floats, solver: str) -> None:
+def _check_objective(problem: Problem, answer: SolverResult, raw: Floats, solver: str) -> None:
     if not problem.objectives or answer.objective is None or not np.isfinite(raw).all():
         return
     objective = problem.objectives[0]

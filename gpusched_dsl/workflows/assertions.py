@@ -33,7 +33,7 @@ TOLERANCE = FEASIBILITY  # of reals that an answer holds: relative above 1, abso
 
 
 @dataclass(frozen=True, slots=True)
-class Unmet:
+class FailedAssertion:
     """Why an expectation does not hold; `expr` is the part of the condition that fails."""
 
     expr: TypedExpr
@@ -41,7 +41,7 @@ class Unmet:
     notes: tuple[str, ...] = ()
 
 
-def judge(expect: CheckedExpect, result: Result) -> list[Unmet]:
+def judge(expect: CheckedExpect, result: Result) -> list[FailedAssertion]:
     """What is not met, empty when the expectation holds. Raises DiagnosticError when it cannot be evaluated."""
     origins = result.origins
     assert origins.model is not None
@@ -129,7 +129,7 @@ def depends_on_answer(expr: TypedExpr) -> bool:
     return any(isinstance(p, KnownValue) or (isinstance(p, TypedExpr) and p.decision) for p in walk(expr))
 
 
-def _lacking(expr: TypedExpr, known: Mapping[str, float | str], result: Result) -> Unmet | None:
+def _lacking(expr: TypedExpr, known: Mapping[str, float | str], result: Result) -> FailedAssertion | None:
     """What the condition needs and the answer does not have."""
     missing = next((p for p in walk(expr) if isinstance(p, KnownValue) and p.name not in known), None)
     reference: KnownValue | VariableRef | LetRef | None = missing
@@ -138,7 +138,7 @@ def _lacking(expr: TypedExpr, known: Mapping[str, float | str], result: Result) 
     if reference is None:
         return None
     ended = f"the status is `{result.status.value}`" + (f" ({result.reason})" if result.reason else "")
-    return Unmet(reference, f"`{reference.span.text}` has no value: {ended}")
+    return FailedAssertion(reference, f"`{reference.span.text}` has no value: {ended}")
 
 
 def _conjuncts(expr: TypedExpr) -> list[TypedExpr]:
@@ -150,10 +150,10 @@ def _conjuncts(expr: TypedExpr) -> list[TypedExpr]:
 # --- telling ---------------------------------------------------------------------------------------------------------
 
 
-def _describe(evaluator: AnswerEvaluator, expr: TypedExpr) -> Unmet:
+def _describe(evaluator: AnswerEvaluator, expr: TypedExpr) -> FailedAssertion:
     """The failing condition with the values of its sides; of an `all[...]` with the first index that fails."""
     if isinstance(expr, Comparison):
-        return Unmet(expr, f"`{expr.span.text}` does not hold: {_sides(evaluator, expr, EMPTY_FRAME)}",
+        return FailedAssertion(expr, f"`{expr.span.text}` does not hold: {_sides(evaluator, expr, EMPTY_FRAME)}",
                      _tolerated(evaluator, expr))
     if isinstance(expr, Reduction) and expr.op == "all":
         grown = evaluator.expand(EMPTY_FRAME, expr.indexing, expr.span).frame
@@ -162,8 +162,8 @@ def _describe(evaluator: AnswerEvaluator, expr: TypedExpr) -> Unmet:
         values = f": {_sides(evaluator, expr.body, first)}" if isinstance(expr.body, Comparison) else ""
         where = evaluator.row_text(first, 0)
         message = f"`{expr.body.span.text}` does not hold for {len(failing)} of {grown.size}, first for {where}{values}"
-        return Unmet(expr, message)
-    return Unmet(expr, f"`{expr.span.text}` does not hold")
+        return FailedAssertion(expr, message)
+    return FailedAssertion(expr, f"`{expr.span.text}` does not hold")
 
 
 def _sides(evaluator: AnswerEvaluator, expr: Comparison, frame: Frame) -> str:

@@ -10,7 +10,7 @@ from gpusched_dsl.ir.deadline import Stopped
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.checked_policy import CheckedPolicy
-from gpusched_dsl.solving.solution import Solved
+from gpusched_dsl.solving.solution import Solution
 from gpusched_dsl.solving.unfinished import nothing_built
 
 
@@ -20,8 +20,8 @@ def stopped_solve(
     backend: Backend | str,
     options: SolveOptions,
     stopped: Stopped,
-    plan: Solved | None = None,
-) -> Solved:
+    plan: Solution | None = None,
+) -> Solution:
     """The result of a solve that ended while its problem was being built: the `plan` to start from, else no point.
 
     `backend` is the solver, or that which completes the plans of the `policy`.
@@ -36,7 +36,7 @@ def stopped_solve(
     return with_plan(nothing_built(model, maker, options, stopped), plan)
 
 
-def with_plan(solved: Solved, plan: Solved | None) -> Solved:
+def with_plan(solved: Solution, plan: Solution | None) -> Solution:
     """`solved`, or where it ended at a limit without a point, the plan of a policy that it was to start from."""
     if plan is None or plan.point is None or solved.point is not None or solved.status is not Status.LIMIT:
         return solved

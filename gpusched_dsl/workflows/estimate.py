@@ -14,7 +14,7 @@ from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mea
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.text.numbers import count_text, percent_text, with_unit
 from gpusched_dsl.language.workspace import Workspace
-from gpusched_dsl.online.loops.base import Driver
+from gpusched_dsl.online.loops.base import SimulationLoop
 from gpusched_dsl.online.loops.branching import Loop, branched, is_drawn, run_until
 from gpusched_dsl.online.loops.events import EventLoop
 from gpusched_dsl.online.loops.slots import SlotLoop
@@ -218,7 +218,7 @@ def estimate(
     )
 
 
-def job_code(loop: Driver, job: str | int) -> int:
+def job_code(loop: SimulationLoop, job: str | int) -> int:
     """The code of a job by its label; raises DiagnosticError (GSM6021)."""
     labels = [str(label) for label in loop.base.store.universes[loop.jobs_root].labels] if loop.jobs_root else []
     if str(job) in labels:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from gpusched_dsl.backends.protocol import Backend
 from gpusched_dsl.compiling.build import Built
-from gpusched_dsl.compiling.lowering.fixing import Given
+from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.explaining.clock import Clock
 from gpusched_dsl.explaining.oracle import Verdict, decide
@@ -16,7 +16,7 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 
 def setting_that_fits(
-    built: Built, plan: Mapping[str, Given], broken: Collection[str], backend: Backend, clock: Clock
+    built: Built, plan: Mapping[str, VariableValues], broken: Collection[str], backend: Backend, clock: Clock
 ) -> str | None:
     """`NAME=VALUE` of one option with which the plan satisfies the model, None where none is found in time.
 

@@ -17,7 +17,7 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.online.bounds.run_bound import OTHER_PRICES, UNFINISHED, relaxation_bound, unfinished
 from gpusched_dsl.online.bounds.single_job import Bound
-from gpusched_dsl.online.loops.base import Driver
+from gpusched_dsl.online.loops.base import SimulationLoop
 from gpusched_dsl.online.loops.events import EventLoop
 from gpusched_dsl.online.loops.slots import SlotLoop
 from gpusched_dsl.online.open import open_run
@@ -25,12 +25,12 @@ from gpusched_dsl.online.planners.protocol import AS_BEFORE
 from gpusched_dsl.online.planners.verification import CODE as BROKEN_PLAN
 from gpusched_dsl.online.progress import Samples
 from gpusched_dsl.online.run_config import RunConfig
-from gpusched_dsl.online.run_info import About
+from gpusched_dsl.online.run_info import RunInfo
 from gpusched_dsl.online.run_record import Outcome
 from gpusched_dsl.reporting.runs.comparison import RunComparison, RunRow
 from gpusched_dsl.reporting.runs.result import RunResult
 
-Tell = Callable[[Driver], None]  # hears of the run at its beginning and after every plan
+Tell = Callable[[SimulationLoop], None]  # hears of the run at its beginning and after every plan
 Stop = Callable[[], bool]
 
 
@@ -68,7 +68,7 @@ def _run_method(
     """As `run_method`; raises Stopped at Ctrl-C before the run has begun. A later Ctrl-C stops the `control`."""
     samples, began = Samples(), time.perf_counter()
 
-    def hear(driver: Driver) -> None:
+    def hear(driver: SimulationLoop) -> None:
         samples(driver)
         if tell is not None:
             tell(driver)
@@ -76,7 +76,7 @@ def _run_method(
     def stopping() -> bool:
         return control.stopping or (stop is not None and stop())
 
-    def reopened() -> Driver:
+    def reopened() -> SimulationLoop:
         return open_run(workspace, config, stop=stopping, tell=hear)
 
     with limited(), stage(READING):
@@ -114,11 +114,11 @@ def _run_method(
     result = RunResult(outcome, about, samples)
     if config.relax and outcome.online.window is not None:
         with CtrlC(control):
-            result = replace(result, given_bound=relaxation_bound(result.reading, monitor=_Asking(stopping)))
+            result = replace(result, given_bound=relaxation_bound(result.reading, monitor=_StopMonitor(stopping)))
     return result
 
 
-class _Asking(Silent):
+class _StopMonitor(Silent):
     """The monitor of a solver that ends when somebody wants to stop."""
 
     def __init__(self, stop: Stop) -> None:
@@ -178,7 +178,7 @@ def run_methods(
     return RunComparison(tuple(rows), interrupted=len(rows) < len(methods))
 
 
-def _to_its_end(driver: Driver) -> tuple[Outcome, tuple[Diagnostic, ...]]:
+def _to_its_end(driver: SimulationLoop) -> tuple[Outcome, tuple[Diagnostic, ...]]:
     """The outcome, and what broke the run; raises DiagnosticError where nothing had been decided by then."""
     assert isinstance(driver, EventLoop | SlotLoop)
     try:
@@ -192,7 +192,7 @@ def _to_its_end(driver: Driver) -> tuple[Outcome, tuple[Diagnostic, ...]]:
     return outcome, ()
 
 
-def _about(workspace: Workspace, driver: Driver, warnings: Sequence[Diagnostic]) -> About:
+def _about(workspace: Workspace, driver: SimulationLoop, warnings: Sequence[Diagnostic]) -> RunInfo:
     config, instance = driver.config, driver.base.instance
     name = choose_scenario(workspace, config.scenario)
     _, told = checked(workspace, name, config.settings)
@@ -204,7 +204,7 @@ def _about(workspace: Workspace, driver: Driver, warnings: Sequence[Diagnostic])
         "solver_options": dict(config.solver_options),
         "most_events": config.most_events,
     }
-    return About(
+    return RunInfo(
         method=config.method,
         fallback=None if driver.fallback is None else driver.fallback.name,
         scenario=instance.scenario.name or "",

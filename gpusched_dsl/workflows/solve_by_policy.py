@@ -14,7 +14,7 @@ import numpy as np
 from gpusched_dsl.backends.interrupt import Control, CtrlC
 from gpusched_dsl.backends.protocol import Backend, Capabilities, Monitor, Progress, Session, SolveOptions
 from gpusched_dsl.compiling.build import Built
-from gpusched_dsl.compiling.lowering.fixing import Given
+from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.compiling.symmetry.full_size import full_size
 from gpusched_dsl.ir.deadline import active, grace, limited, share_left
@@ -27,7 +27,7 @@ from gpusched_dsl.policies.compile_clock import CompileClock
 from gpusched_dsl.policies.decide import Decision, decide
 from gpusched_dsl.solving.abandoned import CODE as ABANDONED
 from gpusched_dsl.solving.aggregated import Entries, solve_built
-from gpusched_dsl.solving.solution import Solved
+from gpusched_dsl.solving.solution import Solution
 from gpusched_dsl.solving.solve import solve_problem
 from gpusched_dsl.solving.starts import OUTSIDE, codes_of, entries_of_point
 
@@ -66,7 +66,7 @@ def solve_by_policy(
     start: Entries | None = None,
     monitor: Monitor | None = None,
     judging: float = JUDGE_SECONDS,
-) -> tuple[Solved, tuple[Diagnostic, ...]]:
+) -> tuple[Solution, tuple[Diagnostic, ...]]:
     """The plan of a policy, completed by `backend` and checked and priced by the model; and warnings.
 
     `start` is the plan before, for policies that `keep` what runs. `options.seed` seeds every draw. The time limit, or
@@ -92,7 +92,7 @@ def _solved_by_policy(
     start: Entries | None,
     monitor: Monitor | None,
     judging: float,
-) -> tuple[Solved, tuple[Diagnostic, ...]]:
+) -> tuple[Solution, tuple[Diagnostic, ...]]:
     warnings: list[Diagnostic] = []
     running = None
     if start is not None and policy.keep:
@@ -133,7 +133,7 @@ def start_by_policy(
     backend: Backend | str = "highs",
     options: SolveOptions | None = None,
     monitor: Monitor | None = None,
-) -> tuple[Entries | None, Solved, tuple[Diagnostic, ...]]:
+) -> tuple[Entries | None, Solution, tuple[Diagnostic, ...]]:
     """The values of a policy's plan to start a solve from, None where it breaks the model; the plan, and warnings.
 
     The policy may take `START_SHARE` of what is left until the active deadline. Raises what `solve_by_policy` raises.
@@ -173,11 +173,11 @@ def apart(built: Built) -> Built:
 
 def with_bound(
     built: Built,
-    solved: Solved,
+    solved: Solution,
     backend: Backend | str = "highs",
     options: SolveOptions | None = None,
     monitor: Monitor | None = None,
-) -> Solved:
+) -> Solution:
     """The same result with the bound that a solver proves for the whole problem, starting from the plan.
 
     Of several objectives only the first gets one: a bound of another holds where those before have their best values.
@@ -191,8 +191,8 @@ def with_bound(
 
 
 def _with_bound(
-    built: Built, solved: Solved, backend: Backend | str, asked: SolveOptions, monitor: Monitor | None
-) -> Solved:
+    built: Built, solved: Solution, backend: Backend | str, asked: SolveOptions, monitor: Monitor | None
+) -> Solution:
     start = None if solved.point is None else entries_of_point(solved.problem, solved.point)
     proved, found = solve_built(apart(built), backend, asked, start, monitor)
     proved.close()
@@ -203,8 +203,8 @@ def _with_bound(
 
 
 def _as_plan(
-    built: Built, policy: CheckedPolicy, solved: Solved, decision: Decision, options: SolveOptions, ended_by: str
-) -> Solved:
+    built: Built, policy: CheckedPolicy, solved: Solution, decision: Decision, options: SolveOptions, ended_by: str
+) -> Solution:
     """What was proved of the plan's problem is nothing about the model: no bound, and another status."""
     status, reason = solved.status, solved.reason
     if solved.point is not None:
@@ -269,10 +269,10 @@ def _not_kept(policy: CheckedPolicy) -> Diagnostic:
     )
 
 
-def _given(built: Built, policy: CheckedPolicy, start: Entries) -> dict[str, Given]:
+def _given(built: Built, policy: CheckedPolicy, start: Entries) -> dict[str, VariableValues]:
     """Labelled values as codes; labels that are no elements (jobs that have left) are left out."""
     model, store = built.scenario.model, built.instance.store
-    found: dict[str, Given] = {}
+    found: dict[str, VariableValues] = {}
     for name, entries in start.items():
         variable = model.variables.get(name)
         if variable is None or not entries:
@@ -282,5 +282,5 @@ def _given(built: Built, policy: CheckedPolicy, start: Entries) -> dict[str, Giv
         codes = codes_of(domain, [labels for labels, _ in entries])
         values: Floats = np.array([value for _, value in entries], dtype=np.float64)
         known = np.logical_and.reduce([c != OUTSIDE for c in codes]) if codes else np.ones(len(values), dtype=np.bool_)
-        found[name] = Given(tuple(c[known] for c in codes), values[known])
+        found[name] = VariableValues(tuple(c[known] for c in codes), values[known])
     return found

@@ -11,7 +11,12 @@ import numpy as np
 
 from gpusched_dsl.backends.protocol import Backend
 from gpusched_dsl.explaining.clock import Clock
-from gpusched_dsl.explaining.decisions.counterfactuals import MOST_ALTERNATIVES, Cost, Forced, Question
+from gpusched_dsl.explaining.decisions.counterfactuals import (
+    MOST_ALTERNATIVES,
+    Cost,
+    CounterfactualProblem,
+    ForcedDecision,
+)
 from gpusched_dsl.explaining.decisions.policy_trace import Turn, turn_lines, turn_of
 from gpusched_dsl.language.text.numbers import count_text, with_unit
 from gpusched_dsl.language.workspace import Workspace
@@ -35,11 +40,11 @@ class Alternative:
     """Another way for the job while all others stay as planned; `entry` is what it would have."""
 
     entry: str
-    forced: Forced
+    forced: ForcedDecision
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
+class DecisionExplanation:
     """Why a job runs where it does or waits, by the plan that holds `at` a time.
 
     `plan` is what the plan costs by the model, and the job's elements in it. Of a job that runs there are
@@ -54,12 +59,12 @@ class Answer:
     planned_at: float
     method: str
     runs: bool
-    plan: Forced
+    plan: ForcedDecision
     turn: Turn | None = None
     alternatives: tuple[Alternative, ...] = ()
     left_out: int = 0
-    fixed: Forced | None = None
-    free: Forced | None = None
+    fixed: ForcedDecision | None = None
+    free: ForcedDecision | None = None
 
     def lines(self) -> list[str]:
         """What `gsdsl why` tells."""
@@ -118,7 +123,7 @@ def _cost(cost: Cost) -> dict[str, Any]:
     return {"objectives": {n: v for n, v, _ in cost.objectives}, "terms": dict(cost.terms)}
 
 
-def _forced(forced: Forced, before: Cost | None) -> dict[str, Any]:
+def _forced(forced: ForcedDecision, before: Cost | None) -> dict[str, Any]:
     return {
         "possible": forced.cost is not None,
         "entries": list(forced.entries),
@@ -130,7 +135,7 @@ def _forced(forced: Forced, before: Cost | None) -> dict[str, Any]:
     }
 
 
-def _forced_lines(what: str, forced: Forced, before: Cost) -> Iterator[str]:
+def _forced_lines(what: str, forced: ForcedDecision, before: Cost) -> Iterator[str]:
     if forced.cost is None:
         yield f"{what}: not possible" + ("" if forced.rows else ", as far as was found out in time")
         for change, row in forced.rows:
@@ -152,7 +157,7 @@ def why(
     *,
     judge: Backend | str = "highs",
     clock: Clock | None = None,
-) -> Answer:
+) -> DecisionExplanation:
     """The answer for the plan that holds at a time. The journal gives the plans that it has; the others are made.
 
     Raises DiagnosticError: GSM6021 for an unknown job, GSM6022 where no plan holds or the job is not there then, and as
@@ -178,18 +183,18 @@ def why(
     turn = None
     if isinstance(loop.planner, PolicyPlanner) and moment.step.method == loop.planner.policy.name:
         turn = turn_of(loop.planner.policy, moment, inner, allowed.limits())
-    question = Question(moment, inner, judge, clock or Clock(SECONDS), allowed.limits())
+    question = CounterfactualProblem(moment, inner, judge, clock or Clock(SECONDS), allowed.limits())
     plan = question.as_planned()
     name = loop.base.instance.scenario.name
     of = f", scenario {name}" if name else ""
     title = f"{loop.online.base.name} driven by {loop.online.name}{of}, with {config.method}"
-    answer = Answer(title, str(job), at, unit, moment.now, moment.step.method, question.runs, plan, turn)
+    answer = DecisionExplanation(title, str(job), at, unit, moment.now, moment.step.method, question.runs, plan, turn)
     if plan.cost is None:
         return answer
     return _with_others(answer, question, moment)
 
 
-def _with_others(answer: Answer, question: Question, moment: Moment) -> Answer:
+def _with_others(answer: DecisionExplanation, question: CounterfactualProblem, moment: Moment) -> DecisionExplanation:
     if not answer.runs:
         if not len(question.mine):
             return answer
@@ -208,6 +213,6 @@ def _with_others(answer: Answer, question: Question, moment: Moment) -> Answer:
     return replace(answer, alternatives=tuple(found), left_out=max(0, len(others) - MOST_ALTERNATIVES))
 
 
-def _family_of(question: Question, way: Any) -> str:
+def _family_of(question: CounterfactualProblem, way: Any) -> str:
     """The element, or the first of several that differ in the node alone."""
     return question.entry(int(way[0])) + (" and its like on other nodes" if len(way) > 1 else "")

@@ -15,7 +15,7 @@ from building import INF, Draws, Row, dense_rows, objective, problem
 from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.backends.registry import backend_names
 from gpusched_dsl.ir.problem import Problem
-from gpusched_dsl.solving.solution import Solved
+from gpusched_dsl.solving.solution import Solution
 from gpusched_dsl.solving.solve import solve_problem
 
 EXACT = SolveOptions(gap=0.0, time_limit=30.0)
@@ -102,7 +102,7 @@ def check_against_enumeration(name: str, seed: int) -> None:
         assert solved.bound == pytest.approx(best, abs=1e-6), (name, seed)
 
 
-def solve_all(one: Problem) -> dict[str, Solved]:
+def solve_all(one: Problem) -> dict[str, Solution]:
     return {name: solve_problem(one, name, EXACT) for name in backend_names()}
 
 

@@ -19,7 +19,7 @@ from gpusched_dsl.backends.protocol import Progress, SolveOptions
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.options import check_integers
-from gpusched_dsl.solving.solution import Loading, Solved
+from gpusched_dsl.solving.solution import Loading, Solution
 from gpusched_dsl.solving.solve import resolve, solve_problem
 
 CLARABEL = SolveOptions(extra={"solver": "clarabel"})
@@ -102,7 +102,7 @@ def changed(one: Problem, **numbers: object) -> Problem:
     return replace(one, **numbers)  # type: ignore[arg-type]
 
 
-def compiled(solved: Solved) -> object:
+def compiled(solved: Solution) -> object:
     assert isinstance(solved.session, CvxpySession)
     return solved.session._model
 

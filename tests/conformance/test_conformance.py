@@ -10,7 +10,7 @@ from problems import CASES, Case
 
 from gpusched_dsl.backends.protocol import Backend, Capabilities
 from gpusched_dsl.backends.registry import backend, backend_names
-from gpusched_dsl.solving.solution import Solved
+from gpusched_dsl.solving.solution import Solution
 from gpusched_dsl.solving.solve import solve_problem
 
 CLOSE = 1e-6
@@ -57,7 +57,7 @@ def test_backend(solver: Backend, case: Case) -> None:
     solved.close()
 
 
-def check_optimum(case: Case, solved: Solved) -> None:
+def check_optimum(case: Case, solved: Solution) -> None:
     if case.objective is not None:
         assert solved.objective == pytest.approx(case.objective, rel=CLOSE, abs=1e-12)
     if case.objectives is not None:
@@ -77,7 +77,7 @@ def check_optimum(case: Case, solved: Solved) -> None:
         assert solved.reduced_costs == pytest.approx(case.reduced_costs, rel=CLOSE, abs=1e-12)
 
 
-def check_point(case: Case, solved: Solved) -> None:
+def check_point(case: Case, solved: Solution) -> None:
     one, point = case.problem, solved.point
     assert point is not None
     size = CLOSE * np.maximum(1, np.abs(point))
@@ -104,7 +104,7 @@ def check_point(case: Case, solved: Solved) -> None:
             assert result.bound <= value if stated.sense == "minimize" else result.bound >= value
 
 
-def check_duals(case: Case, solved: Solved) -> None:
+def check_duals(case: Case, solved: Solution) -> None:
     """Stationarity, signs and complementarity: together with feasibility they prove the optimum."""
     one, point, duals, reduced = case.problem, solved.point, solved.row_duals, solved.reduced_costs
     assert point is not None

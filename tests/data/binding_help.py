@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from gpusched_dsl.data.binding import (
-    ColumnPiece,
+    ColumnChunk,
 )
 from gpusched_dsl.data.chunks import FileOrigin
 from gpusched_dsl.data.sources.tables import read_columns
@@ -62,11 +62,11 @@ def a_set(name: str = "Jobs", types: tuple[ValueType, ...] = (Element("Jobs"),))
 
 def csv_piece(
     tmp_path: Path, text: str, keys: tuple[str, ...], value: str | None = "x", **options: object
-) -> ColumnPiece:
+) -> ColumnChunk:
     (tmp_path / "a.csv").write_text(text)
     file = read_columns(tmp_path, "a.csv", None, [*keys, *([value] if value else [])])
     origin = FileOrigin(scenario_span("time = data;"), file, keys, value)
-    return ColumnPiece(
+    return ColumnChunk(
         tuple(file.columns[k] for k in keys), file.columns[value] if value else None, origin, typed=False, **options
     )  # type: ignore[arg-type]
 

@@ -23,10 +23,10 @@ from binding_help import (
 )
 
 from gpusched_dsl.data.binding import (
-    ColumnPiece,
-    ValuePiece,
+    ColumnChunk,
+    ValueChunk,
     bind_param,
-    label_piece,
+    label_chunk,
 )
 from gpusched_dsl.data.chunks import FileOrigin
 from gpusched_dsl.data.sources.tables import read_columns
@@ -65,7 +65,7 @@ def test_integer_columns_find_text_labels() -> None:
     digits = Universe("Jobs", ("1", "x"))
     keys = pl.Series([1, 2])
     found = Diagnostics()
-    piece = ColumnPiece((keys,), pl.Series([5.0, 6.0]), label_piece([], 1, scenario_span("data")).origin)
+    piece = ColumnChunk((keys,), pl.Series([5.0, 6.0]), label_chunk([], 1, scenario_span("data")).origin)
     assert bind_param(param(), Interval(0, 1, 1, digits), [piece], np.zeros(2), found) is None
     only(found, "GSM2103", "scenario.gsm:2:8")
 
@@ -109,8 +109,8 @@ def test_duplicate_keys_show_both_rows(tmp_path: Path) -> None:
 def test_duplicates_across_pieces(tmp_path: Path) -> None:
     found = Diagnostics()
     first = csv_piece(tmp_path, "job,x\nj1,1\nj2,2\nj3,3\n", ("job",))
-    table = label_piece([("j2",)], 1, scenario_span("data"))
-    second = ColumnPiece(table.keys, pl.Series([7]), table.origin)
+    table = label_chunk([("j2",)], 1, scenario_span("data"))
+    second = ColumnChunk(table.keys, pl.Series([7]), table.origin)
     assert bind_param(param(), ALL_JOBS, [first, second], None, found) is None
     only(found, "GSM2102", "scenario.gsm:2:8")
 
@@ -146,7 +146,7 @@ def test_wrong_values_are_told_by_kind_all_at_once(tmp_path: Path) -> None:
     text = "job\tx\n" + "".join(f"{i}\t{c}\n" for i, c in enumerate(cells))
     (tmp_path / "a.tsv").write_text(text)
     file = read_columns(tmp_path, "a.tsv", None, ["job", "x"])
-    piece = ColumnPiece(
+    piece = ColumnChunk(
         (file.columns["job"],), file.columns["x"], FileOrigin(scenario_span("data"), file, ("job",), "x"), typed=False
     )
     found = Diagnostics()
@@ -281,7 +281,7 @@ def test_aggregates_do_not_swallow_wrong_cells(tmp_path: Path) -> None:
 
 def test_one_value_for_every_key_and_patches(tmp_path: Path) -> None:
     span = scenario_span("data")
-    pieces = [ValuePiece(4.0, span), ValuePiece(9.0, span, ("j2",), 1), ValuePiece(8.0, span, ("j2",), 0)]
+    pieces = [ValueChunk(4.0, span), ValueChunk(9.0, span, ("j2",), 1), ValueChunk(8.0, span, ("j2",), 0)]
     bound = bind_param(param(), ALL_JOBS, pieces, None, Diagnostics())
     assert bound is not None
     assert bound.values.tolist() == [4, 9, 4]
@@ -289,7 +289,7 @@ def test_one_value_for_every_key_and_patches(tmp_path: Path) -> None:
 
 def test_patches_replace_rows(tmp_path: Path) -> None:
     rows = csv_piece(tmp_path, "job,x\nj1,1\nj2,2\nj3,3\n", ("job",))
-    patch = ValuePiece(7.0, scenario_span("data"), ("j3",))
+    patch = ValueChunk(7.0, scenario_span("data"), ("j3",))
     bound = bind_param(param(), ALL_JOBS, [patch, rows], None, Diagnostics())
     assert bound is not None
     assert bound.values.tolist() == [1, 2, 7]
@@ -303,10 +303,10 @@ def test_wrong_patches(tmp_path: Path) -> None:
     at = scenario_span
     pieces = [
         rows,
-        ValuePiece(1.0, at("j1"), ("j1",)),
-        ValuePiece(2.0, at("2"), ("j1",)),
-        ValuePiece(2.0, at("data"), ("j7",)),
-        ValuePiece(0.5, at("Jobs"), ("j2",)),
+        ValueChunk(1.0, at("j1"), ("j1",)),
+        ValueChunk(2.0, at("2"), ("j1",)),
+        ValueChunk(2.0, at("data"), ("j7",)),
+        ValueChunk(0.5, at("Jobs"), ("j2",)),
     ]
     assert bind_param(param("integer"), ALL_JOBS, pieces, None, found) is None
     assert told(found) == [
@@ -318,7 +318,7 @@ def test_wrong_patches(tmp_path: Path) -> None:
 
 def test_values_of_expressions_are_checked() -> None:
     found = Diagnostics()
-    assert bind_param(param(), Scalars(), [ValuePiece(float("nan"), scenario_span("data"))], None, found) is None
+    assert bind_param(param(), Scalars(), [ValueChunk(float("nan"), scenario_span("data"))], None, found) is None
     only(found, "GSM2105", "scenario.gsm:2:8")
 
 
@@ -326,7 +326,7 @@ def test_element_and_symbol_from_expressions() -> None:
     bound = bind_param(
         param("element", Element("Types")),
         Scalars(),
-        [ValuePiece("v2", scenario_span("data"))],
+        [ValueChunk("v2", scenario_span("data"))],
         None,
         Diagnostics(),
         ALL_TYPES,
@@ -334,7 +334,7 @@ def test_element_and_symbol_from_expressions() -> None:
     assert bound is not None
     assert bound.values.tolist() == [1]
     text = bind_param(
-        param("symbol", TextType()), Scalars(), [ValuePiece("x", scenario_span("data"))], None, Diagnostics()
+        param("symbol", TextType()), Scalars(), [ValueChunk("x", scenario_span("data"))], None, Diagnostics()
     )
     assert text is not None
     assert text.values.tolist() == ["x"]

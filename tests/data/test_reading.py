@@ -17,7 +17,7 @@ from gpusched_dsl.data.binding import (
 )
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
-from gpusched_dsl.language.scenarios.assignments import FileGiven, TableGiven
+from gpusched_dsl.language.scenarios.assignments import FileAssignment, TableAssignment
 from gpusched_dsl.language.source import Source, Span
 
 TEXT = """table Types: gpus price[$/h] = v1 4 0.2 1 8 . ;
@@ -25,7 +25,7 @@ data "a.csv" { time[job, kind] = hours; Jobs = job; cost[job] = price; }
 """
 
 
-def table_given(source: Source, column: int | None) -> TableGiven:
+def table_given(source: Source, column: int | None) -> TableAssignment:
     def span(text: str, start: int = 0) -> Span:
         at = source.text.index(text, start)
         return source.span(at, at + len(text))
@@ -42,7 +42,7 @@ def table_given(source: Source, column: int | None) -> TableGiven:
     )
     keys = (tree.Identifier(span=span("Types"), text="Types"),)
     table = tree.Table(span=source.span(0, body), keys=keys, columns=columns, cells=tuple(cells))
-    return TableGiven(target="price", span=table.span, table=table, keys=1, column=column)
+    return TableAssignment(target="price", span=table.span, table=table, keys=1, column=column)
 
 
 def test_table_column(tmp_path: Path) -> None:
@@ -58,7 +58,9 @@ def test_table_column(tmp_path: Path) -> None:
     only(found, "GSM2111", "s.gsm:1:41")
 
 
-def file_given(source: Source, target: str, keys: tuple[str, ...], value: str | None, path: str = "a.csv") -> FileGiven:
+def file_given(
+    source: Source, target: str, keys: tuple[str, ...], value: str | None, path: str = "a.csv"
+) -> FileAssignment:
     def span(text: str) -> Span:
         at = source.text.index(text)
         return source.span(at, at + len(text))
@@ -70,7 +72,7 @@ def file_given(source: Source, target: str, keys: tuple[str, ...], value: str | 
         columns=(tree.DataColumn(span=span(value), name=value),) if value else (),
     )
     data = tree.Data(span=span("data"), path=tree.Text(span=span('"a.csv"'), value=path), items=(item,))
-    return FileGiven(target=target, span=item.span, data=data, item=item, keys=keys, value=value)
+    return FileAssignment(target=target, span=item.span, data=data, item=item, keys=keys, value=value)
 
 
 def test_a_file_is_read_once_for_all_its_items(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,12 +19,12 @@ from binding_help import (
 )
 
 from gpusched_dsl.data.binding import (
-    ColumnPiece,
+    ColumnChunk,
     bind_param,
     bind_root_set,
     bind_set,
-    label_piece,
-    literal_piece,
+    label_chunk,
+    literal_chunk,
 )
 from gpusched_dsl.ir.domains import Tuples
 from gpusched_dsl.language.checked import (
@@ -62,15 +62,15 @@ def test_labels_of_text_files(tmp_path: Path, cells: list[str], labels: tuple[ob
 
 def test_labels_from_two_pieces_keep_their_order(tmp_path: Path) -> None:
     found = Diagnostics()
-    pieces = [csv_piece(tmp_path, "job\n3\n1\n", ("job",), None), label_piece([(2,)], 1, scenario_span("2"))]
+    pieces = [csv_piece(tmp_path, "job\n3\n1\n", ("job",), None), label_chunk([(2,)], 1, scenario_span("2"))]
     universe = bind_root_set(a_set(), pieces, found)
     assert universe is not None
     assert universe.labels == (3, 1, 2)
 
 
 def test_float_columns_of_whole_numbers_are_integer_labels() -> None:
-    piece = label_piece([(1,), (2,)], 1, scenario_span("2"))
-    floats = ColumnPiece((piece.keys[0].cast(pl.Float64),), None, piece.origin)
+    piece = label_chunk([(1,), (2,)], 1, scenario_span("2"))
+    floats = ColumnChunk((piece.keys[0].cast(pl.Float64),), None, piece.origin)
     universe = bind_root_set(a_set(), [floats], Diagnostics())
     assert universe is not None
     assert universe.labels == (1, 2)
@@ -89,7 +89,7 @@ def number(text: str) -> Constant:
 
 
 def test_literal_labels() -> None:
-    piece = literal_piece(literal(label("j1"), label("data")), scenario_span("Jobs = { j1, 2 };"))
+    piece = literal_chunk(literal(label("j1"), label("data")), scenario_span("Jobs = { j1, 2 };"))
     assert piece is not None
     universe = bind_root_set(a_set(), [piece], Diagnostics())
     assert universe is not None
@@ -98,7 +98,7 @@ def test_literal_labels() -> None:
 
 def test_mixed_labels_are_told_at_the_odd_one() -> None:
     found = Diagnostics()
-    piece = literal_piece(literal(label("j1"), number("2")), scenario_span("Jobs"))
+    piece = literal_chunk(literal(label("j1"), number("2")), scenario_span("Jobs"))
     assert piece is not None
     assert bind_root_set(a_set(), [piece], found) is None
     only(found, "GSM2111", "scenario.gsm:1:14")
@@ -107,7 +107,7 @@ def test_mixed_labels_are_told_at_the_odd_one() -> None:
 
 def test_pieces_of_different_kinds_are_mixed() -> None:
     found = Diagnostics()
-    pieces = [label_piece([("a",)], 1, scenario_span("j1")), label_piece([(1,)], 1, scenario_span("2"))]
+    pieces = [label_chunk([("a",)], 1, scenario_span("j1")), label_chunk([(1,)], 1, scenario_span("2"))]
     assert bind_root_set(a_set(), pieces, found) is None
     only(found, "GSM2111", "scenario.gsm:1:14")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpusched_dsl.language.checked import Constant, Label, LiteralSet
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
-from gpusched_dsl.language.scenarios.assignments import ExpressionGiven, Given
+from gpusched_dsl.language.scenarios.assignments import Assignment, ExpressionAssignment
 from gpusched_dsl.language.scenarios.scenario import CheckedScenario, check_scenario
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.workspace import Workspace, workspace_from_text
@@ -83,15 +83,15 @@ def wrong_text(text: str, code: str, at: str, **overrides: str) -> Diagnostic:
     return found[0]
 
 
-def value_of(given: Given) -> float | str:
-    assert isinstance(given, ExpressionGiven)
+def value_of(given: Assignment) -> float | str:
+    assert isinstance(given, ExpressionAssignment)
     if isinstance(given.value, Label):
         return given.value.text
     assert isinstance(given.value, Constant)
     return given.value.value
 
 
-def labels(given: Given) -> list[str | float]:
-    assert isinstance(given, ExpressionGiven)
+def labels(given: Assignment) -> list[str | float]:
+    assert isinstance(given, ExpressionAssignment)
     assert isinstance(given.value, LiteralSet)
     return [row[0].text if isinstance(row[0], Label) else row[0].value for row in given.value.rows]  # type: ignore

@@ -6,7 +6,7 @@ import pytest
 from scenario_help import check, place, sound, value_of, workspace, wrong, wrong_text
 
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
-from gpusched_dsl.language.scenarios.assignments import LawGiven
+from gpusched_dsl.language.scenarios.assignments import LawAssignment
 from gpusched_dsl.language.scenarios.scenario import check_scenario
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.workspace import workspace_from_text
@@ -92,7 +92,7 @@ def test_random_needs_a_distribution() -> None:
     assert found == []
     assert checked is not None
     [given] = checked.given["length"]
-    assert isinstance(given, LawGiven)
+    assert isinstance(given, LawAssignment)
     assert [(name, expr.span.text) for name, expr in given.law.numbers] == [("mean", "3[h]")]
 
 

@@ -10,7 +10,7 @@ from scenario_help import check, labels, place, sound, value_of, workspace
 from gpusched_dsl.language.checked import TypedExpr
 from gpusched_dsl.language.diagnostics.diagnostic import Severity
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
-from gpusched_dsl.language.scenarios.assignments import ExpressionGiven, FileGiven, TableGiven
+from gpusched_dsl.language.scenarios.assignments import ExpressionAssignment, FileAssignment, TableAssignment
 from gpusched_dsl.language.scenarios.scenario import check_scenario, missing_targets
 
 # --- what is given ---------------------------------------------------------------------------------------------------
@@ -40,7 +40,7 @@ def test_scalar_values_come_in_the_declared_unit(body: str, expected: float | st
 def test_values_may_be_expressions_over_data() -> None:
     checked = sound("period = 2 * horizon;")
     [given] = checked.given["period"]
-    assert isinstance(given, ExpressionGiven)
+    assert isinstance(given, ExpressionAssignment)
     assert isinstance(given.value, TypedExpr)
     order = checked.model.data_order
     assert order.index("horizon") < order.index("period")
@@ -86,15 +86,15 @@ def test_bare_names_in_braces_are_labels(body: str, expected: list[str | float])
 )
 def test_other_set_expressions(body: str) -> None:
     target = body.split()[0]
-    assert isinstance(sound(body).given[target][0], ExpressionGiven)
+    assert isinstance(sound(body).given[target][0], ExpressionAssignment)
 
 
 def test_table_gives_its_set_and_its_columns() -> None:
     checked = sound("table Types: gpus price[$/h] = v1 4 0.2  v2 8 . ;")
     types, gpus, price = (checked.given[n][0] for n in ("Types", "gpus", "price"))
-    assert isinstance(types, TableGiven)
-    assert isinstance(gpus, TableGiven)
-    assert isinstance(price, TableGiven)
+    assert isinstance(types, TableAssignment)
+    assert isinstance(gpus, TableAssignment)
+    assert isinstance(price, TableAssignment)
     assert (types.column, gpus.column, price.column) == (None, 0, 1)
     assert (price.keys, price.width, price.factor) == (1, 3, 1)
     assert price.span.text == "price[$/h]"
@@ -102,25 +102,25 @@ def test_table_gives_its_set_and_its_columns() -> None:
 
 def test_a_set_of_its_own_comes_before_the_keys_of_a_table() -> None:
     checked = sound("Types = { v1, v2 }; table Types: gpus = v1 4 ;")
-    assert isinstance(checked.given["Types"][0], ExpressionGiven)
+    assert isinstance(checked.given["Types"][0], ExpressionAssignment)
 
 
 def test_tables_with_several_keys() -> None:
     checked = sound("table Jobs, Types: time[min] = j1 v1 30 ;")
     [given] = checked.given["time"]
-    assert isinstance(given, TableGiven)
+    assert isinstance(given, TableAssignment)
     assert (given.keys, given.factor) == (2, Fraction(1, 60))
     assert "Jobs" not in checked.given
 
 
 def test_tables_keyed_by_a_tuple_set() -> None:
     [given] = sound("table Pairs: time[h] = j1 v1 30 ;").given["time"]
-    assert isinstance(given, TableGiven)
+    assert isinstance(given, TableAssignment)
     assert given.keys == 2
 
 
 def test_table_gives_a_subset() -> None:
-    assert isinstance(sound("table Late: weight = j1 3 ;").given["Late"][0], TableGiven)
+    assert isinstance(sound("table Late: weight = j1 3 ;").given["Late"][0], TableAssignment)
 
 
 def test_rows_may_share_a_line_or_go_on_over_several() -> None:
@@ -136,29 +136,29 @@ def test_data_statements() -> None:
     jobs, fits, time, weight, period, count, name = (
         checked.given[n][0] for n in ("Jobs", "Fits", "time", "weight", "period", "count_of", "name")
     )
-    assert all(isinstance(g, FileGiven) for g in (jobs, fits, time, weight, period, count, name))
-    assert isinstance(jobs, FileGiven)
+    assert all(isinstance(g, FileAssignment) for g in (jobs, fits, time, weight, period, count, name))
+    assert isinstance(jobs, FileAssignment)
     assert (jobs.keys, jobs.value, jobs.distinct) == (("job",), None, True)
-    assert isinstance(fits, FileGiven)
+    assert isinstance(fits, FileAssignment)
     assert fits.keys == ("job", "the type")
-    assert isinstance(time, FileGiven)
+    assert isinstance(time, FileAssignment)
     assert (time.keys, time.value, time.factor, time.function) == (("job", "type"), "seconds", Fraction(1, 3600), None)
-    assert isinstance(weight, FileGiven)
+    assert isinstance(weight, FileAssignment)
     assert weight.function == "mean"
-    assert isinstance(period, FileGiven)
+    assert isinstance(period, FileAssignment)
     assert (period.keys, period.factor) == ((), Fraction(1, 60))
     assert time.span.text == "time[job, type] = seconds[s];"
 
 
 def test_tables_and_files_may_share_a_parameter() -> None:
     checked = sound('table Types: gpus = v1 4 ; data "a.csv" { gpus[type] = n; }')
-    assert [type(g) for g in checked.given["gpus"]] == [TableGiven, FileGiven]
+    assert [type(g) for g in checked.given["gpus"]] == [TableAssignment, FileAssignment]
 
 
 def test_patches_come_after_what_they_patch() -> None:
     checked = sound('weight["j2"] = 4; table Jobs: weight = j1 1  j2 2 ; weight[j1] = 3;')
     table, *patches = checked.given["weight"]
-    assert isinstance(table, TableGiven)
+    assert isinstance(table, TableAssignment)
     assert [value_of(p) for p in patches] == [4, 3]
     assert [p.subscripts[0].text for p in patches] == ["j2", "j1"]  # type: ignore[attr-defined, union-attr]
     assert all(p.patch for p in patches)
@@ -169,7 +169,7 @@ def test_units_of_time_per_thing_are_read_as_durations_with_a_warning() -> None:
     assert checked is not None
     assert [(d.code, d.severity, place(d)) for d in found] == [("GSM1304", Severity.WARNING, "min/request")]
     given = checked.given["latency"][0]
-    assert isinstance(given, TableGiven)
+    assert isinstance(given, TableAssignment)
     assert given.factor == 60
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import workspace_from_text
-from gpusched_dsl.online.loops.base import Driver
+from gpusched_dsl.online.loops.base import SimulationLoop
 from gpusched_dsl.online.open import open_run
 from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.online.run_record import Outcome
@@ -92,7 +92,7 @@ def driver(
     seed: int = 0,
     time_limit: float | None = None,
     **more: Any,
-) -> Driver:
+) -> SimulationLoop:
     found = Diagnostics()
     workspace = workspace_from_text(text, "online.gsm", found, Path.cwd(), allow_outside=True)
     found.raise_if_errors()

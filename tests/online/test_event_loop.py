@@ -12,7 +12,7 @@ import pytest
 from online_texts import CP_ON, MACHINES, ROLLING, driver, machines, run
 
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.online.planners.protocol import Plan, Question
+from gpusched_dsl.online.planners.protocol import Plan, PlanningRequest
 from gpusched_dsl.online.simulation.world import DONE, WAITING
 
 # --- capacity planning over time: a case worked out by hand ---------------------------------------------------------
@@ -301,7 +301,7 @@ class Silent:
 
     name = "silent"
 
-    def plan(self, question: Question) -> Plan | None:
+    def plan(self, question: PlanningRequest) -> Plan | None:
         return None
 
     def fresh(self) -> Silent:

@@ -11,7 +11,7 @@ from online_texts import driver, machines
 import gpusched_dsl as gs
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.online.planners.protocol import Plan, Planner, Question
+from gpusched_dsl.online.planners.protocol import Plan, Planner, PlanningRequest
 
 JOBS = machines(1, [(0.0, 2.0), (0.5, 1.0), (2.5, 0.5)])
 # Two jobs at once on one node; HiGHS has no answer to the first one's numbers, each of which is in range.
@@ -48,7 +48,7 @@ class Failing:
     def name(self) -> str:
         return self.planner.name
 
-    def plan(self, question: Question) -> Plan | None:
+    def plan(self, question: PlanningRequest) -> Plan | None:
         self.asked.append(question.number)
         if self.numbers is None or question.number in self.numbers:
             raise DiagnosticError([Diagnostic(self.code, "this went wrong", help="hope")])

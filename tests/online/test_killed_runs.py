@@ -15,7 +15,7 @@ from online_texts import CP_ON, ROLLING, driver, machines
 
 from gpusched_dsl.online.journal.journal import Journal
 from gpusched_dsl.online.journal.recorder import Recorder
-from gpusched_dsl.online.run_info import About
+from gpusched_dsl.online.run_info import RunInfo
 from gpusched_dsl.online.simulation.world import World
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="processes cannot be forked")
@@ -41,7 +41,7 @@ def recorded(kind: str, path: Path) -> tuple[World, list[Any]]:
     """A run with a journal, resumed where that has steps, and the plans recorded in the end."""
     text, online, scenario, method, settings = RUNS[kind]
     loop = driver(text, online, scenario, method, settings=settings, seed=3)
-    about = About(method, None, scenario or "", settings, {}, {})
+    about = RunInfo(method, None, scenario or "", settings, {}, {})
     with Recorder(path, loop, about) as recorder:
         outcome = loop.run()
         recorder.close_with(outcome)

@@ -16,8 +16,8 @@ from gpusched_dsl.backends.isolation import backend as isolated
 from gpusched_dsl.compiling.build import Permissions
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.online.loops.base import Driver
-from gpusched_dsl.online.planners.protocol import Question
+from gpusched_dsl.online.loops.base import SimulationLoop
+from gpusched_dsl.online.planners.protocol import PlanningRequest
 from gpusched_dsl.online.planners.solver import ATTEMPTS, GIVEN_UP, SolverPlanner
 
 pytestmark = pytest.mark.skipif(not isolated.supported(), reason="pipes are handed over as POSIX does")
@@ -54,7 +54,7 @@ def test_highs_works_in_another_process_and_a_run_survives_its_crash() -> None:
     calm = driver(JOBS, "Events", "S", "highs").run()
     killed: list[int] = []
 
-    def kill(loop: Driver) -> None:
+    def kill(loop: SimulationLoop) -> None:
         if len(loop.steps) == 1 and not killed:
             for process in isolated.isolated("highs")._processes:
                 killed.append(process._child.pid)
@@ -77,7 +77,7 @@ def test_a_solver_that_crashes_again_and_again_is_given_up() -> None:
             raise DiagnosticError([Diagnostic(isolated.CRASHED, "crashed")])
 
     planner = Crashing("highs", Permissions())
-    question: Any = Question(None, 0.0, 0, 0)  # type: ignore[arg-type]
+    question: Any = PlanningRequest(None, 0.0, 0, 0)  # type: ignore[arg-type]
     assert [planner.fresh().plan(question) for _ in range(6)] == [None] * 6
     assert len(asked) == ATTEMPTS * GIVEN_UP
 
@@ -91,10 +91,10 @@ def test_questions_without_time_are_no_crashes() -> None:
             return None
 
     planner = Patient("highs", Permissions())
-    without: Any = Question(None, 0.0, 0, 0, seconds=0.0)  # type: ignore[arg-type]
+    without: Any = PlanningRequest(None, 0.0, 0, 0, seconds=0.0)  # type: ignore[arg-type]
     assert [planner.plan(without) for _ in range(2 * GIVEN_UP)] == [None] * (2 * GIVEN_UP)
     assert asked == []
-    assert planner.plan(Question(None, 0.0, 0, 0)) is None  # type: ignore[arg-type]
+    assert planner.plan(PlanningRequest(None, 0.0, 0, 0)) is None  # type: ignore[arg-type]
     assert asked == [None]
 
 
@@ -108,6 +108,6 @@ def test_the_crash_that_uses_up_the_time_counts() -> None:
             raise DiagnosticError([Diagnostic(isolated.CRASHED, "crashed")])
 
     planner = Slow("highs", Permissions())
-    question: Any = Question(None, 0.0, 0, 0, seconds=0.01)  # type: ignore[arg-type]
+    question: Any = PlanningRequest(None, 0.0, 0, 0, seconds=0.01)  # type: ignore[arg-type]
     assert [planner.plan(question) for _ in range(2 * GIVEN_UP)] == [None] * (2 * GIVEN_UP)
     assert len(asked) == GIVEN_UP

@@ -9,9 +9,9 @@ import pytest
 from online_texts import driver, machines
 
 import gpusched_dsl as gs
-from gpusched_dsl.compiling.lowering.fixing import Given
+from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.online.planners.protocol import Plan, Question
+from gpusched_dsl.online.planners.protocol import Plan, PlanningRequest
 
 # One job at a time may run in the model, which is no matter of the placement: the policy does not know.
 ONE = ("constraint alone", "constraint single: sum[j in Jobs, n in Nodes] run[j, n] <= 1;  constraint alone")
@@ -54,9 +54,9 @@ def test_a_defective_planner_is_found() -> None:
     class Doubled:
         name = "Doubled"
 
-        def plan(self, question: Question) -> Plan:
+        def plan(self, question: PlanningRequest) -> Plan:
             pairs = (np.array([0, 0]), np.array([0, 1]))
-            return Plan({"run": Given(pairs, np.ones(2))}, self.name)
+            return Plan({"run": VariableValues(pairs, np.ones(2))}, self.name)
 
         def fresh(self) -> Doubled:
             return self

@@ -9,7 +9,7 @@ import pytest
 
 from gpusched_dsl.compiling.data.instance import build_instance
 from gpusched_dsl.compiling.evaluation.limits import Limits
-from gpusched_dsl.compiling.lowering.fixing import Given
+from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.language.blocks.policies.policy import check_policy
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.scenario import check_scenario
@@ -60,7 +60,7 @@ scenario Run for M {
 """
 
 
-def decided(policy: str, running: dict[str, Given] | None = None, text: str = TEXT) -> Decision:
+def decided(policy: str, running: dict[str, VariableValues] | None = None, text: str = TEXT) -> Decision:
     found = Diagnostics()
     workspace = workspace_from_text(text, "memory.gsm", found, Path.cwd())
     found.raise_if_errors()
@@ -72,7 +72,7 @@ def decided(policy: str, running: dict[str, Given] | None = None, text: str = TE
     return decide(checked, build_instance(scenario, folder=Path.cwd()).store, Limits(), 1, running)
 
 
-def by_job(given: Given | None) -> dict[int, float]:
+def by_job(given: VariableValues | None) -> dict[int, float]:
     assert given is not None
     return dict(zip(given.codes[0].tolist(), given.values.tolist(), strict=True))
 
@@ -119,7 +119,7 @@ def test_drawn_and_dealt_plans_tell_what_their_rules_chose(policy: str) -> None:
 
 
 def test_jobs_that_stay_keep_what_is_remembered() -> None:
-    running = {"run": Given(tuple(np.array([c], dtype=np.int64) for c in (0, 0, 2)), np.ones(1))}
+    running = {"run": VariableValues(tuple(np.array([c], dtype=np.int64) for c in (0, 0, 2)), np.ones(1))}
     found = decided("Pinned", running)
     assert placed(found)[0] == (0, 2)
     assert 0 not in by_job(found.remembered["chosen"])

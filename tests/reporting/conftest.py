@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gpusched_dsl.backends.protocol import SolveOptions
-from gpusched_dsl.compiling.provenance import Origins
+from gpusched_dsl.compiling.provenance import Provenance
 from gpusched_dsl.ir.domains import Interval, Product, Scalars, Universe
 from gpusched_dsl.ir.problem import Family, Matrix, Objective, Problem, Term
 from gpusched_dsl.reporting.result import Result
@@ -63,6 +63,6 @@ def solved() -> Callable[..., Result]:
     """Solve a problem with HiGHS, as a result without a model."""
 
     def solve(problem: Problem, **options: float) -> Result:
-        return Result(solve_problem(problem, "highs", SolveOptions(gap=0.0, **options)), Origins(build_seconds=0.5))
+        return Result(solve_problem(problem, "highs", SolveOptions(gap=0.0, **options)), Provenance(build_seconds=0.5))
 
     return solve

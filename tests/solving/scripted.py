@@ -7,7 +7,7 @@ import pytest
 
 from gpusched_dsl.backends.protocol import Capabilities, Monitor, SolveOptions
 from gpusched_dsl.ir.problem import Floats, Problem
-from gpusched_dsl.ir.solver_result import Answer, Status
+from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 
@@ -16,7 +16,7 @@ class Scripted:
 
     name = "scripted"
 
-    def __init__(self, *answers: Answer, capabilities: Capabilities | None = None) -> None:
+    def __init__(self, *answers: SolverResult, capabilities: Capabilities | None = None) -> None:
         self.answers = list(answers)
         self.capabilities = capabilities or Capabilities(in_place_update=True)
         self.opened: list[Problem] = []
@@ -35,7 +35,7 @@ class Scripted:
     def update(self, problem: Problem) -> None:
         self.updated.append(problem)
 
-    def solve(self, options: SolveOptions, start: Floats | None = None, monitor: Monitor | None = None) -> Answer:
+    def solve(self, options: SolveOptions, start: Floats | None = None, monitor: Monitor | None = None) -> SolverResult:
         self.starts.append(start)
         self.options.append(options)
         return self.answers.pop(0)
@@ -44,8 +44,8 @@ class Scripted:
         self.closed += 1
 
 
-def optimal(*values: float, objective: float, bound: float | None = None) -> Answer:
-    return Answer(Status.OPTIMAL, np.array(values), objective, objective if bound is None else bound)
+def optimal(*values: float, objective: float, bound: float | None = None) -> SolverResult:
+    return SolverResult(Status.OPTIMAL, np.array(values), objective, objective if bound is None else bound)
 
 
 def codes(error: pytest.ExceptionInfo[DiagnosticError]) -> list[str]:

@@ -15,7 +15,7 @@ from gpusched_dsl.backends.protocol import Capabilities, SolveOptions
 from gpusched_dsl.ir.definitions import completed
 from gpusched_dsl.ir.linearisation import linearised, sensitivities
 from gpusched_dsl.ir.problem import Floats, Problem
-from gpusched_dsl.ir.solver_result import Answer, Status
+from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.ir.verify import Tolerances, verify
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.polishing import polished
@@ -111,7 +111,7 @@ def test_a_point_far_off_is_left_alone() -> None:
 
 def test_a_refused_point_at_a_limit_is_a_limit() -> None:
     problem, _ = tight("x * y", True)
-    broken = Answer(Status.LIMIT, np.array([1.0, 1.0, 1200.0]), 2.0, 0.0, reason="time")
+    broken = SolverResult(Status.LIMIT, np.array([1.0, 1.0, 1200.0]), 2.0, 0.0, reason="time")
     solved = solve_problem(problem, Scripted(broken, capabilities=ANY))
     assert (solved.status, solved.reason, solved.point) == ("limit", "time", None)
 
@@ -119,7 +119,7 @@ def test_a_refused_point_at_a_limit_is_a_limit() -> None:
 def test_a_point_near_a_clean_one_at_a_limit_is_moved() -> None:
     problem, exact = tight("x * y", True)
     off = exact * (1 - 1e-6)
-    broken = Answer(Status.LIMIT, np.array([off[0], off[1], 1200.0]), float(off[:2].sum()), 0.0, reason="time")
+    broken = SolverResult(Status.LIMIT, np.array([off[0], off[1], 1200.0]), float(off[:2].sum()), 0.0, reason="time")
     solved = solve_problem(problem, Scripted(broken, capabilities=ANY))
     assert (solved.status, solved.reason) == ("limit", "time")
     assert solved.point is not None
@@ -137,7 +137,7 @@ def test_the_second_run_is_tight_and_its_point_is_taken() -> None:
     with pytest.raises(DiagnosticError) as caught:
         solve_problem(problem, Scripted(wrong, wrong, capabilities=able))
     assert codes(caught) == ["GSM4008"]
-    infeasible = solve_problem(problem, Scripted(wrong, Answer(Status.INFEASIBLE), capabilities=able))
+    infeasible = solve_problem(problem, Scripted(wrong, SolverResult(Status.INFEASIBLE), capabilities=able))
     assert infeasible.status == "infeasible"
 
 

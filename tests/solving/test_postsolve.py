@@ -16,13 +16,13 @@ from gpusched_dsl.compiling.passes.pipeline import reformulate
 from gpusched_dsl.compiling.passes.steps import ReformulatedProblem, Target
 from gpusched_dsl.ir.deadline import Deadline
 from gpusched_dsl.ir.problem import Floats, Problem
-from gpusched_dsl.ir.solver_result import Answer, Status
+from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.ir.verify import Tolerances
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.map_start import lifted
 from gpusched_dsl.solving.postsolve import recovered
 from gpusched_dsl.solving.run import Solving
-from gpusched_dsl.solving.solution import Loading, Solved
+from gpusched_dsl.solving.solution import Loading, Solution
 from gpusched_dsl.solving.solve import resolve, solve_problem
 
 EXACT = SolveOptions(gap=0.0)
@@ -40,7 +40,9 @@ def by_hand(original: Problem, made: Problem, **more: object) -> ReformulatedPro
     return ReformulatedProblem(original, made, invert=lambda point: point[:columns], **more)  # type: ignore[arg-type]
 
 
-def run(reformulated: ReformulatedProblem, *answers: Answer, start: Floats | None = None) -> tuple[Solved, Scripted]:
+def run(
+    reformulated: ReformulatedProblem, *answers: SolverResult, start: Floats | None = None
+) -> tuple[Solution, Scripted]:
     backend = Scripted(*answers)
     solving = Solving(backend, reformulated, EXACT, None, Tolerances(), Deadline())
     return recovered(solving.run(lifted(reformulated, start))), backend
@@ -48,7 +50,9 @@ def run(reformulated: ReformulatedProblem, *answers: Answer, start: Floats | Non
 
 def test_terms_are_computed_from_declared_columns() -> None:
     # The solver says 5 for a maximum of 2: fine for the rows, and the objective is better than it knows.
-    solved, _ = run(by_hand(SPREAD, BY_HAND), Answer(Status.LIMIT, np.array([1.0, 2.0, 5.0]), 21.0, 5.0, reason="time"))
+    solved, _ = run(
+        by_hand(SPREAD, BY_HAND), SolverResult(Status.LIMIT, np.array([1.0, 2.0, 5.0]), 21.0, 5.0, reason="time")
+    )
     assert solved.problem is SPREAD
     assert solved.point == pytest.approx([1, 2, 2])
     assert solved.objective == 9.0
@@ -165,7 +169,7 @@ def test_several_objectives_with_terms() -> None:
 
 
 def test_limits_without_a_point_keep_the_bound() -> None:
-    solved, _ = run(by_hand(SPREAD, BY_HAND, bound_error=2.0), Answer(Status.LIMIT, bound=5.0, reason="time"))
+    solved, _ = run(by_hand(SPREAD, BY_HAND, bound_error=2.0), SolverResult(Status.LIMIT, bound=5.0, reason="time"))
     assert (solved.point, solved.bound, solved.problem) == (None, 3.0, SPREAD)
 
 

@@ -16,7 +16,7 @@ from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
 from gpusched_dsl.ir.deadline import limited
 from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.problem import Problem
-from gpusched_dsl.ir.solver_result import Answer, Status
+from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.ir.verify import Tolerances
 from gpusched_dsl.solving import acceptance as accepting
 from gpusched_dsl.solving import aggregated as folding
@@ -77,11 +77,11 @@ def test_all_attempts_share_one_allowance(reason: str, status: Status, monkeypat
         backend("highs"), ReformulatedProblem(PROBLEM, PROBLEM), PROBLEM, PROBLEM, 0, Tolerances(),
         lambda: SolveOptions(time_limit=0.0), None, lambda: None,
     )  # fmt: skip
-    answer = Answer(status, UNCLEAN, 0.5001, 1.0, reason=reason if status is Status.LIMIT else "")
+    answer = SolverResult(status, UNCLEAN, 0.5001, 1.0, reason=reason if status is Status.LIMIT else "")
     began = time.perf_counter()
     found = acceptance.of(answer)
     assert time.perf_counter() - began < FIXED_SECONDS + 0.5
-    assert isinstance(found, Answer)
+    assert isinstance(found, SolverResult)
     assert (found.status, found.values) == (Status.LIMIT, None)
     assert found.reason == (reason if status is Status.LIMIT else "time")
     assert sum(asked) <= FIXED_SECONDS + 0.1
@@ -114,14 +114,14 @@ def test_refits_get_no_second_of_their_own(monkeypatch: pytest.MonkeyPatch) -> N
             session = highs.open(problem)
             solve = session.solve
 
-            def listening(options: SolveOptions, *more: Any) -> Answer:
+            def listening(options: SolveOptions, *more: Any) -> SolverResult:
                 given.append(options.time_limit)
                 return solve(options, *more)
 
             session.solve = listening  # type: ignore[method-assign]
             return session
 
-    answer = Answer(Status.LIMIT, UNCLEAN, 0.5, 1.0)
+    answer = SolverResult(Status.LIMIT, UNCLEAN, 0.5, 1.0)
     listening: Any = Listening()
     repair.repaired(listening, PROBLEM, answer, SolveOptions(time_limit=0.25), None)
     assert given == [0.25]

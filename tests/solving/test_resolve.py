@@ -20,20 +20,20 @@ from gpusched_dsl.ir.changes import changes
 from gpusched_dsl.ir.domains import Interval, Universe
 from gpusched_dsl.ir.problem import Family, Problem
 from gpusched_dsl.ir.solver_result import Status
-from gpusched_dsl.solving.solution import Loading, Solved
+from gpusched_dsl.solving.solution import Loading, Solution
 from gpusched_dsl.solving.solve import resolve, solve_problem
 
 EXACT = SolveOptions(gap=0.0)
 
 
-def same_answer(again: Solved, fresh: Solved) -> None:
+def same_answer(again: Solution, fresh: Solution) -> None:
     assert again.status is fresh.status
     if fresh.objective is not None:
         assert again.objective == pytest.approx(fresh.objective, rel=1e-6, abs=1e-6)
         assert again.bound == pytest.approx(fresh.objective, rel=1e-6, abs=1e-6)
 
 
-def walk(seed: int, name: str, integers: bool, steps: int) -> list[Solved]:
+def walk(seed: int, name: str, integers: bool, steps: int) -> list[Solution]:
     """Change a random problem again and again; every re-solve must say what a solve from scratch says."""
     draw = random.Random(seed)
     made = random_labelled(draw, integers)
@@ -52,7 +52,7 @@ def walk(seed: int, name: str, integers: bool, steps: int) -> list[Solved]:
     return all_solved
 
 
-def ways(all_solved: list[Solved]) -> set[Loading]:
+def ways(all_solved: list[Solution]) -> set[Loading]:
     return {s.loading for s in all_solved[1:]}
 
 

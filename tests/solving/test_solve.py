@@ -24,7 +24,7 @@ from gpusched_dsl.backends.registry import backend, backend_names
 from gpusched_dsl.ir.domains import Interval, Product, Universe
 from gpusched_dsl.ir.magnitudes import power_of_two
 from gpusched_dsl.ir.problem import Family, Floats, Problem, Term
-from gpusched_dsl.ir.solver_result import Answer, Status, relative_gap
+from gpusched_dsl.ir.solver_result import SolverResult, Status, relative_gap
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.solution import Loading
 from gpusched_dsl.solving.solve import resolve, solve_problem
@@ -162,7 +162,7 @@ def test_every_kind_of_broken_point_is_refused(values: tuple[float, ...]) -> Non
 def test_wrong_claims_are_refused() -> None:
     assert refused(KNAPSACK, Scripted(optimal(1, 1, 0, objective=17.0))) == "GSM4009"
     assert refused(KNAPSACK, Scripted(optimal(1, 1, 0, objective=16.0, bound=15.0))) == "GSM4009"
-    assert refused(KNAPSACK, Scripted(Answer(Status.OPTIMAL))) == "GSM4007"
+    assert refused(KNAPSACK, Scripted(SolverResult(Status.OPTIMAL))) == "GSM4007"
     assert refused(KNAPSACK, Scripted(optimal(1, 1, objective=16.0))) == "GSM4007"
 
 
@@ -207,7 +207,7 @@ def test_rounding_that_breaks_a_row_is_repaired_by_the_continuous_columns() -> N
 
 def test_point_that_is_feasible_only_with_fractions_is_marked() -> None:
     one = problem(minimize(0, 1), columns=2, rows=[at_most(0, -1e6, 1), at_least(1, 0, 1)], upper=[1, INF], integer=[0])
-    scripted = Scripted(optimal(1e-6, 1.0, objective=1.0), Answer(Status.INFEASIBLE))
+    scripted = Scripted(optimal(1e-6, 1.0, objective=1.0), SolverResult(Status.INFEASIBLE))
     solved = solve_problem(one, scripted, SolveOptions(tighten=False))
     assert not solved.whole
     assert solved.point is not None
@@ -238,7 +238,7 @@ def test_earlier_objectives_are_kept_as_rows() -> None:
 
 def test_a_limit_ends_the_sequence_with_the_best_point() -> None:
     one = problem(maximize(1, 1), minimize(1, 0), columns=2, rows=[at_most(3, 1, 1)], upper=2)
-    stopped = Answer(Status.LIMIT, np.array([1.0, 1.0]), 2.0, 3.0, reason="time")
+    stopped = SolverResult(Status.LIMIT, np.array([1.0, 1.0]), 2.0, 3.0, reason="time")
     solved = solve_problem(one, Scripted(stopped))
     assert (solved.status, solved.reason) == ("limit", "time")
     first, second = solved.objectives
@@ -246,7 +246,7 @@ def test_a_limit_ends_the_sequence_with_the_best_point() -> None:
     assert (second.value, second.bound, second.status) == (1.0, None, None)
     assert first.gap == pytest.approx(0.5)
 
-    later = Answer(Status.LIMIT, reason="interrupt")
+    later = SolverResult(Status.LIMIT, reason="interrupt")
     solved = solve_problem(one, Scripted(optimal(1, 2, objective=3.0), later))
     assert (solved.status, solved.reason) == ("limit", "interrupt")
     assert solved.point is not None
@@ -265,7 +265,7 @@ def test_the_time_limit_is_for_all_objectives() -> None:
 
 def test_a_solver_that_loses_the_point_is_given_more_room_then_refused() -> None:
     one = problem(maximize(1, 1), minimize(1, 0), columns=2, rows=[at_most(3, 1, 1)], upper=2)
-    lost = Answer(Status.INFEASIBLE)
+    lost = SolverResult(Status.INFEASIBLE)
     scripted = Scripted(optimal(1, 2, objective=3.0), lost, optimal(1, 2, objective=1.0))
     assert solve_problem(one, scripted).status == "optimal"
     assert scripted.opened[2].row_lower[1] < scripted.opened[1].row_lower[1] < 3

@@ -12,7 +12,7 @@ from scripted import Scripted, codes, optimal
 from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.backends.registry import backend, backend_names
 from gpusched_dsl.ir.problem import Problem
-from gpusched_dsl.ir.solver_result import Answer, Status
+from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.solve import resolve, solve_problem
 
@@ -72,7 +72,7 @@ def test_kept_integers_are_fixed_meanwhile() -> None:
 
 
 def test_the_best_point_at_a_limit_is_moved_too() -> None:
-    stopped = Answer(Status.LIMIT, np.array([0.5, 0.5, 0.5, 0.5, 2, 0]), 12.0, 11.0, reason="time")
+    stopped = SolverResult(Status.LIMIT, np.array([0.5, 0.5, 0.5, 0.5, 2, 0]), 12.0, 11.0, reason="time")
     solved = solve_problem(PAID, Scripted(stopped, optimal(0, 1, 1, 0, 2, 0, objective=12.0)))
     assert (solved.status, solved.objective, solved.bound) == ("limit", 12.0, 11.0)
     assert solved.whole

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gpusched_dsl as gs
-from gpusched_dsl.compiling.lowering.fixing import Given
+from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
@@ -151,5 +151,5 @@ def test_only_what_the_model_has_can_be_fixed() -> None:
     built = model._build("S", {})
     codes = tuple(np.array([c]) for c in (0, 0, 0, 2))  # A has one GPU
     with pytest.raises(DiagnosticError) as caught:
-        ground(built.scenario.model, built.instance.store, None, {"run": Given(codes, np.ones(1))})
+        ground(built.scenario.model, built.instance.store, None, {"run": VariableValues(codes, np.ones(1))})
     assert [d.code for d in caught.value.diagnostics] == ["GSM4014"]

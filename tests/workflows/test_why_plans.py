@@ -10,10 +10,10 @@ import pytest
 from asking_texts import DRAWN, THREE_JOBS, read
 
 from gpusched_dsl.compiling.evaluation.limits import Limits
-from gpusched_dsl.compiling.lowering.fixing import Given
+from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.explaining.clock import Clock
-from gpusched_dsl.explaining.decisions.counterfactuals import Question
+from gpusched_dsl.explaining.decisions.counterfactuals import CounterfactualProblem
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.loops.events import EventLoop
 from gpusched_dsl.online.loops.inspection import job_in, moment_at
@@ -21,7 +21,7 @@ from gpusched_dsl.online.open import open_run
 from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.solving.solve import solve_problem
 from gpusched_dsl.workflows.run import run_method
-from gpusched_dsl.workflows.why import Answer, why
+from gpusched_dsl.workflows.why import DecisionExplanation, why
 
 SHARED = """
 import "gsdsl:gpu_sharing/online.gsm";
@@ -40,11 +40,11 @@ scenario Pool for TraceReplay {
 """
 
 
-def answer(job: str, at: float, method: str = "highs", text: str = THREE_JOBS) -> Answer:
+def answer(job: str, at: float, method: str = "highs", text: str = THREE_JOBS) -> DecisionExplanation:
     return why(read(text), job, at, RunConfig(method=method, online="EveryEvent"))
 
 
-def change(found: Answer, entry: str) -> dict[str, float]:
+def change(found: DecisionExplanation, entry: str) -> dict[str, float]:
     [other] = [a for a in found.to_dict()["alternatives"] if a["entry"] == entry]
     assert other["possible"]
     return dict(other["changes"])
@@ -120,7 +120,7 @@ def test_prices_are_those_of_the_model(text: str, scenario: str, method: str, at
     for code in range(len(loop.world.status)):
         job = job_in(moment, loop.jobs_root, code)
         assert job is not None
-        question = Question(moment, job, "highs", Clock(60))
+        question = CounterfactualProblem(moment, job, "highs", Clock(60))
         plan = question.as_planned()
         assert plan.cost is not None
         for way in question.ways:
@@ -142,13 +142,15 @@ def test_prices_are_those_of_the_model(text: str, scenario: str, method: str, at
     assert compared > 6
 
 
-def price(question: Question, values: np.ndarray) -> float | None:
+def price(question: CounterfactualProblem, values: np.ndarray) -> float | None:
     """The cost of a plan that is fixed in the model when it is grounded; None where it breaks it."""
     instance = question.moment.instance
     chosen = np.flatnonzero(values)
     codes = tuple(column[chosen] for column in question.family.domain.columns())
     store = replace(instance.store, variables={}, point=None)
-    problem = ground(instance.scenario.model, store, Limits(), {question.family.name: Given(codes, values[chosen])})
+    problem = ground(
+        instance.scenario.model, store, Limits(), {question.family.name: VariableValues(codes, values[chosen])}
+    )
     solved = solve_problem(problem, "highs")
     solved.close()
     return None if solved.point is None else float(solved.objectives[-1].value or 0.0)

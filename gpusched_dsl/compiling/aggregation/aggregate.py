@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gpusched_dsl.compiling.aggregation.assembling import Aggregated, assembled
+from gpusched_dsl.compiling.aggregation.assembling import AggregatedProblem, assemble
 from gpusched_dsl.compiling.aggregation.components import components_of
 from gpusched_dsl.compiling.aggregation.counts import by_counts
 from gpusched_dsl.compiling.aggregation.means import by_means
-from gpusched_dsl.compiling.aggregation.parts import Component, Part, Treatment
+from gpusched_dsl.compiling.aggregation.parts import AggregatedComponent, Component, Treatment
 from gpusched_dsl.compiling.aggregation.patterns import by_patterns
 from gpusched_dsl.compiling.evaluation.limits import Limits
 from gpusched_dsl.compiling.evaluation.store import Store
@@ -48,7 +48,7 @@ class Aggregation:
     `abandoned`: it took more than its share of the time limit, and nobody knows what it would have found.
     """
 
-    found: Aggregated | None = None
+    found: AggregatedProblem | None = None
     attempts: tuple[Attempt, ...] = ()
     abandoned: bool = False
 
@@ -92,14 +92,14 @@ def _abandoned(attempts: list[Attempt]) -> Aggregation:
     return Aggregation(None, tuple(attempts), abandoned=True)
 
 
-def _aggregated(small: Quotient) -> Aggregated:
+def _aggregated(small: Quotient) -> AggregatedProblem:
     # Neither terms nor rows under a condition: a plan by element has no truths that a solver chose.
     if not small.problem.is_linear:
         raise Obstacle("terms that are not linear stand in the way", _nonlinear_place(small))
-    return assembled(small, [_treated(small, component) for component in components_of(small)])
+    return assemble(small, [_treated(small, component) for component in components_of(small)])
 
 
-def _treated(small: Quotient, component: Component) -> Part:
+def _treated(small: Quotient, component: Component) -> AggregatedComponent:
     refused: dict[str, Obstacle] = {}
     for way, treatment in TREATMENTS.items():
         try:

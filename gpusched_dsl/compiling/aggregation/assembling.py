@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from gpusched_dsl.compiling.aggregation.implied_counts import with_implied_counts
-from gpusched_dsl.compiling.aggregation.parts import NewColumns, NewRows, Part, Sparse, Spread
+from gpusched_dsl.compiling.aggregation.parts import AggregatedComponent, NewColumns, NewRows, Sparse, Spread
 from gpusched_dsl.compiling.symmetry.quotient import Quotient
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.families import kept_families
@@ -19,7 +19,7 @@ from gpusched_dsl.ir.problem import Family, Objective, Problem, Term
 
 
 @dataclass(frozen=True, eq=False)
-class Aggregated:
+class AggregatedProblem:
     """`problem` has the same optimum as the problem of all elements.
 
     Its first columns are the columns `kept` of the quotient's problem, those of no element or of one that is alone in
@@ -28,7 +28,7 @@ class Aggregated:
     """
 
     quotient: Quotient
-    parts: tuple[Part, ...]
+    parts: tuple[AggregatedComponent, ...]
     problem: Problem
     kept: Codes
     rows: Codes
@@ -72,7 +72,7 @@ class Aggregated:
         return point
 
 
-def assembled(quotient: Quotient, parts: Sequence[Part]) -> Aggregated:
+def assemble(quotient: Quotient, parts: Sequence[AggregatedComponent]) -> AggregatedProblem:
     """The problem in which each part stands for its component; the parts cover all columns of larger classes."""
     problem = quotient.problem
     replaced = np.zeros(problem.columns, dtype=np.bool_)
@@ -110,7 +110,7 @@ def assembled(quotient: Quotient, parts: Sequence[Part]) -> Aggregated:
     )
     if all(part.pool is None for part in parts):  # else rows of the columns at hand say nothing of those to come
         whole = with_implied_counts(whole, len(kept))
-    return Aggregated(quotient, tuple(parts), whole, kept, rows)
+    return AggregatedProblem(quotient, tuple(parts), whole, kept, rows)
 
 
 def _of_one(quotient: Quotient, replaced: NDArray[np.bool_]) -> Floats:
@@ -119,7 +119,7 @@ def _of_one(quotient: Quotient, replaced: NDArray[np.bool_]) -> Floats:
     return np.where(replaced, 1.0 / quotient.classes.sizes[np.maximum(kinds, 0)], 1.0)
 
 
-def _reading(quotient: Quotient, parts: Sequence[Part], kept: Codes) -> Sparse:
+def _reading(quotient: Quotient, parts: Sequence[AggregatedComponent], kept: Codes) -> Sparse:
     """Columns of the quotient x columns of the aggregated problem: kept ones as they are, sums of the others."""
     row, column, value = [kept], [np.arange(len(kept))], [np.ones(len(kept))]
     at = len(kept)
@@ -140,7 +140,7 @@ def _kept_rows(quotient: Quotient, replaced: NDArray[np.bool_]) -> Codes:
     return np.flatnonzero((quotient.row_class < 0) | ~reads)
 
 
-def _part_rows(parts: Sequence[Part], kept: Codes, columns: int) -> list[Sparse]:
+def _part_rows(parts: Sequence[AggregatedComponent], kept: Codes, columns: int) -> list[Sparse]:
     number = np.full(columns, -1, dtype=np.int64)
     number[kept] = np.arange(len(kept))
     width = len(kept) + sum(p.size for p in parts)

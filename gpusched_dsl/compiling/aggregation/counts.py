@@ -54,7 +54,7 @@ from scipy import sparse
 from gpusched_dsl.compiling.aggregation.effects import Effects, effects_of
 from gpusched_dsl.compiling.aggregation.implied import implied_links
 from gpusched_dsl.compiling.aggregation.local import Flags, Local
-from gpusched_dsl.compiling.aggregation.parts import Component, NewColumns, NewRows, Part, Spread
+from gpusched_dsl.compiling.aggregation.parts import AggregatedComponent, Component, NewColumns, NewRows, Spread
 from gpusched_dsl.compiling.aggregation.placing import followed, placed, shares
 from gpusched_dsl.compiling.aggregation.slots import Slots, slots_of
 from gpusched_dsl.compiling.aggregation.work import Work
@@ -65,7 +65,7 @@ from gpusched_dsl.ir.matrix import Floats
 from gpusched_dsl.ir.tolerances import ROUNDING
 
 
-def by_counts(quotient: Quotient, component: Component) -> Part:
+def by_counts(quotient: Quotient, component: Component) -> AggregatedComponent:
     """The part that counts elements slot by slot; raises Obstacle where the theorem does not apply."""
     return _Counts(quotient, component).part()
 
@@ -109,11 +109,11 @@ class _Counts:
 
     # --- the sums ----------------------------------------------------------------------------------------------------
 
-    def part(self) -> Part:
+    def part(self) -> AggregatedComponent:
         columns = self._columns()
         names = ", ".join(f"`{c.name}`" for c in columns)
         root, count = self.quotient.root, self.local.size
-        return Part(
+        return AggregatedComponent(
             self.component,
             columns,
             tuple(self._rows()),

@@ -16,13 +16,13 @@ import numpy as np
 from scipy import sparse
 
 from gpusched_dsl.compiling.aggregation.local import Local
-from gpusched_dsl.compiling.aggregation.parts import Component, Part, Spread
+from gpusched_dsl.compiling.aggregation.parts import AggregatedComponent, Component, Spread
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
 from gpusched_dsl.compiling.symmetry.quotient import Quotient
 from gpusched_dsl.ir.matrix import Floats
 
 
-def by_means(quotient: Quotient, component: Component) -> Part:
+def by_means(quotient: Quotient, component: Component) -> AggregatedComponent:
     """The part that holds the sums over the class; raises Obstacle where a column is integer."""
     local = Local.of(quotient, component)
     whole = np.flatnonzero(local.integer)
@@ -47,7 +47,7 @@ def by_means(quotient: Quotient, component: Component) -> Part:
         return local.totals(spread) if local.hold(spread) else None
 
     names = ", ".join(f"`{c.name}`" for c in columns)
-    return Part(
+    return AggregatedComponent(
         component,
         columns,
         tuple(rows),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from gpusched_dsl.compiling.aggregation.assembling import Aggregated
+from gpusched_dsl.compiling.aggregation.assembling import AggregatedProblem
 from gpusched_dsl.compiling.passes.names import AGGREGATION
 from gpusched_dsl.compiling.passes.steps import Note
 
 
-def aggregation_notes(aggregated: Aggregated) -> tuple[Note, ...]:
+def aggregation_notes(aggregated: AggregatedProblem) -> tuple[Note, ...]:
     """One note for every component of columns that was replaced."""
     quotient = aggregated.quotient
     notes = []

@@ -1,8 +1,8 @@
 """What takes the place of the columns of interchangeable elements: the parts of an aggregated problem.
 
 The columns of one element fall into components that no row of that element connects. Every component of every class is
-replaced by a `Part`, independently of the others: elements may be permuted within each component separately, because
-all that the other rows and the objectives see of a class is its sums.
+replaced by an `AggregatedComponent`, independently of the others: elements may be permuted within each component
+separately, because all that the other rows and the objectives see of a class is its sums.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class NewRows:
 
 
 @dataclass(frozen=True, eq=False)
-class Pool:
+class PatternPool:
     """All columns of a part that has some of them only, since few matter: they are chosen by their reduced costs.
 
     Both functions take the reduced costs of the columns of the component (as sums over the class) and the dual values
@@ -90,12 +90,12 @@ class Pool:
     the part with all columns of a reduced cost up to a limit.
     """
 
-    priced: Callable[[Floats, tuple[Floats, ...], float], tuple[float, Part | None]]
-    within: Callable[[Floats, tuple[Floats, ...], float], Part]
+    priced: Callable[[Floats, tuple[Floats, ...], float], tuple[float, AggregatedComponent | None]]
+    within: Callable[[Floats, tuple[Floats, ...], float], AggregatedComponent]
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class AggregatedComponent:
     """The replacement of one component.
 
     `sums` (columns of the component x columns of the part): the sum over the class of a column of the component, as the
@@ -115,12 +115,12 @@ class Part:
     gather: Callable[[Spread], Floats | None]
     did: str
     proof: str
-    pool: Pool | None = None
+    pool: PatternPool | None = None
 
     @property
     def size(self) -> int:
         return sum(c.size for c in self.columns)
 
 
-Treatment = Callable[[Quotient, Component], Part]
+Treatment = Callable[[Quotient, Component], AggregatedComponent]
 """Makes the part of a component; raises `Obstacle` where it is not known to be exact."""

@@ -31,7 +31,15 @@ import numpy as np
 from scipy import sparse
 
 from gpusched_dsl.compiling.aggregation.members import templates_of
-from gpusched_dsl.compiling.aggregation.parts import Component, NewColumns, NewRows, Part, Pool, Sparse, Spread
+from gpusched_dsl.compiling.aggregation.parts import (
+    AggregatedComponent,
+    Component,
+    NewColumns,
+    NewRows,
+    PatternPool,
+    Sparse,
+    Spread,
+)
 from gpusched_dsl.compiling.aggregation.uses import MOST_PATTERNS, Patterns, Uses
 from gpusched_dsl.compiling.aggregation.work import Work
 from gpusched_dsl.compiling.symmetry.generic import Obstacle, preferred
@@ -55,7 +63,7 @@ FEW = 300
 MOST_OPEN = 20
 
 
-def by_patterns(quotient: Quotient, component: Component) -> Part:
+def by_patterns(quotient: Quotient, component: Component) -> AggregatedComponent:
     """The part that counts patterns; raises Obstacle where the theorem does not apply."""
     failure: Obstacle | None = None
     work = Work.of(quotient.root, quotient.full_columns)
@@ -76,7 +84,7 @@ def _worth(named: int) -> int:
     return min(MOST_AT_ONCE, max(FEW, FEW_A_COLUMN * named))
 
 
-def _counted(uses: Uses) -> Part:
+def _counted(uses: Uses) -> AggregatedComponent:
     found = uses.listed()
     named = len(uses.elements) * len(uses.component.columns)
     if len(found.hubs) > _worth(named):
@@ -108,7 +116,7 @@ class _Counting:
 
     # --- the part ----------------------------------------------------------------------------------------------------
 
-    def part(self) -> Part:
+    def part(self) -> AggregatedComponent:
         found = self.found
         member, state = np.nonzero(self.able)
         ways, patterns = len(member), len(found.counts)
@@ -123,7 +131,7 @@ class _Counting:
             NewRows("places", _numbers(len(self.states)), places, none if self.uses.closed else zero, zero, span=span),
             NewRows(self.quotient.root, self._own_domain(), everything, total, total, span=span),
         )
-        return Part(
+        return AggregatedComponent(
             self.component,
             columns,
             rows,
@@ -132,7 +140,7 @@ class _Counting:
             lambda spread: self._gathered(spread, member, state),
             f"{len(self.elements):,} elements counted by {self._all:,} patterns of {len(self.states):,} states",
             "every element has one of the listed patterns, and members fill the places that the patterns leave",
-            None if self.pooled is None else Pool(self._priced, self._within),
+            None if self.pooled is None else PatternPool(self._priced, self._within),
         )
 
     @property
@@ -148,7 +156,9 @@ class _Counting:
         costs: Floats = found.hubs @ hubs + found.counts @ places - everything[0]
         return costs
 
-    def _priced(self, reduced: Floats, duals: tuple[Floats, ...], precision: float) -> tuple[float, Part | None]:
+    def _priced(
+        self, reduced: Floats, duals: tuple[Floats, ...], precision: float
+    ) -> tuple[float, AggregatedComponent | None]:
         costs = self._reduced(reduced, duals)
         assert self.pooled is not None
         least = float(costs.min())
@@ -157,10 +167,10 @@ class _Counting:
         better = cheapest[costs[cheapest] < -precision]
         return least, self._having(np.concatenate((self.pooled.chosen, better))) if len(better) else None
 
-    def _within(self, reduced: Floats, duals: tuple[Floats, ...], limit: float) -> Part:
+    def _within(self, reduced: Floats, duals: tuple[Floats, ...], limit: float) -> AggregatedComponent:
         return self._having(np.flatnonzero(self._reduced(reduced, duals) <= limit))
 
-    def _having(self, chosen: Codes) -> Part:
+    def _having(self, chosen: Codes) -> AggregatedComponent:
         assert self.pooled is not None
         pool = _Pooled(self.pooled.found, chosen)
         return _Counting(self.uses, pool.found.take(chosen), pool).part()

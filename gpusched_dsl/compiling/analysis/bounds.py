@@ -8,7 +8,7 @@ import numpy as np
 
 from gpusched_dsl.compiling.analysis.integrality import whole_columns
 from gpusched_dsl.compiling.analysis.ranges import arguments_within, image_of
-from gpusched_dsl.compiling.analysis.rows import CROSSING, Box, Flags, Upper, sweep, whole_below
+from gpusched_dsl.compiling.analysis.rows import CROSSING, Flags, Upper, WorkingBounds, sweep, whole_below
 from gpusched_dsl.ir.deadline import checkpoint
 from gpusched_dsl.ir.definitions import Affines, Definition
 from gpusched_dsl.ir.definitions.intervals import Interval
@@ -102,7 +102,7 @@ def tightened(problem: Problem, bounds: Bounds) -> Problem:
     )
 
 
-def _box(problem: Problem) -> Box:
+def _box(problem: Problem) -> WorkingBounds:
     """The declared bounds, rounded where columns are whole."""
     lower, upper, integer = problem.lower.copy(), problem.upper.copy(), problem.integer
     lower[integer], upper[integer] = -whole_below(-lower[integer]), whole_below(upper[integer])
@@ -111,7 +111,7 @@ def _box(problem: Problem) -> Box:
         np.minimum(problem.lower, problem.upper)[crossed],
         np.maximum(problem.lower, problem.upper)[crossed],
     )
-    return Box(lower, upper, integer, np.zeros(len(lower), dtype=np.bool_), not crossed.any())
+    return WorkingBounds(lower, upper, integer, np.zeros(len(lower), dtype=np.bool_), not crossed.any())
 
 
 def _everything(definition: Definition) -> Interval:
@@ -122,7 +122,7 @@ def _size(values: Floats) -> Floats:
     return np.where(np.isfinite(values), np.abs(values), 0.0)
 
 
-def _required(problem: Problem, box: Box) -> Flags:
+def _required(problem: Problem, box: WorkingBounds) -> Flags:
     """The rows that hold at every feasible point: without a condition, or with one that is fixed."""
     conditions = problem.conditions
     required = np.ones(problem.rows, dtype=np.bool_)
@@ -132,11 +132,11 @@ def _required(problem: Problem, box: Box) -> Flags:
     return required
 
 
-def _arguments(box: Box, definition: Definition) -> tuple[Floats, Floats]:
+def _arguments(box: WorkingBounds, definition: Definition) -> tuple[Floats, Floats]:
     return Bounds(box.lower, box.upper).of(definition.arguments)
 
 
-def _forwards(box: Box, definition: Definition) -> Interval:
+def _forwards(box: WorkingBounds, definition: Definition) -> Interval:
     """Results lie in the image of the arguments, which is returned."""
     image = _everything(definition)
     if not definition.size:
@@ -155,7 +155,7 @@ def _forwards(box: Box, definition: Definition) -> Interval:
     return image
 
 
-def _backwards(box: Box, definition: Definition, image: Interval) -> None:
+def _backwards(box: WorkingBounds, definition: Definition, image: Interval) -> None:
     """Arguments, from the results that something else keeps within a part of the image."""
     results = definition.results
     bounded = (box.lower[results] > image[0]) | (box.upper[results] < image[1])

@@ -61,7 +61,7 @@ class Upper:
 
 
 @dataclass(eq=False)
-class Box:
+class WorkingBounds:
     """Bounds while they shrink. `feasible` is false once bounds cross: they are then left as they were."""
 
     lower: Floats
@@ -112,7 +112,7 @@ def whole_below(values: Floats) -> Floats:
     return np.floor(values + np.minimum(INTEGRALITY * np.maximum(1.0, np.abs(values)), ON_STEP))
 
 
-def sweep(box: Box, rows: Upper) -> None:
+def sweep(box: WorkingBounds, rows: Upper) -> None:
     """Shrink the bounds by every row once."""
     matrix = rows.matrix
     if not matrix.nonzeros:

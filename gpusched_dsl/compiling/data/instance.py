@@ -19,16 +19,16 @@ from gpusched_dsl.compiling.evaluation.limits import Limits
 from gpusched_dsl.compiling.evaluation.store import Param, Store, Values
 from gpusched_dsl.data.binding import (
     BoundParam,
-    ColumnPiece,
+    ColumnChunk,
     FileReader,
     ParamOrigin,
     Piece,
-    ValuePiece,
+    ValueChunk,
     bind_param,
     bind_root_set,
     bind_set,
-    label_piece,
-    literal_piece,
+    label_chunk,
+    literal_chunk,
     read_given,
     report_failed_check,
     report_out_of_range,
@@ -53,7 +53,13 @@ from gpusched_dsl.language.checked import (
 )
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
-from gpusched_dsl.language.scenarios.assignments import ExpressionGiven, FileGiven, Given, LawGiven, TableGiven
+from gpusched_dsl.language.scenarios.assignments import (
+    Assignment,
+    ExpressionAssignment,
+    FileAssignment,
+    LawAssignment,
+    TableAssignment,
+)
 from gpusched_dsl.language.scenarios.scenario import CheckedScenario
 
 T = TypeVar("T")
@@ -234,7 +240,7 @@ class _Builder:
     def _universe(self, declared: CheckedSet) -> Universe | None:
         if declared.value is not None:  # a root with its elements in the model text
             assert isinstance(declared.value, LiteralSet)
-            piece = literal_piece(declared.value, declared.span)
+            piece = literal_chunk(declared.value, declared.span)
             assert piece is not None
             return bind_root_set(declared, [piece], self.diagnostics)
         return bind_root_set(declared, self._label_pieces(declared), self.diagnostics)
@@ -242,35 +248,35 @@ class _Builder:
     def _formula(self, declared: CheckedSet) -> TypedSet | None:
         """What a scenario computes the set from, None where it lists labels or other values stand for it."""
         for given in self._given(declared.name) if declared.name not in self.replaced else ():
-            if isinstance(given, ExpressionGiven) and isinstance(given.value, TypedSet):
-                if isinstance(given.value, LiteralSet) and literal_piece(given.value, given.span) is not None:
+            if isinstance(given, ExpressionAssignment) and isinstance(given.value, TypedSet):
+                if isinstance(given.value, LiteralSet) and literal_chunk(given.value, given.span) is not None:
                     continue
                 return given.value
         return None
 
-    def _label_pieces(self, declared: CheckedSet) -> list[ColumnPiece]:
-        pieces: list[ColumnPiece] = [p for p in self.replaced.get(declared.name, ()) if isinstance(p, ColumnPiece)]
+    def _label_pieces(self, declared: CheckedSet) -> list[ColumnChunk]:
+        pieces: list[ColumnChunk] = [p for p in self.replaced.get(declared.name, ()) if isinstance(p, ColumnChunk)]
         if pieces:
             return pieces
         for given in self._given(declared.name):
-            piece: ColumnPiece | None
-            if isinstance(given, ExpressionGiven):
+            piece: ColumnChunk | None
+            if isinstance(given, ExpressionAssignment):
                 assert isinstance(given.value, TypedSet)
-                literal = literal_piece(given.value, given.span) if isinstance(given.value, LiteralSet) else None
+                literal = literal_chunk(given.value, given.span) if isinstance(given.value, LiteralSet) else None
                 piece = literal or self._evaluated_labels(given.value, given)
             else:
-                assert isinstance(given, TableGiven | FileGiven)
+                assert isinstance(given, TableAssignment | FileAssignment)
                 piece = read_given(given, self.reader, self.diagnostics)
             if piece is None:
                 raise Unavailable(declared.name)
             pieces.append(piece)
         return pieces
 
-    def _evaluated_labels(self, expr: TypedSet, given: Given) -> ColumnPiece:
+    def _evaluated_labels(self, expr: TypedSet, given: Assignment) -> ColumnChunk:
         domain = self.ev.domain(expr)
         self.ev.budget.frame(domain.size, _LABEL_NUMBERS, expr.span, f"set `{given.target}`")
         rows: list[tuple[Scalar, ...]] = list(zip(*domain.label_columns(), strict=True))
-        return label_piece(rows, domain.arity, given.span)
+        return label_chunk(rows, domain.arity, given.span)
 
     # --- parameters --------------------------------------------------------------------------------------------------
 
@@ -325,12 +331,12 @@ class _Builder:
             return list(self.replaced[declared.name])
         pieces: list[Piece] = []
         for given in self._given(declared.name):
-            if isinstance(given, ExpressionGiven):
+            if isinstance(given, ExpressionAssignment):
                 assert isinstance(given.value, TypedExpr)
                 labels = tuple(self._label(s) for s in given.subscripts) if given.subscripts else None
-                pieces.append(ValuePiece(self._value(declared, given.value), given.span, labels, given.level))
+                pieces.append(ValueChunk(self._value(declared, given.value), given.span, labels, given.level))
                 continue
-            assert isinstance(given, TableGiven | FileGiven)
+            assert isinstance(given, TableAssignment | FileAssignment)
             piece = read_given(given, self.reader, self.diagnostics)
             if piece is None:
                 raise Unavailable(declared.name)
@@ -352,7 +358,7 @@ class _Builder:
             return self.store.universes[expr.type.root].labels[int(self.ev.codes(expr, EMPTY_FRAME).reshape(-1)[0])]
         return int(self.ev.number(expr))
 
-    def _given(self, name: str) -> tuple[Given, ...]:
+    def _given(self, name: str) -> tuple[Assignment, ...]:
         return self.scenario.given.get(name, ())
 
     # --- randoms -----------------------------------------------------------------------------------------------------
@@ -375,5 +381,5 @@ class _Builder:
 
 def _law(scenario: CheckedScenario, random: CheckedRandom) -> TypedLaw | None:
     """The law of a random: that of the model, else what the scenario gives last."""
-    given = [g.law for g in scenario.given.get(random.name, ()) if isinstance(g, LawGiven)]
+    given = [g.law for g in scenario.given.get(random.name, ()) if isinstance(g, LawAssignment)]
     return random.law or (given[-1] if given else None)

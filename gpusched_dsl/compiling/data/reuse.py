@@ -10,7 +10,7 @@ from typing import TypeVar
 from gpusched_dsl.compiling.evaluation.store import Store
 from gpusched_dsl.data.binding import FileReader
 from gpusched_dsl.language.checked import CheckedCheck, CheckedModel
-from gpusched_dsl.language.scenarios.assignments import ExpressionGiven, Given, LawGiven
+from gpusched_dsl.language.scenarios.assignments import Assignment, ExpressionAssignment, LawAssignment
 from gpusched_dsl.language.scenarios.scenario import CheckedScenario
 from gpusched_dsl.language.source import Source, Span
 
@@ -115,11 +115,11 @@ def _copy(name: str, earlier: dict[str, T], ours: dict[str, T]) -> None:
         ours[name] = earlier[name]
 
 
-def _formula(given: Given) -> object:
+def _formula(given: Assignment) -> object:
     """The part of a giving that may name other things; tables and files hold labels and numbers."""
-    if isinstance(given, ExpressionGiven):
+    if isinstance(given, ExpressionAssignment):
         return (given.value, given.subscripts)
-    return given.law if isinstance(given, LawGiven) else ()
+    return given.law if isinstance(given, LawAssignment) else ()
 
 
 def _names(node: object, known: Container[str]) -> frozenset[str]:

@@ -17,7 +17,7 @@ from gpusched_dsl.language.checked import CheckedParam, Element
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class InstanceView:
     """Which elements of which universes are kept: their codes, ascending. Universes not named are kept whole.
 
     What is left of a universe is the same object as in an `earlier` part that keeps the same of it.
@@ -26,11 +26,11 @@ class Part:
     universes: Mapping[str, Universe]  # those of the whole
     kept: Mapping[str, Codes]
     small: dict[str, Universe] = field(default_factory=dict)
-    earlier: InitVar[Part | None] = None
+    earlier: InitVar[InstanceView | None] = None
     _place: dict[str, Codes] = field(default_factory=dict)
     _rows: dict[int, tuple[Domain, Domain, Codes]] = field(default_factory=dict)  # by identity of what is left
 
-    def __post_init__(self, earlier: Part | None) -> None:
+    def __post_init__(self, earlier: InstanceView | None) -> None:
         for root, codes in self.kept.items():
             if earlier is not None and root in earlier.kept and np.array_equal(earlier.kept[root], codes):
                 self.small[root], self._place[root] = earlier.small[root], earlier._place[root]
@@ -95,7 +95,7 @@ class SetSlice:
     """The elements of a given set whose components are all kept, in their order."""
 
     whole: Domain
-    part: Part
+    part: InstanceView
 
     def domain(self) -> Domain:
         return self.part.cut(self.whole) if self.part.cuts(self.whole.components) else self.whole
@@ -107,7 +107,7 @@ class ParamSlice:
 
     declared: CheckedParam
     whole: Param
-    part: Part
+    part: InstanceView
 
     def values(self, domain: Domain) -> Values:
         if not domain.arity:
@@ -126,7 +126,7 @@ class LawSlice:
     """The laws of a random on a part of its domain: the same objects."""
 
     whole: RandomLaws
-    part: Part
+    part: InstanceView
 
     def laws(self, domain: Domain) -> RandomLaws:
         if not domain.arity:

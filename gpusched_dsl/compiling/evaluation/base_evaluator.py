@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gpusched_dsl.compiling.evaluation.errors import Trouble
+from gpusched_dsl.compiling.evaluation.errors import EvaluationErrors
 from gpusched_dsl.compiling.evaluation.frames import EMPTY_FRAME, Expansion, Frame, JoinIndex, Mask
 from gpusched_dsl.compiling.evaluation.store import Values, is_element
 from gpusched_dsl.ir.domains import Codes, Domain
@@ -16,7 +16,7 @@ from gpusched_dsl.language.checked import TypedExpr, TypedIndexing, TypedSet
 from gpusched_dsl.language.source import Span
 
 
-class BaseEvaluator(Trouble):
+class BaseEvaluator(EvaluationErrors):
     """Values of expressions and elements of sets over the rows of a frame; the layers above say how."""
 
     @abstractmethod

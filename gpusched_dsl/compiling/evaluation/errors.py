@@ -16,7 +16,7 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.source import Span
 
 
-class Trouble:
+class EvaluationErrors:
     """Knows the model, its values and the limits; phrases errors with the index tuple of the first bad row."""
 
     def __init__(self, model: CheckedModel, store: Store, limits: Limits) -> None:

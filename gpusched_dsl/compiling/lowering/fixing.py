@@ -17,17 +17,17 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 
 @dataclass(frozen=True, eq=False)
-class Given:
+class VariableValues:
     """The values of a family of variables: index codes, one array per index, and a value for each; others are 0."""
 
     codes: tuple[Codes, ...]
     values: Floats
 
 
-Fixed = Mapping[str, Given]  # by the name of the variable
+Fixed = Mapping[str, VariableValues]  # by the name of the variable
 
 
-def domain_given(ev: Evaluator, variable: CheckedVariable, given: Given) -> Domain:
+def domain_given(ev: Evaluator, variable: CheckedVariable, given: VariableValues) -> Domain:
     """The elements of a family that are not 0, in the order of their codes.
 
     Raises DiagnosticError (GSM4014) for an element that the variable does not have.
@@ -46,7 +46,7 @@ def domain_given(ev: Evaluator, variable: CheckedVariable, given: Given) -> Doma
     return Tuples(components, columns)
 
 
-def values_at(domain: Domain, given: Given) -> Floats:
+def values_at(domain: Domain, given: VariableValues) -> Floats:
     """The value of each element of a domain, 0 where none is given."""
     found = np.zeros(domain.size)
     place = domain.locate(given.codes)

@@ -22,7 +22,7 @@ INFINITY = float("inf")
 Derived = TypeVar("Derived", Comparison, Choice)
 
 
-class Truths:
+class Reification:
     """Truth values of conditions, in the service of a reader."""
 
     def __init__(self, linear: AffineReader, nonlinear: Nonlinear) -> None:

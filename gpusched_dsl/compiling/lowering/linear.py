@@ -11,7 +11,7 @@ from gpusched_dsl.compiling.lowering.affine import Affine, Block, constant
 from gpusched_dsl.compiling.lowering.affine_reader import AffineReader
 from gpusched_dsl.compiling.lowering.auxiliaries import Terms
 from gpusched_dsl.compiling.lowering.expected_values import expected
-from gpusched_dsl.compiling.lowering.indicators import Truths
+from gpusched_dsl.compiling.lowering.indicators import Reification
 from gpusched_dsl.compiling.lowering.nonlinear import Nonlinear
 from gpusched_dsl.ir.deadline import checkpoint
 from gpusched_dsl.language.checked import (
@@ -35,7 +35,7 @@ class Linearizer(AffineReader):
     def __init__(self, evaluator: Evaluator, terms: Terms) -> None:
         super().__init__(evaluator, terms)
         self.nonlinear = Nonlinear(self)
-        self.truths = Truths(self, self.nonlinear)
+        self.truths = Reification(self, self.nonlinear)
 
     def affine(self, expr: TypedExpr, frame: Frame) -> Affine:
         """One affine expression per row of the frame; raises DiagnosticError (GSM3010) for what has no such form."""

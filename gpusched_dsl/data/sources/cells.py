@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusched_dsl.data.chunks import ColumnPiece
+from gpusched_dsl.data.chunks import ColumnChunk
 from gpusched_dsl.data.labels import Mask, encode, numbers, texts
 from gpusched_dsl.data.reports import SHOWN, declared, examples, place_text
 from gpusched_dsl.ir.domains import Codes, Domain, Universe
@@ -30,7 +30,7 @@ class Cells:
     sound: Mask
 
 
-def read_values(checked: CheckedParam, piece: ColumnPiece, within: Domain | None, diagnostics: Diagnostics) -> Cells:
+def read_values(checked: CheckedParam, piece: ColumnChunk, within: Domain | None, diagnostics: Diagnostics) -> Cells:
     """The values of a piece as its parameter needs them; reports GSM1007, GSM2104 to GSM2106 and GSM2108."""
     assert piece.values is not None
     if isinstance(checked.type, TextType):
@@ -56,7 +56,7 @@ def read_values(checked: CheckedParam, piece: ColumnPiece, within: Domain | None
 
 def check_kind(
     checked: CheckedParam,
-    piece: ColumnPiece,
+    piece: ColumnChunk,
     rows: Codes,
     values: NDArray[Any],
     within: Domain | None,
@@ -98,7 +98,7 @@ class _Teller:
     """Reports one kind of wrong value, if there is any. `rows` are the rows of the piece that masks speak of."""
 
     checked: CheckedParam
-    piece: ColumnPiece
+    piece: ColumnChunk
     diagnostics: Diagnostics
     rows: Codes
 

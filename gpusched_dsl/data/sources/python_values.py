@@ -15,7 +15,7 @@ from gpusched_dsl.language.source import Source, Span
 if TYPE_CHECKING:
     import polars as pl
 
-    from gpusched_dsl.data.chunks import ColumnPiece, Piece
+    from gpusched_dsl.data.chunks import ColumnChunk, Piece
 
 _PLAIN = {str, int, float, bool, type(None)}
 
@@ -70,7 +70,7 @@ def _refuse_name(model: CheckedModel, name: str) -> NoReturn:
 
 
 def _param_piece(declared: CheckedParam, value: Any, statement: Span) -> Piece:
-    from gpusched_dsl.data.chunks import ValuePiece
+    from gpusched_dsl.data.chunks import ValueChunk
 
     arity = sum(len(i.variables) for i in declared.indexing.iterators)
     if _is_table(value):
@@ -83,21 +83,21 @@ def _param_piece(declared: CheckedParam, value: Any, statement: Span) -> Piece:
     if isinstance(declared.type, Element | TextType):
         if not isinstance(scalar, str | int):
             raise _refusal(f"`{declared.name}` takes a text, not `{value!r}`", declared.span)
-        return ValuePiece(str(scalar), statement)
+        return ValueChunk(str(scalar), statement)
     if isinstance(scalar, str) or not isinstance(scalar, numbers.Real):
         message = f"`{declared.name}` takes numbers, not a value of type `{type(value).__name__}`"
         help = "give a number in the declared unit, or a dictionary or table with a value per key"
         raise _refusal(message, declared.span, help)
-    return ValuePiece(float(scalar), statement)
+    return ValueChunk(float(scalar), statement)
 
 
-def _table_piece(declared: CheckedParam, table: Any, arity: int, statement: Span) -> ColumnPiece:
+def _table_piece(declared: CheckedParam, table: Any, arity: int, statement: Span) -> ColumnChunk:
     """Key columns and the value column of a polars or pandas table.
 
     The value column is the one called `value` or like the parameter, else the last; keys are the columns called like
     the indices when all are there, else the first ones in order.
     """
-    from gpusched_dsl.data.chunks import ColumnPiece
+    from gpusched_dsl.data.chunks import ColumnChunk
 
     names = [str(c) for c in table.columns]
     value_name = next((n for n in ("value", declared.name) if n in names), names[-1] if names else "")
@@ -111,18 +111,18 @@ def _table_piece(declared: CheckedParam, table: Any, arity: int, statement: Span
         raise _refusal(message, declared.span, help)
     series = {str(c): _series(table[c]) for c in table.columns if str(c) in (*keys, value_name)}
     origin = PythonOrigin(statement, declared.name, (*keys, value_name))
-    return ColumnPiece(tuple(series[k] for k in keys), series[value_name], origin)
+    return ColumnChunk(tuple(series[k] for k in keys), series[value_name], origin)
 
 
 def _column_piece(
     declared: CheckedParam, keys: Sequence[tuple[Any, ...]], values: Sequence[Any], arity: int, statement: Span
-) -> ColumnPiece:
-    from gpusched_dsl.data.chunks import ColumnPiece
+) -> ColumnChunk:
+    from gpusched_dsl.data.chunks import ColumnChunk
 
     named = (*(f"key {n}" for n in range(1, arity + 1)), "value")
     by_component = list(zip(*keys, strict=True)) if keys else [()] * arity
     origin = PythonOrigin(statement, declared.name, named)
-    return ColumnPiece(tuple(map(_series_of, by_component)), _series_of(values), origin)
+    return ColumnChunk(tuple(map(_series_of, by_component)), _series_of(values), origin)
 
 
 def _key(key: Any, arity: int, declared: CheckedParam) -> tuple[Any, ...]:
@@ -136,8 +136,8 @@ def _key(key: Any, arity: int, declared: CheckedParam) -> tuple[Any, ...]:
 # --- sets ------------------------------------------------------------------------------------------------------------
 
 
-def _set_piece(declared: CheckedSet, value: Any, statement: Span) -> ColumnPiece:
-    from gpusched_dsl.data.chunks import ColumnPiece, first_mixed
+def _set_piece(declared: CheckedSet, value: Any, statement: Span) -> ColumnChunk:
+    from gpusched_dsl.data.chunks import ColumnChunk, first_mixed
 
     arity = len(declared.types)
     origin = PythonOrigin(statement, declared.name, tuple(f"component {n}" for n in range(1, arity + 1)))
@@ -147,7 +147,7 @@ def _set_piece(declared: CheckedSet, value: Any, statement: Span) -> ColumnPiece
             raise _refusal(f"{message}: the table has the columns {', '.join(map(str, value.columns))}", declared.span)
         labels = [value[c] for c in value.columns]
         mixed = None if _is_plain(labels[0]) else first_mixed([isinstance(v, str) for v in _list_of(labels[0])])
-        return ColumnPiece(tuple(map(_series, labels)), None, origin, mixed=mixed)
+        return ColumnChunk(tuple(map(_series, labels)), None, origin, mixed=mixed)
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise _refusal(f"the set `{declared.name}` takes a list of its elements, not `{value!r}`", declared.span)
     rows = [r if isinstance(r, tuple | list) else (r,) for r in value]
@@ -157,7 +157,7 @@ def _set_piece(declared: CheckedSet, value: Any, statement: Span) -> ColumnPiece
         raise _refusal(message, declared.span)
     columns: list[Sequence[Any]] = list(zip(*rows, strict=True)) if rows else [()] * arity
     mixed = first_mixed([isinstance(v, str) for v in columns[0]])
-    return ColumnPiece(tuple(map(_series_of, columns)), None, origin, mixed=mixed)
+    return ColumnChunk(tuple(map(_series_of, columns)), None, origin, mixed=mixed)
 
 
 # --- plain values ----------------------------------------------------------------------------------------------------

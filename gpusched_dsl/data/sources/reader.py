@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gpusched_dsl.data.chunks import ColumnPiece, FileOrigin, TableOrigin, first_mixed
+from gpusched_dsl.data.chunks import ColumnChunk, FileOrigin, TableOrigin, first_mixed
 from gpusched_dsl.data.sources.files import Fault, FileColumns, Limits, Located, Unreadable, locate
 from gpusched_dsl.data.sources.formatted import Formatted, draw, read_formatted, report_dropped
 from gpusched_dsl.data.sources.tables import is_text, read_located
@@ -15,7 +15,7 @@ from gpusched_dsl.data.sources.untyped import column_of
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.diagnostics.diagnostic import Label
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
-from gpusched_dsl.language.scenarios.assignments import FileGiven, Given, TableGiven
+from gpusched_dsl.language.scenarios.assignments import Assignment, FileAssignment, TableAssignment
 from gpusched_dsl.language.scenarios.formats import Use
 from gpusched_dsl.language.source import Span
 
@@ -43,16 +43,16 @@ class FileReader:
     _read: dict[_FileKey, FileColumns | None] = field(default_factory=dict)
     _tried: dict[_FileKey, set[str]] = field(default_factory=dict)
 
-    def expect(self, givens: Iterable[Given]) -> None:
+    def expect(self, givens: Iterable[Assignment]) -> None:
         """Tell beforehand what will be read, so that one pass over a file takes all columns."""
         for given in givens:
-            if isinstance(given, FileGiven) and given.use is None:
+            if isinstance(given, FileAssignment) and given.use is None:
                 assert isinstance(given.data, tree.Data)
                 located = self._locate(given.data)
                 if isinstance(located, Located):
                     self._want(located, given)
 
-    def read(self, given: FileGiven, diagnostics: Diagnostics) -> FileColumns | None:
+    def read(self, given: FileAssignment, diagnostics: Diagnostics) -> FileColumns | None:
         """The file of a given with at least its columns; None after a finding (reported once for each file)."""
         if given.use is not None:
             return self._by_format(given, given.use, diagnostics)
@@ -76,7 +76,7 @@ class FileReader:
         self._read.clear()
         self._tried.clear()
 
-    def _by_format(self, given: FileGiven, use: Use, diagnostics: Diagnostics) -> FileColumns | None:
+    def _by_format(self, given: FileAssignment, use: Use, diagnostics: Diagnostics) -> FileColumns | None:
         """What a format reads or a generator draws, once for all statements that say the same."""
         located, data = None, given.data
         if isinstance(data, tree.Data):
@@ -125,7 +125,7 @@ class FileReader:
                 self._located[key] = error.faults[0]
         return self._located[key]
 
-    def _want(self, located: Located, given: FileGiven) -> dict[str, Span]:
+    def _want(self, located: Located, given: FileAssignment) -> dict[str, Span]:
         assert isinstance(given.data, tree.Data)
         wanted = self._wanted.setdefault((located.path, _table(given.data)), {})
         for key in given.item.keys:
@@ -177,9 +177,11 @@ def _report(
         )
 
 
-def read_given(given: TableGiven | FileGiven, reader: FileReader, diagnostics: Diagnostics) -> ColumnPiece | None:
+def read_given(
+    given: TableAssignment | FileAssignment, reader: FileReader, diagnostics: Diagnostics
+) -> ColumnChunk | None:
     """The keys and values of a table column or of an item of a data statement; None after a finding (GSM20xx)."""
-    if isinstance(given, TableGiven):
+    if isinstance(given, TableAssignment):
         return read_table(given)
     file = reader.read(given, diagnostics)
     if file is None:
@@ -188,7 +190,7 @@ def read_given(given: TableGiven | FileGiven, reader: FileReader, diagnostics: D
     values = None if given.value is None else file.columns[given.value]
     origin = FileOrigin(given.span, file, given.keys, given.value)
     typed = given.use is not None or not (isinstance(given.data, tree.Data) and is_text(given.data.path.value))
-    piece = ColumnPiece(keys, values, origin, given.factor, given.function, given.distinct, typed=typed)
+    piece = ColumnChunk(keys, values, origin, given.factor, given.function, given.distinct, typed=typed)
     if not any(given.slots):
         return piece
     from gpusched_dsl.data.slot_keys import in_slots
@@ -200,7 +202,7 @@ def read_given(given: TableGiven | FileGiven, reader: FileReader, diagnostics: D
         return None
 
 
-def read_table(given: TableGiven) -> ColumnPiece:
+def read_table(given: TableAssignment) -> ColumnChunk:
     """One column of an inline table with its keys, or its keys alone."""
     cells, width = given.table.cells, given.width
     keys = [[cell.label for cell in cells[k::width]] for k in range(given.keys)]
@@ -209,4 +211,4 @@ def read_table(given: TableGiven) -> ColumnPiece:
         column = cells[given.keys + given.column :: width]
         values = column_of([cell.label if given.labels else cell.value for cell in column])
     mixed = first_mixed([isinstance(label, str) for label in keys[0]])
-    return ColumnPiece(tuple(map(column_of, keys)), values, TableOrigin(given), given.factor, mixed=mixed)
+    return ColumnChunk(tuple(map(column_of, keys)), values, TableOrigin(given), given.factor, mixed=mixed)

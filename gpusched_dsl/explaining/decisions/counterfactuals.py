@@ -22,7 +22,7 @@ from gpusched_dsl.ir.problem import Family, Floats, Problem
 from gpusched_dsl.language.checked import IndexRef
 from gpusched_dsl.language.text.numbers import with_unit
 from gpusched_dsl.online.loops.inspection import Moment
-from gpusched_dsl.solving.solution import Solved
+from gpusched_dsl.solving.solution import Solution
 from gpusched_dsl.solving.solve import solve_problem
 
 RUNS = "(the job runs)"  # no author can write this name
@@ -40,7 +40,7 @@ class Cost:
     terms: tuple[tuple[str, float], ...]  # of the objective in money, the last
 
     @staticmethod
-    def of(solved: Solved) -> Cost:
+    def of(solved: Solution) -> Cost:
         objectives = tuple((o.name or "objective", float(o.value or 0.0), o.unit) for o in solved.objectives)
         named = solved.objectives[-1].terms if solved.objectives else ()
         terms = tuple((t.name, float(t.value)) for t in named if t.name is not None and t.value is not None)
@@ -74,7 +74,7 @@ def _signed(value: float, unit: str) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Forced:
+class ForcedDecision:
     """What became of forcing: `cost` and `entries` of the job, or else the rows in the way, as far as was found out.
 
     `moved` are the entries of other jobs that change, as `before -> after`.
@@ -87,7 +87,7 @@ class Forced:
 
 
 @dataclass(eq=False)
-class Question:
+class CounterfactualProblem:
     """The problem of a moment, with all elements of the placement's family that the job may have."""
 
     moment: Moment
@@ -180,7 +180,7 @@ class Question:
             row_upper=np.append(problem.row_upper, np.inf),
         )
 
-    def solved(self, problem: Problem) -> Solved:
+    def solved(self, problem: Problem) -> Solution:
         options = SolveOptions(time_limit=self.clock.share(), gap=GAP)
         found = solve_problem(problem, self.backend, options, monitor=self.clock.monitor)
         found.close()
@@ -188,29 +188,29 @@ class Question:
 
     # --- what is asked -----------------------------------------------------------------------------------------------
 
-    def as_planned(self) -> Forced:
+    def as_planned(self) -> ForcedDecision:
         """The plan itself, what it leaves open at its best."""
         lower, upper = self.problem.lower.copy(), self.problem.upper.copy()
         lower[self.family.slice] = upper[self.family.slice] = self.planned
         found = self.solved(replace(self.problem, lower=lower, upper=upper))
         mine = [self.entry(int(at)) for at in self.mine[self.planned[self.mine] > CHOSEN]]
-        return Forced(None if found.point is None else Cost.of(found), tuple(mine))
+        return ForcedDecision(None if found.point is None else Cost.of(found), tuple(mine))
 
-    def waiting(self) -> Forced:
+    def waiting(self) -> ForcedDecision:
         """The job does not run, all others as planned."""
         return self._asked(self.fixed(np.zeros(0, dtype=np.int64)), np.zeros(0, dtype=np.int64))
 
-    def running(self, allowed: Codes, *, others: bool = True, why: bool = True) -> Forced:
+    def running(self, allowed: Codes, *, others: bool = True, why: bool = True) -> ForcedDecision:
         """The job has one of these elements; `others`: all others are as planned; `why`: find what is in the way."""
         return self._asked(self.with_run(self.fixed(allowed, others=others), allowed), allowed, why=why)
 
-    def _asked(self, problem: Problem, allowed: Codes, *, why: bool = True) -> Forced:
+    def _asked(self, problem: Problem, allowed: Codes, *, why: bool = True) -> ForcedDecision:
         found = self.solved(problem)
         if found.point is None:
-            return Forced(None, rows=self._in_the_way(problem) if why else ())
+            return ForcedDecision(None, rows=self._in_the_way(problem) if why else ())
         point = found.point[self.family.slice]
         mine = self.mine[point[self.mine] > CHOSEN]
-        return Forced(Cost.of(found), tuple(self.entry(int(at)) for at in mine), self._moved(point))
+        return ForcedDecision(Cost.of(found), tuple(self.entry(int(at)) for at in mine), self._moved(point))
 
     def _moved(self, point: Floats) -> tuple[str, ...]:
         """Other jobs whose elements are not those of the plan."""

@@ -11,7 +11,7 @@ from lark.parsers.lalr_analysis import Shift
 from gpusched_dsl.language.parsing.grammar import lark, vocabulary
 
 
-class Driver:
+class ParserState:
     """The parser's stacks with the questions that keyword recognition and recovery ask of them.
 
     A token is only ever given to the parser when it fits, so the stacks are always those of a beginning of some

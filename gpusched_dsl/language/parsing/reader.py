@@ -9,7 +9,7 @@ from lark import Token
 from gpusched_dsl.language.diagnostics.diagnostic import Fix, Label
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.parsing.grammar import BLOCKS, CLOSER_OF, OPENER_OF
-from gpusched_dsl.language.parsing.parse_loop import Driver
+from gpusched_dsl.language.parsing.parse_loop import ParserState
 from gpusched_dsl.language.source import Source, Span
 
 _NAMING = BLOCKS | {"SET", "PARAM", "LET", "VAR", "RANDOM", "CONSTRAINT", "OPTION", "MINIMIZE", "MAXIMIZE"}
@@ -31,7 +31,7 @@ class Reader:
         self.source = source
         self.tokens = tokens
         self.diagnostics = diagnostics
-        self.driver = Driver()
+        self.driver = ParserState()
         self.at = 0
         self.between = True
         self.base = self.driver.depth

@@ -14,7 +14,7 @@ ONE = Fraction(1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
+class Assignment:
     """One giving of one target.
 
     `level` counts the scenarios of an `extends` chain, the oldest being 0; settings from outside come last.
@@ -28,7 +28,7 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExpressionGiven(Given):
+class ExpressionAssignment(Assignment):
     """`period = 1[h];`, `Nodes = 1..40;`, `weight["j1"] = 3[$/h];` (`subscripts`: a patch).
 
     A Core is in the declared unit; without subscripts it holds for every key of an indexed parameter.
@@ -40,14 +40,14 @@ class ExpressionGiven(Given):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LawGiven(Given):
+class LawAssignment(Assignment):
     """`length ~ exponential(mean = 40[epoch]);`, over the index variables of the declaration."""
 
     law: TypedLaw
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TableGiven(Given):
+class TableAssignment(Assignment):
     """A column of an inline table, or for a set its key cells (`column` is None).
 
     Each row has `keys` key cells and then one cell per column; `factor` takes the column's unit to the declared one.
@@ -79,7 +79,7 @@ class SlotKey:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FileGiven(Given):
+class FileAssignment(Assignment):
     """An item of a data statement: `columns` in the file for the keys (of a set: for its components) and the value.
 
     `function` is an aggregate over the rows of one key; `distinct` lets the rows of a set repeat. `use` is the format

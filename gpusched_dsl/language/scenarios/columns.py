@@ -12,7 +12,7 @@ from gpusched_dsl.language.checking.kinds import describe, describe_all, same_ki
 from gpusched_dsl.language.checking.symbols import slots_of
 from gpusched_dsl.language.diagnostics.diagnostic import Label, Severity, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
-from gpusched_dsl.language.scenarios.assignments import AGGREGATES, ONE, FileGiven, SlotKey
+from gpusched_dsl.language.scenarios.assignments import AGGREGATES, ONE, FileAssignment, SlotKey
 from gpusched_dsl.language.scenarios.data_formats import unit_of_column
 from gpusched_dsl.language.scenarios.formats import Described
 from gpusched_dsl.language.scenarios.slot_keys import slot_key
@@ -148,7 +148,7 @@ class ColumnChecker:
 
     def set_item(
         self, level: int, data: tree.Data | tree.Generate, item: tree.DataItem, target: CheckedSet
-    ) -> FileGiven | None:
+    ) -> FileAssignment | None:
         """`Jobs = job;`, `F = (job, type);`, `Jobs = distinct(job);`."""
         sound = True
         declared = Label(target.span, f"`{target.name}` is declared here")
@@ -184,7 +184,7 @@ class ColumnChecker:
         if not sound:
             return None
         names = tuple(column.name for column in item.columns)
-        return FileGiven(
+        return FileAssignment(
             target=target.name,
             span=item.span,
             level=level,
@@ -202,7 +202,7 @@ class ColumnChecker:
         item: tree.DataItem,
         target: CheckedParam,
         described: Described | None = None,
-    ) -> FileGiven | None:
+    ) -> FileAssignment | None:
         """`exec_time[job, type] = seconds[s];`, `tariff[hour] = mean(lbmp[$/MWh]);`."""
         slots = slots_of(target)
         declared = Label(target.span, f"`{target.name}` is declared here")
@@ -241,7 +241,7 @@ class ColumnChecker:
         )
         if not sound or slotted is None or ratio is None or (column.function is not None and function is None):
             return None
-        return FileGiven(
+        return FileAssignment(
             target=target.name,
             span=item.span,
             level=level,

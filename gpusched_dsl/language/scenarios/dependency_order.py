@@ -19,11 +19,11 @@ from gpusched_dsl.language.checked import (
 )
 from gpusched_dsl.language.checking.walk import Part, walk
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
-from gpusched_dsl.language.scenarios.assignments import ExpressionGiven, Given, LawGiven
+from gpusched_dsl.language.scenarios.assignments import Assignment, ExpressionAssignment, LawAssignment
 
 
 def order_of_data(
-    model: CheckedModel, given: Mapping[str, tuple[Given, ...]], diagnostics: Diagnostics
+    model: CheckedModel, given: Mapping[str, tuple[Assignment, ...]], diagnostics: Diagnostics
 ) -> tuple[str, ...]:
     """The model's order, changed as little as the given expressions ask for; reports a circle (GSM1517)."""
     reads = {name: set(_read_by(model, givens)) for name, givens in given.items()}
@@ -40,7 +40,7 @@ def _visit(
     name: str,
     path: list[str],
     model: CheckedModel,
-    given: Mapping[str, tuple[Given, ...]],
+    given: Mapping[str, tuple[Assignment, ...]],
     reads: Mapping[str, set[str]],
     ordered: list[str],
     done: set[str],
@@ -63,11 +63,14 @@ def _visit(
 
 
 def _report_circle(
-    circle: list[str], given: Mapping[str, tuple[Given, ...]], reads: Mapping[str, set[str]], diagnostics: Diagnostics
+    circle: list[str],
+    given: Mapping[str, tuple[Assignment, ...]],
+    reads: Mapping[str, set[str]],
+    diagnostics: Diagnostics,
 ) -> None:
     """Report it from the first statement of the scenario that is part of it."""
     places = {
-        name: next(g.span for g in given[name] if isinstance(g, ExpressionGiven | LawGiven))
+        name: next(g.span for g in given[name] if isinstance(g, ExpressionAssignment | LawAssignment))
         for name, used in pairwise(circle)
         if used in reads.get(name, ())
     }
@@ -84,12 +87,12 @@ def _report_circle(
     )
 
 
-def _read_by(model: CheckedModel, givens: tuple[Given, ...]) -> Iterator[str]:
+def _read_by(model: CheckedModel, givens: tuple[Assignment, ...]) -> Iterator[str]:
     for given in givens:
-        if isinstance(given, ExpressionGiven):
+        if isinstance(given, ExpressionAssignment):
             for part in (given.value, *given.subscripts):
                 yield from _names(model, part)
-        elif isinstance(given, LawGiven):
+        elif isinstance(given, LawAssignment):
             yield from _names(model, given.law)
 
 

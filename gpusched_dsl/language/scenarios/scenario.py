@@ -13,10 +13,10 @@ from gpusched_dsl.language.checking.cycles import report_circle
 from gpusched_dsl.language.checking.flatten import HasModels, flatten
 from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
-from gpusched_dsl.language.scenarios.assignments import Given
+from gpusched_dsl.language.scenarios.assignments import Assignment
 from gpusched_dsl.language.scenarios.dependency_order import order_of_data
 from gpusched_dsl.language.scenarios.settings import read_setting
-from gpusched_dsl.language.scenarios.statements import GivenTable, report_twice
+from gpusched_dsl.language.scenarios.statements import AssignmentTable, report_twice
 from gpusched_dsl.language.source import Span
 
 
@@ -39,7 +39,7 @@ class CheckedScenario:
     name: str
     span: Span
     model: CheckedModel
-    given: dict[str, tuple[Given, ...]]
+    given: dict[str, tuple[Assignment, ...]]
     doc: str | None = None
 
 
@@ -107,7 +107,7 @@ def _check(
     model = check_model(workspace, model_name.text, choices, diagnostics, spans)
     if model is None:
         return None
-    table = GivenTable(model, diagnostics, workspace.lost)
+    table = AssignmentTable(model, diagnostics, workspace.lost)
     for level, part in enumerate(chain):
         table.add_level(level, [s for s in part.statements if not _is_option(s, known)])
     table.add_settings(len(chain), [s for s in settings if s.name.text not in known])

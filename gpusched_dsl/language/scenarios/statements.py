@@ -12,7 +12,13 @@ from gpusched_dsl.language.checking.randoms import check_law, scope_of
 from gpusched_dsl.language.checking.scope import EMPTY
 from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
-from gpusched_dsl.language.scenarios.assignments import ExpressionGiven, FileGiven, Given, LawGiven, TableGiven
+from gpusched_dsl.language.scenarios.assignments import (
+    Assignment,
+    ExpressionAssignment,
+    FileAssignment,
+    LawAssignment,
+    TableAssignment,
+)
 from gpusched_dsl.language.scenarios.columns import ColumnChecker
 from gpusched_dsl.language.scenarios.data_formats import FormatChecker
 from gpusched_dsl.language.scenarios.formats import Described
@@ -21,7 +27,7 @@ from gpusched_dsl.language.scenarios.values import ValueChecker
 from gpusched_dsl.language.source import Span
 
 
-class GivenTable:
+class AssignmentTable:
     """Collects what the scenarios of a chain give, oldest first; later levels replace or patch earlier ones."""
 
     def __init__(self, model: CheckedModel, diagnostics: Diagnostics, lost: Mapping[str, Span]) -> None:
@@ -36,13 +42,13 @@ class GivenTable:
         self.values = ValueChecker(checker)
         self.columns = ColumnChecker(diagnostics)
         self.formats = FormatChecker(diagnostics)
-        self._given: dict[str, list[Given]] = {}
-        self._table_keys: dict[str, TableGiven] = {}
+        self._given: dict[str, list[Assignment]] = {}
+        self._table_keys: dict[str, TableAssignment] = {}
 
     def add_level(self, level: int, statements: Iterable[tree.Statement]) -> None:
         """Check the statements of one scenario and let them replace or patch what older ones give."""
-        here: dict[str, list[Given]] = {}
-        keys: dict[str, TableGiven] = {}
+        here: dict[str, list[Assignment]] = {}
+        keys: dict[str, TableAssignment] = {}
         for statement in statements:
             for given in self._statement(level, statement, keys):
                 here.setdefault(given.target, []).append(given)
@@ -74,10 +80,10 @@ class GivenTable:
             value = self.values.parameter(setting.value, target)
             if value is not None:
                 self._given[target.name] = [
-                    ExpressionGiven(target=target.name, span=setting.span, level=level, value=value)
+                    ExpressionAssignment(target=target.name, span=setting.span, level=level, value=value)
                 ]
 
-    def result(self) -> dict[str, tuple[Given, ...]]:
+    def result(self) -> dict[str, tuple[Assignment, ...]]:
         """What gives each target. The keys of a table give a set that nothing else gives."""
         given = {name: tuple(givens) for name, givens in self._given.items()}
         for name, keys in self._table_keys.items():
@@ -86,7 +92,9 @@ class GivenTable:
 
     # --- statements --------------------------------------------------------------------------------------------------
 
-    def _statement(self, level: int, statement: tree.Statement, keys: dict[str, TableGiven]) -> Iterable[Given]:
+    def _statement(
+        self, level: int, statement: tree.Statement, keys: dict[str, TableAssignment]
+    ) -> Iterable[Assignment]:
         match statement:
             case tree.Assign():
                 yield from self._assign(level, statement)
@@ -100,7 +108,7 @@ class GivenTable:
             case tree.Draw():
                 yield from self._draw(level, statement)
 
-    def _assign(self, level: int, statement: tree.Assign) -> Iterable[Given]:
+    def _assign(self, level: int, statement: tree.Assign) -> Iterable[Assignment]:
         target = self._target(statement.target)
         if target is None:
             return
@@ -110,12 +118,12 @@ class GivenTable:
                 return
             elements = self.values.elements(statement.value, target)
             if elements is not None:
-                yield ExpressionGiven(target=target.name, span=statement.span, level=level, value=elements)
+                yield ExpressionAssignment(target=target.name, span=statement.span, level=level, value=elements)
             return
         subscripts = self.values.subscripts(statement, target) if statement.subscripts else ()
         value = self.values.parameter(statement.value, target)
         if subscripts is not None and value is not None:
-            yield ExpressionGiven(
+            yield ExpressionAssignment(
                 target=target.name,
                 span=statement.span,
                 level=level,
@@ -134,7 +142,7 @@ class GivenTable:
             help=f"give the whole set: `{target.name} = {{ ... }};`",
         )
 
-    def _table(self, level: int, table: tree.Table, keys: dict[str, TableGiven]) -> Iterable[Given]:
+    def _table(self, level: int, table: tree.Table, keys: dict[str, TableAssignment]) -> Iterable[Assignment]:
         sets = [self._key_set(key) for key in table.keys]
         seen: dict[str, tree.Identifier] = {}
         params: list[CheckedParam | None] = []
@@ -153,7 +161,7 @@ class GivenTable:
         if len(found) == 1 and found[0].value is None:
             keys.setdefault(
                 found[0].name,
-                TableGiven(
+                TableAssignment(
                     target=found[0].name,
                     span=table.keys[0].span,
                     level=level,
@@ -170,7 +178,7 @@ class GivenTable:
             if labels:
                 check_labels(table.cells[len(types) + number :: width], self.diagnostics)
             if factor is not None:
-                yield TableGiven(
+                yield TableAssignment(
                     target=param.name,
                     span=column.span,
                     level=level,
@@ -211,7 +219,7 @@ class GivenTable:
             return None
         return target
 
-    def _formatted(self, level: int, data: tree.Data | tree.Generate) -> Iterable[Given]:
+    def _formatted(self, level: int, data: tree.Data | tree.Generate) -> Iterable[Assignment]:
         found = self.formats.use(data)
         for item in data.items:
             if found is None:
@@ -225,11 +233,11 @@ class GivenTable:
 
     def _item(
         self, level: int, data: tree.Data | tree.Generate, item: tree.DataItem, described: Described | None = None
-    ) -> Iterable[FileGiven]:
+    ) -> Iterable[FileAssignment]:
         target = self._target(item.target)
         if target is None:
             return
-        given: FileGiven | None
+        given: FileAssignment | None
         if isinstance(target, CheckedSet):
             given = self.columns.set_item(level, data, item, target)
         else:
@@ -237,14 +245,14 @@ class GivenTable:
         if given is not None:
             yield given
 
-    def _draw(self, level: int, statement: tree.Draw) -> Iterable[Given]:
+    def _draw(self, level: int, statement: tree.Draw) -> Iterable[Assignment]:
         random = self.model.randoms.get(statement.target.text)
         law = check_law(self.checker, statement.distribution, random, EMPTY if random is None else scope_of(random))
         if random is not None:
             if random.law is not None:
                 self._report_derived(statement.target, random.law.span, "its distribution is given by the model")
             elif law is not None:
-                yield LawGiven(target=random.name, span=statement.span, level=level, law=law)
+                yield LawAssignment(target=random.name, span=statement.span, level=level, law=law)
             return
         if statement.target.text in self.lost:
             return
@@ -312,9 +320,9 @@ class GivenTable:
                 help=did_you_mean(name.text, known),
             )
 
-    def _report_conflict(self, whole: list[Given]) -> None:
+    def _report_conflict(self, whole: list[Assignment]) -> None:
         """One expression (or law) gives all of a target; tables and files may share it."""
-        expression = next((g for g in whole if isinstance(g, ExpressionGiven | LawGiven)), None)
+        expression = next((g for g in whole if isinstance(g, ExpressionAssignment | LawAssignment)), None)
         if expression is None or len(whole) == 1:
             return
         first, *rest = whole

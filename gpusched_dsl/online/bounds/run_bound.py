@@ -10,11 +10,11 @@ from gpusched_dsl.backends.protocol import Monitor
 from gpusched_dsl.ir.deadline import Stopped
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.bounds.single_job import Bound, least_costs
-from gpusched_dsl.online.data.carry import Carrier, Clock
+from gpusched_dsl.online.data.carry import Carrier, LoopClock
 from gpusched_dsl.online.history import Reading, cost_of_jobs
 from gpusched_dsl.online.replay.constancy import Constancy
-from gpusched_dsl.online.simulation.assignments import Entries
-from gpusched_dsl.online.simulation.assignments import Reader as EntryReader
+from gpusched_dsl.online.simulation.assignments import AllocationReader as EntryReader
+from gpusched_dsl.online.simulation.assignments import Allocations
 from gpusched_dsl.online.simulation.world import DONE, FUTURE, TOLERANCE
 from gpusched_dsl.policies.cluster import Cluster
 from gpusched_dsl.policies.placement_reader import cluster_of
@@ -96,7 +96,7 @@ def _least(reading: Reading) -> Floats:
         raise _NoBoundError(UNFINISHED)
     if len(world.status) != len(outcome.base.whole(reading.jobs_root)):
         raise _NoBoundError("jobs came that the scenario does not know")
-    ways = _Ways(reading)
+    ways = _Configurations(reading)
     time, rate = ways.whole()
     done = np.flatnonzero(world.status == DONE)
     first = np.searchsorted(ways.job, np.arange(len(world.status) + 1))
@@ -148,13 +148,13 @@ class _State:
     """The ways of all jobs at one time, one row each, without the single nodes of a kind: their pace and rates."""
 
     cluster: Cluster
-    entries: Entries
+    entries: Allocations
     pace: Floats  # planned work by time
     rate: Floats  # the least money by time
 
 
 @dataclass(eq=False)
-class _Ways:
+class _Configurations:
     """The ways of all jobs of the scenario, sorted by job."""
 
     reading: Reading
@@ -206,7 +206,7 @@ class _Ways:
     def _state(self, now: float, left: Floats, flags: Ints | Floats) -> _State:
         outcome, base = self.reading.outcome, self.reading.outcome.base
         raised = np.asarray(flags, dtype=np.float64)
-        clock = Clock(now, left, outcome.world.work * (1.0 - left), raised, raised)
+        clock = LoopClock(now, left, outcome.world.work * (1.0 - left), raised, raised)
         store = base.instance_of(self.part, self.carrier.carried(self.part, clock, None)).store
         cluster = cluster_of(outcome.online.base, store, base.limits)
         reader = EntryReader(outcome.online, store, base.limits, self.part)
@@ -215,7 +215,7 @@ class _Ways:
         pace = np.where(np.isnan(entries.speed), work / entries.lasts, entries.speed)
         return _State(cluster, entries, pace, self._rate(cluster, entries, reader))
 
-    def _rate(self, cluster: Cluster, entries: Entries, reader: EntryReader) -> Floats:
+    def _rate(self, cluster: Cluster, entries: Allocations, reader: EntryReader) -> Floats:
         """The least money by time, as `charging.rates` shares it out."""
         charged = self.reading.outcome.online.charged
         if charged == "nodes":
@@ -228,7 +228,7 @@ class _Ways:
         return entries.rate
 
 
-def _least_shares(cluster: Cluster, entries: Entries) -> Floats:
+def _least_shares(cluster: Cluster, entries: Allocations) -> Floats:
     """Money by time of one GPU of a node, at the number of GPUs in use at which it is least; for each way.
 
     Where G GPUs of a node are in use, its jobs use at most G together, so each pays at least uses / G of its rate.

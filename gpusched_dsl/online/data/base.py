@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from gpusched_dsl.compiling.data.instance import Instance, build_instance
-from gpusched_dsl.compiling.data.slicing import KnownValues, LawSlice, ParamSlice, Part, Ready, SetSlice
+from gpusched_dsl.compiling.data.slicing import InstanceView, KnownValues, LawSlice, ParamSlice, Ready, SetSlice
 from gpusched_dsl.compiling.evaluation.limits import Limits
 from gpusched_dsl.compiling.evaluation.store import Store
 from gpusched_dsl.ir.domains import Codes, Component
@@ -50,19 +50,19 @@ class Base:
         found: list[str | int] = self.store.universes[root].label_array[codes].tolist() if len(codes) else []
         return found
 
-    def part(self, kept: Mapping[str, Codes]) -> Part:
+    def part(self, kept: Mapping[str, Codes]) -> InstanceView:
         """Some elements of some root sets, the others whole; codes are sorted."""
         kept = {root: np.sort(codes) for root, codes in kept.items()}
-        self._newest[:] = [Part(self.store.universes, kept, earlier=next(iter(self._newest), None))]
+        self._newest[:] = [InstanceView(self.store.universes, kept, earlier=next(iter(self._newest), None))]
         return self._newest[0]
 
     @cached_property
-    def _newest(self) -> list[Part]:
+    def _newest(self) -> list[InstanceView]:
         """The part that was made last: of a root set of which it keeps the same, nothing is cut again."""
         return []
 
     def instance_of(
-        self, part: Part, carried: Mapping[str, KnownValues], earlier: Instance | None = None
+        self, part: InstanceView, carried: Mapping[str, KnownValues], earlier: Instance | None = None
     ) -> Instance:
         """The instance of a part, with carried values in place of given ones.
 
@@ -93,7 +93,7 @@ class Base:
         """Of what parts cut, what is left by the newest, with its components: the same as long as these are."""
         return {}
 
-    def _slice(self, name: str, part: Part) -> Ready:
+    def _slice(self, name: str, part: InstanceView) -> Ready:
         store, model = self.store, self.model
         if name in model.sets:
             declared = model.sets[name]

@@ -8,11 +8,11 @@ from functools import cached_property
 
 import numpy as np
 
-from gpusched_dsl.compiling.data.slicing import KnownValues, Part
+from gpusched_dsl.compiling.data.slicing import InstanceView, KnownValues
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.evaluation.store import MISSING, Columns, Param, Store, Values
-from gpusched_dsl.compiling.lowering.fixing import Given
+from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.ir.domains import Codes, Domain, Interval, Scalars, Tuples
 from gpusched_dsl.ir.problem import Floats
 from gpusched_dsl.language.checked import Element, VariableRef
@@ -27,7 +27,7 @@ WHOLE = 1e-6  # a state is this near to a whole number, or the plan is refused
 
 
 @dataclass(frozen=True, eq=False)
-class Clock:
+class LoopClock:
     """The loop's own names at one time: numbers, and arrays over all jobs of the run."""
 
     now: float
@@ -39,10 +39,10 @@ class Clock:
 
 
 @dataclass(frozen=True, eq=False)
-class Standing:
+class CurrentPlan:
     """Values of variables of the plan that holds, in codes of the whole run; what is not listed is 0."""
 
-    values: Mapping[str, Given] = field(default_factory=dict)
+    values: Mapping[str, VariableValues] = field(default_factory=dict)
 
 
 def variables_read(expr: CorePart, online: CheckedOnline) -> frozenset[str]:
@@ -75,7 +75,7 @@ class Carrier:
         """The variables whose values must be kept from one plan to the next."""
         return frozenset().union(*self.reads.values())
 
-    def carried(self, part: Part, clock: Clock, last: Standing | None) -> dict[str, KnownValues]:
+    def carried(self, part: InstanceView, clock: LoopClock, last: CurrentPlan | None) -> dict[str, KnownValues]:
         """The carried parameters of the next plan; those that read a plan keep their given values before the first."""
         store = self.store_at(part, clock, last)
         found = {}
@@ -84,7 +84,7 @@ class Carrier:
                 found[carry.target] = KnownValues(_Maker(self, carry, store, part))
         return found
 
-    def store_at(self, part: Part, clock: Clock, last: Standing | None) -> Store:
+    def store_at(self, part: InstanceView, clock: LoopClock, last: CurrentPlan | None) -> Store:
         """What right sides read: given values of the whole run, elements that are there, the clock, the last plan.
 
         Slots are those of the whole run: what is known when is for the right side to say.
@@ -107,7 +107,7 @@ class Carrier:
         assert root is not None
         return root
 
-    def _clock_params(self, clock: Clock) -> dict[str, Param]:
+    def _clock_params(self, clock: LoopClock) -> dict[str, Param]:
         scalar = Scalars()
         params = {"now": Param(scalar, np.array([clock.now]))}
         if self.online.window is not None:
@@ -119,7 +119,7 @@ class Carrier:
                 params[name] = Param(every, getattr(clock, name))
         return params
 
-    def _put_plan(self, store: Store, last: Standing) -> None:
+    def _put_plan(self, store: Store, last: CurrentPlan) -> None:
         points: list[Floats] = []
         first = 0
         ev = Evaluator(self.online.model, self.base.store, self.base.limits)
@@ -128,7 +128,8 @@ class Carrier:
             components = tuple(store.component(v.type) for v in variable.indexing.variables)
             given = last.values.get(name)
             if given is None:  # plans of policies leave out what they do not decide
-                given = Given(tuple(np.zeros(0, dtype=np.int64) for _ in components), np.zeros(0 if components else 1))
+                no_codes = tuple(np.zeros(0, dtype=np.int64) for _ in components)
+                given = VariableValues(no_codes, np.zeros(0 if components else 1))
             indexed = ev.index_domain(variable.indexing, variable.span, conditions=False)
             domain = Tuples(components, given.codes) if components else Scalars()
             store.variables[name] = Columns(domain, first, indexed)
@@ -144,7 +145,7 @@ class _Maker:
     carrier: Carrier
     carry: CheckedCarry
     store: Store
-    part: Part
+    part: InstanceView
 
     def __call__(self, domain: Domain) -> Values:
         carrier, carry = self.carrier, self.carry
@@ -175,10 +176,10 @@ class _Maker:
         return whole
 
 
-def without(standing: Standing, variable: str, kept: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Standing:
+def without(standing: CurrentPlan, variable: str, kept: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> CurrentPlan:
     """The plan without some entries of a variable."""
     given = standing.values[variable]
-    left = Given(tuple(c[kept] for c in given.codes), given.values[kept])
+    left = VariableValues(tuple(c[kept] for c in given.codes), given.values[kept])
     return replace(standing, values={**standing.values, variable: left})
 
 

@@ -9,14 +9,14 @@ from typing import NoReturn
 import numpy as np
 
 from gpusched_dsl.compiling.data.instance import Instance, build_instance
-from gpusched_dsl.compiling.data.slicing import KnownValues, LawSlice, ParamSlice, Part, Ready, SetSlice
+from gpusched_dsl.compiling.data.slicing import InstanceView, KnownValues, LawSlice, ParamSlice, Ready, SetSlice
 from gpusched_dsl.compiling.evaluation.store import Param, RandomLaws, Store, Values
 from gpusched_dsl.data.chunks import Piece
 from gpusched_dsl.ir.domains import Codes, Component, Domain, Interval, Tuples, Universe
 from gpusched_dsl.language.checked import Element, Numeric
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.language.scenarios.assignments import ExpressionGiven
+from gpusched_dsl.language.scenarios.assignments import ExpressionAssignment
 from gpusched_dsl.online.data.base import Base
 
 _MOST_INTEGER = 2**62
@@ -33,7 +33,7 @@ def with_jobs(base: Base, root: str, replaced: Mapping[str, Sequence[Piece]]) ->
     universe = Universe(root, (*old.universes[root].labels, *new.universes[root].labels))
     first = len(old.universes[root].labels)
     ready: dict[str, Ready] = {}
-    whole = Part({**old.universes, root: universe}, {})
+    whole = InstanceView({**old.universes, root: universe}, {})
     for name in base.model.data_order:
         if name not in base.given and name not in replaced:
             continue
@@ -73,7 +73,7 @@ def with_values(base: Base, name: str, keys: Sequence[tuple[str | int, ...]], va
         changed[place] = [_code(universe, v, name) for v in values]
     else:
         changed[place] = [_number(v, name, kind) for v in values]
-    whole = Part(base.store.universes, {})
+    whole = InstanceView(base.store.universes, {})
     ready: dict[str, Ready] = {n: base._slice(n, whole) for n in base.model.data_order if n in base.given}
     ready[name] = KnownValues(lambda domain: changed)  # held to its bounds, as what is given for the first time
     return _rebuilt(base, ready)
@@ -114,11 +114,13 @@ def _alone(base: Base, root: str, replaced: Mapping[str, Sequence[Piece]]) -> In
         if any(_is(v.type, root) for i in declared.indexing.iterators for v in i.variables):
             of_jobs.add(name)
     given = {
-        name: tuple(g for g in givens if name not in of_jobs or (isinstance(g, ExpressionGiven) and not g.subscripts))
+        name: tuple(
+            g for g in givens if name not in of_jobs or (isinstance(g, ExpressionAssignment) and not g.subscripts)
+        )
         for name, givens in scenario.given.items()
         if name not in replaced
     }
-    whole = Part(base.store.universes, {})
+    whole = InstanceView(base.store.universes, {})
     ready = {
         name: base._slice(name, whole)
         for name in base.given

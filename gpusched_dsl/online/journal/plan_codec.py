@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gpusched_dsl.compiling.lowering.fixing import Given
+from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.ir.domains import Component, Universe, decode_column
 from gpusched_dsl.language.checked import Element, ValueType
 from gpusched_dsl.online.planners.protocol import Plan
@@ -46,7 +46,9 @@ def plan_from(data: Data, types: Mapping[str, tuple[ValueType, ...]], universes:
     )
 
 
-def given_data(given: Given, types: tuple[ValueType, ...], universes: Mapping[str, Universe]) -> list[list[Any]]:
+def given_data(
+    given: VariableValues, types: tuple[ValueType, ...], universes: Mapping[str, Universe]
+) -> list[list[Any]]:
     """A column of labels for each index, and one of values."""
     columns: list[list[Any]] = [
         decode_column(_component(kind, universes), codes) for kind, codes in zip(types, given.codes, strict=True)
@@ -54,13 +56,15 @@ def given_data(given: Given, types: tuple[ValueType, ...], universes: Mapping[st
     return [*columns, given.values.tolist()]
 
 
-def given_from(data: list[list[Any]], types: tuple[ValueType, ...], universes: Mapping[str, Universe]) -> Given:
+def given_from(
+    data: list[list[Any]], types: tuple[ValueType, ...], universes: Mapping[str, Universe]
+) -> VariableValues:
     codes = []
     for kind, labels in zip(types, data, strict=False):
         component = _component(kind, universes)
         known = labels if component is None else [component.code_of[label] for label in labels]
         codes.append(np.array(known, dtype=np.int64))
-    return Given(tuple(codes), np.array(data[-1], dtype=np.float64))
+    return VariableValues(tuple(codes), np.array(data[-1], dtype=np.float64))
 
 
 def _component(kind: ValueType, universes: Mapping[str, Universe]) -> Component:

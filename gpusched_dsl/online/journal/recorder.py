@@ -13,9 +13,9 @@ from gpusched_dsl.language.text.numbers import count_text
 from gpusched_dsl.online.journal.header import header_of
 from gpusched_dsl.online.journal.journal import Journal
 from gpusched_dsl.online.journal.steps import JournalSteps, step_data
-from gpusched_dsl.online.loops.base import Driver
+from gpusched_dsl.online.loops.base import SimulationLoop
 from gpusched_dsl.online.planners.policy import anew
-from gpusched_dsl.online.run_info import About
+from gpusched_dsl.online.run_info import RunInfo
 from gpusched_dsl.online.run_record import RECORDED, Outcome
 
 MEASURED: Final = ("seconds", "bound", "notes")  # of a plan: not the same in every run
@@ -28,7 +28,7 @@ class Recorder(AbstractContextManager["Recorder"]):
     Raises DiagnosticError (GSM51..) where the journal cannot be that of this run, or be read or written.
     """
 
-    def __init__(self, path: Path, driver: Driver, about: About, *, replay: bool = False) -> None:
+    def __init__(self, path: Path, driver: SimulationLoop, about: RunInfo, *, replay: bool = False) -> None:
         header = header_of(
             online=driver.online.name,
             model=driver.online.base.name,

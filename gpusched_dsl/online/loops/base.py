@@ -10,11 +10,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from gpusched_dsl.compiling.data.instance import Instance
-from gpusched_dsl.compiling.data.slicing import KnownValues, Part
+from gpusched_dsl.compiling.data.slicing import InstanceView, KnownValues
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import EMPTY_FRAME
 from gpusched_dsl.compiling.evaluation.free_variables import free_variables
-from gpusched_dsl.compiling.lowering.fixing import Given
+from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.ir.deadline import INTERRUPT, Abandoned, Stopped, limited
 from gpusched_dsl.ir.domains import Codes, Domain
 from gpusched_dsl.language.blocks.policies.scope import clock_unit
@@ -24,14 +24,14 @@ from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.units import DIMENSIONLESS, UNITS, Unit, convertible
 from gpusched_dsl.online.data.base import Base
-from gpusched_dsl.online.data.carry import Carrier, Clock, Standing, variables_read, without
+from gpusched_dsl.online.data.carry import Carrier, CurrentPlan, LoopClock, variables_read, without
 from gpusched_dsl.online.data.magnitudes import check_clock, check_magnitudes, check_period
 from gpusched_dsl.online.journal.plan_codec import plan_data, plan_from
 from gpusched_dsl.online.planners.failures import Failures, is_of_solving
-from gpusched_dsl.online.planners.protocol import AS_BEFORE, Plan, Planner, Question
+from gpusched_dsl.online.planners.protocol import AS_BEFORE, Plan, Planner, PlanningRequest
 from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.online.run_record import Outcome, Step
-from gpusched_dsl.online.simulation.assignments import Entries, Reader
+from gpusched_dsl.online.simulation.assignments import AllocationReader, Allocations
 from gpusched_dsl.online.simulation.charging import charge, plan_store, rates
 from gpusched_dsl.online.simulation.realisation import Outages, truth_of
 from gpusched_dsl.online.simulation.world import RUNNING, World
@@ -50,7 +50,7 @@ class StepJournal(Protocol):
 
 
 @dataclass(eq=False)
-class Driver:
+class SimulationLoop:
     """The state of one run. Subclasses say when time passes and what is planned when."""
 
     online: CheckedOnline
@@ -60,10 +60,10 @@ class Driver:
     config: RunConfig = field(default_factory=RunConfig)
     journal: StepJournal | None = None
     stop: Callable[[], bool] = lambda: False
-    tell: Callable[[Driver], None] = lambda driver: None
+    tell: Callable[[SimulationLoop], None] = lambda driver: None
     external: bool = False  # completions and failures are told from outside, not drawn
     whole: Callable[[Any], Outcome | None] | None = None  # makes the whole run in one go where that is possible
-    examine: Callable[[Driver, Instance, Plan], None] | None = None  # looks at plans that were made
+    examine: Callable[[SimulationLoop, Instance, Plan], None] | None = None  # looks at plans that were made
 
     def __post_init__(self) -> None:
         online, base = self.online, self.base
@@ -89,11 +89,11 @@ class Driver:
         drawn = () if self.external else online.outages
         self.outages = [Outages(o, online, base, self.config.seed) for o in drawn]
         self.down: dict[str, Codes] = {}  # of each root set, the elements that are down
-        self.standing: Standing | None = None
+        self.standing: CurrentPlan | None = None
         self.memory: dict[str, Floats] = {}
         self.instance: Instance | None = None
-        self.part: Part | None = None
-        self.reader: Reader | None = None
+        self.part: InstanceView | None = None
+        self.reader: AllocationReader | None = None
         self.columns: tuple[Codes, ...] = ()  # of the entries in effect, in codes of the part
         self.entry_jobs: Ints = np.zeros(0, dtype=np.int64)
         self.steps: list[Step] = []
@@ -152,12 +152,12 @@ class Driver:
 
     # --- the instance of now -----------------------------------------------------------------------------------------
 
-    def clock(self) -> Clock:
+    def clock(self) -> LoopClock:
         world = self.world
         running = np.zeros(len(world.status))
         running[world.running] = 1.0
         requested = (world.request <= world.now + world.tolerance()).astype(np.float64)
-        return Clock(world.now, world.remaining(), world.done, running, requested)
+        return LoopClock(world.now, world.remaining(), world.done, running, requested)
 
     def kept_elements(self) -> dict[str, Codes]:
         """The elements that a plan is made for: jobs that are there, nodes that are up."""
@@ -220,7 +220,9 @@ class Driver:
             self.examine(self, instance, plan)
         self.instance, self.part = instance, part
         reader, store = self.reader, instance.store
-        self.reader = Reader(self.online, store, self.base.limits, part) if reader is None else reader.on(store, part)
+        self.reader = (
+            AllocationReader(self.online, store, self.base.limits, part) if reader is None else reader.on(store, part)
+        )
         self._remember(plan, part)
         if fresh and self.journal is not None:
             self._write(plan, part, why, events or [])
@@ -230,13 +232,13 @@ class Driver:
         self._pending = (why, seconds, built - began, other + self._clock_time - planned)
         return plan
 
-    def _ask(self, instance: Instance, running: Mapping[str, Given] | None, seconds: float | None) -> Plan:
+    def _ask(self, instance: Instance, running: Mapping[str, VariableValues] | None, seconds: float | None) -> Plan:
         """The plan of the method, else that of the fallback, else what runs goes on.
 
         `failure` is the first error of a solver on the way. Each of both may take so many `seconds`.
         """
         number = len(self.steps)
-        question = Question(instance, self.policy_now(), number, self.config.seed, running, seconds)
+        question = PlanningRequest(instance, self.policy_now(), number, self.config.seed, running, seconds)
         self.failure = None
         plan = self._plan_of(self.planner, question)
         if plan is None and self.fallback is not None:
@@ -245,7 +247,7 @@ class Driver:
             plan = Plan({} if running is None else running, AS_BEFORE, "none")
         return plan
 
-    def _plan_of(self, planner: Planner, question: Question) -> Plan | None:
+    def _plan_of(self, planner: Planner, question: PlanningRequest) -> Plan | None:
         """None where there is no plan in time, or the solver failed; other errors are raised."""
         try:
             return planner.plan(question)
@@ -269,7 +271,7 @@ class Driver:
                 help = "the run went on with a new process of the solver, its fallback, or the plan before"
                 self.warnings.append(replace(crash, severity=Severity.WARNING, help=help))
 
-    def inner(self, values: Mapping[str, Given], part: Part) -> dict[str, Given]:
+    def inner(self, values: Mapping[str, VariableValues], part: InstanceView) -> dict[str, VariableValues]:
         """Values in codes of a part, without what is not in it."""
         found = {}
         for name, given in values.items():
@@ -278,21 +280,21 @@ class Driver:
             inside = np.ones(len(given.values), dtype=np.bool_)
             for component, column in zip(components, codes, strict=True):
                 inside &= (column >= 0) | (component is None)
-            found[name] = Given(tuple(c[inside] for c in codes), given.values[inside])
+            found[name] = VariableValues(tuple(c[inside] for c in codes), given.values[inside])
         return found
 
     def _components(self, name: str) -> tuple[Any, ...]:
         return tuple(self.base.store.component(kind) for kind in self.types[name])
 
-    def _outer(self, name: str, given: Given, part: Part) -> Given:
-        return Given(part.outer(self._components(name), given.codes), given.values)
+    def _outer(self, name: str, given: VariableValues, part: InstanceView) -> VariableValues:
+        return VariableValues(part.outer(self._components(name), given.codes), given.values)
 
     # --- what a policy remembers -------------------------------------------------------------------------------------
 
-    def _remembered(self, part: Part) -> dict[str, KnownValues]:
+    def _remembered(self, part: InstanceView) -> dict[str, KnownValues]:
         return {name: KnownValues(self._memory_of(name, part)) for name in self.memory}
 
-    def _memory_of(self, name: str, part: Part) -> Callable[[Domain], Floats]:
+    def _memory_of(self, name: str, part: InstanceView) -> Callable[[Domain], Floats]:
         """Values of jobs that are remembered, the given ones for the others."""
 
         def make(domain: Domain) -> Floats:
@@ -304,8 +306,8 @@ class Driver:
 
         return make
 
-    def _remember(self, plan: Plan, part: Part) -> None:
-        self.standing = Standing({name: self._outer(name, plan.values[name], part) for name in plan.values})
+    def _remember(self, plan: Plan, part: InstanceView) -> None:
+        self.standing = CurrentPlan({name: self._outer(name, plan.values[name], part) for name in plan.values})
         for name, given in plan.remembered.items():
             outer = self._outer("", given, part)
             if name not in self.memory:
@@ -340,7 +342,7 @@ class Driver:
         if len(jobs):
             self.world.know(jobs, *self.reader.jobs(np.arange(len(jobs), dtype=np.int64)))
 
-    def put(self, columns: tuple[Codes, ...], entries: Entries) -> Any:
+    def put(self, columns: tuple[Codes, ...], entries: Allocations) -> Any:
         """Let the world run these entries from now on; returns what changed."""
         reader = self.reader
         assert reader is not None
@@ -435,7 +437,7 @@ class Driver:
 
     # --- journal -----------------------------------------------------------------------------------------------------
 
-    def _recorded(self, part: Part) -> Plan | None:
+    def _recorded(self, part: InstanceView) -> Plan | None:
         data = None if self.journal is None else self.journal.recorded()
         if data is None:
             return None
@@ -451,7 +453,7 @@ class Driver:
             again, remembered, whole.notes,
         )  # fmt: skip
 
-    def _write(self, plan: Plan, part: Part, why: tuple[str, ...], events: list[dict[str, Any]]) -> None:
+    def _write(self, plan: Plan, part: InstanceView, why: tuple[str, ...], events: list[dict[str, Any]]) -> None:
         assert self.journal is not None
         values = {n: self._outer(n, g, part) for n, g in plan.values.items() if n in self.kept}
         again = None if plan.again is None else self._outer("", plan.again, part)

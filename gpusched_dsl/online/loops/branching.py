@@ -11,13 +11,13 @@ from dataclasses import replace
 from typing import TypeVar
 
 from gpusched_dsl.language.checked import TypedLaw
-from gpusched_dsl.online.loops.base import Driver
+from gpusched_dsl.online.loops.base import SimulationLoop
 from gpusched_dsl.online.loops.events import EventLoop
 from gpusched_dsl.online.loops.slots import SlotLoop
 from gpusched_dsl.online.simulation.realisation import drawn_anew
 
 Loop = EventLoop | SlotLoop
-L = TypeVar("L", bound=Driver)
+L = TypeVar("L", bound=SimulationLoop)
 
 
 def run_until(loop: Loop, time: float) -> str:
@@ -59,7 +59,7 @@ def branched(loop: L, seed: int) -> L:
     return other
 
 
-def is_drawn(loop: Driver) -> bool:
+def is_drawn(loop: SimulationLoop) -> bool:
     """Whether anything of what really happens is drawn."""
     online = loop.online
     return isinstance(online.ends, str) or isinstance(online.stretch, TypedLaw) or bool(loop.outages)

@@ -14,12 +14,12 @@ import numpy as np
 from gpusched_dsl.ir.deadline import INTERRUPT, Abandoned, Stopped, limited
 from gpusched_dsl.language.text.counting import count_text
 from gpusched_dsl.online.data.magnitudes import check_period
-from gpusched_dsl.online.loops.base import Driver
+from gpusched_dsl.online.loops.base import SimulationLoop
 from gpusched_dsl.online.run_record import Outcome
 
 
 @dataclass(eq=False)
-class EventLoop(Driver):
+class EventLoop(SimulationLoop):
     """Runs until all jobs are done, `stop` says so, or nothing can happen any more."""
 
     def __post_init__(self) -> None:

@@ -34,9 +34,9 @@ from gpusched_dsl.online.live.messages import (
     event_of,
 )
 from gpusched_dsl.online.loops.events import EventLoop
-from gpusched_dsl.online.loops.restoring import DriverState
+from gpusched_dsl.online.loops.restoring import LoopState
 from gpusched_dsl.online.planners.failures import is_of_solving
-from gpusched_dsl.online.planners.protocol import Planner, Question
+from gpusched_dsl.online.planners.protocol import Planner, PlanningRequest
 from gpusched_dsl.online.simulation.realisation import truth_of
 from gpusched_dsl.online.simulation.world import FUTURE, GONE, RUNNING, WAITING
 
@@ -192,11 +192,11 @@ class LiveEventLoop(EventLoop):
 
     # --- on trial ----------------------------------------------------------------------------------------------------
 
-    def state(self) -> DriverState:
-        return DriverState(self)
+    def state(self) -> LoopState:
+        return LoopState(self)
 
     def restore(self, state: object) -> None:
-        assert isinstance(state, DriverState)
+        assert isinstance(state, LoopState)
         state.restore(self)
         self.planner, self.fallback = _anew(self.planner), _anew(self.fallback)
 
@@ -216,7 +216,7 @@ class LiveEventLoop(EventLoop):
         instance = self.base.instance_of(part, carried, self.instance)
         running = None if self.standing is None else self.inner(self.standing.values, part)
         seconds = min(self.config.time_limit or REHEARSAL, REHEARSAL)
-        question = Question(instance, self.policy_now(), len(self.steps), self.config.seed, running, seconds)
+        question = PlanningRequest(instance, self.policy_now(), len(self.steps), self.config.seed, running, seconds)
         planner = self.planner.fresh()
         try:
             planner.plan(question)

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from gpusched_dsl.compiling.data.instance import Instance
-from gpusched_dsl.compiling.data.slicing import Part
-from gpusched_dsl.compiling.lowering.fixing import Given
+from gpusched_dsl.compiling.data.slicing import InstanceView
+from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.online.data.carry import Standing
-from gpusched_dsl.online.loops.base import Driver, StepJournal
+from gpusched_dsl.online.data.carry import CurrentPlan
+from gpusched_dsl.online.loops.base import SimulationLoop, StepJournal
 from gpusched_dsl.online.loops.branching import Loop, run_until
 from gpusched_dsl.online.loops.slots import SlotLoop
 from gpusched_dsl.online.run_record import Step
@@ -27,9 +27,9 @@ class Moment:
     """
 
     instance: Instance
-    part: Part
-    values: Mapping[str, Given]
-    running: Mapping[str, Given] | None
+    part: InstanceView
+    values: Mapping[str, VariableValues]
+    running: Mapping[str, VariableValues] | None
     step: Step
     number: int
     now: float  # in the unit of the world's clock
@@ -59,9 +59,9 @@ def moment_at(loop: Loop, time: float) -> Moment | None:
 class _Heard:
     """Stands between a loop and its journal: keeps what the newest plan was made of."""
 
-    def __init__(self, journal: StepJournal | None, loop: Driver) -> None:
+    def __init__(self, journal: StepJournal | None, loop: SimulationLoop) -> None:
         self.journal, self.loop = journal, loop
-        self.before: Standing | None = None
+        self.before: CurrentPlan | None = None
         self.found: Moment | None = None
 
     def recorded(self) -> Mapping[str, Any] | None:
@@ -71,7 +71,7 @@ class _Heard:
     def write(self, step: Mapping[str, Any]) -> None:
         """Nothing is recorded."""
 
-    def tell(self, driver: Driver) -> None:
+    def tell(self, driver: SimulationLoop) -> None:
         assert driver.instance is not None
         assert driver.part is not None
         assert driver.standing is not None

@@ -11,18 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from gpusched_dsl.online.loops.base import Driver
+from gpusched_dsl.online.loops.base import SimulationLoop
 from gpusched_dsl.online.simulation.ledger import Ledger
 from gpusched_dsl.online.simulation.world import World
 
 
-class DriverState:
+class LoopState:
     """A driver as it is now. `restore` can be called more than once."""
 
-    def __init__(self, driver: Driver) -> None:
+    def __init__(self, driver: SimulationLoop) -> None:
         self._values = {name: _kept(value) for name, value in vars(driver).items()}
 
-    def restore(self, driver: Driver) -> None:
+    def restore(self, driver: SimulationLoop) -> None:
         for name in vars(driver).keys() - self._values.keys():
             delattr(driver, name)
         for name, kept in self._values.items():

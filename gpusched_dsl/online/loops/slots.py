@@ -17,16 +17,16 @@ from gpusched_dsl.language.blocks.online.slot_counts import counts_slots, slot_c
 from gpusched_dsl.language.checked import TypedExpr
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.online.data.carry import Clock, Standing, without
-from gpusched_dsl.online.loops.base import Driver
+from gpusched_dsl.online.data.carry import CurrentPlan, LoopClock, without
+from gpusched_dsl.online.loops.base import SimulationLoop
 from gpusched_dsl.online.planners.protocol import Plan
-from gpusched_dsl.online.simulation.assignments import Entries
+from gpusched_dsl.online.simulation.assignments import Allocations
 from gpusched_dsl.online.simulation.world import TOLERANCE
 from gpusched_dsl.policies.workload import Ints
 
 
 @dataclass(eq=False)
-class SlotLoop(Driver):
+class SlotLoop(SimulationLoop):
     """Runs to the end of the slots, or until `stop` says so."""
 
     def __post_init__(self) -> None:
@@ -48,7 +48,7 @@ class SlotLoop(Driver):
         self.planned = 0  # the first slot of the plan that holds
         self.until = 0  # the first slot that the plan that holds does not commit to
         self.charged_to = 0
-        self.entries: Entries | None = None  # of all slots of the plan that holds
+        self.entries: Allocations | None = None  # of all slots of the plan that holds
         self.plan_columns: tuple[Codes, ...] = ()
         self.skipped = np.zeros(0, dtype=np.bool_)  # entries of executed slots whose job or node was not there
         self.new_plan: Plan | None = None  # not in effect yet
@@ -99,10 +99,10 @@ class SlotLoop(Driver):
         stop = min(self.slot + self.lookahead, self.horizon)
         return {**super().kept_elements(), self.slots_root: np.arange(self.slot, stop, dtype=np.int64)}
 
-    def clock(self) -> Clock:
+    def clock(self) -> LoopClock:
         clock = super().clock()
         before = self.slot - 1 if self.slot else clock.committed
-        return Clock(float(self.slot), clock.remaining, clock.done, clock.running, clock.requested, before)
+        return LoopClock(float(self.slot), clock.remaining, clock.done, clock.running, clock.requested, before)
 
     def decide(self, why: tuple[str, ...], events: list[dict[str, Any]] | None = None) -> None:
         """Plan the window that begins with this slot."""
@@ -171,7 +171,7 @@ class SlotLoop(Driver):
         self.charge_stated(1.0, (self.online.window.slots if self.online.window else "", codes))
         self.charged_to = self.slot
 
-    def _executed(self) -> Standing | None:
+    def _executed(self) -> CurrentPlan | None:
         """The plan that holds without the entries that were skipped."""
         variable = self.placement.variable
         if self.standing is None or self.part is None or not self.skipped.any():

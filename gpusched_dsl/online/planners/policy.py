@@ -12,8 +12,8 @@ from gpusched_dsl.compiling.build import Permissions
 from gpusched_dsl.ir.deadline import active
 from gpusched_dsl.language.checked_policy import CheckedPolicy, at
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
-from gpusched_dsl.online.loops.base import Driver
-from gpusched_dsl.online.planners.protocol import Plan, Planner, Question
+from gpusched_dsl.online.loops.base import SimulationLoop
+from gpusched_dsl.online.planners.protocol import Plan, Planner, PlanningRequest
 
 MOST_SEED = 2**31  # solvers take no larger seed
 
@@ -35,7 +35,7 @@ class PolicyPlanner:
     def close(self) -> None:
         pass
 
-    def plan(self, question: Question) -> Plan | None:
+    def plan(self, question: PlanningRequest) -> Plan | None:
         """Raises DiagnosticError as `decide` does."""
         from gpusched_dsl.policies.decide import decide  # kernels need a compiler, and runs in one go none of them
 
@@ -70,13 +70,13 @@ class PolicyPlanner:
         )
 
 
-def seed_of(question: Question) -> int:
+def seed_of(question: PlanningRequest) -> int:
     """A seed for each plan, so that a plan does not repeat the draws of the one before."""
     return int(np.random.SeedSequence([question.seed, question.number]).generate_state(1)[0]) % MOST_SEED
 
 
 @dataclass(frozen=True)
-class Anew:
+class StatelessPlanner:
     """A planner that begins anew with every plan, told only what a journal keeps of the plan that holds.
 
     A solver that goes on from its last problem may end at another plan of the same price than one that begins: after a
@@ -99,7 +99,7 @@ class Anew:
     def fresh(self) -> Planner:
         return self
 
-    def plan(self, question: Question) -> Plan | None:
+    def plan(self, question: PlanningRequest) -> Plan | None:
         running = question.running
         if running is not None:
             running = {name: given for name, given in running.items() if name in self.kept}
@@ -113,8 +113,8 @@ class Anew:
         self.planner.close()
 
 
-def anew(driver: Driver) -> None:
+def anew(driver: SimulationLoop) -> None:
     """Let a driver that is recorded make each plan anew."""
-    driver.planner = Anew(driver.planner, driver.kept)
+    driver.planner = StatelessPlanner(driver.planner, driver.kept)
     if driver.fallback is not None:
-        driver.fallback = Anew(driver.fallback, driver.kept)
+        driver.fallback = StatelessPlanner(driver.fallback, driver.kept)

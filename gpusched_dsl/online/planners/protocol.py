@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from gpusched_dsl.compiling.data.instance import Instance
-from gpusched_dsl.compiling.lowering.fixing import Given
+from gpusched_dsl.compiling.lowering.fixing import VariableValues
 
 AS_BEFORE: Final = "as before"  # the method of a plan where none was found: what runs goes on
 
@@ -20,19 +20,19 @@ class Plan:
     policy keeps for its next plan. `objective` and `bound` are what the method claims, None where it claims nothing.
     """
 
-    values: Mapping[str, Given]
+    values: Mapping[str, VariableValues]
     method: str
     status: str = "feasible"
     seconds: float = 0.0
     objective: float | None = None
     bound: float | None = None
-    again: Given | None = None
-    remembered: Mapping[str, Given] = field(default_factory=dict)
+    again: VariableValues | None = None
+    remembered: Mapping[str, VariableValues] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class PlanningRequest:
     """One plan to be made: `running` is the plan that holds, in codes of the instance, None before the first.
 
     `now` is in the unit of the clock of policies (that of their `now`); `number` counts plans and seeds draws.
@@ -42,7 +42,7 @@ class Question:
     now: float
     number: int
     seed: int
-    running: Mapping[str, Given] | None = None
+    running: Mapping[str, VariableValues] | None = None
     seconds: float | None = None  # time limit
 
 
@@ -52,7 +52,7 @@ class Planner(Protocol):
     @property
     def name(self) -> str: ...
 
-    def plan(self, question: Question) -> Plan | None:
+    def plan(self, question: PlanningRequest) -> Plan | None:
         """A plan; None where none was found in time.
 
         Raises DiagnosticError where none can be asked for, or where a solver failed (`failures.OF_SOLVING`).

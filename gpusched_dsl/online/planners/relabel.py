@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from gpusched_dsl.compiling.evaluation.store import Store
-from gpusched_dsl.compiling.lowering.fixing import Given
+from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.language.checked import CheckedModel, Element, IndexRef
 from gpusched_dsl.policies.workload import Floats, Ints
@@ -49,8 +49,8 @@ def interchangeable(model: CheckedModel, store: Store) -> tuple[str, Ints] | Non
 
 
 def renamed(
-    model: CheckedModel, store: Store, values: Mapping[str, Given], running: Mapping[str, Given]
-) -> Mapping[str, Given]:
+    model: CheckedModel, store: Store, values: Mapping[str, VariableValues], running: Mapping[str, VariableValues]
+) -> Mapping[str, VariableValues]:
     """The same plan with nodes named so that jobs stay where they run. All codes are those of one instance."""
     found = interchangeable(model, store)
     placement = model.placement
@@ -65,7 +65,7 @@ def renamed(
     return {name: _relabel(model, name, given, root, label) for name, given in values.items()}
 
 
-def _chosen(given: Given) -> Codes:
+def _chosen(given: VariableValues) -> Codes:
     """Entries that are 1, a row for each."""
     return np.stack([c[given.values > CHOSEN] for c in given.codes], axis=1)
 
@@ -96,9 +96,9 @@ def _labels(new: Codes, old: Codes, at: int, classes: Ints) -> Ints:
     return label
 
 
-def _relabel(model: CheckedModel, name: str, given: Given, root: str, label: Ints) -> Given:
+def _relabel(model: CheckedModel, name: str, given: VariableValues, root: str, label: Ints) -> VariableValues:
     types = [v.type for v in model.variables[name].indexing.variables]
     codes = tuple(
         label[c] if isinstance(t, Element) and t.root == root else c for t, c in zip(types, given.codes, strict=True)
     )
-    return Given(codes, given.values)
+    return VariableValues(codes, given.values)

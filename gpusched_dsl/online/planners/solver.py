@@ -12,17 +12,17 @@ from gpusched_dsl.backends.protocol import Monitor, Silent, SolveOptions
 from gpusched_dsl.compiling.aggregation.aggregate import Aggregation, aggregate
 from gpusched_dsl.compiling.build import Built, Permissions
 from gpusched_dsl.compiling.data.instance import Instance
-from gpusched_dsl.compiling.lowering.fixing import Given
+from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.ir.deadline import INTERRUPT, Deadline, Stopped, active, limited
 from gpusched_dsl.ir.domains import decode_column
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.planners.policy import seed_of
-from gpusched_dsl.online.planners.protocol import Plan, Question
+from gpusched_dsl.online.planners.protocol import Plan, PlanningRequest
 from gpusched_dsl.online.planners.relabel import renamed
 from gpusched_dsl.solving.aggregated import Entries, solve_built
-from gpusched_dsl.solving.solution import Solved
+from gpusched_dsl.solving.solution import Solution
 
 ATTEMPTS = 2
 GIVEN_UP = 3  # so many questions in a row that ended in crashes; each costs two starts of a process
@@ -46,7 +46,7 @@ class SolverPlanner:
     fold: bool = True
     monitor: Monitor | None = None
     _crashes: Crashes = field(default_factory=Crashes)  # shared with `fresh` planners
-    _solved: Solved | None = None
+    _solved: Solution | None = None
 
     @property
     def name(self) -> str:
@@ -57,7 +57,7 @@ class SolverPlanner:
         """The crashes of the solver so far."""
         return self._crashes.found
 
-    def plan(self, question: Question) -> Plan | None:
+    def plan(self, question: PlanningRequest) -> Plan | None:
         """None where the solver has no plan in time, says that there is none, or crashes twice.
 
         After a crash it is asked once more, in a new process that knows nothing of earlier plans; after `GIVEN_UP`
@@ -87,7 +87,7 @@ class SolverPlanner:
         self._crashes.in_a_row += crashed  # a question without time is no crash
         return None
 
-    def _plan(self, question: Question, seconds: float | None, began: float) -> Plan | None:
+    def _plan(self, question: PlanningRequest, seconds: float | None, began: float) -> Plan | None:
         from gpusched_dsl.backends.isolation.backend import guarded
 
         options = replace(self.options, seed=seed_of(question), time_limit=seconds)
@@ -112,8 +112,8 @@ class SolverPlanner:
         for family in solved.problem.variables:
             point = solved.point[family.first : family.stop]
             used = np.flatnonzero(point)
-            found[family.name] = Given(tuple(c[used] for c in family.domain.columns()), point[used])
-        values: Mapping[str, Given] = found
+            found[family.name] = VariableValues(tuple(c[used] for c in family.domain.columns()), point[used])
+        values: Mapping[str, VariableValues] = found
         if question.running is not None:
             values = renamed(question.instance.scenario.model, question.instance.store, found, question.running)
         return Plan(
@@ -166,7 +166,7 @@ def built_of(instance: Instance, permissions: Permissions, *, fold: bool = True)
     )
 
 
-def labelled(instance: Instance, values: Mapping[str, Given]) -> Entries:
+def labelled(instance: Instance, values: Mapping[str, VariableValues]) -> Entries:
     """Values by labels, as solves start from."""
     found = {}
     for name, given in values.items():

@@ -12,7 +12,7 @@ from gpusched_dsl.ir.activity import CERTAIN, Activity
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.online.loops.base import Driver
+from gpusched_dsl.online.loops.base import SimulationLoop
 from gpusched_dsl.online.planners.protocol import Plan
 
 CODE = "GSM7008"
@@ -31,7 +31,7 @@ class PlanCheck:
 
     full: bool = False
 
-    def __call__(self, driver: Driver, instance: Instance, plan: Plan) -> None:
+    def __call__(self, driver: SimulationLoop, instance: Instance, plan: Plan) -> None:
         number = len(driver.steps)
         if not self.full and (number & (number - 1) or plan.objective is not None or _is_large(instance)):
             return

@@ -51,7 +51,7 @@ _WORDS = {
 
 
 @dataclass(frozen=True)
-class Driven:
+class ReplayFacts:
     """What an `online` block says, as far as it matters here.
 
     `carried` are the parameters that are given new values, other than `fractions`: those that are given the fraction of
@@ -68,7 +68,7 @@ class Driven:
     doubts: tuple[str, ...] = ()
 
 
-def driven_by(online: CheckedOnline) -> Driven:
+def replay_facts(online: CheckedOnline) -> ReplayFacts:
     """What a block says, with those that it extends. Plans between events change nothing: they see the same queue."""
     by_jobs = ("charged",) if online.charged == "jobs" else ()  # `charge jobs` is what a replay charges
     others = _lines(online, (*_BLOCK_LINES, *by_jobs))
@@ -83,7 +83,7 @@ def driven_by(online: CheckedOnline) -> Driven:
         if form is not None and form.slope and carry.target not in fractions:
             slopes[carry.target] = form.slope
     values = [carry.value for carry in online.carries if carry.target not in fractions]
-    return Driven(
+    return ReplayFacts(
         carried=frozenset(c.target for c in online.carries) - fractions,
         events=frozenset(events if online.triggers else EVENTS),
         others=tuple(others),
@@ -112,7 +112,7 @@ def _is_fraction_left(carry: CheckedCarry) -> bool:
     return isinstance(subscript, IndexRef) and subscript.variable is carry.variables[0]
 
 
-def why_not(policy: CheckedPolicy, driven: Driven) -> list[str]:
+def why_not(policy: CheckedPolicy, driven: ReplayFacts) -> list[str]:
     """Every reason against a replay, each the end of `... because`; empty where there is none."""
     found = [f"`{word}` brings more into the run than jobs that come and go" for word in driven.others]
     found += [
@@ -137,7 +137,7 @@ def why_not(policy: CheckedPolicy, driven: Driven) -> list[str]:
     return list(dict.fromkeys(found + _of_expressions(policy, driven, job, node, items.get("node_type"))))
 
 
-def clock_of_due(policy: CheckedPolicy, driven: Driven) -> float | None:
+def clock_of_due(policy: CheckedPolicy, driven: ReplayFacts) -> float | None:
     """By how much `due` of the placement grows per unit of the run's clock, in its own unit; None: in another way."""
     due = next((item.value for item in _placement(policy).items if item.role == "due"), None)
     job = next((_index_in(item.value) for item in _placement(policy).items if item.role == "job"), None)
@@ -147,7 +147,7 @@ def clock_of_due(policy: CheckedPolicy, driven: Driven) -> float | None:
     return None if form is None or form.fraction else form.slope
 
 
-def keys_move(policy: CheckedPolicy, driven: Driven) -> bool:
+def keys_move(policy: CheckedPolicy, driven: ReplayFacts) -> bool:
     """Whether keys of the queue change while a job runs."""
     job = next((_index_in(item.value) for item in _placement(policy).items if item.role == "job"), None)
     assert job is not None
@@ -202,7 +202,7 @@ def chooses_nodes(policy: CheckedPolicy) -> bool:
 
 
 def _of_expressions(
-    policy: CheckedPolicy, driven: Driven, job: IndexVar, node: IndexVar, kind: TypedExpr | None
+    policy: CheckedPolicy, driven: ReplayFacts, job: IndexVar, node: IndexVar, kind: TypedExpr | None
 ) -> list[str]:
     """All that a run reads and that may change on the way, or that tells nodes of one type apart."""
     model, placement = policy.model, _placement(policy)
@@ -276,7 +276,7 @@ def _first(words: str, changes: Sequence[str | None]) -> list[str]:
     return [] if found is None else [words + found]
 
 
-def _forms(policy: CheckedPolicy, driven: Driven, jobs: str) -> Dependences:
+def _forms(policy: CheckedPolicy, driven: ReplayFacts, jobs: str) -> Dependences:
     """Forms of what changes during the whole run of a job."""
     always = Constancy(policy.model, jobs, driven.carried | driven.fractions, _own_clock(policy))
     return Dependences(always, driven.fractions, driven.slopes)

@@ -6,16 +6,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from gpusched_dsl.compiling.data.slicing import Part
+from gpusched_dsl.compiling.data.slicing import InstanceView
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.online.loops.events import EventLoop
-from gpusched_dsl.online.replay.eligibility import Driven, clock_of_due, driven_by, keys_move, why_not
+from gpusched_dsl.online.replay.eligibility import ReplayFacts, clock_of_due, keys_move, replay_facts, why_not
 from gpusched_dsl.online.replay.run import replay
 from gpusched_dsl.online.replay.sampling import difference
 from gpusched_dsl.online.replay.trace import Replayed
 from gpusched_dsl.online.replay.trace_reader import NoReplay, read_trace
 from gpusched_dsl.online.run_record import Outcome
-from gpusched_dsl.online.simulation.assignments import Entries, Reader
+from gpusched_dsl.online.simulation.assignments import AllocationReader, Allocations
 from gpusched_dsl.online.simulation.world import DONE, EXECUTION, FUTURE, TARDINESS, WAITING
 from gpusched_dsl.policies.workload import Floats, Ints
 
@@ -30,8 +30,10 @@ def replayed(loop: EventLoop, policy: CheckedPolicy) -> Outcome | list[str]:
     found = against(loop, policy)
     if found:
         return found
-    world, driven = loop.world, driven_by(loop.online)
-    reader = Reader(loop.online, loop.base.store, loop.base.limits, Part(loop.base.store.universes, {}))
+    world, driven = loop.world, replay_facts(loop.online)
+    reader = AllocationReader(
+        loop.online, loop.base.store, loop.base.limits, InstanceView(loop.base.store.universes, {})
+    )
     try:
         submitted = world.arrival / reader.hours
         moves = keys_move(policy, driven)
@@ -67,19 +69,19 @@ def _events_at_most(loop: EventLoop, went: Replayed, hours: float) -> float:
 def against(loop: EventLoop, policy: CheckedPolicy) -> list[str]:
     """What stands against replaying a run in one go, each the end of `... because`."""
     online = loop.online
-    found = why_not(policy, driven_by(online))
+    found = why_not(policy, replay_facts(online))
     roles = {item.role for item in loop.placement.items}
     if online.charged == "nodes" or (online.charged == "" and "node_rate" in roles):
         found.append("nodes are paid for by what all of their jobs use")
     return found
 
 
-def _due(loop: EventLoop, policy: CheckedPolicy, driven: Driven, jobs: Ints) -> tuple[Floats, Floats]:
+def _due(loop: EventLoop, policy: CheckedPolicy, driven: ReplayFacts, jobs: Ints) -> tuple[Floats, Floats]:
     """When jobs are due and the price of being late, as their first plan would tell the world, at their arrival."""
     base = loop.base
     part = base.part({loop.jobs_root: jobs})
     carried = loop.carrier.carried(part, replace(loop.clock(), now=0.0), None)
-    reader = Reader(loop.online, base.instance_of(part, carried).store, base.limits, part)
+    reader = AllocationReader(loop.online, base.instance_of(part, carried).store, base.limits, part)
     due, weight = reader.jobs(np.arange(len(jobs), dtype=np.int64))
     slope = clock_of_due(policy, driven)
     passes = None if slope is None else slope * reader.factor("due") * reader.hours  # time that passes, by the clock
@@ -90,7 +92,7 @@ def _due(loop: EventLoop, policy: CheckedPolicy, driven: Driven, jobs: Ints) -> 
     raise NoReplay("the time until jobs are due does not pass as the clock does")
 
 
-def _settle(loop: EventLoop, entries: Entries, start: Floats, end: Floats) -> None:
+def _settle(loop: EventLoop, entries: Allocations, start: Floats, end: Floats) -> None:
     """The world when all is over."""
     world, jobs = loop.world, entries.job
     world.now = float(end.max(initial=0.0))
@@ -119,7 +121,7 @@ def _by(places: Ints, amounts: Floats) -> tuple[Ints, Floats]:
     return used, sums[used]
 
 
-def _place_times(loop: EventLoop, entries: Entries, start: Floats, end: Floats) -> None:
+def _place_times(loop: EventLoop, entries: Allocations, start: Floats, end: Floats) -> None:
     """How long places of each kind had a job: the union of the times of their jobs."""
     order = np.lexsort((start, entries.place))
     place, begin, until = entries.place[order], start[order], end[order]

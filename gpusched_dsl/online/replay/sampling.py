@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from gpusched_dsl.online.loops.events import EventLoop
-from gpusched_dsl.online.simulation.assignments import Entries, Reader
+from gpusched_dsl.online.simulation.assignments import AllocationReader, Allocations
 from gpusched_dsl.online.simulation.realisation import stream
 from gpusched_dsl.online.simulation.world import TOLERANCE
 from gpusched_dsl.policies.workload import Floats, Ints
@@ -20,7 +20,7 @@ SAMPLES = 3  # times that are looked at, the first start among them
 SAME = 1e-6  # relative
 
 
-def difference(loop: EventLoop, entries: Entries, way: tuple[Ints, ...], start: Floats, end: Floats) -> str | None:
+def difference(loop: EventLoop, entries: Allocations, way: tuple[Ints, ...], start: Floats, end: Floats) -> str | None:
     """What a plan at some time would read otherwise, in words; None where nothing differs.
 
     `entries` have codes of the whole run, `way` the codes of their elements of the placement's family; `start` and
@@ -39,7 +39,7 @@ def difference(loop: EventLoop, entries: Entries, way: tuple[Ints, ...], start: 
 
 
 def _difference_at(
-    loop: EventLoop, entries: Entries, way: tuple[Ints, ...], start: Floats, end: Floats, now: float
+    loop: EventLoop, entries: Allocations, way: tuple[Ints, ...], start: Floats, end: Floats, now: float
 ) -> str | None:
     near = TOLERANCE * max(1.0, abs(now))
     runs = np.flatnonzero((start < now - near) & (end > now + near))
@@ -53,7 +53,7 @@ def _difference_at(
     part = loop.base.part({loop.jobs_root: there})
     at = replace(clock, now=now, remaining=left, done=loop.world.work * (1.0 - left), running=running)
     store = loop.base.instance_of(part, loop.carrier.carried(part, at, None)).store
-    reader = Reader(loop.online, store, loop.base.limits, part)
+    reader = AllocationReader(loop.online, store, loop.base.limits, part)
     inner = part.inner(reader.components, tuple(column[runs] for column in way))  # type: ignore[arg-type]
     told = reader.entries(inner)
     pairs = (

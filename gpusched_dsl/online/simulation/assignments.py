@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpusched_dsl.compiling.data.slicing import Part
+from gpusched_dsl.compiling.data.slicing import InstanceView
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.evaluation.free_variables import free_variables
@@ -23,7 +23,7 @@ from gpusched_dsl.policies.workload import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
-class Entries:
+class Allocations:
     """E jobs that run, in codes of the whole run. Times and rates are by the unit of the clock.
 
     `place` is the node, or the type of node where nodes are counted; `kind` the type of the node (the place itself
@@ -42,23 +42,23 @@ class Entries:
     rate: Floats  # money by time
     node_price: Floats  # money by time of the whole node
 
-    def take(self, rows: Ints) -> Entries:
-        return Entries(*(getattr(self, name)[rows] for name in self.__dataclass_fields__))
+    def take(self, rows: Ints) -> Allocations:
+        return Allocations(*(getattr(self, name)[rows] for name in self.__dataclass_fields__))
 
     def __len__(self) -> int:
         return len(self.job)
 
 
-class Reader(Roles):
+class AllocationReader(Roles):
     """Evaluates the roles of a placement for the entries of a plan. Times come out in the unit of the clock."""
 
-    def __init__(self, online: CheckedOnline, store: Store, limits: Limits, part: Part) -> None:
+    def __init__(self, online: CheckedOnline, store: Store, limits: Limits, part: InstanceView) -> None:
         super().__init__(online.base, store, limits)
         self.online, self.part = online, part
         self.clock: Unit = UNITS["h"] if online.window is not None else online.unit
         self.hours = scale(self.time, self.clock)  # the clock's unit in one unit of `lasts`
 
-    def on(self, store: Store, part: Part) -> Reader:
+    def on(self, store: Store, part: InstanceView) -> AllocationReader:
         """The same for another plan of the run."""
         found = copy(self)
         found.store, found.part, found.ev = store, part, Evaluator(self.model, store, self.limits)
@@ -74,7 +74,7 @@ class Reader(Roles):
     def components(self) -> tuple[object, ...]:
         return tuple(self.store.component(i.type) for i in self.placement.indices)
 
-    def entries(self, columns: Sequence[Codes]) -> Entries:
+    def entries(self, columns: Sequence[Codes]) -> Allocations:
         """The chosen elements of the placement's family, in codes of the part."""
         frame = self._frame(columns)
         components = tuple(self.store.component(i.type) for i in self.placement.indices)
@@ -85,7 +85,7 @@ class Reader(Roles):
         place = outer[node] if node is not None else kind if kind is not None else none
         lasts = self._times("lasts", frame, 1.0) * self.hours
         uses = self._quantities("uses")
-        return Entries(
+        return Allocations(
             job=outer[job] if job is not None else none,
             place=place,
             kind=place if kind is None else kind,

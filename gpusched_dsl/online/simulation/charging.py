@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from gpusched_dsl.compiling.data.slicing import Part
+from gpusched_dsl.compiling.data.slicing import InstanceView
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.limits import Limits
 from gpusched_dsl.compiling.evaluation.store import Columns, Store
-from gpusched_dsl.compiling.lowering.fixing import Given
+from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.ir.domains import Codes, Scalars, Tuples
 from gpusched_dsl.language.checked_online import CheckedCharge, CheckedOnline
-from gpusched_dsl.online.simulation.assignments import Reader
+from gpusched_dsl.online.simulation.assignments import AllocationReader
 from gpusched_dsl.online.simulation.ledger import Ledger
 from gpusched_dsl.online.simulation.world import World
 from gpusched_dsl.policies.workload import Floats, Ints
@@ -22,7 +22,7 @@ from gpusched_dsl.policies.workload import Floats, Ints
 SMALL = 1e-6  # of a GPU
 
 
-def rates(online: CheckedOnline, world: World, reader: Reader, columns: Sequence[Codes], jobs: Ints) -> None:
+def rates(online: CheckedOnline, world: World, reader: AllocationReader, columns: Sequence[Codes], jobs: Ints) -> None:
     """Set the rates of the world from the plan's entries of the jobs that run.
 
     `columns` are the entries in codes of the reader's part, `jobs` their jobs in codes of the whole, sorted; every
@@ -73,7 +73,11 @@ def gpus_in_use(at: Ints, share: Floats, places: int) -> Ints:
 
 
 def plan_store(
-    online: CheckedOnline, store: Store, values: dict[str, Given], limits: Limits, slots: tuple[str, Codes] | None
+    online: CheckedOnline,
+    store: Store,
+    values: dict[str, VariableValues],
+    limits: Limits,
+    slots: tuple[str, Codes] | None,
 ) -> Store:
     """A store in which variables have the values of a plan (codes of its instance), with some of the slots only."""
     sets = dict(store.sets)
@@ -89,7 +93,8 @@ def plan_store(
         components = tuple(store.component(v.type) for v in variable.indexing.variables)
         indexed = ev.index_domain(variable.indexing, variable.span, conditions=False)
         if given is None:
-            given = Given(tuple(np.zeros(0, dtype=np.int64) for _ in components), np.zeros(0 if components else 1))
+            no_codes = tuple(np.zeros(0, dtype=np.int64) for _ in components)
+            given = VariableValues(no_codes, np.zeros(0 if components else 1))
         domain = Tuples(components, given.codes) if components else Scalars()
         found.variables[name] = Columns(domain, first, indexed)
         points.append(given.values)
@@ -103,7 +108,7 @@ def charge(
     online: CheckedOnline,
     store: Store,
     limits: Limits,
-    part: Part,
+    part: InstanceView,
     ledger: Ledger,
     times: float,
     jobs_root: str,

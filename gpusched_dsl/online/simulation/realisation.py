@@ -27,7 +27,7 @@ NEVER = np.inf
 
 
 @dataclass(frozen=True, eq=False)
-class Truth:
+class Realisation:
     """Arrays over all jobs: times in the unit of the world's clock, work in its own unit.
 
     `arrival` is infinite for jobs that never come. `stretch` multiplies the time that a job needs.
@@ -44,11 +44,11 @@ def stream(seed: int, name: str) -> np.random.Generator:
     return np.random.default_rng([seed, zlib.crc32(name.encode())])
 
 
-def truth_of(online: CheckedOnline, base: Base, seed: int, slot_hours: float) -> Truth:
+def truth_of(online: CheckedOnline, base: Base, seed: int, slot_hours: float) -> Realisation:
     """Draws and reads the truth of all jobs of a base. `slot_hours`: the length of a slot, with a window."""
     if online.arrival is None:
         nothing = np.zeros(0)
-        return Truth(nothing, nothing, nothing, nothing)
+        return Realisation(nothing, nothing, nothing, nothing)
     root = online.arrival.jobs
     count = len(base.store.universes[root].labels)
     codes = np.arange(count, dtype=np.int64)
@@ -58,7 +58,8 @@ def truth_of(online: CheckedOnline, base: Base, seed: int, slot_hours: float) ->
     if online.window is not None:
         arrival = _slot_starts(online, base, arrival, slot_hours)
     work = np.ones(count) if online.work is None else _numbers(ev, online.work, frame)
-    return Truth(arrival, work, _ends(online, base, ev, frame, work, seed), _stretch(online, base, ev, frame, seed))
+    ends = _ends(online, base, ev, frame, work, seed)
+    return Realisation(arrival, work, ends, _stretch(online, base, ev, frame, seed))
 
 
 def _numbers(ev: Evaluator, expr: TypedExpr, frame: Frame) -> Floats:

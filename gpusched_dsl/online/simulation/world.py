@@ -1,6 +1,6 @@
 """The cluster as it really runs: progress of jobs, what changes with a plan, and what all that costs.
 
-It knows no formulation: a plan comes as `Entries`, and what is told of it goes into a `Ledger`.
+It knows no formulation: a plan comes as `Allocations`, and what is told of it goes into a `Ledger`.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpusched_dsl.online.simulation.assignments import Entries
+from gpusched_dsl.online.simulation.assignments import Allocations
 from gpusched_dsl.online.simulation.ledger import Ledger
-from gpusched_dsl.online.simulation.realisation import Truth
+from gpusched_dsl.online.simulation.realisation import Realisation
 from gpusched_dsl.policies.workload import Floats, Ints
 
 FUTURE, WAITING, RUNNING, DONE, GONE = range(5)
@@ -41,7 +41,7 @@ class World:
     the online block charges.
     """
 
-    def __init__(self, truth: Truth, places: int, kinds: int, indices: int) -> None:
+    def __init__(self, truth: Realisation, places: int, kinds: int, indices: int) -> None:
         count = len(truth.arrival)
         self.now = 0.0
         self.arrival, self.work = truth.arrival, truth.work
@@ -78,7 +78,7 @@ class World:
 
     # --- jobs that come and go ---------------------------------------------------------------------------------------
 
-    def grow(self, truth: Truth) -> None:
+    def grow(self, truth: Realisation) -> None:
         """More jobs, behind those that are known."""
         more = len(truth.arrival)
         blank = World(truth, len(self.place_kind), len(self.gpu_time), self.way.shape[1])
@@ -207,7 +207,11 @@ class World:
         self.weight[jobs[new]] = weight[new]
 
     def apply(
-        self, plan: Entries, delays: Mapping[str, Floats], costs: Mapping[str, Floats], halt_costs: Floats | None = None
+        self,
+        plan: Allocations,
+        delays: Mapping[str, Floats],
+        costs: Mapping[str, Floats],
+        halt_costs: Floats | None = None,
     ) -> Changed:
         """Put a plan into effect: jobs that it does not name are halted. `delays` and `costs` are by kind of change."""
         jobs = plan.job
@@ -258,7 +262,7 @@ class World:
         self.delay_left[jobs] = np.maximum(self.hold[jobs] - self.now, 0.0)
 
     def _charge_changes(
-        self, plan: Entries, kinds: Mapping[str, np.ndarray[tuple[int], np.dtype[np.bool_]]],
+        self, plan: Allocations, kinds: Mapping[str, np.ndarray[tuple[int], np.dtype[np.bool_]]],
         costs: Mapping[str, Floats], halted: Ints,
     ) -> None:
         for name, amounts in costs.items():

@@ -16,7 +16,7 @@ from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.evaluation.limits import Limits
 from gpusched_dsl.compiling.evaluation.store import Store
-from gpusched_dsl.compiling.lowering.fixing import Given
+from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.language.checked import CheckedPlacementItem, IndexRef, TypedExpr
 from gpusched_dsl.language.checked_policy import CheckedKey, CheckedPolicy, CheckedRanking
@@ -33,7 +33,7 @@ PLACE = "place_from_end"
 class QueuePlan:
     """`values` fix the family of the placement; `unplaced` are the codes of jobs that no queue took."""
 
-    values: Mapping[str, Given]
+    values: Mapping[str, VariableValues]
     unplaced: Codes
     stopped: bool = False
 
@@ -86,7 +86,7 @@ class _Queues:
         from_end = self._from_end(job, node, place)
         columns = {self.job: job, self.node: node, self.place: self._codes_of_places(from_end)}
         codes = tuple(columns[at] for at in range(len(self.placement.indices)))
-        values = {self.placement.variable: Given(codes, np.ones(len(job)))}
+        values = {self.placement.variable: VariableValues(codes, np.ones(len(job)))}
         return QueuePlan(values, np.delete(ordered, placed), stop is not None and stop())
 
     # --- what the placement says -------------------------------------------------------------------------------------

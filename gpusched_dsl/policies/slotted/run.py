@@ -10,7 +10,7 @@ import numpy as np
 from gpusched_dsl.compiling.evaluation.frames import Frame, Mask
 from gpusched_dsl.compiling.evaluation.limits import Limits
 from gpusched_dsl.compiling.evaluation.store import Columns, Store
-from gpusched_dsl.compiling.lowering.fixing import Given
+from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.ir.domains import Codes, Tuples
 from gpusched_dsl.language.checked import CheckedVariable, IndexRef
 from gpusched_dsl.language.checked_policy import CheckedFix, CheckedLoads, CheckedPolicy
@@ -33,7 +33,7 @@ class SlottedPlan:
     nodes may not be the cheapest.
     """
 
-    values: Mapping[str, Given]
+    values: Mapping[str, VariableValues]
     statistics: Mapping[str, float]
     stopped: bool = False
 
@@ -66,7 +66,7 @@ def run_slotted(
     return SlottedPlan(found.values, _statistics(instance, planned, found), not planned.whole)
 
 
-def _of_jobs(policy: CheckedPolicy, instance: Instance, plan: Plan, *, starts: bool) -> tuple[str, Given]:
+def _of_jobs(policy: CheckedPolicy, instance: Instance, plan: Plan, *, starts: bool) -> tuple[str, VariableValues]:
     """The family of the placement: 1 where a job is on a node in a slot, or with `starts` in its first slot alone."""
     placement = policy.model.placement
     assert placement is not None
@@ -86,10 +86,12 @@ def _of_jobs(policy: CheckedPolicy, instance: Instance, plan: Plan, *, starts: b
         message = f"policies for slots cannot decide on `{others[0].name}`"
         help = "state a placement of a job, a node and a slot alone"
         raise DiagnosticError([Diagnostic("GSM3016", message, others[0].span, "one more index", help=help)])
-    return placement.variable, Given(tuple(columns[i] for i in placement.indices), np.ones(len(node)))
+    return placement.variable, VariableValues(tuple(columns[i] for i in placement.indices), np.ones(len(node)))
 
 
-def _of_services(policy: CheckedPolicy, loads: CheckedLoads, instance: Instance, plan: Plan) -> tuple[str, Given]:
+def _of_services(
+    policy: CheckedPolicy, loads: CheckedLoads, instance: Instance, plan: Plan
+) -> tuple[str, VariableValues]:
     """The family that `serve` names: what each node serves of each load."""
     assert loads.variable is not None
     service, node, slot = np.nonzero(plan.share)
@@ -98,7 +100,9 @@ def _of_services(policy: CheckedPolicy, loads: CheckedLoads, instance: Instance,
         loads.node: instance.nodes[node],
         loads.slot: instance.slots[slot],
     }
-    return loads.variable, Given(tuple(columns[v] for v in loads.indexing.variables), plan.share[service, node, slot])
+    return loads.variable, VariableValues(
+        tuple(columns[v] for v in loads.indexing.variables), plan.share[service, node, slot]
+    )
 
 
 def _statistics(instance: Instance, planned: Planned, found: _Values) -> dict[str, float]:
@@ -120,15 +124,15 @@ class _Values:
         self.model = policy.model
         self.store = replace(store, variables={}, point=np.zeros(0))
         self.ev = PlanEvaluator(policy.model, self.store, limits)
-        self.values: dict[str, Given] = {}
+        self.values: dict[str, VariableValues] = {}
         self.outside = 0
 
-    def add(self, name: str, given: Given) -> None:
+    def add(self, name: str, given: VariableValues) -> None:
         """Take what the family has, count what it has not, and let expressions read all of it."""
         variable = self.model.variables[name]
         inside = self._inside(variable, given.codes)
         self.outside += int((~inside).sum())
-        self.values[name] = Given(tuple(c[inside] for c in given.codes), given.values[inside])
+        self.values[name] = VariableValues(tuple(c[inside] for c in given.codes), given.values[inside])
         components = tuple(self.store.component(v.type) for v in variable.indexing.variables)
         indexed = self.ev.index_domain(variable.indexing, variable.span, conditions=False)
         assert self.store.point is not None
@@ -141,7 +145,9 @@ class _Values:
         frame = self.ev.domain_frame(fix.indexing, domain)
         values = np.broadcast_to(self.ev.numbers(fix.value, frame), (frame.size,))
         used = np.flatnonzero(values)
-        self.add(fix.variable, Given(tuple(c[used] for c in domain.columns()), values[used].astype(np.float64)))
+        self.add(
+            fix.variable, VariableValues(tuple(c[used] for c in domain.columns()), values[used].astype(np.float64))
+        )
 
     def _inside(self, variable: CheckedVariable, columns: tuple[Codes, ...]) -> Mask:
         """Which index tuples the declaration of a family has."""

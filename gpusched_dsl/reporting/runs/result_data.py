@@ -11,7 +11,7 @@ from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.online.bounds.single_job import Bound
 from gpusched_dsl.online.history import Reading, costs_of
 from gpusched_dsl.online.progress import Samples
-from gpusched_dsl.online.run_info import About
+from gpusched_dsl.online.run_info import RunInfo
 from gpusched_dsl.online.run_record import Outcome
 from gpusched_dsl.reporting.runs.metrics import Number, metrics_of, quantities_of, unit_of
 from gpusched_dsl.version import __version__
@@ -27,7 +27,7 @@ class RunResultData:
     """What the writers of a run read; `RunResult` describes the fields."""
 
     outcome: Outcome
-    about: About
+    about: RunInfo
     samples: Samples = field(default_factory=Samples)
     given_bound: Bound | None = None
 

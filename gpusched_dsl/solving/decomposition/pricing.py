@@ -11,7 +11,7 @@ from gpusched_dsl.backends.protocol import Backend, Session, SolveOptions
 from gpusched_dsl.ir.domains import Codes, Interval
 from gpusched_dsl.ir.matrix import Floats
 from gpusched_dsl.ir.problem import Family, Objective, Problem, Term
-from gpusched_dsl.ir.solver_result import Answer, Status
+from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.solving.decomposition.blocks import Parts
 from gpusched_dsl.solving.decomposition.lanes import Planner
 from gpusched_dsl.solving.decomposition.monitor import Quiet, Watch
@@ -137,7 +137,7 @@ class _Other:
         self._problem = _problem_of(parts, block, parts.own[self._own])
         self._session: Session | None = None
 
-    def solve(self, costs: Floats, watch: Watch | None) -> Answer:
+    def solve(self, costs: Floats, watch: Watch | None) -> SolverResult:
         term = Term(None, np.arange(len(self._own), dtype=np.int32), costs[self._own])
         problem = replace(self._problem, objectives=(Objective("minimize", (term,)),))
         if self._session is not None and self._backend.capabilities.in_place_update:

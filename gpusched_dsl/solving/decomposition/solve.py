@@ -19,7 +19,7 @@ from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
 from gpusched_dsl.ir.blocks import Blocks
 from gpusched_dsl.ir.matrix import Floats
 from gpusched_dsl.ir.problem import Problem
-from gpusched_dsl.ir.solver_result import Answer, Status, relative_gap
+from gpusched_dsl.ir.solver_result import SolverResult, Status, relative_gap
 from gpusched_dsl.ir.verify import verify
 from gpusched_dsl.solving.decomposition.blocks import Parts, take_apart
 from gpusched_dsl.solving.decomposition.column_generation import NO_SLACK, Generation
@@ -38,7 +38,7 @@ WORTH_A_TURN = 0.02  # share of the remaining gap that a turn must close to be w
 
 
 @dataclass(frozen=True, slots=True)
-class Ways:
+class Techniques:
     """Which parts of the method to use; all but in tests."""
 
     recognise: bool = True  # lanes by dynamic programming
@@ -53,8 +53,8 @@ def solve_by_blocks(
     options: SolveOptions,
     start: Floats | None = None,
     monitor: Monitor | None = None,
-    ways: Ways | None = None,
-) -> Answer:
+    ways: Techniques | None = None,
+) -> SolverResult:
     """Solve a linear mixed-integer problem with at most one objective by its blocks.
 
     `values` of the answer fulfil rows, bounds and integrality as `verify` checks them; `bound` holds whatever the
@@ -64,8 +64,8 @@ def solve_by_blocks(
     began = time.perf_counter()
     visible, factor = with_visible_costs(problem)
     control = Control()
-    found: list[Answer] = []
-    run = _Run(visible, factor, blocks, backend, options, start, control, ways or Ways())
+    found: list[SolverResult] = []
+    run = _Run(visible, factor, blocks, backend, options, start, control, ways or Techniques())
 
     def work() -> None:
         try:
@@ -90,7 +90,7 @@ class _Run:
         options: SolveOptions,
         start: Floats | None,
         control: Control,
-        ways: Ways,
+        ways: Techniques,
     ) -> None:
         self.problem, self.backend, self.options, self.ways = problem, backend, options, ways
         self.parts = take_apart(problem, blocks)
@@ -101,7 +101,7 @@ class _Run:
         if start is not None:
             self._offer(start)
 
-    def run(self) -> Answer:
+    def run(self) -> SolverResult:
         parts = with_rounding_cuts(self.parts) if self.ways.cuts else self.parts
         pricer = Pricer(parts, self.backend, self.ways.recognise)
         self.statistics["by_dynamic_program"] = float(pricer.known.sum())
@@ -110,7 +110,7 @@ class _Run:
         finally:
             pricer.close()
         if status is not None:
-            return Answer(status, statistics=self.statistics)
+            return SolverResult(status, statistics=self.statistics)
         if self.closed:
             return self._answer(Status.OPTIMAL)
         if self.watch.over or not self.ways.finish:
@@ -182,7 +182,7 @@ class _Run:
             self.best, self.value = point, value
             self.watch.tell(value, None if np.isneginf(self.bound) else self.bound)
 
-    def _finish(self) -> Answer:
+    def _finish(self) -> SolverResult:
         """The whole problem by the backend."""
         known = None if self.best is None else self.value
         within = Within(self.watch, known, None if np.isneginf(self.bound) else self.bound)
@@ -204,10 +204,10 @@ class _Run:
             return self._answer(Status.OPTIMAL if proved else Status.LIMIT, "" if proved else answer.reason)
         return replace(answer, statistics=self.statistics)
 
-    def _answer(self, status: Status, reason: str = "") -> Answer:
+    def _answer(self, status: Status, reason: str = "") -> SolverResult:
         sign = self.parts.sign
         bound = min(self.bound, self.value)
-        return Answer(
+        return SolverResult(
             status,
             values=self.best,
             objective=None if self.best is None else sign * self.value,

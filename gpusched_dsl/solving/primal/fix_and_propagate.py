@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from gpusched_dsl.ir.problem import Floats
 from gpusched_dsl.solving.primal.budget import Budget
-from gpusched_dsl.solving.primal.propagation import Box
+from gpusched_dsl.solving.primal.propagation import PropagationDomain
 from gpusched_dsl.solving.primal.rows import entries
 
 Order = NDArray[np.int64]
@@ -21,7 +21,7 @@ MOST_DEAD_ENDS = 24
 GROWTH, SHRINKAGE = 2, 4
 
 
-def fix_what_fits(box: Box, order: Order, targets: Floats, budget: Budget) -> Order:
+def fix_what_fits(box: PropagationDomain, order: Order, targets: Floats, budget: Budget) -> Order:
     """Fix the columns of `order` at their targets where the rows allow that; the columns that were left as they are.
 
     As `fix`, but a column that contradicts those before it is passed over, and so is one whose bounds exclude its
@@ -50,7 +50,13 @@ def fix_what_fits(box: Box, order: Order, targets: Floats, budget: Budget) -> Or
 
 
 def fix(
-    box: Box, order: Order, targets: Floats, budget: Budget, *, first: int = 1, dead_ends: int = MOST_DEAD_ENDS
+    box: PropagationDomain,
+    order: Order,
+    targets: Floats,
+    budget: Budget,
+    *,
+    first: int = 1,
+    dead_ends: int = MOST_DEAD_ENDS,
 ) -> bool:
     """Fix the integer columns of `order` near `targets` (a value per column of the problem); whether all are fixed.
 
@@ -98,21 +104,21 @@ def fix(
     return not bool(box.unfixed(order).any())
 
 
-def _keep_from(box: Box, column: int, value: float) -> bool:
+def _keep_from(box: PropagationDomain, column: int, value: float) -> bool:
     """Take a value away from a column; where it is inside the bounds, all values above go with it."""
     lower, upper = box.lower[column], box.upper[column]
     lower, upper = (value + 1.0, upper) if value == lower else (lower, value - 1.0)
     return box.narrow(np.array([column]), np.array([lower]), np.array([upper]))
 
 
-def _rest(box: Box, order: Order) -> Order:
+def _rest(box: PropagationDomain, order: Order) -> Order:
     """The columns that are not fixed, each once, in the order of their first places."""
     order = order[box.unfixed(order)]
     first = np.unique(order, return_index=True)[1]
     return order[np.sort(first)] if len(first) < len(order) else order
 
 
-def _columns_of(box: Box, row: int, order: Order) -> Order:
+def _columns_of(box: PropagationDomain, row: int, order: Order) -> Order:
     """The columns of a row that the search fixes, in its order."""
     if row < 0:
         return order[:0]

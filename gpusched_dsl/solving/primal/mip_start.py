@@ -19,7 +19,7 @@ from gpusched_dsl.ir.verify import Violation, verify
 from gpusched_dsl.solving.primal.budget import Budget
 from gpusched_dsl.solving.primal.fix_and_propagate import fix_what_fits
 from gpusched_dsl.solving.primal.incumbent import Incumbent
-from gpusched_dsl.solving.primal.propagation import Box
+from gpusched_dsl.solving.primal.propagation import PropagationDomain
 from gpusched_dsl.solving.primal.restriction import Restriction, restricted, solve_part, usable
 from gpusched_dsl.solving.primal.rows import Rows, entries, rows_of
 from gpusched_dsl.solving.primal.search import Search
@@ -56,7 +56,7 @@ def complete(problem: Problem, partial: Floats, backend: Backend, options: Solve
         if not open_integers:
             return Completion(filled, as_given=True)
     rows = rows_of(problem)
-    box = Box(problem, rows)
+    box = PropagationDomain(problem, rows)
     if box.settle():
         _keep(box, problem, partial, rows, budget)
         _solve_rest(problem, box, backend, options, incumbent, budget)
@@ -67,7 +67,7 @@ def complete(problem: Problem, partial: Floats, backend: Backend, options: Solve
     return Completion(incumbent.point)
 
 
-def _keep(box: Box, problem: Problem, partial: Floats, rows: Rows, budget: Budget) -> None:
+def _keep(box: PropagationDomain, problem: Problem, partial: Floats, rows: Rows, budget: Budget) -> None:
     """Fix given integers where the rows allow it."""
     given = np.flatnonzero(problem.integer & np.isfinite(partial))
     chosen = np.rint(partial[given]) != 0
@@ -80,7 +80,12 @@ def _keep(box: Box, problem: Problem, partial: Floats, rows: Rows, budget: Budge
 
 
 def _solve_rest(
-    problem: Problem, box: Box, backend: Backend, options: SolveOptions, incumbent: Incumbent, budget: Budget
+    problem: Problem,
+    box: PropagationDomain,
+    backend: Backend,
+    options: SolveOptions,
+    incumbent: Incumbent,
+    budget: Budget,
 ) -> None:
     """Let the backend decide about the integers that are not fixed, and about all other columns."""
     whole = problem.integer

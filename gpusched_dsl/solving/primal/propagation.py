@@ -37,7 +37,7 @@ class _Step:
     sums: Sums
 
 
-class Box:
+class PropagationDomain:
     """Bounds of all columns; see above. `conflict` is the last row (-1: none known) that could not be fulfilled."""
 
     def __init__(self, problem: Problem, rows: Rows) -> None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
 from gpusched_dsl.ir.domains import Interval
 from gpusched_dsl.ir.problem import Family, Floats, Matrix, Objective, Problem, Term
-from gpusched_dsl.ir.solver_result import Answer, Status
+from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.solving.lexicographic import in_own_size, with_visible_costs
 from gpusched_dsl.solving.screening import answer_without_solver
 
@@ -106,7 +106,7 @@ def with_row(problem: Problem, coefficients: Floats, lower: float, upper: float)
 
 def solve_part(
     backend: Backend, problem: Problem, options: SolveOptions, start: Floats | None, monitor: Monitor
-) -> Answer:
+) -> SolverResult:
     """Solve a part of a search; it has no time to lose, so a start that is refused is left out."""
     answer = answer_without_solver(problem)
     if answer is not None:
@@ -121,7 +121,7 @@ def solve_part(
         session.close()
 
 
-def usable(answer: Answer) -> bool:
+def usable(answer: SolverResult) -> bool:
     """Whether it has a point with numbers."""
     unsolved = (Status.INFEASIBLE, Status.UNBOUNDED, Status.INFEASIBLE_OR_UNBOUNDED)
     return answer.status not in unsolved and answer.values is not None and bool(np.isfinite(answer.values).all())

@@ -14,7 +14,7 @@ from gpusched_dsl.solving.primal.budget import Budget
 from gpusched_dsl.solving.primal.fix_and_propagate import MOST_DEAD_ENDS, Order, fix
 from gpusched_dsl.solving.primal.incumbent import Incumbent
 from gpusched_dsl.solving.primal.large_neighbourhood import Neighbourhoods
-from gpusched_dsl.solving.primal.propagation import Box
+from gpusched_dsl.solving.primal.propagation import PropagationDomain
 from gpusched_dsl.solving.primal.restriction import restricted, solve_part, usable
 from gpusched_dsl.solving.primal.rounding import guided, is_whole, locks, simply_rounded
 from gpusched_dsl.solving.primal.rows import Rows, rows_of
@@ -73,7 +73,7 @@ class Search:
         self.costs = np.zeros(problem.columns)
         if problem.objectives:
             self.costs = self.incumbent.sign * problem.objectives[0].costs(problem.columns)
-        if self.budget.over or not Box(problem, self.rows).settle():
+        if self.budget.over or not PropagationDomain(problem, self.rows).settle():
             return self.incumbent
         down, up = locks(problem, self.rows)
         self._blindly(down, up)
@@ -150,7 +150,7 @@ class Search:
         if self.budget.over:
             return
         problem = self.problem
-        box = Box(problem, self.rows)
+        box = PropagationDomain(problem, self.rows)
         if not box.settle():
             return
         if fix(box, order, targets, self.budget.share(share), first=first, dead_ends=ends):
@@ -159,7 +159,7 @@ class Search:
             box.undo(box.mark // 2)  # what led into the dead end
             self._solve_rest(box, relaxed=False)
 
-    def _solve_rest(self, box: Box, relaxed: bool) -> None:
+    def _solve_rest(self, box: PropagationDomain, relaxed: bool) -> None:
         """Let the backend decide about what is not fixed: all integers are, or else the first good point will do."""
         if self.budget.over:
             return

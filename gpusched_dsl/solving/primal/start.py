@@ -9,7 +9,7 @@ import numpy as np
 from gpusched_dsl.backends.interrupt import Control, CtrlC
 from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
 from gpusched_dsl.ir.problem import Floats, Problem
-from gpusched_dsl.ir.solver_result import Answer, Status
+from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.ir.verify import Violation, objective_value, verify
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.solving.primal.budget import Budget
@@ -39,15 +39,15 @@ class Beginning:
     warnings: tuple[Diagnostic, ...] = ()
 
     @property
-    def answer(self) -> Answer | None:
+    def answer(self) -> SolverResult | None:
         """The answer where no solver is needed any more."""
         if not self.proved and not self.interrupted:
             return None
         status, reason = (Status.OPTIMAL, "") if self.proved else (Status.LIMIT, "interrupt")
         point = None if self.objective is None else self.point
-        return Answer(status, point, self.objective, self.bound, reason=reason, solve_seconds=self.seconds)
+        return SolverResult(status, point, self.objective, self.bound, reason=reason, solve_seconds=self.seconds)
 
-    def added_to(self, answer: Answer, problem: Problem) -> Answer:
+    def added_to(self, answer: SolverResult, problem: Problem) -> SolverResult:
         """A solver's answer, with our bound or our point where its own is worse or missing."""
         maximizes = bool(problem.objectives) and problem.objectives[0].sense == "maximize"
         sign = -1.0 if maximizes else 1.0

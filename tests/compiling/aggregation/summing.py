@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from gpusched_dsl.backends.protocol import SolveOptions
-from gpusched_dsl.compiling.aggregation.assembling import Aggregated, assembled
+from gpusched_dsl.compiling.aggregation.assembling import AggregatedProblem, assemble
 from gpusched_dsl.compiling.aggregation.components import components_of
 from gpusched_dsl.compiling.aggregation.counts import by_counts
 from gpusched_dsl.compiling.aggregation.means import by_means
-from gpusched_dsl.compiling.aggregation.parts import Component, Part, Spread, Treatment
+from gpusched_dsl.compiling.aggregation.parts import AggregatedComponent, Component, Spread, Treatment
 from gpusched_dsl.compiling.build import Permissions, checked, choose_scenario, read_data
 from gpusched_dsl.compiling.evaluation.limits import Limits
 from gpusched_dsl.compiling.evaluation.store import Store
@@ -66,12 +66,12 @@ def case_of(folder: Path, text: str, root: str) -> Case:
     return case(workspace(path), root)
 
 
-def summed(small: Quotient, treatments: Sequence[Treatment] = (by_means, by_counts)) -> Aggregated:
+def summed(small: Quotient, treatments: Sequence[Treatment] = (by_means, by_counts)) -> AggregatedProblem:
     """Every component by the first treatment that takes it; raises the last Obstacle."""
-    return assembled(small, [_treated(small, c, treatments) for c in components_of(small)])
+    return assemble(small, [_treated(small, c, treatments) for c in components_of(small)])
 
 
-def _treated(small: Quotient, component: Component, treatments: Sequence[Treatment]) -> Part:
+def _treated(small: Quotient, component: Component, treatments: Sequence[Treatment]) -> AggregatedComponent:
     for treatment in treatments[:-1]:
         try:
             return treatment(small, component)

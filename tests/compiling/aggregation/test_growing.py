@@ -12,7 +12,7 @@ from exactness import EXACT, Tally, built, check_same, check_solved, loaded
 
 from gpusched_dsl.backends.protocol import Progress, SolveOptions
 from gpusched_dsl.compiling.aggregation import patterns
-from gpusched_dsl.compiling.aggregation.assembling import Aggregated
+from gpusched_dsl.compiling.aggregation.assembling import AggregatedProblem
 from gpusched_dsl.compiling.build import Built
 from gpusched_dsl.ir.verify import verify
 from gpusched_dsl.solving.aggregated import solve_built
@@ -114,14 +114,14 @@ def test_patterns_join_while_solving(tmp_path: Path, backend: str, monkeypatch: 
     assert solve_problem(every.problem, "highs", EXACT).objective == pytest.approx(solved.objective)
 
 
-def names(found: Aggregated) -> list[tuple[float, ...]]:
+def names(found: AggregatedProblem) -> list[tuple[float, ...]]:
     """The patterns of the only part, as columns of its rows."""
     (part,) = found.parts
     patterns_of = part.rows[0].own.toarray()[:, part.columns[0].size :]
     return [tuple(column) for column in patterns_of.T]
 
 
-def hostel_whole(folder: Path) -> Aggregated:
+def hostel_whole(folder: Path) -> AggregatedProblem:
     made = built(loaded(folder / "hostel.gsm"), "Small", {})
     assert made.folded is not None
     assert not is_pooled(made.folded)

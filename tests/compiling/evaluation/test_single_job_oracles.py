@@ -8,7 +8,7 @@ from random_models import instance_of
 from gpusched_dsl.compiling.evaluation.limits import Limits
 from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.compiling.passes.partial_expectations import PartialExpectations
-from gpusched_dsl.solving.solution import Solved
+from gpusched_dsl.solving.solution import Solution
 from gpusched_dsl.solving.solve import solve_problem
 
 MODEL = """
@@ -53,7 +53,7 @@ ORACLES = {
 EXACT = ("SJ-5", "SJ-5b", "SJ-5c", "SJ-5d", "SJ-17")
 
 
-def solution(name: str, backend: str) -> Solved:
+def solution(name: str, backend: str) -> Solution:
     law, due, done, _ = ORACLES[name]
     rungs = " ".join(f"{at} {s} {p}" for at, (s, p) in enumerate(LADDER.items(), start=1))
     given = f"""K = {len(LADDER)};  due = {due}[s];  done = {done}[epoch];

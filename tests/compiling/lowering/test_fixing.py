@@ -9,7 +9,7 @@ import pytest
 
 from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.compiling.build import Built, build, checked
-from gpusched_dsl.compiling.lowering.fixing import Given
+from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
@@ -56,7 +56,7 @@ def compare(one: Built, name: str, values: np.ndarray) -> Status:
     lower, upper = whole.lower.copy(), whole.upper.copy()
     lower[family.slice] = upper[family.slice] = values
     expected = optimum(replace(whole, lower=lower, upper=upper))
-    given = Given(family.domain.columns(), values)
+    given = VariableValues(family.domain.columns(), values)
     own = apart(one)
     fixed = ground(own.scenario.model, own.instance.store, own.permissions.limits(), {name: given})
     status, objective = optimum(fixed)
@@ -102,14 +102,16 @@ def test_whole_numbers_conditions_and_products(rule: str, name: str) -> None:
 
 def test_what_the_model_does_not_have() -> None:
     one = built(LEVELS, "S")
-    given = Given((np.array([1, 2]),), np.array([1.0, 1.0]))
+    given = VariableValues((np.array([1, 2]),), np.array([1.0, 1.0]))
     with pytest.raises(DiagnosticError) as error:
         ground(one.scenario.model, one.instance.store, None, {"on": given})
     (finding,) = error.value.diagnostics
     assert finding.code == "GSM4014"
     assert "`on`" in finding.message
     # A zero says nothing of an element that is not there.
-    ground(one.scenario.model, one.instance.store, None, {"on": Given((np.array([1, 2]),), np.array([1.0, 0.0]))})
+    ground(
+        one.scenario.model, one.instance.store, None, {"on": VariableValues((np.array([1, 2]),), np.array([1.0, 0.0]))}
+    )
 
 
 def test_results_of_several_problems_of_one_instance_do_not_disturb_each_other() -> None:
@@ -117,7 +119,7 @@ def test_results_of_several_problems_of_one_instance_do_not_disturb_each_other()
     _ = one.problem
     before = dict(one.instance.store.variables)
     own = apart(one)
-    given = Given(tuple(c[:1] for c in own.problem.variables[1].domain.columns()), np.ones(1))
+    given = VariableValues(tuple(c[:1] for c in own.problem.variables[1].domain.columns()), np.ones(1))
     ground(own.scenario.model, own.instance.store, None, {"run": given})
     assert one.instance.store.variables == before
     assert own.instance.store.variables["run"].domain.size == 1

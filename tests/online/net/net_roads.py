@@ -19,7 +19,7 @@ from gpusched_dsl.online.journal.recorder import Recorder
 from gpusched_dsl.online.loops.events import EventLoop
 from gpusched_dsl.online.open import open_run
 from gpusched_dsl.online.run_config import RunConfig
-from gpusched_dsl.online.run_info import About
+from gpusched_dsl.online.run_info import RunInfo
 from gpusched_dsl.online.run_record import Outcome
 from gpusched_dsl.reporting.runs.result import RunResult
 from gpusched_dsl.workflows.estimate import estimate
@@ -73,7 +73,7 @@ def check(case: Case, folder: Path | None = None) -> Told:
     slow = Simulation(case).run()
     wrong = [] if fast is None else compared("replay", fast, loop)
     wrong += against_simulator(loop, slow)
-    result = RunResult(fast or loop, About("Queue"))
+    result = RunResult(fast or loop, RunInfo("Queue"))
     if result.contradiction is not None:
         wrong.append(f"the total {result.total!r} is below its bound {result.bound.value!r}")
     if folder is not None:
@@ -122,11 +122,11 @@ def journalled(workspace: Workspace, loop: Outcome, folder: Path, seed: int) -> 
     path = folder / f"net{seed}.db"
     kill_after = seed % max(len(loop.steps), 1)
     died = loop_of(workspace)
-    with Recorder(path, died, About("Queue")):
+    with Recorder(path, died, RunInfo("Queue")):
         died.stop = lambda: len(died.steps) > kill_after
         died.run()  # and no more is written: as of a process that has gone
     resumed = loop_of(workspace)
-    with Recorder(path, resumed, About("Queue")) as recorder:
+    with Recorder(path, resumed, RunInfo("Queue")) as recorder:
         again = resumed.run()
         recorder.close_with(again)
     path.unlink()

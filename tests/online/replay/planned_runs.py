@@ -10,7 +10,7 @@ import numpy as np
 from gpusched_dsl.compiling.data.instance import build_instance
 from gpusched_dsl.compiling.evaluation.limits import Limits
 from gpusched_dsl.compiling.evaluation.store import Store
-from gpusched_dsl.compiling.lowering.fixing import Given
+from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.ir.domains import Tuples
 from gpusched_dsl.language.blocks.blocks import check_online
 from gpusched_dsl.language.blocks.policies.policy import check_policy
@@ -19,7 +19,7 @@ from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.scenario import check_scenario
 from gpusched_dsl.language.workspace import Workspace, workspace_from_text
-from gpusched_dsl.online.replay.eligibility import Driven, driven_by, why_not
+from gpusched_dsl.online.replay.eligibility import ReplayFacts, replay_facts, why_not
 from gpusched_dsl.online.replay.run import replay
 from gpusched_dsl.online.replay.trace_reader import Readied, read_trace
 from gpusched_dsl.policies.decide import decide
@@ -64,11 +64,11 @@ def block(given: Ready, name: str) -> CheckedOnline:
 
 
 def reasons(given: Ready, online: str) -> list[str]:
-    return why_not(given.policy, driven_by(block(given, online)))
+    return why_not(given.policy, replay_facts(block(given, online)))
 
 
-def driven(given: Ready) -> Driven:
-    return driven_by(block(given, next(iter(given.workspace.onlines))))
+def driven(given: Ready) -> ReplayFacts:
+    return replay_facts(block(given, next(iter(given.workspace.onlines))))
 
 
 def replayed(given: Ready) -> dict[int, tuple[float, float, tuple[int, ...]]]:
@@ -112,7 +112,7 @@ def planned(given: Ready) -> dict[int, tuple[float, float, tuple[int, ...]]]:
         store = replace(given.store, sets={**given.store.sets, "Jobs": some})
         width = len(given.policy.model.placement.indices)  # type: ignore[union-attr]
         rows = np.array([element for _, element in runs.values()], dtype=np.int64).reshape(-1, width)
-        running = {variable: Given(tuple(rows.T), np.ones(len(rows)))}
+        running = {variable: VariableValues(tuple(rows.T), np.ones(len(rows)))}
         plan = decide(given.policy, store, limits, running=running).values[variable]
         elements = [tuple(int(c) for c in row) for row in np.stack(plan.codes, axis=1)]
         assert {e for _, e in runs.values()} <= set(elements), "a running job was moved"

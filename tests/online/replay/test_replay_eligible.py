@@ -13,7 +13,7 @@ from gpusched_dsl.compiling.evaluation.limits import Limits
 from gpusched_dsl.language.blocks.policies.policy import check_policy
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import load_workspace
-from gpusched_dsl.online.replay.eligibility import Driven, driven_by, rules_of, why_not
+from gpusched_dsl.online.replay.eligibility import ReplayFacts, replay_facts, rules_of, why_not
 from gpusched_dsl.online.replay.trace import BEST_FIT, FITS_NOWHERE, Rules
 from gpusched_dsl.online.replay.trace_reader import NoReplay, read_trace
 
@@ -122,7 +122,7 @@ def test_ticks_between_events_change_nothing() -> None:
 
 def test_more_of_the_world_is_no_replay() -> None:
     given = pool("FIFO")
-    found = why_not(given.policy, Driven(frozenset({"clock"}), EVENTS, ("outage",), REMAINING, {"clock": 1.0}))
+    found = why_not(given.policy, ReplayFacts(frozenset({"clock"}), EVENTS, ("outage",), REMAINING, {"clock": 1.0}))
     assert found == ["`outage` brings more into the run than jobs that come and go"]
 
 
@@ -132,7 +132,7 @@ def test_nodes_that_are_chosen_with_the_plan_are_no_replay() -> None:
     policy = check_policy(workspace, workspace.policies["FIFO"], found)
     found.raise_if_errors()
     assert policy is not None
-    told = why_not(policy, Driven(frozenset({"deadline"}), frozenset({"arrival", "completion"})))
+    told = why_not(policy, ReplayFacts(frozenset({"deadline"}), frozenset({"arrival", "completion"})))
     assert "the kind of a node is chosen with the plan" in told
     assert "`choose` may change while a job waits: `deadline` is carried from plan to plan" in told
 
@@ -180,8 +180,8 @@ def test_rules_are_read_as_they_stand() -> None:
 
 
 def test_an_online_block_is_read_off_its_text() -> None:
-    expected = Driven(frozenset({"clock"}), EVENTS, fractions=REMAINING, slopes={"clock": 1.0})
-    assert driven_by(block(pool("FIFO"), "Replay")) == expected
+    expected = ReplayFacts(frozenset({"clock"}), EVENTS, fractions=REMAINING, slopes={"clock": 1.0})
+    assert replay_facts(block(pool("FIFO"), "Replay")) == expected
 
 
 def test_keys_too_near_one_another_are_no_replay() -> None:

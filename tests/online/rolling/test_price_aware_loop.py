@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from online_texts import driver, run
 
-from gpusched_dsl.online.planners.protocol import Plan, Question
+from gpusched_dsl.online.planners.protocol import Plan, PlanningRequest
 from gpusched_dsl.online.run_record import Outcome
 from gpusched_dsl.online.simulation.world import DONE
 
@@ -103,7 +103,7 @@ class Silent:
     def __init__(self, first: object) -> None:
         self.first = first
 
-    def plan(self, question: Question) -> Plan | None:
+    def plan(self, question: PlanningRequest) -> Plan | None:
         return None if question.number else self.first.plan(question)
 
 

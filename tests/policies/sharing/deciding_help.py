@@ -10,7 +10,7 @@ from pathlib import Path
 from gpusched_dsl.compiling.data.instance import build_instance
 from gpusched_dsl.compiling.evaluation.limits import Limits
 from gpusched_dsl.compiling.evaluation.store import Store
-from gpusched_dsl.compiling.lowering.fixing import Given
+from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.language.blocks.policies.policy import check_policy
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
@@ -37,16 +37,16 @@ class Case:
         labels = param.domain.label_columns()
         return dict(zip(zip(*labels, strict=True), param.values.tolist(), strict=True))
 
-    def plan(self, seed: int = 0, running: Mapping[str, Given] | None = None) -> dict[str, tuple]:
+    def plan(self, seed: int = 0, running: Mapping[str, VariableValues] | None = None) -> dict[str, tuple]:
         """Node, GPUs and twentieths of every job that runs."""
         found = decide(self.policy, self.store, LIMITS, seed, running)
         return labelled(self, found.values)
 
-    def given(self, seed: int = 0, running: Mapping[str, Given] | None = None) -> Mapping[str, Given]:
+    def given(self, seed: int = 0, running: Mapping[str, VariableValues] | None = None) -> Mapping[str, VariableValues]:
         return decide(self.policy, self.store, LIMITS, seed, running).values
 
 
-def labelled(case: Case, values: Mapping[str, Given]) -> dict[str, tuple]:
+def labelled(case: Case, values: Mapping[str, VariableValues]) -> dict[str, tuple]:
     names = [case.store.universes[s].labels for s in ("Jobs", "Nodes")]
     rows = zip(*(codes.tolist() for codes in values["run"].codes), strict=True)
     return {names[0][j]: (names[1][n], *sizes) for j, n, *sizes in rows}

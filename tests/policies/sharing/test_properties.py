@@ -9,7 +9,7 @@ import pytest
 from deciding_help import LIMITS, Case, case_of, labelled
 from random_cluster_texts import KINDS, Text, drawn
 
-from gpusched_dsl.compiling.lowering.fixing import Given
+from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.policies.decide import decide
 
 FALLING_BACK = (
@@ -113,7 +113,7 @@ def test_seeds_matter() -> None:
     assert len(found) > 1
 
 
-def swapped(case: Case, values: dict[str, Given], one: str, other: str) -> dict[str, Given]:
+def swapped(case: Case, values: dict[str, VariableValues], one: str, other: str) -> dict[str, VariableValues]:
     """A plan with two nodes' contents exchanged."""
     labels = case.store.universes["Nodes"].labels
     a, b = labels.index(one), labels.index(other)
@@ -121,7 +121,7 @@ def swapped(case: Case, values: dict[str, Given], one: str, other: str) -> dict[
     nodes = codes[1].copy()
     nodes[codes[1] == a], nodes[codes[1] == b] = b, a
     codes[1] = nodes
-    return {"run": Given(tuple(codes), values["run"].values)}
+    return {"run": VariableValues(tuple(codes), values["run"].values)}
 
 
 @pytest.mark.parametrize("policy", ["STS", "Greedy", "DP"])
@@ -149,7 +149,7 @@ def test_running_jobs_are_left_alone(policy: str, seed: int) -> None:
     case = case_of(policy, "Drawn", given.text())
     first = case.given()["run"]
     kept = np.random.default_rng(seed).random(len(first.values)) < 0.6
-    running = {"run": Given(tuple(c[kept] for c in first.codes), first.values[kept])}
+    running = {"run": VariableValues(tuple(c[kept] for c in first.codes), first.values[kept])}
     before, after = labelled(case, running), case.plan(running=running)
     assert before
     assert {job: after[job] for job in before} == before

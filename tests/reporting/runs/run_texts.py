@@ -11,7 +11,7 @@ import numpy as np
 
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import Workspace, workspace_from_text
-from gpusched_dsl.online.loops.base import Driver
+from gpusched_dsl.online.loops.base import SimulationLoop
 from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.reporting.runs.result import RunResult
 from gpusched_dsl.workflows.run import run_method
@@ -40,9 +40,9 @@ class Watched:
     """Where the jobs were after each plan: (time, {job: (place, kind, GPUs)})."""
 
     plans: list[tuple[float, dict[int, tuple[int, int, float]]]] = field(default_factory=list)
-    driver: Driver | None = None
+    driver: SimulationLoop | None = None
 
-    def __call__(self, driver: Driver) -> None:
+    def __call__(self, driver: SimulationLoop) -> None:
         self.driver = driver
         if not driver.steps:
             return  # the run begins

@@ -15,7 +15,7 @@ from gpusched_dsl.backends.protocol import SolveOptions, target_of
 from gpusched_dsl.compiling.passes.pipeline import reformulate
 from gpusched_dsl.ir.blocks import NoBlocksError, blocks_of
 from gpusched_dsl.ir.problem import Problem
-from gpusched_dsl.ir.solver_result import Answer, Status
+from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.ir.verify import verify
 from gpusched_dsl.solving.decomposition.blocks import take_apart
 from gpusched_dsl.solving.decomposition.bounds import cleaned, lagrangian_bound, shared_bound
@@ -24,7 +24,7 @@ from gpusched_dsl.solving.decomposition.cuts import with_rounding_cuts
 from gpusched_dsl.solving.decomposition.monitor import Watch
 from gpusched_dsl.solving.decomposition.pricing import Pricer
 from gpusched_dsl.solving.decomposition.recognition import recognised
-from gpusched_dsl.solving.decomposition.solve import Ways, solve_by_blocks
+from gpusched_dsl.solving.decomposition.solve import Techniques, solve_by_blocks
 from gpusched_dsl.solving.lexicographic import with_visible_costs
 
 HIGHS = HighsBackend()
@@ -34,7 +34,7 @@ MANY = range(8, 150)
 MANY_STEP = 36
 
 
-def whole(problem: Problem, relaxed: bool = False) -> Answer:
+def whole(problem: Problem, relaxed: bool = False) -> SolverResult:
     """The problem at once, by HiGHS."""
     if relaxed:
         problem = replace(problem, integer=np.zeros(problem.columns, dtype=np.bool_))
@@ -49,9 +49,9 @@ def check(problem: Problem, root: str, where: object, recognise: bool = True) ->
     """The optimum where the backend may finish; else a bound below it and a plan above it that is one."""
     blocks = blocks_of(problem, root)
     best = whole(problem)
-    found = solve_by_blocks(problem, blocks, HIGHS, EXACT, ways=Ways(recognise=recognise))
+    found = solve_by_blocks(problem, blocks, HIGHS, EXACT, ways=Techniques(recognise=recognise))
     assert found.status is best.status, where
-    alone = solve_by_blocks(problem, blocks, HIGHS, EXACT, ways=Ways(recognise=recognise, finish=False))
+    alone = solve_by_blocks(problem, blocks, HIGHS, EXACT, ways=Techniques(recognise=recognise, finish=False))
     if best.status is Status.INFEASIBLE:
         assert alone.values is None, where
         return

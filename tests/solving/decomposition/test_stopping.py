@@ -18,7 +18,7 @@ from gpusched_dsl.backends.highs.backend import HighsBackend
 from gpusched_dsl.backends.protocol import Progress, SolveOptions
 from gpusched_dsl.ir.blocks import blocks_of
 from gpusched_dsl.ir.problem import Problem
-from gpusched_dsl.ir.solver_result import Answer, Status, relative_gap
+from gpusched_dsl.ir.solver_result import SolverResult, Status, relative_gap
 from gpusched_dsl.ir.verify import verify
 from gpusched_dsl.solving.decomposition.solve import solve_by_blocks
 
@@ -53,7 +53,7 @@ def day() -> Problem:
     return gs.load(DAY).ground("DayByType")
 
 
-def check(answer: Answer, reason: str) -> None:
+def check(answer: SolverResult, reason: str) -> None:
     assert answer.status is Status.LIMIT
     assert answer.reason == reason
     if answer.values is not None:

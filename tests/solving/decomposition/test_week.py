@@ -25,7 +25,7 @@ from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.ir.blocks import blocks_of
 from gpusched_dsl.ir.solver_result import relative_gap
 from gpusched_dsl.ir.verify import verify
-from gpusched_dsl.solving.decomposition.solve import Ways, solve_by_blocks
+from gpusched_dsl.solving.decomposition.solve import Techniques, solve_by_blocks
 
 KINDS = range(len(TYPES))
 
@@ -76,7 +76,9 @@ def test_a_small_week_is_decomposed(tmp_path: Path) -> None:
     """A certified gap of the size that the whole week has, without the backend's own branch and bound."""
     problem = gs.load(write(tmp_path, SMALL)).ground("WeekExclusive")
     options = SolveOptions(60.0, gap=0.001)
-    answer = solve_by_blocks(problem, blocks_of(problem, "Batch"), HighsBackend(), options, ways=Ways(finish=False))
+    answer = solve_by_blocks(
+        problem, blocks_of(problem, "Batch"), HighsBackend(), options, ways=Techniques(finish=False)
+    )
     assert answer.values is not None
     assert answer.bound is not None
     assert answer.objective is not None
@@ -91,7 +93,9 @@ def test_a_small_week_is_decomposed(tmp_path: Path) -> None:
 def test_the_week_is_planned_within_its_gap(tmp_path: Path, slack: float, gap: float) -> None:
     problem = gs.load(write(tmp_path, Week(slack=slack))).ground("WeekExclusive")
     options = SolveOptions(600.0, gap=gap)
-    answer = solve_by_blocks(problem, blocks_of(problem, "Batch"), HighsBackend(), options, ways=Ways(finish=False))
+    answer = solve_by_blocks(
+        problem, blocks_of(problem, "Batch"), HighsBackend(), options, ways=Techniques(finish=False)
+    )
     assert answer.values is not None
     assert answer.bound is not None
     assert answer.objective is not None

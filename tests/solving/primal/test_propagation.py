@@ -10,13 +10,13 @@ from small_mips import random_mip, whole_points
 from gpusched_dsl.ir.verify import verify
 from gpusched_dsl.solving.primal.budget import Budget
 from gpusched_dsl.solving.primal.fix_and_propagate import fix, fix_what_fits
-from gpusched_dsl.solving.primal.propagation import Box
+from gpusched_dsl.solving.primal.propagation import PropagationDomain
 from gpusched_dsl.solving.primal.rows import distinct, entries, rows_of
 
 
 def test_rows_say_what_follows() -> None:
     one = problem(minimize(1, 1, 1), columns=3, rows=[equal(1, 1, 1, 1), at_most(3, 2, 0, 2)], upper=1, integer=True)
-    box = Box(one, rows_of(one))
+    box = PropagationDomain(one, rows_of(one))
     assert box.settle()
     assert box.narrow(np.array([0]), np.array([1.0]), np.array([1.0]))
     assert box.upper.tolist() == [1, 0, 0]
@@ -31,7 +31,7 @@ def test_one_infinite_term_is_bounded_by_the_others_and_two_by_none() -> None:
         minimize(1, 1, 1), columns=3, rows=[at_most(5, 1, 1, 0), at_least(-2, 0, -1, -1)],
         lower=[-3, -INF, -INF], upper=[3, INF, INF],
     )  # fmt: skip
-    box = Box(one, rows_of(one))
+    box = PropagationDomain(one, rows_of(one))
     assert box.settle()
     assert box.upper[1] == 8
     assert np.isinf(box.upper[2])
@@ -44,7 +44,7 @@ def test_no_feasible_point_is_lost_and_steps_are_taken_back_exactly(seed: int) -
     one = random_mip(seed, columns=6, rows=4, continuous=0)
     draw = np.random.default_rng(seed)
     points = np.array(whole_points(one)).reshape(-1, 6)
-    box = Box(one, rows_of(one))
+    box = PropagationDomain(one, rows_of(one))
     settled = box.settle()
     assert settled or not len(points)
     if not settled:
@@ -69,7 +69,7 @@ def test_no_feasible_point_is_lost_and_steps_are_taken_back_exactly(seed: int) -
 @pytest.mark.parametrize("seed", range(40))
 def test_what_is_fixed_wholly_is_feasible(seed: int) -> None:
     one = random_mip(seed, columns=8, rows=4, continuous=0)
-    box = Box(one, rows_of(one))
+    box = PropagationDomain(one, rows_of(one))
     if not box.settle():
         return
     targets = np.random.default_rng(seed).integers(0, 2, 8).astype(float)
@@ -83,7 +83,7 @@ def test_what_is_fixed_wholly_is_feasible(seed: int) -> None:
 
 def test_a_column_that_contradicts_is_kept_from_its_value() -> None:
     one = problem(minimize(1, 1, 1), columns=3, rows=[equal(1, 1, 1, 1)], upper=1, integer=True)
-    box = Box(one, rows_of(one))
+    box = PropagationDomain(one, rows_of(one))
     assert fix(box, np.arange(3), np.zeros(3), Budget(10.0), first=3)
     assert box.lower.tolist() == [0, 0, 1]
 
@@ -95,7 +95,7 @@ def test_dead_ends_are_left_by_going_back() -> None:
         rows=[between(2, 2, 1, 1, 1), at_most(1, 1, 1, -1), at_most(1, 1, -1, 1)],
     )  # fmt: skip
     assert [p.tolist() for p in whole_points(one)] == [[0, 1, 1]]
-    box = Box(one, rows_of(one))
+    box = PropagationDomain(one, rows_of(one))
     assert box.narrow(np.array([0]), np.ones(1), np.ones(1))
     box.undo(0)
     assert fix(box, np.arange(3), np.array([1.0, 1, 0]), Budget(10.0), first=1)
@@ -109,7 +109,7 @@ def test_steps_on_columns_without_bounds_are_taken_back() -> None:
         minimize(1, 1, 1), columns=3, rows=[at_most(5, 1, 1, -2), at_least(-2, 0, -1, -1)],
         lower=[-INF, -INF, -INF], upper=[INF, INF, INF],
     )  # fmt: skip
-    box = Box(one, rows_of(one))
+    box = PropagationDomain(one, rows_of(one))
     before = [a.copy() for a in (box.lower, box.upper, box.least, box.most, box.least_open, box.most_open)]
     assert box.least_open.tolist() == [3, 2]
     assert box.narrow(np.array([0, 1]), np.array([1.0, 2.0]), np.array([1.0, 3.0]))
@@ -122,7 +122,7 @@ def test_steps_on_columns_without_bounds_are_taken_back() -> None:
 
 def test_what_fits_is_fixed_and_the_rest_named() -> None:
     one = problem(minimize(1, 1, 1), columns=3, rows=[at_most(2, 1, 1, 1)], upper=1, integer=True)
-    box = Box(one, rows_of(one))
+    box = PropagationDomain(one, rows_of(one))
     left = fix_what_fits(box, np.arange(3), np.ones(3), Budget(10.0))
     assert left.tolist() == [2]
     assert box.lower.tolist() == [1, 1, 0]
@@ -130,7 +130,7 @@ def test_what_fits_is_fixed_and_the_rest_named() -> None:
 
 def test_no_time_fixes_nothing() -> None:
     one = random_mip(3)
-    box = Box(one, rows_of(one))
+    box = PropagationDomain(one, rows_of(one))
     assert not fix(box, np.arange(6), np.zeros(8), Budget(0.0))
     assert fix_what_fits(box, np.arange(6), np.zeros(8), Budget(0.0)).tolist() == list(range(6))
 

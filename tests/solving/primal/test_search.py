@@ -14,7 +14,7 @@ from small_mips import assignment, optimum, random_mip
 from gpusched_dsl.backends.highs.backend import HighsBackend, HighsSession
 from gpusched_dsl.backends.protocol import Progress, SolveOptions
 from gpusched_dsl.ir.problem import Floats, Problem
-from gpusched_dsl.ir.solver_result import Answer, Status
+from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.ir.verify import verify
 from gpusched_dsl.solving.primal.budget import Budget
 from gpusched_dsl.solving.primal.incumbent import Incumbent
@@ -114,8 +114,8 @@ class NeverRelaxes(HighsBackend):
             return super().open(problem)
 
         class Slow(HighsSession):
-            def solve(self, *given: object, **named: object) -> Answer:
-                return Answer(Status.LIMIT, reason="time")
+            def solve(self, *given: object, **named: object) -> SolverResult:
+                return SolverResult(Status.LIMIT, reason="time")
 
         return Slow(problem)
 

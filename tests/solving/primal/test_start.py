@@ -15,7 +15,7 @@ from gpusched_dsl.backends.highs.backend import HighsBackend, HighsSession
 from gpusched_dsl.backends.protocol import Capabilities, Monitor, SolveOptions
 from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
 from gpusched_dsl.ir.problem import Floats, Problem
-from gpusched_dsl.ir.solver_result import Answer, Status
+from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.language.diagnostics.diagnostic import Severity
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.map_start import lifted
@@ -49,7 +49,7 @@ class Watched:
         class Session(HighsSession):
             def solve(
                 self, options: SolveOptions, start: Floats | None = None, monitor: Monitor | None = None
-            ) -> Answer:
+            ) -> SolverResult:
                 watched.starts.append(start)
                 watched.limits.append(options.time_limit)
                 return super().solve(options, start, monitor)
@@ -169,8 +169,8 @@ def test_a_stop_during_the_search_ends_the_solve() -> None:
     assert not watched.opened
 
 
-def limit(values: tuple[float, ...] | None, objective: float | None, bound: float | None) -> Answer:
-    return Answer(Status.LIMIT, None if values is None else np.array(values), objective, bound, reason="time")
+def limit(values: tuple[float, ...] | None, objective: float | None, bound: float | None) -> SolverResult:
+    return SolverResult(Status.LIMIT, None if values is None else np.array(values), objective, bound, reason="time")
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def limit(values: tuple[float, ...] | None, objective: float | None, bound: floa
     ],
 )
 def test_a_limit_gives_the_better_point_and_bound(
-    answer: Answer, objective: float, bound: float, monkeypatch: pytest.MonkeyPatch
+    answer: SolverResult, objective: float, bound: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = Beginning(np.array([1.0, 1.0, 0.0]), 16.0, 23.0, seconds=1.5)
     monkeypatch.setattr(beginning, "_searched", lambda *given: found)

@@ -17,7 +17,7 @@ from gpusched_dsl.policies.workload import NONE, Floats, Ints, Schedule, Workloa
 EPSILON = 1e-9  # times and prices that differ relatively by less are equal
 
 
-class Books(NamedTuple):
+class DeltaEvaluation(NamedTuple):
     """One schedule under one price. Arrays are overwritten in place."""
 
     price_kind: int  # code of `pricing.PRICES`
@@ -39,14 +39,14 @@ class Books(NamedTuple):
     counts: Ints  # (2,)
 
 
-def empty_books(work: Workload, price_kind: int, pressure: Floats) -> Books:
+def empty_books(work: Workload, price_kind: int, pressure: Floats) -> DeltaEvaluation:
     """Books for schedules of a workload; `pressure` (J,) is higher for jobs that are more urgent."""
     jobs, nodes = len(work.due), len(work.node_kind)
 
     def ints(length: int) -> Ints:
         return np.zeros(length, dtype=np.int64)
 
-    return Books(
+    return DeltaEvaluation(
         price_kind=price_kind,
         pressure=pressure,
         queue=np.argsort(-pressure, kind="stable").astype(np.int64),
@@ -74,7 +74,7 @@ def tolerance(value: float) -> float:
 
 
 @compiled
-def keep_books(work: Workload, plan: Schedule, books: Books) -> None:
+def keep_books(work: Workload, plan: Schedule, books: DeltaEvaluation) -> None:
     """Write the books of a schedule."""
     books.sums[0] = price(work, plan, books.price_kind)
     _list_members(plan, books)
@@ -83,7 +83,7 @@ def keep_books(work: Workload, plan: Schedule, books: Books) -> None:
 
 
 @compiled
-def _list_members(plan: Schedule, books: Books) -> None:
+def _list_members(plan: Schedule, books: DeltaEvaluation) -> None:
     nodes = len(plan.kind)
     at = np.zeros(nodes, dtype=np.int64)
     for n in range(nodes):
@@ -97,7 +97,7 @@ def _list_members(plan: Schedule, books: Books) -> None:
 
 
 @compiled
-def _list_ends(work: Workload, plan: Schedule, books: Books) -> None:
+def _list_ends(work: Workload, plan: Schedule, books: DeltaEvaluation) -> None:
     by_node = work.node_rate.shape[1] > 0
     books.sums[1] = 0.0
     books.of_kind[:] = 0
@@ -137,7 +137,7 @@ def _list_ends(work: Workload, plan: Schedule, books: Books) -> None:
 
 
 @compiled
-def _list_late(work: Workload, plan: Schedule, books: Books) -> None:
+def _list_late(work: Workload, plan: Schedule, books: DeltaEvaluation) -> None:
     """Late jobs by lateness, the others by what they cost to their end; equal ones by number."""
     jobs = len(plan.way)
     key = np.zeros(jobs)

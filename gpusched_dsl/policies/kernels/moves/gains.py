@@ -11,13 +11,13 @@ from __future__ import annotations
 import numpy as np
 
 from gpusched_dsl.policies.kernels.compiled import compiled
-from gpusched_dsl.policies.kernels.moves.delta_evaluation import EPSILON, Books
+from gpusched_dsl.policies.kernels.moves.delta_evaluation import EPSILON, DeltaEvaluation
 from gpusched_dsl.policies.kernels.pricing import FIRST_END, NODE_FIRST_END, TOTAL
 from gpusched_dsl.policies.workload import NONE, Floats, Ints, Schedule, Workload
 
 
 @compiled
-def exchange_gain(work: Workload, plan: Schedule, books: Books, a: int, b: int) -> float:
+def exchange_gain(work: Workload, plan: Schedule, books: DeltaEvaluation, a: int, b: int) -> float:
     """The price after job a has taken the place of job b, and b that of a, or its place in the queue, minus the price
     before. Infinite if one of them has no such way or finds no room.
 
@@ -60,7 +60,7 @@ def exchange_gain(work: Workload, plan: Schedule, books: Books, a: int, b: int) 
 
 
 @compiled
-def reshape_gain(work: Workload, plan: Schedule, books: Books, n: int, kind: int, ways: Ints) -> float:
+def reshape_gain(work: Workload, plan: Schedule, books: DeltaEvaluation, n: int, kind: int, ways: Ints) -> float:
     """The price after node n has become of a kind and its i-th job takes `ways[i]`, minus the price before.
 
     Infinite if a way is missing, or if GPUs, rooms or nodes of the kind do not suffice. Parts of GPUs keep their size.
@@ -100,7 +100,7 @@ def reshape_gain(work: Workload, plan: Schedule, books: Books, n: int, kind: int
 
 
 @compiled
-def shift_gain(work: Workload, plan: Schedule, books: Books, j: int, m: int, way: int) -> float:
+def shift_gain(work: Workload, plan: Schedule, books: DeltaEvaluation, j: int, m: int, way: int) -> float:
     """The price after job j, of whole GPUs, has gone to node m, a node that is there, minus the price before.
 
     Infinite if it finds no room.
@@ -138,7 +138,7 @@ def shift_gain(work: Workload, plan: Schedule, books: Books, j: int, m: int, way
 
 
 @compiled
-def end_without(books: Books, a: int, b: int) -> float:
+def end_without(books: DeltaEvaluation, a: int, b: int) -> float:
     """The first end of all jobs but two."""
     if books.enders[0] != a and books.enders[0] != b:
         return float(books.ends[0])

@@ -6,7 +6,7 @@ import numpy as np
 
 from gpusched_dsl.policies.kernels.compiled import compiled
 from gpusched_dsl.policies.kernels.moves.change import Change, apply, copy_change
-from gpusched_dsl.policies.kernels.moves.delta_evaluation import Books, keep_books, tolerance
+from gpusched_dsl.policies.kernels.moves.delta_evaluation import DeltaEvaluation, keep_books, tolerance
 from gpusched_dsl.policies.kernels.moves.regroup import regroup_gpus
 from gpusched_dsl.policies.kernels.moves.ruin_and_recreate import repack_node, repack_two
 from gpusched_dsl.policies.kernels.moves.shapes import faster_type, resized
@@ -22,7 +22,14 @@ REGROUP_GPUS, REPACK_NODE, REPACK_TWO = MOVE_CODES["regroup_gpus"], MOVE_CODES["
 
 @compiled
 def climb(
-    work: Workload, plan: Schedule, books: Books, moves: Ints, lengths: Ints, rounds: int, change: Change, trial: Change
+    work: Workload,
+    plan: Schedule,
+    books: DeltaEvaluation,
+    moves: Ints,
+    lengths: Ints,
+    rounds: int,
+    change: Change,
+    trial: Change,
 ) -> int:
     """Change a schedule for the better, in place, at most so many times; how often it was. The books are kept.
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from gpusched_dsl.policies.kernels.compiled import compiled
 from gpusched_dsl.policies.kernels.moves.change import Change, apply, clear, name_job
-from gpusched_dsl.policies.kernels.moves.delta_evaluation import Books, keep_books, tolerance
+from gpusched_dsl.policies.kernels.moves.delta_evaluation import DeltaEvaluation, keep_books, tolerance
 from gpusched_dsl.policies.kernels.pricing import TOTAL
 from gpusched_dsl.policies.workload import NONE, Floats, Ints, Schedule, Workload
 
@@ -30,7 +30,7 @@ class Table(NamedTuple):
 
 
 @compiled
-def repack_node(work: Workload, plan: Schedule, books: Books, length: int, change: Change) -> float:
+def repack_node(work: Workload, plan: Schedule, books: DeltaEvaluation, length: int, change: Change) -> float:
     """One node, which may become of another kind, opened or closed; of the postponed jobs, the `length` dearest."""
     clear(change)
     if not separable(work, books):
@@ -62,7 +62,7 @@ def repack_node(work: Workload, plan: Schedule, books: Books, length: int, chang
 
 
 @compiled
-def repack_two(work: Workload, plan: Schedule, books: Books, length: int, change: Change) -> float:
+def repack_two(work: Workload, plan: Schedule, books: DeltaEvaluation, length: int, change: Change) -> float:
     """Every two nodes in use in turn, which keep their kinds; of the postponed jobs, the `length` dearest.
 
     What is for the better is carried out at once, on a copy, so that one sweep finds many changes; together they are
@@ -120,7 +120,7 @@ def copy_of(plan: Schedule) -> Schedule:
 
 
 @compiled
-def separable(work: Workload, books: Books) -> bool:
+def separable(work: Workload, books: DeltaEvaluation) -> bool:
     """Whether a node's price does not depend on others, and its jobs need nothing but whole GPUs."""
     plain = work.parts == 1 and work.needs.shape[1] == 0 and work.node_rate.shape[1] == 0
     return bool(books.price_kind == TOTAL and plain)
@@ -135,7 +135,7 @@ def postponed_jobs(work: Workload, plan: Schedule, length: int) -> Ints:
 
 
 @compiled
-def members(books: Books, n: int) -> Ints:
+def members(books: DeltaEvaluation, n: int) -> Ints:
     """The jobs of a node."""
     return books.member[books.member_from[n] : books.member_from[n + 1]]
 
@@ -150,7 +150,7 @@ def movable(work: Workload, plan: Schedule, jobs: Ints) -> bool:
 
 
 @compiled
-def may_become(work: Workload, plan: Schedule, books: Books, n: int, k: int) -> bool:
+def may_become(work: Workload, plan: Schedule, books: DeltaEvaluation, n: int, k: int) -> bool:
     """Whether a node may be of a kind."""
     if work.node_kind[n] >= 0:
         return bool(work.node_kind[n] == k)
@@ -158,7 +158,7 @@ def may_become(work: Workload, plan: Schedule, books: Books, n: int, k: int) -> 
 
 
 @compiled
-def price_now(work: Workload, plan: Schedule, books: Books, n: int) -> float:
+def price_now(work: Workload, plan: Schedule, books: DeltaEvaluation, n: int) -> float:
     """What a node costs more than if all of its jobs were postponed."""
     if plan.jobs[n] == 0:
         return 0.0

@@ -11,14 +11,14 @@ import numpy as np
 
 from gpusched_dsl.policies.kernels.compiled import compiled
 from gpusched_dsl.policies.kernels.moves.change import Change, clear, name_job
-from gpusched_dsl.policies.kernels.moves.delta_evaluation import Books, tolerance
+from gpusched_dsl.policies.kernels.moves.delta_evaluation import DeltaEvaluation, tolerance
 from gpusched_dsl.policies.kernels.moves.gains import reshape_gain, shift_gain
 from gpusched_dsl.policies.kernels.moves.swaps import first_of
 from gpusched_dsl.policies.workload import NONE, Floats, Ints, Schedule, Workload
 
 
 @compiled
-def faster_type(work: Workload, plan: Schedule, books: Books, length: int, change: Change) -> float:
+def faster_type(work: Workload, plan: Schedule, books: DeltaEvaluation, length: int, change: Change) -> float:
     """N4: the node becomes one of as many GPUs on which the times of its jobs sum to less."""
     best, margin = np.inf, tolerance(books.sums[0])
     clear(change)
@@ -44,19 +44,19 @@ def faster_type(work: Workload, plan: Schedule, books: Books, length: int, chang
 
 
 @compiled
-def double_gpus(work: Workload, plan: Schedule, books: Books, length: int, change: Change) -> float:
+def double_gpus(work: Workload, plan: Schedule, books: DeltaEvaluation, length: int, change: Change) -> float:
     """N5: the node becomes one of the same family with twice the GPUs, and its jobs take twice as many."""
     return resized(work, plan, books, length, change, True)
 
 
 @compiled
-def halve_gpus(work: Workload, plan: Schedule, books: Books, length: int, change: Change) -> float:
+def halve_gpus(work: Workload, plan: Schedule, books: DeltaEvaluation, length: int, change: Change) -> float:
     """N6: the node becomes one of the same family with half the GPUs, and its jobs take half as many."""
     return resized(work, plan, books, length, change, False)
 
 
 @compiled
-def resized(work: Workload, plan: Schedule, books: Books, length: int, change: Change, up: bool) -> float:
+def resized(work: Workload, plan: Schedule, books: DeltaEvaluation, length: int, change: Change, up: bool) -> float:
     """The best of the nodes whose jobs take twice as many GPUs, or half as many."""
     times, over = (2, 1) if up else (1, 2)
     best, margin = np.inf, tolerance(books.sums[0])
@@ -81,7 +81,7 @@ def resized(work: Workload, plan: Schedule, books: Books, length: int, change: C
 def try_ways(
     work: Workload,
     plan: Schedule,
-    books: Books,
+    books: DeltaEvaluation,
     n: int,
     kind: int,
     ways: Ints,
@@ -105,7 +105,7 @@ def try_ways(
 
 @compiled
 def _faster_node(
-    work: Workload, plan: Schedule, books: Books, j: int, best: float, margin: float, change: Change
+    work: Workload, plan: Schedule, books: DeltaEvaluation, j: int, best: float, margin: float, change: Change
 ) -> float:
     """A job of whole GPUs goes to a node that is there and on which as many of them are faster."""
     if plan.gpu[j] >= 0:
