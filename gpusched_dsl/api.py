@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
     from gpusched_dsl.compiling.data.instance import Instance
     from gpusched_dsl.compiling.provenance import Provenance
-    from gpusched_dsl.data.chunks import Piece
+    from gpusched_dsl.data.chunks import DataChunk
     from gpusched_dsl.explaining.explanation import Explanation
     from gpusched_dsl.ir.problem import Problem
     from gpusched_dsl.language.checked import CheckedModel
@@ -132,7 +132,7 @@ class Model:
         self._warnings = warnings
         self._parse_seconds = parse_seconds
         self._values: dict[str, Any] = {}
-        self._pieces: dict[str, tuple[CheckedModel, list[Piece]]] = {}  # the values as read for a model
+        self._pieces: dict[str, tuple[CheckedModel, list[DataChunk]]] = {}  # the values as read for a model
         self._checked: dict[ScenarioKey, Checked] = {}
         self._instance: Instance | None = None  # of the last solve or re-solve
         self._last: tuple[str, dict[str, str]] | None = None
@@ -694,12 +694,12 @@ class Model:
         )
         return replace(built, seconds=built.seconds + before)
 
-    def _replaced(self, name: str, settings: Mapping[str, str]) -> dict[str, list[Piece]]:
+    def _replaced(self, name: str, settings: Mapping[str, str]) -> dict[str, list[DataChunk]]:
         """The values that were set, as read for the model of a scenario."""
         model = self._scenario(name, settings)[0].model
         return {value: self._pieces_for(model, value) for value in self._values}
 
-    def _pieces_for(self, model: CheckedModel, name: str) -> list[Piece]:
+    def _pieces_for(self, model: CheckedModel, name: str) -> list[DataChunk]:
         """A value that was set, as it was read for this model: the same objects until it is set again."""
         from gpusched_dsl.data.sources.python_values import pieces_of
 

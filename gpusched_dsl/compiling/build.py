@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gpusched_dsl.compiling.aggregation.assembling import AggregatedProblem
     from gpusched_dsl.compiling.data.instance import Instance
     from gpusched_dsl.compiling.provenance import Provenance
-    from gpusched_dsl.data.chunks import Piece
+    from gpusched_dsl.data.chunks import DataChunk
     from gpusched_dsl.data.sources.reader import FileReader
     from gpusched_dsl.ir.problem import Problem
 
@@ -58,7 +58,7 @@ class Built:
     sha256: Mapping[str, str]
     settings: Mapping[str, str] = field(default_factory=dict)
     workspace: Workspace | None = None
-    replaced: Mapping[str, Sequence[Piece]] | None = None
+    replaced: Mapping[str, Sequence[DataChunk]] | None = None
 
     def checked_with(self, settings: Mapping[str, str]) -> CheckedScenario:
         """The same scenario with other settings beside its own; raises DiagnosticError as `checked` does."""
@@ -157,7 +157,7 @@ def build(
     *,
     warnings: Sequence[Diagnostic] = (),
     permissions: Permissions | None = None,
-    replaced: Mapping[str, Sequence[Piece]] | None = None,
+    replaced: Mapping[str, Sequence[DataChunk]] | None = None,
     settings: Mapping[str, str] | None = None,
     reader: FileReader | None = None,
     fold: bool = False,
@@ -231,7 +231,7 @@ def read_data(
     scenario: CheckedScenario,
     *,
     permissions: Permissions,
-    replaced: Mapping[str, Sequence[Piece]] | None = None,
+    replaced: Mapping[str, Sequence[DataChunk]] | None = None,
     reader: FileReader | None = None,
     earlier: Instance | None = None,
 ) -> Instance:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpusched_dsl.data.chunks import ColumnChunk, Piece, ValueChunk, label_chunk, literal_chunk
+from gpusched_dsl.data.chunks import ColumnChunk, DataChunk, ValueChunk, label_chunk, literal_chunk
 from gpusched_dsl.data.params import BoundParam, ParamOrigin, bind_param
 from gpusched_dsl.data.ranges import report_failed_check, report_out_of_range
 from gpusched_dsl.data.sets import bind_root_set, bind_set
@@ -11,9 +11,9 @@ from gpusched_dsl.data.sources.reader import FileReader, read_given
 __all__ = [
     "BoundParam",
     "ColumnChunk",
+    "DataChunk",
     "FileReader",
     "ParamOrigin",
-    "Piece",
     "ValueChunk",
     "bind_param",
     "bind_root_set",

@@ -22,11 +22,11 @@ Place = Span | Cell
 
 
 class Origin(Protocol):
-    """Where the rows of a piece come from. Rows are counted from 0; `component` is a key's, None for the value."""
+    """Where the rows of a chunk come from. Rows are counted from 0; `component` is a key's, None for the value."""
 
     @property
     def statement(self) -> Span:
-        """The statement of the scenario that gives the piece."""
+        """The statement of the scenario that gives the chunk."""
         ...
 
     def place(self, row: int, component: int | None = None) -> Place: ...
@@ -97,7 +97,7 @@ class ColumnChunk:
 class ValueChunk:
     """One value, already in the declared unit: for every key (`labels` None) or, a patch, for the key `labels`.
 
-    Later patches win over earlier ones and over every piece that is no patch.
+    Later patches win over earlier ones and over every chunk that is no patch.
     """
 
     value: float | str
@@ -106,11 +106,11 @@ class ValueChunk:
     level: int = 0
 
 
-Piece = ColumnChunk | ValueChunk
+DataChunk = ColumnChunk | ValueChunk
 
 
 def literal_chunk(expr: LiteralSet, statement: Span) -> ColumnChunk | None:
-    """The rows of a set literal as a piece, or None when some item must be computed first."""
+    """The rows of a set literal as a chunk, or None when some item must be computed first."""
     rows: list[tuple[Scalar, ...]] = []
     for row in expr.rows:
         items: list[Scalar] = []
@@ -129,7 +129,7 @@ def literal_chunk(expr: LiteralSet, statement: Span) -> ColumnChunk | None:
 def label_chunk(
     rows: list[tuple[Scalar, ...]], arity: int, statement: Span, spans: tuple[Span, ...] = ()
 ) -> ColumnChunk:
-    """Label tuples as a piece for a set; `spans` are the places of the rows if they have any of their own."""
+    """Label tuples as a chunk for a set; `spans` are the places of the rows if they have any of their own."""
     from gpusched_dsl.data.sources.untyped import column_of
 
     columns = list(zip(*rows, strict=True)) if rows else [()] * arity

@@ -117,26 +117,26 @@ def texts(series: pl.Series) -> pl.Series:
     return series.cast(pl.String)
 
 
-def natural_labels(pieces: list[ColumnChunk]) -> list[pl.Series]:
-    """The labels of some one-column pieces as series, all of integers or all of text.
+def natural_labels(chunks: list[ColumnChunk]) -> list[pl.Series]:
+    """The labels of some one-column chunks as series, all of integers or all of text.
 
     They are integers when every one is an integer, or, in text without types, is written like one.
     """
     import polars as pl
 
-    def integral(piece: ColumnChunk) -> bool:
-        series = piece.keys[0]
-        if series.dtype == pl.String and not piece.typed:
+    def integral(chunk: ColumnChunk) -> bool:
+        series = chunk.keys[0]
+        if series.dtype == pl.String and not chunk.typed:
             return bool(series.drop_nulls().str.contains(_INTEGER).all())
         if series.dtype == pl.Int64 or series.dtype.is_float():
             return bool(_integers(series)[1][given_in(series)].all())
         return len(series) == series.null_count()
 
-    if not all(integral(piece) for piece in pieces):
-        return [texts(piece.keys[0]) for piece in pieces]
+    if not all(integral(chunk) for chunk in chunks):
+        return [texts(chunk.keys[0]) for chunk in chunks]
     columns = []
-    for piece in pieces:
-        integers, whole = _integers(piece.keys[0])
+    for chunk in chunks:
+        integers, whole = _integers(chunk.keys[0])
         columns.append(pl.select(pl.when(pl.Series(whole)).then(pl.Series(integers))).to_series())
     return columns
 

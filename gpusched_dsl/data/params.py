@@ -1,4 +1,4 @@
-"""Pieces to the values of a parameter over its domain."""
+"""Chunks to the values of a parameter over its domain."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusched_dsl.data.aggregates import aggregate
-from gpusched_dsl.data.chunks import ColumnChunk, Piece, Place, TextOrigin, ValueChunk, label_chunk
+from gpusched_dsl.data.chunks import ColumnChunk, DataChunk, Place, TextOrigin, ValueChunk, label_chunk
 from gpusched_dsl.data.labels import Mask, encode, given_in, numbers, scale
 from gpusched_dsl.data.reports import (
     SHOWN,
@@ -36,12 +36,12 @@ Values = NDArray[Any]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Part:
-    """The rows of one piece that count: their positions in the domain, their rows in the piece, their values.
+    """The rows of one chunk that count: their positions in the domain, their rows in the chunk, their values.
 
     `blank` are the rows whose key is right and whose value is not given, `blank_positions` their positions.
     """
 
-    piece: ColumnChunk
+    chunk: ColumnChunk
     positions: Codes
     rows: Codes
     values: Values
@@ -51,12 +51,12 @@ class _Part:
     def blank_at(self, position: int) -> Place | None:
         """The place of an empty cell for a position of the domain."""
         rows = self.blank[self.blank_positions == position]
-        return self.piece.origin.place(int(rows[0])) if len(rows) else None
+        return self.chunk.origin.place(int(rows[0])) if len(rows) else None
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ParamOrigin:
-    """Where each value of a parameter came from; kept as one array of positions for each piece."""
+    """Where each value of a parameter came from; kept as one array of positions for each chunk."""
 
     declaration: Span
     parts: tuple[_Part, ...]
@@ -70,7 +70,7 @@ class ParamOrigin:
         for part in self.parts:
             at = np.flatnonzero(part.positions == position)
             if len(at):
-                return part.piece.origin.place(int(part.rows[at[0]]))
+                return part.chunk.origin.place(int(part.rows[at[0]]))
         return self.declaration if self.everywhere is None else self.everywhere
 
 
@@ -86,7 +86,7 @@ class BoundParam:
 def bind_param(
     checked: CheckedParam,
     domain: Domain,
-    pieces: Sequence[Piece],
+    chunks: Sequence[DataChunk],
     default: Values | None,
     diagnostics: Diagnostics,
     within: Domain | None = None,
@@ -102,22 +102,22 @@ def bind_param(
     GSM2106 infinite, GSM2107 empty key, GSM2108 unknown element, GSM2112 element not in `within`,
     GSM2113 not whole, GSM2114 not binary, GSM2115 nothing given.
     """
-    if default is None and domain.size and report_nothing(checked, pieces, diagnostics):
+    if default is None and domain.size and report_nothing(checked, chunks, diagnostics):
         return None
     before = len(diagnostics)
     dtype = _dtype(checked)
     blank = np.nan if dtype is np.float64 else 0
     values: Values = np.full(domain.size, blank, dtype=dtype) if default is None else default.astype(dtype)
     filled = np.full(domain.size, default is not None)
-    singles = [piece for piece in pieces if isinstance(piece, ValueChunk)]
+    singles = [chunk for chunk in chunks if isinstance(chunk, ValueChunk)]
     everywhere: Span | None = None
     for single in singles:
         if single.labels is None:
             everywhere = single.span
             filled[:] = True
             values[:] = _single_value(checked, single, within, diagnostics)
-    tables = [piece for piece in pieces if isinstance(piece, ColumnChunk)]
-    parts = [_part(checked, domain, piece, within, filled, diagnostics) for piece in tables]
+    tables = [chunk for chunk in chunks if isinstance(chunk, ColumnChunk)]
+    parts = [_part(checked, domain, chunk, within, filled, diagnostics) for chunk in tables]
     _report_duplicates(checked, domain, parts, diagnostics)
     for part in parts:
         values[part.positions] = part.values
@@ -130,7 +130,7 @@ def bind_param(
         patches[position] = single
         filled[position] = True
         values[position] = _single_value(checked, single, within, diagnostics)
-    _report_missing(checked, domain, filled, pieces, parts, diagnostics)
+    _report_missing(checked, domain, filled, chunks, parts, diagnostics)
     sound = len(diagnostics) == before
     origin = ParamOrigin(checked.span, tuple(parts), everywhere, {at: patch.span for at, patch in patches.items()})
     bound = BoundParam(values, origin)
@@ -148,33 +148,33 @@ def _dtype(checked: CheckedParam) -> type:
 def _part(
     checked: CheckedParam,
     domain: Domain,
-    piece: ColumnChunk,
+    chunk: ColumnChunk,
     within: Domain | None,
     filled: Mask,
     diagnostics: Diagnostics,
 ) -> _Part:
-    """Read one piece; marks in `filled` every key that has a value, be it a wrong one (which is reported as such)."""
-    assert piece.values is not None
-    positions = positions_of(checked, domain, piece, diagnostics)
-    there = given_in(piece.values)
+    """Read one chunk; marks in `filled` every key that has a value, be it a wrong one (which is reported as such)."""
+    assert chunk.values is not None
+    positions = positions_of(checked, domain, chunk, diagnostics)
+    there = given_in(chunk.values)
     given = there & (positions >= 0)
     filled[positions[given]] = True
     values: Values = np.ones(len(given))
     sound = given
-    if piece.function != "count":
-        cells = read_values(checked, piece, within, diagnostics)
+    if chunk.function != "count":
+        cells = read_values(checked, chunk, within, diagnostics)
         values, sound = cells.values, given & cells.sound
     blank = np.flatnonzero(~there & (positions >= 0))
     blank_positions = positions[blank]
     rows = np.flatnonzero(sound)
     positions, values = positions[rows], values[rows]
-    if piece.function is not None:
-        weights = None if piece.weights is None else piece.weights[rows]
-        positions, rows, values = aggregate(piece.function, positions, rows, values, weights)
+    if chunk.function is not None:
+        weights = None if chunk.weights is None else chunk.weights[rows]
+        positions, rows, values = aggregate(chunk.function, positions, rows, values, weights)
     if values.dtype == np.float64:
-        values = scale(values, piece.factor)
-    check_kind(checked, piece, rows, values, within, diagnostics)
-    return _Part(piece, positions, rows, values, blank, blank_positions)
+        values = scale(values, chunk.factor)
+    check_kind(checked, chunk, rows, values, within, diagnostics)
+    return _Part(chunk, positions, rows, values, blank, blank_positions)
 
 
 def _single_value(
@@ -182,28 +182,28 @@ def _single_value(
 ) -> float | int | str:
     """A value from an expression, checked like one from a file; what is wrong has been reported."""
     series = column_of([single.value])
-    piece = ColumnChunk((), series, TextOrigin(single.span))
-    cells = read_values(checked, piece, within, diagnostics)
+    chunk = ColumnChunk((), series, TextOrigin(single.span))
+    cells = read_values(checked, chunk, within, diagnostics)
     rows = np.flatnonzero(cells.sound)
-    check_kind(checked, piece, rows, cells.values[rows], within, diagnostics)
+    check_kind(checked, chunk, rows, cells.values[rows], within, diagnostics)
     value: float | int | str = cells.values[0]
     return value
 
 
-def positions_of(checked: CheckedParam, domain: Domain, piece: ColumnChunk, diagnostics: Diagnostics) -> Codes:
+def positions_of(checked: CheckedParam, domain: Domain, chunk: ColumnChunk, diagnostics: Diagnostics) -> Codes:
     """The position of each row's key, -1 where it has none (which has been reported)."""
     if domain.arity == 0:
-        assert piece.values is not None
-        return np.zeros(len(piece.values), dtype=np.int64)
-    coded = [encode(series, component) for series, component in zip(piece.keys, domain.components, strict=True)]
-    outside = beyond(piece, domain)
+        assert chunk.values is not None
+        return np.zeros(len(chunk.values), dtype=np.int64)
+    coded = [encode(series, component) for series, component in zip(chunk.keys, domain.components, strict=True)]
+    outside = beyond(chunk, domain)
     known: Mask = ~outside
     for at, column in enumerate(coded):
         if not column.given.all():
-            report_empty_keys(checked, piece, at, ~column.given, diagnostics)
+            report_empty_keys(checked, chunk, at, ~column.given, diagnostics)
         unknown = column.given & ~column.known & ~outside
         if unknown.any():
-            report_unknown_keys(checked, piece, at, domain.components[at], unknown, diagnostics)
+            report_unknown_keys(checked, chunk, at, domain.components[at], unknown, diagnostics)
         known &= column.known
     if known.all():
         positions = domain.locate([column.codes for column in coded])
@@ -215,28 +215,28 @@ def positions_of(checked: CheckedParam, domain: Domain, piece: ColumnChunk, diag
     if len(extra):
         shown = extra[:SHOWN]
         labels = decode(domain.components, [column.codes[shown] for column in coded])
-        _report_extra(checked, piece, extra, [key_text(checked.name, key) for key in labels], diagnostics)
+        _report_extra(checked, chunk, extra, [key_text(checked.name, key) for key in labels], diagnostics)
     return positions
 
 
-def beyond(piece: ColumnChunk, domain: Domain) -> Mask:
+def beyond(chunk: ColumnChunk, domain: Domain) -> Mask:
     """The rows whose slot lies before the first or after the last one of the domain."""
-    outside: Mask = np.zeros(len(piece.keys[0]), dtype=np.bool_)
-    for at in piece.windows:
+    outside: Mask = np.zeros(len(chunk.keys[0]), dtype=np.bool_)
+    for at in chunk.windows:
         codes, component = domain.columns()[at], domain.components[at]
         labels = codes if component is None else component.integer_labels
         if labels is None or not len(codes):
             continue
         there = labels if component is None else labels[codes]
-        found = numbers(piece.keys[at])
+        found = numbers(chunk.keys[at])
         outside |= found.given & ((found.values < there.min()) | (found.values > there.max()))
     return outside
 
 
 def _report_extra(
-    checked: CheckedParam, piece: ColumnChunk, rows: Codes, keys: list[str], diagnostics: Diagnostics
+    checked: CheckedParam, chunk: ColumnChunk, rows: Codes, keys: list[str], diagnostics: Diagnostics
 ) -> None:
-    places = [piece.origin.place(row, 0) for row in rows[:SHOWN].tolist()]
+    places = [chunk.origin.place(row, 0) for row in rows[:SHOWN].tolist()]
     message = f"`{keys[0]}` is outside the index set of `{checked.name}`"
     if len(rows) > 1:
         message = f"{len(rows)} keys are outside the index set of `{checked.name}`, such as `{keys[0]}`"
@@ -247,7 +247,7 @@ def _report_extra(
         message,
         places[0],
         "each of its labels is known, but not this combination",
-        secondary=[Label(piece.origin.statement, "given here"), Label(index_set, "the index set")],
+        secondary=[Label(chunk.origin.statement, "given here"), Label(index_set, "the index set")],
         notes=examples(shown, len(rows) - 1),
     )
 
@@ -281,7 +281,7 @@ def _two_places(parts: list[_Part], position: int) -> tuple[Place, Place]:
     places: list[Place] = []
     for part in parts:
         rows = part.rows[part.positions == position][:2].tolist()
-        places.extend(part.piece.origin.place(row) for row in rows)
+        places.extend(part.chunk.origin.place(row) for row in rows)
     return places[0], places[1]
 
 
@@ -318,14 +318,14 @@ def _report_missing(
     checked: CheckedParam,
     domain: Domain,
     filled: Mask,
-    pieces: Sequence[Piece],
+    chunks: Sequence[DataChunk],
     parts: Sequence[_Part],
     diagnostics: Diagnostics,
 ) -> None:
     missing = np.flatnonzero(~filled)
     if not len(missing):
         return
-    spans = [piece.span if isinstance(piece, ValueChunk) else piece.origin.statement for piece in pieces]
+    spans = [chunk.span if isinstance(chunk, ValueChunk) else chunk.origin.statement for chunk in chunks]
     assert spans, "nothing given has been reported"
     keys = keys_at(checked.name, domain, missing[: SHOWN + 1].tolist())
     message = f"`{keys[0]}` has no value"

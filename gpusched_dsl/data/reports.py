@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gpusched_dsl.data.chunks import ColumnChunk, Piece, Place
+from gpusched_dsl.data.chunks import ColumnChunk, DataChunk, Place
 from gpusched_dsl.data.labels import Mask, texts
 from gpusched_dsl.ir.domains import Codes, Component, Domain, Scalar, Universe, decode
 from gpusched_dsl.language.checked import CheckedParam, CheckedSet
@@ -52,9 +52,9 @@ def declared(checked: CheckedParam | CheckedSet) -> Label:
     return Label(checked.span, f"`{checked.name}` is declared here")
 
 
-def report_nothing(checked: CheckedParam | CheckedSet, pieces: Sequence[Piece], diagnostics: Diagnostics) -> bool:
+def report_nothing(checked: CheckedParam | CheckedSet, chunks: Sequence[DataChunk], diagnostics: Diagnostics) -> bool:
     """GSM2115: a set or parameter that needs data and gets none at all. Whether it was reported."""
-    if pieces:
+    if chunks:
         return False
     kind = "set" if isinstance(checked, CheckedSet) else "parameter"
     what = "its elements" if isinstance(checked, CheckedSet) else "its values, or state a `default` in the declaration"
@@ -69,7 +69,7 @@ def report_nothing(checked: CheckedParam | CheckedSet, pieces: Sequence[Piece], 
 
 
 def report_empty_keys(
-    checked: CheckedParam | CheckedSet, piece: ColumnChunk, at: int, empty: Mask, diagnostics: Diagnostics
+    checked: CheckedParam | CheckedSet, chunk: ColumnChunk, at: int, empty: Mask, diagnostics: Diagnostics
 ) -> None:
     """GSM2107: key cells of component `at` that hold nothing."""
     rows = np.flatnonzero(empty)
@@ -78,15 +78,15 @@ def report_empty_keys(
     diagnostics.error(
         "GSM2107",
         message,
-        piece.origin.place(int(rows[0]), at),
-        secondary=[Label(piece.origin.statement, "given here"), declared(checked)],
-        notes=examples([place_text(piece.origin.place(row, at)) for row in rows[1:SHOWN].tolist()], count - 1),
+        chunk.origin.place(int(rows[0]), at),
+        secondary=[Label(chunk.origin.statement, "given here"), declared(checked)],
+        notes=examples([place_text(chunk.origin.place(row, at)) for row in rows[1:SHOWN].tolist()], count - 1),
     )
 
 
 def report_unknown_keys(
     checked: CheckedParam | CheckedSet,
-    piece: ColumnChunk,
+    chunk: ColumnChunk,
     at: int,
     component: Component,
     unknown: Mask,
@@ -94,7 +94,7 @@ def report_unknown_keys(
 ) -> None:
     """GSM2103: key cells of component `at` that name no element of its set."""
     rows = np.flatnonzero(unknown)
-    written = texts(piece.keys[at]).gather(rows)
+    written = texts(chunk.keys[at]).gather(rows)
     distinct = written.is_first_distinct().to_numpy()
     firsts, labels = rows[distinct], written.filter(distinct).to_list()
     what = "is not a whole number" if component is None else f"is no element of `{component.name}`"
@@ -103,7 +103,7 @@ def report_unknown_keys(
         many = "are not whole numbers" if component is None else f"are no elements of `{component.name}`"
         message = f"{len(labels)} labels {many}, such as `{labels[0]}`"
     shown = [
-        f"`{label}` ({place_text(piece.origin.place(row, at))})"
+        f"`{label}` ({place_text(chunk.origin.place(row, at))})"
         for label, row in zip(labels[1:SHOWN], firsts[1:SHOWN].tolist(), strict=True)
     ]
     notes = examples(shown, len(labels) - 1)
@@ -112,9 +112,9 @@ def report_unknown_keys(
     diagnostics.error(
         "GSM2103",
         message,
-        piece.origin.place(int(rows[0]), at),
+        chunk.origin.place(int(rows[0]), at),
         f"{'element' if isinstance(checked, CheckedSet) else 'key'} of `{checked.name}`",
-        secondary=[Label(piece.origin.statement, "given here"), declared(checked)],
+        secondary=[Label(chunk.origin.statement, "given here"), declared(checked)],
         notes=notes,
         help=_near(labels[0], component),
     )

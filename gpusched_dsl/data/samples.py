@@ -60,20 +60,20 @@ def read_samples(
     typed = not is_text(file.data.path.value)
 
     def numbers_in(column: str) -> tuple[ColumnChunk, Floats]:
-        piece = ColumnChunk(keys, read.columns[column], FileOrigin(given.span, read, file.keys, column), typed=typed)
-        cells = read_values(checked, piece, None, diagnostics)
-        assert piece.values is not None
-        empty = np.flatnonzero(piece.values.is_null().to_numpy())
-        _report(piece, empty, "GSM2101", "is empty", "are empty", checked, diagnostics)
-        return piece, cells.values
+        chunk = ColumnChunk(keys, read.columns[column], FileOrigin(given.span, read, file.keys, column), typed=typed)
+        cells = read_values(checked, chunk, None, diagnostics)
+        assert chunk.values is not None
+        empty = np.flatnonzero(chunk.values.is_null().to_numpy())
+        _report(chunk, empty, "GSM2101", "is empty", "are empty", checked, diagnostics)
+        return chunk, cells.values
 
-    piece, values = numbers_in(file.value)
+    chunk, values = numbers_in(file.value)
     weights: Floats | None = None
     if file.weight is not None:
         column, weights = numbers_in(file.weight)
         negative = np.flatnonzero(weights < 0)
         _report(column, negative, "GSM3103", "is negative", "are negative", checked, diagnostics)
-    positions = positions_of(checked, domain, piece, diagnostics) if keys else np.zeros(len(values), dtype=np.int64)
+    positions = positions_of(checked, domain, chunk, diagnostics) if keys else np.zeros(len(values), dtype=np.int64)
     if len(diagnostics) > before:
         return None
     groups = domain.size if keys else 1
@@ -88,7 +88,7 @@ def read_samples(
 
 
 def _report(
-    piece: ColumnChunk,
+    chunk: ColumnChunk,
     rows: Codes,
     code: str,
     one: str,
@@ -98,7 +98,7 @@ def _report(
 ) -> None:
     if not len(rows):
         return
-    places = [piece.origin.place(row) for row in rows[:SHOWN].tolist()]
+    places = [chunk.origin.place(row) for row in rows[:SHOWN].tolist()]
     message = f"a sample or weight of `{checked.name}` {one}"
     if len(rows) > 1:
         message = f"{len(rows)} samples or weights of `{checked.name}` {many}"
@@ -106,7 +106,7 @@ def _report(
         code,
         message,
         places[0],
-        secondary=[Label(piece.origin.statement, "read for this"), Label(checked.span, "declared here")],
+        secondary=[Label(chunk.origin.statement, "read for this"), Label(checked.span, "declared here")],
         notes=examples([place_text(place) for place in places[1:]], len(rows) - 1),
     )
 

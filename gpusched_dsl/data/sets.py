@@ -1,4 +1,4 @@
-"""Pieces to sets: the universe of a root set, the domain of a subset or of a tuple set."""
+"""Chunks to sets: the universe of a root set, the domain of a subset or of a tuple set."""
 
 from __future__ import annotations
 
@@ -28,27 +28,27 @@ from gpusched_dsl.language.diagnostics.errors import Diagnostics
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Stack:
-    """The rows of several pieces one after the other: from which piece and row each comes."""
+    """The rows of several chunks one after the other: from which chunk and row each comes."""
 
-    pieces: Sequence[ColumnChunk]
-    piece_of: Codes
+    chunks: Sequence[ColumnChunk]
+    chunk_of: Codes
     row_of: Codes
 
     @staticmethod
-    def of(pieces: Sequence[ColumnChunk], rows: Sequence[Codes]) -> _Stack:
+    def of(chunks: Sequence[ColumnChunk], rows: Sequence[Codes]) -> _Stack:
         none = np.empty(0, dtype=np.int64)
         numbers = [np.full(len(r), i, dtype=np.int64) for i, r in enumerate(rows)]
-        return _Stack(pieces, np.concatenate([none, *numbers]), np.concatenate([none, *rows]))
+        return _Stack(chunks, np.concatenate([none, *numbers]), np.concatenate([none, *rows]))
 
     def place(self, at: int) -> Place:
-        return self.pieces[int(self.piece_of[at])].origin.place(int(self.row_of[at]), 0)
+        return self.chunks[int(self.chunk_of[at])].origin.place(int(self.row_of[at]), 0)
 
     def may_repeat(self) -> Mask:
-        allowed = np.array([piece.distinct for piece in self.pieces], dtype=np.bool_)
-        return allowed[self.piece_of]
+        allowed = np.array([chunk.distinct for chunk in self.chunks], dtype=np.bool_)
+        return allowed[self.chunk_of]
 
 
-def bind_root_set(checked: CheckedSet, pieces: Sequence[ColumnChunk], diagnostics: Diagnostics) -> Universe | None:
+def bind_root_set(checked: CheckedSet, chunks: Sequence[ColumnChunk], diagnostics: Diagnostics) -> Universe | None:
     """The elements of a nominal root set in the order given.
 
     None after a finding: GSM2107 empty cell, GSM2110 repeated element, GSM2111 integers and text mixed, GSM2115 nothing
@@ -56,21 +56,21 @@ def bind_root_set(checked: CheckedSet, pieces: Sequence[ColumnChunk], diagnostic
     """
     import polars as pl
 
-    if report_nothing(checked, pieces, diagnostics) or _report_mixed(checked, pieces, diagnostics):
+    if report_nothing(checked, chunks, diagnostics) or _report_mixed(checked, chunks, diagnostics):
         return None
     sound = True
     columns, rows = [], []
-    for piece, column in zip(pieces, natural_labels(list(pieces)), strict=True):
+    for chunk, column in zip(chunks, natural_labels(list(chunks)), strict=True):
         given = given_in(column)
         if not given.all():
-            report_empty_keys(checked, piece, 0, ~given, diagnostics)
+            report_empty_keys(checked, chunk, 0, ~given, diagnostics)
             sound = False
         columns.append(column.filter(given))
         rows.append(np.flatnonzero(given))
     labels = pl.concat(columns) if columns else pl.Series([], dtype=pl.Int64)
-    stack = _Stack.of(pieces, rows)
+    stack = _Stack.of(chunks, rows)
     first = labels.is_first_distinct().to_numpy()
-    wrong = np.flatnonzero(~first & ~stack.may_repeat()) if pieces else stack.row_of
+    wrong = np.flatnonzero(~first & ~stack.may_repeat()) if chunks else stack.row_of
     if len(wrong):
         repeats = [
             _Repeat(quoted(labels[at]), stack.place(at), stack.place(int((labels == labels[at]).arg_max() or 0)))
@@ -81,16 +81,16 @@ def bind_root_set(checked: CheckedSet, pieces: Sequence[ColumnChunk], diagnostic
     return Universe(checked.name, tuple(labels.filter(first).to_list())) if sound else None
 
 
-def _report_mixed(checked: CheckedSet, pieces: Sequence[ColumnChunk], diagnostics: Diagnostics) -> bool:
+def _report_mixed(checked: CheckedSet, chunks: Sequence[ColumnChunk], diagnostics: Diagnostics) -> bool:
     import polars as pl
 
-    within = next((piece for piece in pieces if piece.mixed is not None), None)
+    within = next((chunk for chunk in chunks if chunk.mixed is not None), None)
     if within is not None:
         assert within.mixed is not None
         places = within.origin.place(within.mixed, 0), within.origin.place(0, 0)
     else:
-        typed = [piece for piece in pieces if piece.typed and len(piece.keys[0])]
-        kinds = [piece.keys[0].dtype == pl.String for piece in typed]
+        typed = [chunk for chunk in chunks if chunk.typed and len(chunk.keys[0])]
+        kinds = [chunk.keys[0].dtype == pl.String for chunk in typed]
         if len(set(kinds)) < 2:
             return False
         places = typed[kinds.index(not kinds[0])].origin.place(0, 0), typed[0].origin.place(0, 0)
@@ -129,7 +129,7 @@ def _report_repeated(checked: CheckedSet, repeats: list[_Repeat], count: int, di
 def bind_set(
     checked: CheckedSet,
     components: Sequence[Component],
-    pieces: Sequence[ColumnChunk],
+    chunks: Sequence[ColumnChunk],
     diagnostics: Diagnostics,
     within: Domain | None = None,
 ) -> Domain | None:
@@ -138,31 +138,31 @@ def bind_set(
     None after a finding: GSM2103 unknown label, GSM2107 empty cell, GSM2110 repeated tuple, GSM2112 tuple not in
     `within`, GSM2115 nothing given.
     """
-    if report_nothing(checked, pieces, diagnostics):
+    if report_nothing(checked, chunks, diagnostics):
         return None
     sound = True
     rows: list[Codes] = []
     parts: list[tuple[Codes, ...]] = []
-    for piece in pieces:
-        coded = [encode(series, component) for series, component in zip(piece.keys, components, strict=True)]
-        known: Mask = np.ones(len(piece.keys[0]), dtype=np.bool_)
+    for chunk in chunks:
+        coded = [encode(series, component) for series, component in zip(chunk.keys, components, strict=True)]
+        known: Mask = np.ones(len(chunk.keys[0]), dtype=np.bool_)
         for at, column in enumerate(coded):
             if not column.given.all():
-                report_empty_keys(checked, piece, at, ~column.given, diagnostics)
+                report_empty_keys(checked, chunk, at, ~column.given, diagnostics)
             unknown = column.given & ~column.known
             if unknown.any():
-                report_unknown_keys(checked, piece, at, components[at], unknown, diagnostics)
+                report_unknown_keys(checked, chunk, at, components[at], unknown, diagnostics)
             known &= column.known
         sound &= bool(known.all())
         rows.append(np.flatnonzero(known))
         parts.append(tuple(column.codes[rows[-1]] for column in coded))
-    stack = _Stack.of(pieces, rows)
+    stack = _Stack.of(chunks, rows)
     none = np.empty(0, dtype=np.int64)
     columns = tuple(np.concatenate([none, *(part[at] for part in parts)]) for at in range(len(components)))
     if within is not None:
         sound &= _check_within(checked, components, columns, stack, within, diagnostics)
     first, earlier = first_rows(columns)
-    wrong = np.flatnonzero(~first & ~stack.may_repeat()) if pieces else none
+    wrong = np.flatnonzero(~first & ~stack.may_repeat()) if chunks else none
     if len(wrong):
         repeats = [
             _Repeat(tuple_text(components, columns, at), stack.place(at), stack.place(int(earlier[at])))

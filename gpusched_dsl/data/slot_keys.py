@@ -43,15 +43,15 @@ class RowsOrigin:
 
 
 def in_slots(
-    piece: ColumnChunk, keys: Sequence[SlotKey | None], file: FileColumns, names: Sequence[str]
+    chunk: ColumnChunk, keys: Sequence[SlotKey | None], file: FileColumns, names: Sequence[str]
 ) -> ColumnChunk:
-    """The piece with times among its keys replaced by slot numbers; raises Unreadable (GSM2030).
+    """The chunk with times among its keys replaced by slot numbers; raises Unreadable (GSM2030).
 
     A `mean` over one such key is weighted by time where the rows have even distances: see `stretches`.
     """
     import polars as pl
 
-    series = list(piece.keys)
+    series = list(chunk.keys)
     slotted = [at for at, key in enumerate(keys) if key is not None]
     times: dict[int, Micros] = {}
     for at in slotted:
@@ -61,17 +61,17 @@ def in_slots(
         times[at] = found.micros - _start(found, key, file, names[at])
         numbers = pl.Series(slot_of(times[at], 0, key.micros))
         series[at] = pl.select(pl.when(pl.Series(found.given)).then(numbers)).to_series()
-    piece = replace(piece, keys=tuple(series), windows=tuple(slotted))
-    if piece.function != "mean" or len(slotted) != 1 or piece.values is None:
-        return piece
+    chunk = replace(chunk, keys=tuple(series), windows=tuple(slotted))
+    if chunk.function != "mean" or len(slotted) != 1 or chunk.values is None:
+        return chunk
     [at] = slotted
-    given = piece.keys[at].is_not_null() & piece.values.is_not_null()
-    step = stretches(times[at], [key for k, key in enumerate(piece.keys) if k != at], given)
+    given = chunk.keys[at].is_not_null() & chunk.values.is_not_null()
+    step = stretches(times[at], [key for k, key in enumerate(chunk.keys) if k != at], given)
     key = keys[at]
     assert key is not None
     if step is None or step <= 1:
-        return piece
-    return _cut(piece, at, times[at], step, key.micros, file.name)
+        return chunk
+    return _cut(chunk, at, times[at], step, key.micros, file.name)
 
 
 def stretches(times: Micros, others: Sequence[pl.Series], given: pl.Series) -> int | None:
@@ -97,22 +97,22 @@ def stretches(times: Micros, others: Sequence[pl.Series], given: pl.Series) -> i
     return least if even else None
 
 
-def _cut(piece: ColumnChunk, at: int, times: Micros, step: int, length: int, name: str) -> ColumnChunk:
+def _cut(chunk: ColumnChunk, at: int, times: Micros, step: int, length: int, name: str) -> ColumnChunk:
     import polars as pl
 
     if len(times) * (step // length + 2) > _MOST_PARTS:
         message = f"rows of `{name}` stand for {step / SECOND:g} s, which is too many slots of {length / SECOND:g} s"
         raise Unreadable(Fault(UNREADABLE_TIME, message, help="take longer slots"))
     cuts = cut(times, times + step, 0, length)
-    assert piece.values is not None
+    assert chunk.values is not None
     rows = pl.Series(cuts.rows)
-    keys = [key.gather(rows) for key in piece.keys]
+    keys = [key.gather(rows) for key in chunk.keys]
     keys[at] = pl.select(pl.when(keys[at].is_not_null()).then(pl.Series(cuts.slots))).to_series()
     return replace(
-        piece,
+        chunk,
         keys=tuple(keys),
-        values=piece.values.gather(rows),
-        origin=RowsOrigin(piece.origin, cuts.rows),
+        values=chunk.values.gather(rows),
+        origin=RowsOrigin(chunk.origin, cuts.rows),
         weights=cuts.overlaps.astype(np.float64),
     )
 

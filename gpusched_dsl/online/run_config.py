@@ -9,7 +9,7 @@ from typing import Final
 
 from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.compiling.build import Permissions
-from gpusched_dsl.data.chunks import Piece
+from gpusched_dsl.data.chunks import DataChunk
 
 MOST_EVENTS: Final = 10_000_000
 
@@ -43,7 +43,7 @@ class RunConfig:
     replay: bool = False
     relax: bool = False
     verify: str = "sample"
-    replaced: Mapping[str, Sequence[Piece]] | None = None
+    replaced: Mapping[str, Sequence[DataChunk]] | None = None
     permissions: Permissions = field(default_factory=Permissions)
 
     @property

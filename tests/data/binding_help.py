@@ -1,4 +1,4 @@
-"""Declarations, pieces and findings for the tests of binding."""
+"""Declarations, chunks and findings for the tests of binding."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def a_set(name: str = "Jobs", types: tuple[ValueType, ...] = (Element("Jobs"),))
     return CheckedSet(name, model_span("set Jobs"), types, name)
 
 
-def csv_piece(
+def csv_chunk(
     tmp_path: Path, text: str, keys: tuple[str, ...], value: str | None = "x", **options: object
 ) -> ColumnChunk:
     (tmp_path / "a.csv").write_text(text)

@@ -15,7 +15,7 @@ from binding_help import (
     SPARSE,
     TYPES,
     YEARS,
-    csv_piece,
+    csv_chunk,
     only,
     param,
     scenario_span,
@@ -41,8 +41,8 @@ from gpusched_dsl.language.diagnostics.errors import Diagnostics
 
 def test_values_stand_at_their_keys_in_the_declared_unit(tmp_path: Path) -> None:
     text = "type,job,x\nv2,j3,7200\nv1,j1,3600\nv2,j1,900\n"
-    piece = csv_piece(tmp_path, text, ("job", "type"), factor=Fraction(1, 3600))
-    bound = bind_param(param(), SPARSE, [piece], None, Diagnostics())
+    chunk = csv_chunk(tmp_path, text, ("job", "type"), factor=Fraction(1, 3600))
+    bound = bind_param(param(), SPARSE, [chunk], None, Diagnostics())
     assert bound is not None
     assert bound.values.tolist() == [1.0, 0.25, 2.0]
     assert bound.values.dtype == np.float64
@@ -56,7 +56,7 @@ def test_values_stand_at_their_keys_in_the_declared_unit(tmp_path: Path) -> None
 def test_integer_keys_come_in_many_writings(tmp_path: Path) -> None:
     domain = Product((Interval(0, 2, 1, YEARS), Interval(1, 2)))
     text = "year,g,x\n2020,1,1\n2020,2.0,2\n2025.0,1,3\n2025,2,4\n 2030,01,5\n2030 ,+2,6\n"
-    bound = bind_param(param(), domain, [csv_piece(tmp_path, text, ("year", "g"))], None, Diagnostics())
+    bound = bind_param(param(), domain, [csv_chunk(tmp_path, text, ("year", "g"))], None, Diagnostics())
     assert bound is not None
     assert bound.values.tolist() == [1, 2, 3, 4, 5, 6]
 
@@ -65,14 +65,14 @@ def test_integer_columns_find_text_labels() -> None:
     digits = Universe("Jobs", ("1", "x"))
     keys = pl.Series([1, 2])
     found = Diagnostics()
-    piece = ColumnChunk((keys,), pl.Series([5.0, 6.0]), label_chunk([], 1, scenario_span("data")).origin)
-    assert bind_param(param(), Interval(0, 1, 1, digits), [piece], np.zeros(2), found) is None
+    chunk = ColumnChunk((keys,), pl.Series([5.0, 6.0]), label_chunk([], 1, scenario_span("data")).origin)
+    assert bind_param(param(), Interval(0, 1, 1, digits), [chunk], np.zeros(2), found) is None
     only(found, "GSM2103", "scenario.gsm:2:8")
 
 
 def test_defaults_fill_what_is_not_given(tmp_path: Path) -> None:
-    piece = csv_piece(tmp_path, "job,x\nj2,5\nj3,\n", ("job",))
-    bound = bind_param(param(), ALL_JOBS, [piece], np.array([1.0, 2.0, 3.0]), Diagnostics())
+    chunk = csv_chunk(tmp_path, "job,x\nj2,5\nj3,\n", ("job",))
+    bound = bind_param(param(), ALL_JOBS, [chunk], np.array([1.0, 2.0, 3.0]), Diagnostics())
     assert bound is not None
     assert bound.values.tolist() == [1, 5, 3]
     assert str(bound.origin.place(0)) == "model.gsm:1:7"
@@ -81,7 +81,7 @@ def test_defaults_fill_what_is_not_given(tmp_path: Path) -> None:
 def test_missing_values_are_counted_with_examples(tmp_path: Path) -> None:
     found = Diagnostics()
     text = "job,type,x\nj1,v1,1\nj2,v2,\n"
-    assert bind_param(param(), PAIRS, [csv_piece(tmp_path, text, ("job", "type"))], None, found) is None
+    assert bind_param(param(), PAIRS, [csv_chunk(tmp_path, text, ("job", "type"))], None, found) is None
     message, notes = only(found, "GSM2101", "scenario.gsm:2:1")
     assert message == '`time` has no value for 5 of its 6 keys, such as `time["j1", "v2"]`'
     cell = '`time["j2", "v2"]` (empty: a.csv:3, column x)'
@@ -90,8 +90,8 @@ def test_missing_values_are_counted_with_examples(tmp_path: Path) -> None:
 
 def test_an_empty_cell_is_shown_where_it_is(tmp_path: Path) -> None:
     found = Diagnostics()
-    piece = csv_piece(tmp_path, "job,x\nj1,1\nj2,\nj3,3\n", ("job",))
-    assert bind_param(param(), ALL_JOBS, [piece], None, found) is None
+    chunk = csv_chunk(tmp_path, "job,x\nj1,1\nj2,\nj3,3\n", ("job",))
+    assert bind_param(param(), ALL_JOBS, [chunk], None, found) is None
     message, _ = only(found, "GSM2101", "a.csv:3, column x")
     assert message == '`time["j2"]` has no value'
 
@@ -99,16 +99,16 @@ def test_an_empty_cell_is_shown_where_it_is(tmp_path: Path) -> None:
 def test_duplicate_keys_show_both_rows(tmp_path: Path) -> None:
     found = Diagnostics()
     text = "job,x\nj1,1\nj2,2\nj3,3\nj2,2\nj1,5\nj1,6\n"
-    assert bind_param(param(), ALL_JOBS, [csv_piece(tmp_path, text, ("job",))], None, found) is None
+    assert bind_param(param(), ALL_JOBS, [csv_chunk(tmp_path, text, ("job",))], None, found) is None
     message, notes = only(found, "GSM2102", "a.csv:6, column x")
     assert message == '2 values of `time` are given more than once, such as `time["j1"]`'
     assert str(next(iter(found)).secondary[0].place) == "a.csv:2, column x"
     assert notes == ('`time["j2"]` (a.csv:5, column x), first a.csv:3, column x',)
 
 
-def test_duplicates_across_pieces(tmp_path: Path) -> None:
+def test_duplicates_across_chunks(tmp_path: Path) -> None:
     found = Diagnostics()
-    first = csv_piece(tmp_path, "job,x\nj1,1\nj2,2\nj3,3\n", ("job",))
+    first = csv_chunk(tmp_path, "job,x\nj1,1\nj2,2\nj3,3\n", ("job",))
     table = label_chunk([("j2",)], 1, scenario_span("data"))
     second = ColumnChunk(table.keys, pl.Series([7]), table.origin)
     assert bind_param(param(), ALL_JOBS, [first, second], None, found) is None
@@ -118,7 +118,7 @@ def test_duplicates_across_pieces(tmp_path: Path) -> None:
 def test_keys_outside(tmp_path: Path) -> None:
     found = Diagnostics()
     text = "job,type,x\nj1,v1,1\nj1,v2,2\nj3,v2,3\nj2,v2,4\nj2,v1,5\nj3,V2,6\nj4,v1,7\n"
-    assert bind_param(param(), SPARSE, [csv_piece(tmp_path, text, ("job", "type"))], None, found) is None
+    assert bind_param(param(), SPARSE, [csv_chunk(tmp_path, text, ("job", "type"))], None, found) is None
     assert told(found) == [
         ("GSM2103", "a.csv:8, column job"),
         ("GSM2103", "a.csv:7, column type"),
@@ -134,8 +134,8 @@ def test_keys_outside(tmp_path: Path) -> None:
 
 def test_empty_keys(tmp_path: Path) -> None:
     found = Diagnostics()
-    piece = csv_piece(tmp_path, "job,x\nj1,1\nj2,2\nj3,3\n,4\n", ("job",))
-    assert bind_param(param(), ALL_JOBS, [piece], None, found) is None
+    chunk = csv_chunk(tmp_path, "job,x\nj1,1\nj2,2\nj3,3\n,4\n", ("job",))
+    assert bind_param(param(), ALL_JOBS, [chunk], None, found) is None
     only(found, "GSM2107", "a.csv:5, column job")
 
 
@@ -146,11 +146,11 @@ def test_wrong_values_are_told_by_kind_all_at_once(tmp_path: Path) -> None:
     text = "job\tx\n" + "".join(f"{i}\t{c}\n" for i, c in enumerate(cells))
     (tmp_path / "a.tsv").write_text(text)
     file = read_columns(tmp_path, "a.tsv", None, ["job", "x"])
-    piece = ColumnChunk(
+    chunk = ColumnChunk(
         (file.columns["job"],), file.columns["x"], FileOrigin(scenario_span("data"), file, ("job",), "x"), typed=False
     )
     found = Diagnostics()
-    assert bind_param(param(), Interval(0, 14, 1, universe), [piece], None, found) is None
+    assert bind_param(param(), Interval(0, 14, 1, universe), [chunk], None, found) is None
     assert told(found) == [
         ("GSM2104", "a.tsv:3, column x"),
         ("GSM2105", "a.tsv:4, column x"),
@@ -185,8 +185,8 @@ def test_wrong_values_are_told_by_kind_all_at_once(tmp_path: Path) -> None:
 )
 def test_kinds(tmp_path: Path, kind: str, cell: str, code: str | None) -> None:
     found = Diagnostics()
-    piece = csv_piece(tmp_path, f"job,x\nj1,0\nj2,{cell}\nj3,1\n", ("job",))
-    bound = bind_param(param(kind), ALL_JOBS, [piece], None, found)
+    chunk = csv_chunk(tmp_path, f"job,x\nj1,0\nj2,{cell}\nj3,1\n", ("job",))
+    bound = bind_param(param(kind), ALL_JOBS, [chunk], None, found)
     if code is None:
         assert bound is not None
         assert not found
@@ -195,45 +195,45 @@ def test_kinds(tmp_path: Path, kind: str, cell: str, code: str | None) -> None:
 
 
 def test_kind_is_judged_in_the_declared_unit(tmp_path: Path) -> None:
-    piece = csv_piece(tmp_path, "job,x\nj1,60\nj2,120\nj3,0\n", ("job",), factor=Fraction(1, 60))
-    bound = bind_param(param("integer"), ALL_JOBS, [piece], None, Diagnostics())
+    chunk = csv_chunk(tmp_path, "job,x\nj1,60\nj2,120\nj3,0\n", ("job",), factor=Fraction(1, 60))
+    bound = bind_param(param("integer"), ALL_JOBS, [chunk], None, Diagnostics())
     assert bound is not None
     assert bound.values.tolist() == [1, 2, 0]
     found = Diagnostics()
-    half = csv_piece(tmp_path, "job,x\nj1,60\nj2,90\nj3,0\n", ("job",), factor=Fraction(1, 60))
+    half = csv_chunk(tmp_path, "job,x\nj1,60\nj2,90\nj3,0\n", ("job",), factor=Fraction(1, 60))
     assert bind_param(param("integer"), ALL_JOBS, [half], None, found) is None
     only(found, "GSM2113", "a.csv:3, column x")
 
 
 def test_symbols(tmp_path: Path) -> None:
-    piece = csv_piece(tmp_path, "job,x\nj1,K80\nj2,12\nj3,a b\n", ("job",))
-    bound = bind_param(param("symbol", TextType()), ALL_JOBS, [piece], None, Diagnostics())
+    chunk = csv_chunk(tmp_path, "job,x\nj1,K80\nj2,12\nj3,a b\n", ("job",))
+    bound = bind_param(param("symbol", TextType()), ALL_JOBS, [chunk], None, Diagnostics())
     assert bound is not None
     assert bound.values.tolist() == ["K80", "12", "a b"]
     assert bound.values.dtype == object
 
 
 def test_elements_become_codes(tmp_path: Path) -> None:
-    piece = csv_piece(tmp_path, "job,x\nj1,v2\nj2,v1\nj3,v2\n", ("job",))
+    chunk = csv_chunk(tmp_path, "job,x\nj1,v2\nj2,v1\nj3,v2\n", ("job",))
     kind = param("element", Element("Types"))
-    bound = bind_param(kind, ALL_JOBS, [piece], None, Diagnostics(), ALL_TYPES)
+    bound = bind_param(kind, ALL_JOBS, [chunk], None, Diagnostics(), ALL_TYPES)
     assert bound is not None
     assert bound.values.tolist() == [1, 0, 1]
     assert bound.values.dtype == np.int64
 
 
 def test_wrong_elements(tmp_path: Path) -> None:
-    piece = csv_piece(tmp_path, "job,x\nj1,v2\nj2,v1\nj3,v7\n", ("job",))
+    chunk = csv_chunk(tmp_path, "job,x\nj1,v2\nj2,v1\nj3,v7\n", ("job",))
     found = Diagnostics()
     within = Tuples((TYPES,), (np.array([1]),))
-    assert bind_param(param("element", Element("Types")), ALL_JOBS, [piece], None, found, within) is None
+    assert bind_param(param("element", Element("Types")), ALL_JOBS, [chunk], None, found, within) is None
     assert told(found) == [("GSM2108", "a.csv:4, column x"), ("GSM2112", "a.csv:3, column x")]
 
 
 def test_numbers_within_a_set(tmp_path: Path) -> None:
-    piece = csv_piece(tmp_path, "job,x\nj1,2\nj2,2.5\nj3,9\n", ("job",))
+    chunk = csv_chunk(tmp_path, "job,x\nj1,2\nj2,2.5\nj3,9\n", ("job",))
     found = Diagnostics()
-    assert bind_param(param("element", Numeric()), ALL_JOBS, [piece], None, found, Interval(1, 4)) is None
+    assert bind_param(param("element", Numeric()), ALL_JOBS, [chunk], None, found, Interval(1, 4)) is None
     message, _ = only(found, "GSM2112", "a.csv:3, column x")
     assert message.startswith("2 values")
 
@@ -252,43 +252,43 @@ def test_numbers_within_a_set(tmp_path: Path) -> None:
 )
 def test_aggregates(tmp_path: Path, function: str, expected: list[float]) -> None:
     text = "job,x\nj1,1\nj2,10\nj1,3\nj3,4\nj1,2\nj3,\n"
-    bound = bind_param(param(), ALL_JOBS, [csv_piece(tmp_path, text, ("job",), function=function)], None, Diagnostics())
+    bound = bind_param(param(), ALL_JOBS, [csv_chunk(tmp_path, text, ("job",), function=function)], None, Diagnostics())
     assert bound is not None
     assert bound.values.tolist() == expected
     assert str(bound.origin.place(0)) == ("a.csv:6, column x" if function == "last" else "a.csv:2, column x")
 
 
 def test_aggregate_of_all_rows_for_a_scalar(tmp_path: Path) -> None:
-    piece = csv_piece(tmp_path, "x\n1\n2\n6\n", (), function="mean", factor=Fraction(1, 3))
-    bound = bind_param(param(), Scalars(), [piece], None, Diagnostics())
+    chunk = csv_chunk(tmp_path, "x\n1\n2\n6\n", (), function="mean", factor=Fraction(1, 3))
+    bound = bind_param(param(), Scalars(), [chunk], None, Diagnostics())
     assert bound is not None
     assert bound.values.tolist() == [1.0]
 
 
 def test_scalar_from_a_file_of_several_rows_is_a_duplicate(tmp_path: Path) -> None:
     found = Diagnostics()
-    assert bind_param(param(), Scalars(), [csv_piece(tmp_path, "x\n1\n2\n", ())], None, found) is None
+    assert bind_param(param(), Scalars(), [csv_chunk(tmp_path, "x\n1\n2\n", ())], None, found) is None
     message, _ = only(found, "GSM2102", "a.csv:3, column x")
     assert message == "`time` is given 2 times"
 
 
 def test_aggregates_do_not_swallow_wrong_cells(tmp_path: Path) -> None:
     found = Diagnostics()
-    piece = csv_piece(tmp_path, "job,x\nj1,1\nj1,x\nj2,nan\nj3,1\n", ("job",), function="mean")
-    assert bind_param(param(), ALL_JOBS, [piece], None, found) is None
+    chunk = csv_chunk(tmp_path, "job,x\nj1,1\nj1,x\nj2,nan\nj3,1\n", ("job",), function="mean")
+    assert bind_param(param(), ALL_JOBS, [chunk], None, found) is None
     assert told(found) == [("GSM2104", "a.csv:3, column x"), ("GSM2105", "a.csv:4, column x")]
 
 
 def test_one_value_for_every_key_and_patches(tmp_path: Path) -> None:
     span = scenario_span("data")
-    pieces = [ValueChunk(4.0, span), ValueChunk(9.0, span, ("j2",), 1), ValueChunk(8.0, span, ("j2",), 0)]
-    bound = bind_param(param(), ALL_JOBS, pieces, None, Diagnostics())
+    chunks = [ValueChunk(4.0, span), ValueChunk(9.0, span, ("j2",), 1), ValueChunk(8.0, span, ("j2",), 0)]
+    bound = bind_param(param(), ALL_JOBS, chunks, None, Diagnostics())
     assert bound is not None
     assert bound.values.tolist() == [4, 9, 4]
 
 
 def test_patches_replace_rows(tmp_path: Path) -> None:
-    rows = csv_piece(tmp_path, "job,x\nj1,1\nj2,2\nj3,3\n", ("job",))
+    rows = csv_chunk(tmp_path, "job,x\nj1,1\nj2,2\nj3,3\n", ("job",))
     patch = ValueChunk(7.0, scenario_span("data"), ("j3",))
     bound = bind_param(param(), ALL_JOBS, [patch, rows], None, Diagnostics())
     assert bound is not None
@@ -299,16 +299,16 @@ def test_patches_replace_rows(tmp_path: Path) -> None:
 
 def test_wrong_patches(tmp_path: Path) -> None:
     found = Diagnostics()
-    rows = csv_piece(tmp_path, "job,x\nj1,1\nj2,2\nj3,3\n", ("job",))
+    rows = csv_chunk(tmp_path, "job,x\nj1,1\nj2,2\nj3,3\n", ("job",))
     at = scenario_span
-    pieces = [
+    chunks = [
         rows,
         ValueChunk(1.0, at("j1"), ("j1",)),
         ValueChunk(2.0, at("2"), ("j1",)),
         ValueChunk(2.0, at("data"), ("j7",)),
         ValueChunk(0.5, at("Jobs"), ("j2",)),
     ]
-    assert bind_param(param("integer"), ALL_JOBS, pieces, None, found) is None
+    assert bind_param(param("integer"), ALL_JOBS, chunks, None, found) is None
     assert told(found) == [
         ("GSM2102", "scenario.gsm:1:14"),
         ("GSM2103", "scenario.gsm:2:8"),

@@ -9,7 +9,7 @@ import pytest
 from binding_help import (
     ALL_JOBS,
     PAIRS,
-    csv_piece,
+    csv_chunk,
     model_span,
     only,
     param,
@@ -61,8 +61,8 @@ def test_bounds(tmp_path: Path, op: str, limit: float, wrong: str) -> None:
 
 
 def test_bounds_name_file_and_row(tmp_path: Path) -> None:
-    piece = csv_piece(tmp_path, "job,x\nj1,1\nj2,25\nj3,26\n", ("job",))
-    values = bind_param(param(), ALL_JOBS, [piece], None, Diagnostics())
+    chunk = csv_chunk(tmp_path, "job,x\nj1,1\nj2,25\nj3,26\n", ("job",))
+    values = bind_param(param(), ALL_JOBS, [chunk], None, Diagnostics())
     assert values is not None
     found = Diagnostics()
     report_out_of_range(param(), ALL_JOBS, values.values, 24.0, bound("<=", 24.0), values.origin, found)

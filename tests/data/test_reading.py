@@ -48,13 +48,13 @@ def table_given(source: Source, column: int | None) -> TableAssignment:
 def test_table_column(tmp_path: Path) -> None:
     source = Source("s.gsm", TEXT)
     found = Diagnostics()
-    piece = read_given(table_given(source, 1), FileReader(tmp_path), found)
-    assert piece is not None
-    assert piece.values is not None
-    assert piece.values.to_list() == [0.2, None]
-    assert piece.keys[0].to_list() == ["v1", "1"]
-    assert str(piece.origin.place(0)) == "s.gsm:1:37"
-    assert bind_root_set(a_set("Types"), [piece], found) is None
+    chunk = read_given(table_given(source, 1), FileReader(tmp_path), found)
+    assert chunk is not None
+    assert chunk.values is not None
+    assert chunk.values.to_list() == [0.2, None]
+    assert chunk.keys[0].to_list() == ["v1", "1"]
+    assert str(chunk.origin.place(0)) == "s.gsm:1:37"
+    assert bind_root_set(a_set("Types"), [chunk], found) is None
     only(found, "GSM2111", "s.gsm:1:41")
 
 
@@ -87,10 +87,10 @@ def test_a_file_is_read_once_for_all_its_items(tmp_path: Path, monkeypatch: pyte
     original = reading.read_located
     monkeypatch.setattr(reading, "read_located", lambda *a: calls.append(a) or original(*a))
     found = Diagnostics()
-    pieces = [read_given(g, reader, found) for g in givens]
+    chunks = [read_given(g, reader, found) for g in givens]
     assert len(calls) == 1
     assert not found
-    assert [p.values.to_list() for p in pieces if p is not None and p.values is not None] == [["2"], ["3"]]
+    assert [p.values.to_list() for p in chunks if p is not None and p.values is not None] == [["2"], ["3"]]
     assert list(reader.hashes) == ["a.csv"]
 
 

@@ -11,7 +11,7 @@ from binding_help import (
     ALL_JOBS,
     JOBS,
     a_set,
-    csv_piece,
+    csv_chunk,
     only,
     param,
     scenario_span,
@@ -52,8 +52,8 @@ from gpusched_dsl.language.diagnostics.errors import Diagnostics
 )
 def test_labels_of_text_files(tmp_path: Path, cells: list[str], labels: tuple[object, ...]) -> None:
     found = Diagnostics()
-    piece = csv_piece(tmp_path, "\n".join(["job", *cells]), ("job",), None)
-    universe = bind_root_set(a_set(), [piece], found)
+    chunk = csv_chunk(tmp_path, "\n".join(["job", *cells]), ("job",), None)
+    universe = bind_root_set(a_set(), [chunk], found)
     assert not found
     assert universe is not None
     assert universe.labels == labels
@@ -62,15 +62,15 @@ def test_labels_of_text_files(tmp_path: Path, cells: list[str], labels: tuple[ob
 
 def test_labels_from_two_pieces_keep_their_order(tmp_path: Path) -> None:
     found = Diagnostics()
-    pieces = [csv_piece(tmp_path, "job\n3\n1\n", ("job",), None), label_chunk([(2,)], 1, scenario_span("2"))]
-    universe = bind_root_set(a_set(), pieces, found)
+    chunks = [csv_chunk(tmp_path, "job\n3\n1\n", ("job",), None), label_chunk([(2,)], 1, scenario_span("2"))]
+    universe = bind_root_set(a_set(), chunks, found)
     assert universe is not None
     assert universe.labels == (3, 1, 2)
 
 
 def test_float_columns_of_whole_numbers_are_integer_labels() -> None:
-    piece = label_chunk([(1,), (2,)], 1, scenario_span("2"))
-    floats = ColumnChunk((piece.keys[0].cast(pl.Float64),), None, piece.origin)
+    chunk = label_chunk([(1,), (2,)], 1, scenario_span("2"))
+    floats = ColumnChunk((chunk.keys[0].cast(pl.Float64),), None, chunk.origin)
     universe = bind_root_set(a_set(), [floats], Diagnostics())
     assert universe is not None
     assert universe.labels == (1, 2)
@@ -89,33 +89,33 @@ def number(text: str) -> Constant:
 
 
 def test_literal_labels() -> None:
-    piece = literal_chunk(literal(label("j1"), label("data")), scenario_span("Jobs = { j1, 2 };"))
-    assert piece is not None
-    universe = bind_root_set(a_set(), [piece], Diagnostics())
+    chunk = literal_chunk(literal(label("j1"), label("data")), scenario_span("Jobs = { j1, 2 };"))
+    assert chunk is not None
+    universe = bind_root_set(a_set(), [chunk], Diagnostics())
     assert universe is not None
     assert universe.labels == ("j1", "data")
 
 
 def test_mixed_labels_are_told_at_the_odd_one() -> None:
     found = Diagnostics()
-    piece = literal_chunk(literal(label("j1"), number("2")), scenario_span("Jobs"))
-    assert piece is not None
-    assert bind_root_set(a_set(), [piece], found) is None
+    chunk = literal_chunk(literal(label("j1"), number("2")), scenario_span("Jobs"))
+    assert chunk is not None
+    assert bind_root_set(a_set(), [chunk], found) is None
     only(found, "GSM2111", "scenario.gsm:1:14")
     assert str(next(iter(found)).secondary[0].place) == "scenario.gsm:1:10"
 
 
 def test_pieces_of_different_kinds_are_mixed() -> None:
     found = Diagnostics()
-    pieces = [label_chunk([("a",)], 1, scenario_span("j1")), label_chunk([(1,)], 1, scenario_span("2"))]
-    assert bind_root_set(a_set(), pieces, found) is None
+    chunks = [label_chunk([("a",)], 1, scenario_span("j1")), label_chunk([(1,)], 1, scenario_span("2"))]
+    assert bind_root_set(a_set(), chunks, found) is None
     only(found, "GSM2111", "scenario.gsm:1:14")
 
 
 def test_repeated_labels(tmp_path: Path) -> None:
     found = Diagnostics()
-    piece = csv_piece(tmp_path, "job\na\nb\na\nb\na\n", ("job",), None)
-    assert bind_root_set(a_set(), [piece], found) is None
+    chunk = csv_chunk(tmp_path, "job\na\nb\na\nb\na\n", ("job",), None)
+    assert bind_root_set(a_set(), [chunk], found) is None
     message, notes = only(found, "GSM2110", "a.csv:4, column job")
     assert message.startswith("3 elements of `Jobs`")
     assert notes == (
@@ -126,7 +126,7 @@ def test_repeated_labels(tmp_path: Path) -> None:
 
 def test_repeats_may_be_allowed(tmp_path: Path) -> None:
     universe = bind_root_set(
-        a_set(), [csv_piece(tmp_path, "job\na\nb\na\n", ("job",), None, distinct=True)], Diagnostics()
+        a_set(), [csv_chunk(tmp_path, "job\na\nb\na\n", ("job",), None, distinct=True)], Diagnostics()
     )
     assert universe is not None
     assert universe.labels == ("a", "b")
@@ -134,7 +134,7 @@ def test_repeats_may_be_allowed(tmp_path: Path) -> None:
 
 def test_empty_labels(tmp_path: Path) -> None:
     found = Diagnostics()
-    assert bind_root_set(a_set(), [csv_piece(tmp_path, "job,y\na,1\n,2\n", ("job",), None)], found) is None
+    assert bind_root_set(a_set(), [csv_chunk(tmp_path, "job,y\na,1\n,2\n", ("job",), None)], found) is None
     only(found, "GSM2107", "a.csv:3, column job")
 
 
@@ -150,8 +150,8 @@ def test_nothing_given() -> None:
 
 
 def test_tuple_set(tmp_path: Path) -> None:
-    piece = csv_piece(tmp_path, "job,g\nj3,2\nj1,4\n", ("job", "g"), None)
-    domain = bind_set(a_set(), (JOBS, None), [piece], Diagnostics())
+    chunk = csv_chunk(tmp_path, "job,g\nj3,2\nj1,4\n", ("job", "g"), None)
+    domain = bind_set(a_set(), (JOBS, None), [chunk], Diagnostics())
     assert domain is not None
     assert domain.label_columns() == [["j3", "j1"], [2, 4]]
 
@@ -159,7 +159,7 @@ def test_tuple_set(tmp_path: Path) -> None:
 def test_tuple_set_findings(tmp_path: Path) -> None:
     found = Diagnostics()
     text = "job,g\nj1,1\nj9,2\nj2,two\nj2,2.0\nj2,2\n,3\nj8,1\nj9,7\n"
-    assert bind_set(a_set(), (JOBS, None), [csv_piece(tmp_path, text, ("job", "g"), None)], found) is None
+    assert bind_set(a_set(), (JOBS, None), [csv_chunk(tmp_path, text, ("job", "g"), None)], found) is None
     assert told(found) == [
         ("GSM2107", "a.csv:7, column job"),
         ("GSM2103", "a.csv:3, column job"),
@@ -174,8 +174,8 @@ def test_tuple_set_findings(tmp_path: Path) -> None:
 def test_subset_within_another(tmp_path: Path) -> None:
     found = Diagnostics()
     within = Tuples((JOBS,), (np.array([0, 2]),))
-    piece = csv_piece(tmp_path, "job\nj1\nj2\n", ("job",), None)
-    assert bind_set(a_set("Late"), (JOBS,), [piece], found, within) is None
+    chunk = csv_chunk(tmp_path, "job\nj1\nj2\n", ("job",), None)
+    assert bind_set(a_set("Late"), (JOBS,), [chunk], found, within) is None
     only(found, "GSM2112", "a.csv:3, column job")
 
 
@@ -183,5 +183,5 @@ def test_very_wide_integer_tuples(tmp_path: Path) -> None:
     big = 10**17
     text = "a,b,c\n" + "".join(f"{i * big},{-i * big},{i}\n" for i in (1, 5, 3, 5))
     found = Diagnostics()
-    assert bind_set(a_set(), (None, None, None), [csv_piece(tmp_path, text, ("a", "b", "c"), None)], found) is None
+    assert bind_set(a_set(), (None, None, None), [csv_chunk(tmp_path, text, ("a", "b", "c"), None)], found) is None
     only(found, "GSM2110", "a.csv:5, column a")

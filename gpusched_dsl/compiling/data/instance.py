@@ -20,9 +20,9 @@ from gpusched_dsl.compiling.evaluation.store import Param, Store, Values
 from gpusched_dsl.data.binding import (
     BoundParam,
     ColumnChunk,
+    DataChunk,
     FileReader,
     ParamOrigin,
-    Piece,
     ValueChunk,
     bind_param,
     bind_root_set,
@@ -105,7 +105,7 @@ def build_instance(
     limits: Limits | None = None,
     files: FileLimits | None = None,
     roots: Mapping[Path, Path | None] | None = None,
-    replaced: Mapping[str, Sequence[Piece]] | None = None,
+    replaced: Mapping[str, Sequence[DataChunk]] | None = None,
     reader: FileReader | None = None,
     earlier: Instance | None = None,
     ready: Mapping[str, Ready] | None = None,
@@ -147,7 +147,7 @@ class _Builder:
         scenario: CheckedScenario,
         reader: FileReader,
         limits: Limits,
-        replaced: dict[str, Sequence[Piece]],
+        replaced: dict[str, Sequence[DataChunk]],
         diagnostics: Diagnostics,
         kept: Kept,
         ready: Mapping[str, Ready],
@@ -233,17 +233,17 @@ class _Builder:
                 raise Unavailable(declared.name)
         else:
             components = tuple(map(self.store.component, declared.types))
-            domain = bind_set(declared, components, self._label_pieces(declared), self.diagnostics, within)
+            domain = bind_set(declared, components, self._label_chunks(declared), self.diagnostics, within)
         if domain is not None:
             self.store.sets[declared.name] = domain
 
     def _universe(self, declared: CheckedSet) -> Universe | None:
         if declared.value is not None:  # a root with its elements in the model text
             assert isinstance(declared.value, LiteralSet)
-            piece = literal_chunk(declared.value, declared.span)
-            assert piece is not None
-            return bind_root_set(declared, [piece], self.diagnostics)
-        return bind_root_set(declared, self._label_pieces(declared), self.diagnostics)
+            chunk = literal_chunk(declared.value, declared.span)
+            assert chunk is not None
+            return bind_root_set(declared, [chunk], self.diagnostics)
+        return bind_root_set(declared, self._label_chunks(declared), self.diagnostics)
 
     def _formula(self, declared: CheckedSet) -> TypedSet | None:
         """What a scenario computes the set from, None where it lists labels or other values stand for it."""
@@ -254,23 +254,23 @@ class _Builder:
                 return given.value
         return None
 
-    def _label_pieces(self, declared: CheckedSet) -> list[ColumnChunk]:
-        pieces: list[ColumnChunk] = [p for p in self.replaced.get(declared.name, ()) if isinstance(p, ColumnChunk)]
-        if pieces:
-            return pieces
+    def _label_chunks(self, declared: CheckedSet) -> list[ColumnChunk]:
+        chunks: list[ColumnChunk] = [p for p in self.replaced.get(declared.name, ()) if isinstance(p, ColumnChunk)]
+        if chunks:
+            return chunks
         for given in self._given(declared.name):
-            piece: ColumnChunk | None
+            chunk: ColumnChunk | None
             if isinstance(given, ExpressionAssignment):
                 assert isinstance(given.value, TypedSet)
                 literal = literal_chunk(given.value, given.span) if isinstance(given.value, LiteralSet) else None
-                piece = literal or self._evaluated_labels(given.value, given)
+                chunk = literal or self._evaluated_labels(given.value, given)
             else:
                 assert isinstance(given, TableAssignment | FileAssignment)
-                piece = read_given(given, self.reader, self.diagnostics)
-            if piece is None:
+                chunk = read_given(given, self.reader, self.diagnostics)
+            if chunk is None:
                 raise Unavailable(declared.name)
-            pieces.append(piece)
-        return pieces
+            chunks.append(chunk)
+        return chunks
 
     def _evaluated_labels(self, expr: TypedSet, given: Assignment) -> ColumnChunk:
         domain = self.ev.domain(expr)
@@ -326,22 +326,22 @@ class _Builder:
             values = self.ev.numbers(expr, frame)
         return np.broadcast_to(values, (frame.size,))
 
-    def _pieces(self, declared: CheckedParam) -> list[Piece]:
+    def _pieces(self, declared: CheckedParam) -> list[DataChunk]:
         if declared.name in self.replaced:
             return list(self.replaced[declared.name])
-        pieces: list[Piece] = []
+        chunks: list[DataChunk] = []
         for given in self._given(declared.name):
             if isinstance(given, ExpressionAssignment):
                 assert isinstance(given.value, TypedExpr)
                 labels = tuple(self._label(s) for s in given.subscripts) if given.subscripts else None
-                pieces.append(ValueChunk(self._value(declared, given.value), given.span, labels, given.level))
+                chunks.append(ValueChunk(self._value(declared, given.value), given.span, labels, given.level))
                 continue
             assert isinstance(given, TableAssignment | FileAssignment)
-            piece = read_given(given, self.reader, self.diagnostics)
-            if piece is None:
+            chunk = read_given(given, self.reader, self.diagnostics)
+            if chunk is None:
                 raise Unavailable(declared.name)
-            pieces.append(piece)
-        return pieces
+            chunks.append(chunk)
+        return chunks
 
     def _value(self, declared: CheckedParam, expr: TypedExpr) -> float | str:
         """A single value as `bind_param` takes it: a number, an element's label, or a text."""

@@ -35,7 +35,7 @@ class Inputs:
         return self.scenario.model
 
     def given(self, name: str) -> tuple[object, ...]:
-        """What is given for a set, parameter or random: pieces from Python, or the scenario's statements."""
+        """What is given for a set, parameter or random: chunks from Python, or the scenario's statements."""
         return tuple(self.replaced[name]) if name in self.replaced else self.scenario.given.get(name, ())
 
     def reads(self, name: str, alike: Inputs) -> frozenset[str]:

@@ -30,19 +30,19 @@ class Cells:
     sound: Mask
 
 
-def read_values(checked: CheckedParam, piece: ColumnChunk, within: Domain | None, diagnostics: Diagnostics) -> Cells:
-    """The values of a piece as its parameter needs them; reports GSM1007, GSM2104 to GSM2106 and GSM2108."""
-    assert piece.values is not None
+def read_values(checked: CheckedParam, chunk: ColumnChunk, within: Domain | None, diagnostics: Diagnostics) -> Cells:
+    """The values of a chunk as its parameter needs them; reports GSM1007, GSM2104 to GSM2106 and GSM2108."""
+    assert chunk.values is not None
     if isinstance(checked.type, TextType):
-        column = texts(piece.values)
+        column = texts(chunk.values)
         return Cells(np.array(column.to_list(), dtype=object), column.is_not_null().to_numpy())
-    tell = _Teller(checked, piece, diagnostics, np.arange(len(piece.values)))
+    tell = _Teller(checked, chunk, diagnostics, np.arange(len(chunk.values)))
     if isinstance(checked.type, Element):
         assert within is not None, "an element-valued parameter has a set of values"
         universe = within.components[0]
         assert universe is not None, "elements belong to a nominal set"
-        return _elements(piece.values, universe, tell)
-    found = numbers(piece.values, truth_values=checked.kind == "binary")
+        return _elements(chunk.values, universe, tell)
+    found = numbers(chunk.values, truth_values=checked.kind == "binary")
     tell("GSM2104", found.given & ~found.numeric, "is not a number", "are not numbers")
     missing = np.isnan(found.values)
     tell("GSM2105", found.numeric & missing, "is not a number (NaN)", "are not numbers (NaN)")
@@ -56,19 +56,19 @@ def read_values(checked: CheckedParam, piece: ColumnChunk, within: Domain | None
 
 def check_kind(
     checked: CheckedParam,
-    piece: ColumnChunk,
+    chunk: ColumnChunk,
     rows: Codes,
     values: NDArray[Any],
     within: Domain | None,
     diagnostics: Diagnostics,
 ) -> None:
-    """Check sound values, in the declared unit, from some rows of a piece: whole, binary, within a set.
+    """Check sound values, in the declared unit, from some rows of a chunk: whole, binary, within a set.
 
     Reports GSM2112 to GSM2114.
     """
     if isinstance(checked.type, TextType):
         return
-    tell = _Teller(checked, piece, diagnostics, rows)
+    tell = _Teller(checked, chunk, diagnostics, rows)
     if checked.kind == "integer":
         tell("GSM2113", values != np.rint(values), "is not whole", "are not whole")
     elif checked.kind == "binary":
@@ -95,10 +95,10 @@ def _written(value: object) -> object:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Teller:
-    """Reports one kind of wrong value, if there is any. `rows` are the rows of the piece that masks speak of."""
+    """Reports one kind of wrong value, if there is any. `rows` are the rows of the chunk that masks speak of."""
 
     checked: CheckedParam
-    piece: ColumnChunk
+    chunk: ColumnChunk
     diagnostics: Diagnostics
     rows: Codes
 
@@ -106,7 +106,7 @@ class _Teller:
         rows = self.rows[wrong]
         if not len(rows):
             return
-        values, origin = self.piece.values, self.piece.origin
+        values, origin = self.chunk.values, self.chunk.origin
         assert values is not None
         shown = [(f"`{_written(values[row])}`", origin.place(row)) for row in rows[:SHOWN].tolist()]
         text, place = shown[0]

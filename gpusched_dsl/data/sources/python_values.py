@@ -1,4 +1,4 @@
-"""Values handed over from Python, as the pieces that data from files and tables become."""
+"""Values handed over from Python, as the chunks that data from files and tables become."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gpusched_dsl.language.source import Source, Span
 if TYPE_CHECKING:
     import polars as pl
 
-    from gpusched_dsl.data.chunks import ColumnChunk, Piece
+    from gpusched_dsl.data.chunks import ColumnChunk, DataChunk
 
 _PLAIN = {str, int, float, bool, type(None)}
 
@@ -33,7 +33,7 @@ class PythonOrigin:
         return Cell(f'set("{self.name}")', row + 1, column)
 
 
-def pieces_of(model: CheckedModel, name: str, value: Any) -> list[Piece]:
+def pieces_of(model: CheckedModel, name: str, value: Any) -> list[DataChunk]:
     """What `set(name, value)` gives: a scalar, `{key: value}`, a table, or for a set its elements.
 
     Keys and values are not compared with the sets here; that happens with all data together. Raises DiagnosticError
@@ -47,8 +47,8 @@ def pieces_of(model: CheckedModel, name: str, value: Any) -> list[Piece]:
         raise _refusal(f"`{name}` is derived in the model and cannot be set", declared.span, help)
     statement = Source("Python", f'set("{name}", ...)').span(0, len(name) + 12)
     if isinstance(declared, CheckedSet):
-        return [_set_piece(declared, value, statement)]
-    return [_param_piece(declared, value, statement)]
+        return [_set_chunk(declared, value, statement)]
+    return [_param_chunk(declared, value, statement)]
 
 
 def _refuse_name(model: CheckedModel, name: str) -> NoReturn:
@@ -69,16 +69,16 @@ def _refuse_name(model: CheckedModel, name: str) -> NoReturn:
 # --- parameters ------------------------------------------------------------------------------------------------------
 
 
-def _param_piece(declared: CheckedParam, value: Any, statement: Span) -> Piece:
+def _param_chunk(declared: CheckedParam, value: Any, statement: Span) -> DataChunk:
     from gpusched_dsl.data.chunks import ValueChunk
 
     arity = sum(len(i.variables) for i in declared.indexing.iterators)
     if _is_table(value):
-        return _table_piece(declared, value, arity, statement)
+        return _table_chunk(declared, value, arity, statement)
     if isinstance(value, Mapping) or hasattr(value, "items"):
         items = list(value.items())
         keys = [_key(k, arity, declared) for k, _ in items]
-        return _column_piece(declared, keys, [v for _, v in items], arity, statement)
+        return _column_chunk(declared, keys, [v for _, v in items], arity, statement)
     scalar = _scalar(value)
     if isinstance(declared.type, Element | TextType):
         if not isinstance(scalar, str | int):
@@ -91,7 +91,7 @@ def _param_piece(declared: CheckedParam, value: Any, statement: Span) -> Piece:
     return ValueChunk(float(scalar), statement)
 
 
-def _table_piece(declared: CheckedParam, table: Any, arity: int, statement: Span) -> ColumnChunk:
+def _table_chunk(declared: CheckedParam, table: Any, arity: int, statement: Span) -> ColumnChunk:
     """Key columns and the value column of a polars or pandas table.
 
     The value column is the one called `value` or like the parameter, else the last; keys are the columns called like
@@ -114,7 +114,7 @@ def _table_piece(declared: CheckedParam, table: Any, arity: int, statement: Span
     return ColumnChunk(tuple(series[k] for k in keys), series[value_name], origin)
 
 
-def _column_piece(
+def _column_chunk(
     declared: CheckedParam, keys: Sequence[tuple[Any, ...]], values: Sequence[Any], arity: int, statement: Span
 ) -> ColumnChunk:
     from gpusched_dsl.data.chunks import ColumnChunk
@@ -136,7 +136,7 @@ def _key(key: Any, arity: int, declared: CheckedParam) -> tuple[Any, ...]:
 # --- sets ------------------------------------------------------------------------------------------------------------
 
 
-def _set_piece(declared: CheckedSet, value: Any, statement: Span) -> ColumnChunk:
+def _set_chunk(declared: CheckedSet, value: Any, statement: Span) -> ColumnChunk:
     from gpusched_dsl.data.chunks import ColumnChunk, first_mixed
 
     arity = len(declared.types)

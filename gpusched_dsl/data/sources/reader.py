@@ -1,4 +1,4 @@
-"""What a scenario gives, read: tables and files to pieces. Each file is read once."""
+"""What a scenario gives, read: tables and files to chunks. Each file is read once."""
 
 from __future__ import annotations
 
@@ -190,13 +190,13 @@ def read_given(
     values = None if given.value is None else file.columns[given.value]
     origin = FileOrigin(given.span, file, given.keys, given.value)
     typed = given.use is not None or not (isinstance(given.data, tree.Data) and is_text(given.data.path.value))
-    piece = ColumnChunk(keys, values, origin, given.factor, given.function, given.distinct, typed=typed)
+    chunk = ColumnChunk(keys, values, origin, given.factor, given.function, given.distinct, typed=typed)
     if not any(given.slots):
-        return piece
+        return chunk
     from gpusched_dsl.data.slot_keys import in_slots
 
     try:
-        return in_slots(piece, given.slots, file, given.keys)
+        return in_slots(chunk, given.slots, file, given.keys)
     except Unreadable as error:
         _report(error.faults, given.item.keys[0].span.to(given.item.keys[-1].span), None, {}, diagnostics)
         return None

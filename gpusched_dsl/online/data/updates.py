@@ -11,7 +11,7 @@ import numpy as np
 from gpusched_dsl.compiling.data.instance import Instance, build_instance
 from gpusched_dsl.compiling.data.slicing import InstanceView, KnownValues, LawSlice, ParamSlice, Ready, SetSlice
 from gpusched_dsl.compiling.evaluation.store import Param, RandomLaws, Store, Values
-from gpusched_dsl.data.chunks import Piece
+from gpusched_dsl.data.chunks import DataChunk
 from gpusched_dsl.ir.domains import Codes, Component, Domain, Interval, Tuples, Universe
 from gpusched_dsl.language.checked import Element, Numeric
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
@@ -22,7 +22,7 @@ from gpusched_dsl.online.data.base import Base
 _MOST_INTEGER = 2**62
 
 
-def with_jobs(base: Base, root: str, replaced: Mapping[str, Sequence[Piece]]) -> tuple[Base, int]:
+def with_jobs(base: Base, root: str, replaced: Mapping[str, Sequence[DataChunk]]) -> tuple[Base, int]:
     """The base with the jobs that `replaced` gives (the root set among it), and how many there are now.
 
     What is not told of them is what the scenario states for all jobs, or the default. Raises DiagnosticError with
@@ -106,7 +106,7 @@ def _refuse_as(message: str, help: str) -> NoReturn:
     raise DiagnosticError([Diagnostic("GSM5207", message, help=help)])
 
 
-def _alone(base: Base, root: str, replaced: Mapping[str, Sequence[Piece]]) -> Instance:
+def _alone(base: Base, root: str, replaced: Mapping[str, Sequence[DataChunk]]) -> Instance:
     """The new jobs by themselves, in the same cluster: nothing else is known of them than what is told."""
     model, scenario = base.model, base.instance.scenario
     of_jobs = {n for n, d in model.sets.items() if d.root != n and any(_is(t, root) for t in d.types)}
