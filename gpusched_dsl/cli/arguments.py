@@ -159,7 +159,7 @@ def _run(parser: Parser) -> None:
     parser.add_argument("--replay", action="store_true",
                         help="with --journal: make all its plans again, and tell which are others")
     parser.add_argument("--verify", choices=("none", "sample", "full"), default="sample",
-                        help="check plans against the model, and replays in one go: some (default), all, or none")
+                        help="check plans against the model, and fast replays: some (default), all, or none")
     parser.add_argument("--live", type=_place, metavar="SOURCE",
                         help="take events from this file or named pipe (`-`: standard input) instead of simulating "
                         "them, and write decisions to standard output, both as lines of JSON")

@@ -98,7 +98,7 @@ def open_run(
 
 
 def _in_one_go(planner: Planner) -> Callable[[EventLoop], Outcome | None] | None:
-    """Makes a whole run in one go, where the policy's queue allows it."""
+    """Makes a fast replay of a whole run, where the queue of the policy allows it."""
     if not isinstance(planner, PolicyPlanner):
         return None
     policy = planner.policy

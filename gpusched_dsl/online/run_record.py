@@ -54,7 +54,7 @@ class Outcome:
 
     `ended` is `finished`, `horizon` (slots are over), `interrupt`, `error`, `stuck` (jobs wait and nothing will
     happen) or `events` (the most events). `unit` names the unit of all times; `money` that of the total.
-    `event_by_event` has the reasons why the run was not replayed in one go, each the end of `... because`.
+    `event_by_event` has the reasons why there was no fast replay, each the end of `... because`.
     """
 
     online: CheckedOnline

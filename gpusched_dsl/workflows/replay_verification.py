@@ -1,4 +1,4 @@
-"""`verify=full`: a run that was replayed in one go is driven event by event too, and the two are compared."""
+"""`verify=full`: a run of fast replay is simulated event by event too, and the two are compared."""
 
 from __future__ import annotations
 
@@ -27,6 +27,6 @@ def disagreement(replayed: Outcome, planned: Outcome) -> Diagnostic | None:
             differs.append(f"`{term}` ({one:.9g} and {other:.9g})")
     if not differs:
         return None
-    message = f"the replay in one go is not the run event by event: they differ in {', '.join(differs)}"
+    message = f"the fast replay differs from the run event by event in {', '.join(differs)}"
     help = "this is a defect of gsdsl: the run event by event is given; please report it with the input if you may"
     return Diagnostic(CODE, message, help=help)

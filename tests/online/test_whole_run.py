@@ -1,4 +1,4 @@
-"""Runs in one go give what the loop gives event by event: the world, its costs, and who waits for ever."""
+"""A fast replay gives what the loop gives event by event: the world, its costs, and who waits for ever."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ COMPARED = (
 
 
 def both(text: str, policy: str) -> tuple[Outcome, Outcome]:
-    """In one go, and event by event."""
+    """By fast replay, and event by event."""
     whole = driver(text, method=policy).run()
     loop = driver(text, method=policy)
     loop.whole = None

@@ -62,7 +62,7 @@ class SimulationLoop:
     stop: Callable[[], bool] = lambda: False
     tell: Callable[[SimulationLoop], None] = lambda driver: None
     external: bool = False  # completions and failures are told from outside, not drawn
-    whole: Callable[[Any], Outcome | None] | None = None  # makes the whole run in one go where that is possible
+    whole: Callable[[Any], Outcome | None] | None = None  # fast replay of the whole run, where that is possible
     examine: Callable[[SimulationLoop, Instance, Plan], None] | None = None  # looks at plans that were made
 
     def __post_init__(self) -> None:
@@ -100,7 +100,7 @@ class SimulationLoop:
         self.warnings: list[Diagnostic] = []
         self.failures: dict[tuple[str, str], Failures] = {}  # by planner and code
         self.failure: DiagnosticError | None = None  # of the last plan
-        self.event_by_event: tuple[str, ...] = ()  # why the run is not replayed in one go
+        self.event_by_event: tuple[str, ...] = ()  # why there was no fast replay
         self.events = 0
         self.last_plan = -np.inf
         self._clock_time = time.perf_counter()

@@ -37,7 +37,7 @@ class PolicyPlanner:
 
     def plan(self, question: PlanningRequest) -> Plan | None:
         """Raises DiagnosticError as `decide` does."""
-        from gpusched_dsl.policies.decide import decide  # kernels need a compiler, and runs in one go none of them
+        from gpusched_dsl.policies.decide import decide  # kernels need a compiler, and fast replays none of them
 
         began = time.perf_counter()
         until = None if question.seconds is None else began + question.seconds

@@ -1,1 +1,1 @@
-"""Whole runs in one go, for policies whose queue never changes its order."""
+"""Fast replay of whole runs, for policies whose queue never changes its order."""

@@ -1,4 +1,4 @@
-"""Whether a run may be replayed in one go, or why it has to be planned anew at every event, in words.
+"""Whether a run allows fast replay, or why every event needs a new plan, in words.
 
 It may where a plan can only ever add waiting jobs to those that run, by an order and by ways that stay what they are,
 and where the world is the plan: then the run is a queue, and `kernel.py` gives what the loop over events would give.

@@ -1,4 +1,4 @@
-"""A whole run in one go as the loop over events would have told it: the world at its end, and its costs."""
+"""Fast replay of a whole run: the world at its end and its costs, as the loop over events gives them."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _events_at_most(loop: EventLoop, went: Replayed, hours: float) -> float:
 
 
 def against(loop: EventLoop, policy: CheckedPolicy) -> list[str]:
-    """What stands against replaying a run in one go, each the end of `... because`."""
+    """The reasons against a fast replay, each the end of `... because`."""
     online = loop.online
     found = why_not(policy, replay_facts(online))
     roles = {item.role for item in loop.placement.items}

@@ -40,7 +40,7 @@ class RunResultData:
 
     @property
     def event_by_event(self) -> tuple[str, ...]:
-        """Why every plan was made, each the end of `because`; empty for a run that was replayed in one go."""
+        """Why every plan was made, each the end of `because`; empty for a fast replay."""
         return self.outcome.event_by_event
 
     @property

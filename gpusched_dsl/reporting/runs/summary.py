@@ -126,7 +126,7 @@ def _plans(result: RunResultData) -> list[tuple[str, str]]:
         fields.append(("plans", f"{short(metrics['plans'])}: {times}{other}{resumed}"))
     if in_one_go(result.reading):
         times = count_text(int(result.outcome.extra["instants"]), "time", "times")
-        told = f"replayed in one go, {times} at which jobs could start"
+        told = f"fast replay, {times} at which jobs could start"
         return [("plans", told), ("time", seconds_text(about.seconds))]
     if result.event_by_event and not EXPECTED & set(result.event_by_event):
         fields.append(("replay", f"none, because {result.event_by_event[0]}"))

@@ -136,7 +136,7 @@ def drawn(seed: int) -> Case:
 
 
 def calmed(case: Case, rng: random.Random) -> Case:
-    """The case without most of what keeps a run from being replayed in one go; the rest is drawn."""
+    """The case without most of what keeps a run from fast replay; the rest is drawn."""
     carries = case.carries | {"remaining"} if rng.random() < 0.9 else case.carries
     return replace(
         case, keeps=True, replans=("arrival", "completion"), carries=carries, delays={}, costs={}, mtbf=(), fee=0.0,

@@ -1,4 +1,4 @@
-"""What may be replayed in one go, and what is said of what may not."""
+"""Which runs allow fast replay, and the reasons given for those that do not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results of runs from Python: tables, files, comparisons, pages of large runs, runs in one go and in windows."""
+"""Results of runs from Python: tables, files, comparisons, pages of large runs, fast replays and runs in windows."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_runs_in_one_go_tell_the_same_as_runs_event_by_event(tmp_path: Path) -> 
         whole.metrics["gpu_hours"] / (6 * whole.metrics["makespan"])
     )
     assert whole.metrics["boots"] is None
-    assert "replayed in one go" in str(whole)
+    assert "fast replay" in str(whole)
     assert "of the cluster" in str(whole)
 
 
