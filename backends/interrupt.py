@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from types import FrameType
 
-from gpusched_dsl.backends.protocol import Monitor, Progress, Silent
+from gpusched_dsl.backends.protocol import Monitor, Silent, SolverProgress
 from gpusched_dsl.backends.threads import SolverThread, run_in_new_thread
 
 POLL_SECONDS = 0.05
@@ -25,7 +25,7 @@ class Control:
     def __init__(self) -> None:
         self.started = time.perf_counter()
         self.stopping = False
-        self._latest: Progress | None = None
+        self._latest: SolverProgress | None = None
         self._reported = -PROGRESS_SECONDS
 
     @property
@@ -40,9 +40,9 @@ class Control:
     def report(self, objective: float | None, bound: float | None, nodes: int = 0) -> None:
         """Called by the solver's callbacks; the waiting thread passes it on to the monitor."""
         self._reported = self.seconds
-        self._latest = Progress(self._reported, objective, bound, nodes)
+        self._latest = SolverProgress(self._reported, objective, bound, nodes)
 
-    def take(self) -> Progress | None:
+    def take(self) -> SolverProgress | None:
         latest, self._latest = self._latest, None
         return latest
 

@@ -59,7 +59,7 @@ class SolveOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class SolverProgress:
     """A look at a running solve; objective and bound are None while unknown.
 
     `iterations` are the plans that a policy has made; solvers tell `nodes`.
@@ -75,7 +75,7 @@ class Progress:
 class Monitor(Protocol):
     """Hears of progress; a backend stops and returns its best when `stop_requested` is true."""
 
-    def progress(self, progress: Progress) -> None: ...
+    def progress(self, progress: SolverProgress) -> None: ...
 
     @property
     def stop_requested(self) -> bool: ...
@@ -84,7 +84,7 @@ class Monitor(Protocol):
 class Silent:
     """The monitor that neither shows nor stops anything."""
 
-    def progress(self, progress: Progress) -> None:
+    def progress(self, progress: SolverProgress) -> None:
         pass
 
     @property

@@ -19,7 +19,7 @@ from gpusched_dsl.compiling.build import (
     with_problem,
 )
 from gpusched_dsl.compiling.passes.names import folds
-from gpusched_dsl.ir.deadline import Deadline, Stopped, limited
+from gpusched_dsl.ir.deadline import Deadline, StoppedEarly, limited
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
@@ -401,7 +401,7 @@ class Model:
                 built = self._build(name, texts, whole=False)
                 with limited(clock.rest_of(options.time_limit)):
                     built = with_counts(built, fold=True)
-        except Stopped:
+        except StoppedEarly:
             raise KeyboardInterrupt from None  # no method has run
         return compare(
             built,
@@ -642,7 +642,7 @@ class Model:
                     built = with_problem(built, fold=fold)
                     solved, told = solve_built(built, backend, options, start, monitor, before)
                     solved = with_plan(solved, plan)
-            except Stopped as stopped:
+            except StoppedEarly as stopped:
                 scenario, told = self._scenario(*wanted)
                 policy = None if planner is None else planner.policy
                 solver = backend if planner is None else planner.judge

@@ -20,14 +20,14 @@ import numpy as np
 
 from gpusched_dsl.backends.cvxpy.halves import needed_halves
 from gpusched_dsl.backends.highs.backend import HighsSession
-from gpusched_dsl.backends.protocol import Capabilities, Monitor, Progress, SolveOptions
+from gpusched_dsl.backends.protocol import Capabilities, Monitor, SolveOptions, SolverProgress
 from gpusched_dsl.backends.scip.unboundedness import escapes, may_be_unbounded
 from gpusched_dsl.ir.changes import Changes
 from gpusched_dsl.ir.problem import Floats, Problem
 from gpusched_dsl.ir.solver_result import SolverResult, Status
 
 if TYPE_CHECKING:
-    from gpusched_dsl.backends.cvxpy.formulation import Formulation
+    from gpusched_dsl.backends.cvxpy.formulation import CvxpyFormulation
     from gpusched_dsl.backends.cvxpy.runner import Runner
 
 # As `cvxpy_terms.TAKEN`, which cannot be imported before CVXPY.
@@ -69,7 +69,7 @@ class CvxpySession:
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
-        self._model: Formulation | None = None
+        self._model: CvxpyFormulation | None = None
         self._runner: Runner | None = None
         self._highs: HighsSession | None = None
         if problem.is_linear:
@@ -123,16 +123,16 @@ class CvxpySession:
                 answer = replace(answer, status=status)
         return replace(answer, solve_seconds=time.perf_counter() - began)
 
-    def _compiled(self) -> Formulation:
+    def _compiled(self) -> CvxpyFormulation:
         if self._model is None:
             with quiet():
-                from gpusched_dsl.backends.cvxpy.formulation import Formulation
+                from gpusched_dsl.backends.cvxpy.formulation import CvxpyFormulation
 
-                self._model = Formulation(self._problem, needed_halves(self._problem))
+                self._model = CvxpyFormulation(self._problem, needed_halves(self._problem))
         return self._model
 
     def _answer(
-        self, model: Formulation, runner: Runner, options: SolveOptions, monitor: Monitor | None
+        self, model: CvxpyFormulation, runner: Runner, options: SolveOptions, monitor: Monitor | None
     ) -> SolverResult:
         """What the solver found in the terms of the problem, which may be one of maximisation."""
         from gpusched_dsl.backends.cvxpy.runner import ACCURACY, Request
@@ -170,10 +170,10 @@ class CvxpySession:
 
     def _unbounded_or_infeasible(self, runner: Runner, options: SolveOptions, monitor: Monitor | None) -> Status:
         """Tell the two apart: a solver that shows the dual to be infeasible leaves open whether there is a point."""
-        from gpusched_dsl.backends.cvxpy.formulation import Formulation
+        from gpusched_dsl.backends.cvxpy.formulation import CvxpyFormulation
         from gpusched_dsl.backends.cvxpy.runner import Request
 
-        feasibility = Formulation(replace(self._problem, objectives=()), needed_halves(self._problem))
+        feasibility = CvxpyFormulation(replace(self._problem, objectives=()), needed_halves(self._problem))
         status = runner.run(feasibility.problem, Request(options, monitor)).status
         known = {Status.OPTIMAL: Status.UNBOUNDED, Status.INFEASIBLE: Status.INFEASIBLE}
         return known.get(status, Status.INFEASIBLE_OR_UNBOUNDED)
@@ -185,7 +185,7 @@ class Mirrored:
     def __init__(self, monitor: Monitor) -> None:
         self._monitor = monitor
 
-    def progress(self, progress: Progress) -> None:
+    def progress(self, progress: SolverProgress) -> None:
         objective, bound = (None if v is None else -v for v in (progress.objective, progress.bound))
         self._monitor.progress(replace(progress, objective=objective, bound=bound))
 

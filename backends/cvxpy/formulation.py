@@ -30,7 +30,7 @@ Places = NDArray[np.int64]
 Read = Callable[[Problem], Floats]
 
 
-class Formulation:
+class CvxpyFormulation:
     """CVXPY's problem, always one of minimisation; `take` gives it the numbers of another problem."""
 
     def __init__(self, problem: Problem, halves: list[Halves]) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from highspy import HighsModelStatus as Raw
 
 from gpusched_dsl.backends.highs.options import apply_options
-from gpusched_dsl.backends.highs.warm_resolve import Attempt, Relaxations, basis_in, set_basis
+from gpusched_dsl.backends.highs.warm_resolve import Relaxations, ResolveAttempt, basis_in, set_basis
 from gpusched_dsl.backends.interrupt import Control, run_stoppable
 from gpusched_dsl.backends.protocol import Capabilities, Monitor, SolveOptions
 from gpusched_dsl.ir.changes import Changes
@@ -211,7 +211,7 @@ class HighsSession:
             finally:
                 session.close()
 
-        answer, start = Attempt(highs, self._problem, rest, options, relax, solve_other).answer(start)
+        answer, start = ResolveAttempt(highs, self._problem, rest, options, relax, solve_other).answer(start)
         rest.told(answer is not None)
         return answer, start
 

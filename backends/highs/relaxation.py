@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusched_dsl.ir.definitions import Conditions
-from gpusched_dsl.ir.domains import Codes, Interval
+from gpusched_dsl.ir.domains import Codes, IntervalDomain
 from gpusched_dsl.ir.problem import Family, Floats, Matrix, Objective, Problem, Term
 
 # A reduced cost that rounding left where it should be 0, relative to the costs.
@@ -112,11 +112,11 @@ def rest_of(problem: Problem, point: Floats, free: NDArray[np.bool_]) -> Rest:
     term = Term(None, np.arange(len(columns), dtype=np.int32), costs[columns], objective.value(fixed))
     smaller = Problem(
         name=problem.name,
-        variables=(Family("column", 0, Interval(0, len(columns) - 1)),),
+        variables=(Family("column", 0, IntervalDomain(0, len(columns) - 1)),),
         lower=problem.lower[columns],
         upper=problem.upper[columns],
         integer=problem.integer[columns],
-        constraints=(Family("row", 0, Interval(0, len(rows) - 1)),),
+        constraints=(Family("row", 0, IntervalDomain(0, len(rows) - 1)),),
         matrix=few,
         row_lower=problem.row_lower[rows] - shift[rows],
         row_upper=problem.row_upper[rows] - shift[rows],

@@ -107,7 +107,7 @@ def basis_in(highs: Any, problem: Problem) -> Basis | None:
 
 
 @dataclass(eq=False)
-class Attempt:
+class ResolveAttempt:
     """One attempt on a problem that is loaded in `highs`.
 
     `run` lets HiGHS solve what is loaded as a linear problem, within the attempt's limits; `solve_other` solves another

@@ -14,7 +14,7 @@ from typing import Any
 if sys.platform != "win32":
     import fcntl
 
-from gpusched_dsl.backends.protocol import Progress, Session
+from gpusched_dsl.backends.protocol import Session, SolverProgress
 from gpusched_dsl.backends.registry import backend
 from gpusched_dsl.backends.third_party import foreign_failures
 from gpusched_dsl.ir.changes import changes
@@ -114,7 +114,7 @@ class _Watch:
     def __init__(self, server: Server, watched: bool) -> None:
         self._server, self._watched, self._stop = server, watched, False
 
-    def progress(self, progress: Progress) -> None:
+    def progress(self, progress: SolverProgress) -> None:
         if self._watched:
             self._server.send("progress", progress)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from benchmarks.gpuspb.instance import Instance
-from gpusched_dsl.policies.engine import Settings
+from gpusched_dsl.policies.engine import SearchSettings
 from gpusched_dsl.policies.kernels.ranking import list_ways, order_rows, rank_ways
 from gpusched_dsl.policies.rules import FINISH_CODES, NODE_ODDS, PLACE_CODES
 from gpusched_dsl.policies.workload import NEVER, NONE, Floats, Instructions, Ints, Workload
@@ -27,7 +27,7 @@ class Method:
     node_list: int = 1
     whole: bool = False  # ways are chosen by the price of the whole VM, for a job that has it for itself
     postponing: float = 100.0  # times the weight
-    settings: Settings = field(default_factory=lambda: Settings(price="first_end"))
+    settings: SearchSettings = field(default_factory=lambda: SearchSettings(price="first_end"))
 
 
 def workload_of(instance: Instance, method: Method, jobs: Ints, left: Floats, now: float) -> Workload:
@@ -124,7 +124,7 @@ _RANDOM = Method(
     swap=0.3,
     fraction=0.2,
     node_list=3,
-    settings=Settings(iterations=100, keep=10, price="first_end"),
+    settings=SearchSettings(iterations=100, keep=10, price="first_end"),
 )
 # Exchanges of late jobs are left out: where nothing need be late in the end, they spend the slack of other jobs.
 MOVES = (

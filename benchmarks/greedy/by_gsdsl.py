@@ -4,7 +4,7 @@ from pathlib import Path
 
 from benchmarks.child import Lap
 from benchmarks.greedy.instance import keys_of, rank, read
-from gpusched_dsl.policies.engine import Settings
+from gpusched_dsl.policies.engine import SearchSettings
 from gpusched_dsl.policies.engine import run as run_engine
 
 
@@ -14,12 +14,12 @@ def run(folder: Path, lap: Lap, what: str, count: str) -> dict[str, float]:
     lap("read")
     drawn = what == "drawn"
     iterations = int(count) if drawn else 0
-    run_engine(work, rank(work, keys, drawn), Settings(iterations=min(iterations, 1), keep=10))
+    run_engine(work, rank(work, keys, drawn), SearchSettings(iterations=min(iterations, 1), keep=10))
     lap("first call")
     if drawn:
-        best = run_engine(work, rank(work, keys, True), Settings(iterations=iterations, keep=10), seed=1).price
+        best = run_engine(work, rank(work, keys, True), SearchSettings(iterations=iterations, keep=10), seed=1).price
     else:
         for _ in range(int(count)):
-            best = run_engine(work, rank(work, keys, False), Settings()).price
+            best = run_engine(work, rank(work, keys, False), SearchSettings()).price
     lap("work")
     return {"price": round(best, 6)}

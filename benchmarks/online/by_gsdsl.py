@@ -64,7 +64,7 @@ def run(folder: Path, lap: Lap, policy: str, plans: str) -> dict[str, float]:
     found.raise_if_errors()
     driver = open_run(workspace, RunConfig(online="Crowded", scenario="Crowd", method=policy))
     assert isinstance(driver, EventLoop)
-    driver.whole = None  # plan by plan
+    driver.fast_replay = None  # plan by plan
     lap("open")
     driver.stop = lambda: len(driver.steps) >= FIRST
     driver.run()

@@ -8,7 +8,7 @@ import numpy as np
 
 from benchmarks.child import Lap
 from gpusched_dsl.compiling.data.instance import build_instance
-from gpusched_dsl.compiling.evaluation.limits import Limits
+from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.language.blocks.blocks import check_online
 from gpusched_dsl.language.blocks.policies.policy import check_policy
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
@@ -40,7 +40,7 @@ def run(folder: Path, lap: Lap, policy: str, how: str) -> dict[str, float]:
     store = build_instance(scenario, folder=folder).store
     lap("data")
     submitted = np.asarray(store.params["submitted"].values, dtype=np.float64)
-    trace = read_trace(checked, store, Limits(), submitted, driven.fractions).trace
+    trace = read_trace(checked, store, MemoryLimits(), submitted, driven.fractions).trace
     lap("arrays")
     done = replay(trace, compiled=how == "compiled")
     lap("replay")

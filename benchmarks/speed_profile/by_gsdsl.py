@@ -18,7 +18,7 @@ from gpusched_dsl.ir.distributions import (
 )
 from gpusched_dsl.policies.distributions import Laws
 from gpusched_dsl.policies.speed_levels import filtered
-from gpusched_dsl.policies.speed_profile import Status, speed_profiles
+from gpusched_dsl.policies.speed_profile import ProfileStatus, speed_profiles
 
 
 def run(folder: Path, lap: Lap, laws: str) -> dict[str, float]:
@@ -32,7 +32,7 @@ def run(folder: Path, lap: Lap, laws: str) -> dict[str, float]:
         ladders = filtered(jobs["speed"], jobs["rate"])
         found = speed_profiles(ladders, gathered, jobs["left"], LIMIT, jobs["done"], jobs["job"])
         lap(name)
-    assert (found.status == Status.OK).all()
+    assert (found.status == ProfileStatus.OK).all()
     return {"profiles": len(found.energy), "energy": float(f"{found.energy.sum():.5g}")}
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.child import Lap
 from gpusched_dsl.compiling.data.instance import build_instance
-from gpusched_dsl.compiling.evaluation.limits import Limits
+from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.language.blocks.policies.policy import check_policy
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.scenario import check_scenario
@@ -30,7 +30,7 @@ def run(folder: Path, lap: Lap) -> dict[str, float]:
     policy = check_policy(workspace, workspace.policies["STS"], found, scenario.model)
     found.raise_if_errors()
     assert policy is not None
-    limits = Limits()
+    limits = MemoryLimits()
     store = build_instance(scenario, folder=folder).store
     lap("read")
     plan = decide(policy, store, limits)

@@ -11,10 +11,10 @@ from gpusched_dsl.cli.arguments import UsageError
 from gpusched_dsl.cli.instance import open_scenario, permissions
 from gpusched_dsl.cli.kernels import announce_compiling, tell_compiled
 from gpusched_dsl.cli.output import Output
-from gpusched_dsl.cli.progress import Watch, watching
+from gpusched_dsl.cli.progress import ProgressMonitor, watching
 from gpusched_dsl.compiling.build import build, with_counts
 from gpusched_dsl.data.sources.writing import check_writable, write_text
-from gpusched_dsl.ir.deadline import Deadline, Stopped, limited
+from gpusched_dsl.ir.deadline import Deadline, StoppedEarly, limited
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.reporting.comparison import REMARK
 from gpusched_dsl.reporting.document import json_text
@@ -35,7 +35,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     from gpusched_dsl.workflows.compare import compare
 
     _check_targets(options)
-    clock, watch = Deadline(), Watch(output.note)
+    clock, watch = Deadline(), ProgressMonitor(output.note)
     workspace, scenario, settings, warnings = open_scenario(options, output)
     methods = [method_named(workspace, name, scenario.model) for name in options.methods]
     policies = any(not isinstance(method, str) for method in methods)
@@ -49,7 +49,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
             )
             with limited(clock.rest_of(options.time_limit)):
                 built = with_counts(built, fold=True)
-    except Stopped:
+    except StoppedEarly:
         raise KeyboardInterrupt from None  # no method has run
     output.report(built.warnings)
     if STDOUT in (options.json, options.csv):

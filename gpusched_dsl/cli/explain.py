@@ -10,10 +10,10 @@ from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.arguments import UsageError
 from gpusched_dsl.cli.instance import open_instance
 from gpusched_dsl.cli.output import Output
-from gpusched_dsl.cli.progress import Watch, watching
+from gpusched_dsl.cli.progress import ProgressMonitor, watching
 from gpusched_dsl.compiling.passes.names import folds
 from gpusched_dsl.data.sources.writing import check_writable, write_text
-from gpusched_dsl.ir.deadline import Stopped
+from gpusched_dsl.ir.deadline import StoppedEarly
 from gpusched_dsl.reporting.document import json_text
 from gpusched_dsl.reporting.grid import plain, rich_table
 
@@ -27,7 +27,7 @@ EXITS = {"infeasible": exits.INFEASIBLE, "unbounded": exits.UNBOUNDED}
 
 def run(options: argparse.Namespace, output: Output) -> int:
     from gpusched_dsl.backends.registry import backend
-    from gpusched_dsl.explaining.clock import Clock
+    from gpusched_dsl.explaining.clock import SearchClock
     from gpusched_dsl.explaining.explain import described, searched
     from gpusched_dsl.solving.solve import deadline_of
 
@@ -39,13 +39,13 @@ def run(options: argparse.Namespace, output: Output) -> int:
         return explain_policy(options, output)
     if options.file is None:
         raise UsageError("GSM6002", "the file to explain is missing", "name one, or a policy: `--policy Greedy`")
-    watch = Watch(output.note)
+    watch = ProgressMonitor(output.note)
     try:
         with watching(output, show=output.shows_progress, watch=watch), deadline_of(None, watch):
             opened = open_instance(options, output, fold=folds(options.without))
             if opened.policy is None:
                 _ = opened.problem
-    except Stopped:
+    except StoppedEarly:
         raise KeyboardInterrupt from None  # nothing is known yet
     if opened.policy is not None:
         message = f"`{options.backend}` is a policy, which gets no problem"
@@ -62,7 +62,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     if not options.no_why:
         watch.begin("")
         with watching(output, show=output.shows_progress, watch=watch):
-            told = searched(told, chosen, Clock(options.time_limit, watch))
+            told = searched(told, chosen, SearchClock(options.time_limit, watch))
             stopped = watch.stop_requested
         _show_answer(told, output)
     if options.json == STDOUT:

@@ -58,7 +58,7 @@ def run_config(options: argparse.Namespace) -> RunConfig:
 
 
 @dataclass(frozen=True, eq=False)
-class Opened:
+class LoadedProblem:
     """What a command line means: a scenario that was built, or a problem that was read.
 
     `policy` is what `--backend` names where that is no solver; `workspace` is None for a problem that was read.
@@ -93,8 +93,8 @@ def open_problem(options: argparse.Namespace, output: Output) -> tuple[Problem, 
 
 
 @dataclass(frozen=True, eq=False)
-class Chosen:
-    """The scenario of a command line, its data not read yet; `policy` as in `Opened`."""
+class SelectedScenario:
+    """The scenario of a command line, its data not read yet; `policy` as in `LoadedProblem`."""
 
     workspace: Workspace
     scenario: CheckedScenario
@@ -104,18 +104,18 @@ class Chosen:
     seconds: float
 
 
-def open_instance(options: argparse.Namespace, output: Output, *, fold: bool = False) -> Opened:
+def open_instance(options: argparse.Namespace, output: Output, *, fold: bool = False) -> LoadedProblem:
     """The same, not grounded where interchangeable elements could be aggregated (`fold`), nor for a policy."""
     chosen = choose_instance(options, output)
-    return chosen if isinstance(chosen, Opened) else read_instance(chosen, options, output, fold=fold)
+    return chosen if isinstance(chosen, LoadedProblem) else read_instance(chosen, options, output, fold=fold)
 
 
-def choose_instance(options: argparse.Namespace, output: Output) -> Chosen | Opened:
+def choose_instance(options: argparse.Namespace, output: Output) -> SelectedScenario | LoadedProblem:
     """The checked scenario, or the problem of a problem file. Raises DiagnosticError with everything wrong."""
     began = time.perf_counter()
     path = Path(options.file)
     if path.suffix == PROBLEM_SUFFIX:
-        return Opened(None, _read_problem(path, options, began))
+        return LoadedProblem(None, _read_problem(path, options, began))
     workspace, scenario, settings, warnings = open_scenario(options, output)
     policy = None
     if hasattr(options, "backend"):
@@ -123,12 +123,12 @@ def choose_instance(options: argparse.Namespace, output: Output) -> Chosen | Ope
 
         method = method_named(workspace, options.backend, scenario.model)
         policy = None if isinstance(method, str) else method
-    return Chosen(workspace, scenario, settings, warnings, policy, time.perf_counter() - began)
+    return SelectedScenario(workspace, scenario, settings, warnings, policy, time.perf_counter() - began)
 
 
 def read_instance(
-    chosen: Chosen, options: argparse.Namespace, output: Output, *, fold: bool = False, whole: bool = True
-) -> Opened:
+    chosen: SelectedScenario, options: argparse.Namespace, output: Output, *, fold: bool = False, whole: bool = True
+) -> LoadedProblem:
     """The data of a scenario, and its problem as for `open_instance`; without `whole` it is grounded later."""
     built = build(
         chosen.workspace,
@@ -140,7 +140,7 @@ def read_instance(
         whole=whole and chosen.policy is None,
     )
     output.report(built.warnings)
-    return Opened(built, None, chosen.seconds, chosen.policy, chosen.workspace)
+    return LoadedProblem(built, None, chosen.seconds, chosen.policy, chosen.workspace)
 
 
 def open_scenario(

@@ -12,7 +12,7 @@ from gpusched_dsl.cli.output import Output
 from gpusched_dsl.data.sources.writing import check_writable, write_text
 from gpusched_dsl.policies.catalogue import ListedPolicy, listed_policies, listed_rules
 from gpusched_dsl.reporting.document import json_text
-from gpusched_dsl.reporting.grid import Column, Grid, plain, rich_table
+from gpusched_dsl.reporting.grid import Grid, GridColumn, plain, rich_table
 
 STDOUT = "-"
 
@@ -64,9 +64,9 @@ def _show_rules(output: Output) -> None:
         rules = [rule for rule in listed_rules() if rule.verb == verb]
         grid = Grid(
             (
-                Column(verb, [rule.text for rule in rules]),
-                Column("does", [f"{rule.told}{' (from another package)' if rule.added else ''}" for rule in rules]),
-                Column("numbers", ["; ".join(rule.parameters) for rule in rules]),
+                GridColumn(verb, [rule.text for rule in rules]),
+                GridColumn("does", [f"{rule.told}{' (from another package)' if rule.added else ''}" for rule in rules]),
+                GridColumn("numbers", ["; ".join(rule.parameters) for rule in rules]),
             )
         )
         if output.is_terminal and not output.quiet:

@@ -44,7 +44,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
 
 
 def _fit(options: argparse.Namespace, output: Output, found: Diagnostics) -> pl.DataFrame | None:
-    from gpusched_dsl.profiles.fitting import Settings, fit_profile
+    from gpusched_dsl.profiles.fitting import FitSettings, fit_profile
     from gpusched_dsl.profiles.learners import require
     from gpusched_dsl.profiles.profile import read_profile
     from gpusched_dsl.profiles.report import document_of, lines_of
@@ -53,7 +53,7 @@ def _fit(options: argparse.Namespace, output: Output, found: Diagnostics) -> pl.
     profile = read_profile(Path(options.table), found, jobs=_path(options.jobs), gpus=_path(options.gpus))
     if profile is None:
         return None
-    settings = Settings(options.folds, options.seed, options.group, options.learner)
+    settings = FitSettings(options.folds, options.seed, options.group, options.learner)
     fitted = fit_profile(profile, settings, found)
     if fitted is None:
         return None

@@ -19,7 +19,7 @@ from gpusched_dsl.language.text.counting import count_text
 from gpusched_dsl.language.text.numbers import number_text, percent_text, seconds_text
 
 if TYPE_CHECKING:
-    from gpusched_dsl.backends.protocol import Progress
+    from gpusched_dsl.backends.protocol import SolverProgress
     from gpusched_dsl.cli.output import Output
 
 REFRESHES_PER_SECOND = 8
@@ -32,12 +32,12 @@ def leave() -> NoReturn:
     os._exit(INTERRUPTED)
 
 
-class Watch:
+class ProgressMonitor:
     """The monitor of a solve: remembers the last progress and whether the user wants to stop."""
 
     def __init__(self, say: Callable[[str], None]) -> None:
         self.began = time.perf_counter()
-        self.latest: Progress | None = None
+        self.latest: SolverProgress | None = None
         self.stop_requested = False
         self.doing = ""
         self.building = ""  # the stage of building that is being done, "" where something is solved
@@ -51,7 +51,7 @@ class Watch:
         """A stage of building begins, or the solver."""
         self.building = "" if name == SOLVING else name
 
-    def progress(self, progress: Progress) -> None:
+    def progress(self, progress: SolverProgress) -> None:
         self.latest, self.building = progress, ""
 
     def ask_to_stop(self, number: int, frame: FrameType | None) -> None:
@@ -90,9 +90,9 @@ class Watch:
 
 
 @contextmanager
-def watching(output: Output, *, show: bool, watch: Watch | None = None) -> Iterator[Watch]:
+def watching(output: Output, *, show: bool, watch: ProgressMonitor | None = None) -> Iterator[ProgressMonitor]:
     """Handle Ctrl-C for a solve, and show its progress in one line that goes when it ends if `show`."""
-    watch = watch or Watch(output.note)
+    watch = watch or ProgressMonitor(output.note)
     handlers = _install(watch)
     try:
         if show:
@@ -105,7 +105,7 @@ def watching(output: Output, *, show: bool, watch: Watch | None = None) -> Itera
             signal.signal(number, handler)
 
 
-def _install(watch: Watch) -> dict[signal.Signals, Any]:
+def _install(watch: ProgressMonitor) -> dict[signal.Signals, Any]:
     """Take over Ctrl-C and SIGTERM where nobody else has; gives the handlers to put back."""
     if threading.current_thread() is not threading.main_thread():
         return {}
@@ -114,7 +114,7 @@ def _install(watch: Watch) -> dict[signal.Signals, Any]:
 
 
 @contextmanager
-def _live(output: Output, watch: Watch) -> Iterator[None]:
+def _live(output: Output, watch: ProgressMonitor) -> Iterator[None]:
     from rich.live import Live
     from rich.spinner import Spinner
     from rich.text import Text

@@ -14,7 +14,7 @@ from gpusched_dsl.cli.arguments import UsageError
 from gpusched_dsl.cli.instance import run_config
 from gpusched_dsl.cli.kernels import announce_compiling
 from gpusched_dsl.cli.output import Output
-from gpusched_dsl.cli.progress import Watch, leave, watching
+from gpusched_dsl.cli.progress import ProgressMonitor, leave, watching
 from gpusched_dsl.cli.solver_options import own_options
 from gpusched_dsl.data.sources.writing import check_writable, write_text
 from gpusched_dsl.ir.contradiction import CODE
@@ -65,7 +65,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     _announce(workspace, config, methods, output)
     if STDOUT in (options.json, options.csv, options.html):
         output.only_findings()
-    watch = RunWatch(output.note)
+    watch = RunProgressMonitor(output.note)
     if len(methods) == 1:
         with watching(output, show=output.shows_progress, watch=watch):
             config = replace(config, method=methods[0])
@@ -191,7 +191,7 @@ def _write(text: str, out: str, output: Output) -> None:
 # --- progress --------------------------------------------------------------------------------------------------------
 
 
-class RunWatch(Watch):
+class RunProgressMonitor(ProgressMonitor):
     """Shows how far a run is; the first Ctrl-C ends it and drops the plan that is being made, the second leaves."""
 
     def __init__(self, say: Callable[[str], None]) -> None:

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 
 from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.arguments import UsageError
-from gpusched_dsl.cli.instance import Chosen, Opened, choose_instance, read_instance
+from gpusched_dsl.cli.instance import LoadedProblem, SelectedScenario, choose_instance, read_instance
 from gpusched_dsl.cli.kernels import announce_compiling, tell_compiled
 from gpusched_dsl.cli.output import Output
-from gpusched_dsl.cli.progress import Watch, watching
+from gpusched_dsl.cli.progress import ProgressMonitor, watching
 from gpusched_dsl.cli.show import show_result
 from gpusched_dsl.cli.solver_options import own_options
 from gpusched_dsl.compiling.build import with_counts, with_problem
 from gpusched_dsl.compiling.passes.names import folds
 from gpusched_dsl.compiling.provenance import Provenance
 from gpusched_dsl.data.sources.writing import check_writable, write_text
-from gpusched_dsl.ir.deadline import READING, Deadline, Stopped, limited
+from gpusched_dsl.ir.deadline import READING, Deadline, StoppedEarly, limited
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
@@ -55,7 +55,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     solver = backend(name) if options.verbose else guarded(name)  # the log of a solver is written where it works
     if options.json == STDOUT:
         output.only_findings()
-    watch = Watch(output.note)
+    watch = ProgressMonitor(output.note)
     attempt = _Attempt(options, output, watch, solver, asked, wanted, clock)
     # A policy always makes its first plan: no limit ends what it needs for that.
     with deadline_of(None if wanted.policy is not None else clock.rest_of(asked.time_limit), watch):
@@ -63,7 +63,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
             attempt.build()
             with limited(clock.rest_of(asked.time_limit)):
                 solved, told = attempt.solve()
-        except Stopped as stopped:
+        except StoppedEarly as stopped:
             solved, told = attempt.stopped(stopped), ()
     output.report((*told, *solved.warnings))
     origins = attempt.origins()
@@ -82,26 +82,26 @@ class _Attempt:
         self,
         options: argparse.Namespace,
         output: Output,
-        watch: Watch,
+        watch: ProgressMonitor,
         solver: Backend,
         asked: SolveOptions,
-        wanted: Chosen | Opened,
+        wanted: SelectedScenario | LoadedProblem,
         clock: Deadline,
     ) -> None:
         self.options, self.output, self.watch = options, output, watch
         self.solver, self.asked, self.wanted = solver, asked, wanted
         self.clock = clock  # from the beginning of the command
         self.show = output.shows_progress and not options.verbose
-        self.opened = wanted if isinstance(wanted, Opened) else None
+        self.opened = wanted if isinstance(wanted, LoadedProblem) else None
         self.start: Entries | None = None
         self.plan: Solution | None = None  # that of the policy to start from
 
     def build(self) -> None:
         """Read the data, plan a start, and make the problem of a solver."""
-        if isinstance(self.wanted, Chosen):
+        if isinstance(self.wanted, SelectedScenario):
             self.watch.stage(READING)
         with watching(self.output, show=self.show, watch=self.watch):
-            if isinstance(self.wanted, Chosen):
+            if isinstance(self.wanted, SelectedScenario):
                 self.opened = read_instance(self.wanted, self.options, self.output, whole=False)
             assert self.opened is not None
             start = _start(self.opened, self.options)
@@ -129,12 +129,12 @@ class _Attempt:
             solved, told = _solved(opened, self.solver, self.asked, self.start, watch)
             return with_plan(solved, self.plan), told
 
-    def stopped(self, stopped: Stopped) -> Solution:
+    def stopped(self, stopped: StoppedEarly) -> Solution:
         """What there is where the problem was not built in time."""
         from gpusched_dsl.solving.unfinished import unfinished
         from gpusched_dsl.workflows.early_stop import stopped_solve
 
-        if isinstance(self.wanted, Opened):
+        if isinstance(self.wanted, LoadedProblem):
             return unfinished(self.wanted.problem, self.solver, self.asked, None, stopped)
         model = self.wanted.scenario.model
         return stopped_solve(model, self.wanted.policy, self.solver, self.asked, stopped, self.plan)
@@ -142,7 +142,7 @@ class _Attempt:
     def origins(self) -> Provenance:
         if self.opened is not None:
             return self.opened.origins
-        assert isinstance(self.wanted, Chosen)
+        assert isinstance(self.wanted, SelectedScenario)
         wanted = self.wanted
         return Provenance(
             model=wanted.scenario.model,
@@ -193,7 +193,7 @@ def _solver_options(options: argparse.Namespace) -> SolveOptions:
     )
 
 
-def _start(opened: Opened, options: argparse.Namespace) -> Entries | CheckedPolicy | None:
+def _start(opened: LoadedProblem, options: argparse.Namespace) -> Entries | CheckedPolicy | None:
     """Where to start: the values of a file, or the policy that shall make them."""
     from gpusched_dsl.policies.library import policy_named
     from gpusched_dsl.solving.methods import means_policy
@@ -208,7 +208,12 @@ def _start(opened: Opened, options: argparse.Namespace) -> Entries | CheckedPoli
 
 
 def _planned_start(
-    opened: Opened, policy: CheckedPolicy, options: SolveOptions, judge: str, output: Output, watch: Watch
+    opened: LoadedProblem,
+    policy: CheckedPolicy,
+    options: SolveOptions,
+    judge: str,
+    output: Output,
+    watch: ProgressMonitor,
 ) -> tuple[Entries | None, Solution]:
     """The plan of the policy that `--warm-start` names."""
     from gpusched_dsl.workflows.solve_by_policy import start_by_policy
@@ -224,14 +229,14 @@ def _planned_start(
 
 
 def _planned(
-    opened: Opened,
+    opened: LoadedProblem,
     policy: CheckedPolicy,
     judge: Backend,
     options: SolveOptions,
     start: Entries | None,
     bound: bool,
     output: Output,
-    watch: Watch,
+    watch: ProgressMonitor,
 ) -> tuple[Solution, tuple[Diagnostic, ...]]:
     """The plan of a policy, with the bound of a solver if that is asked for."""
     from gpusched_dsl.workflows.solve_by_policy import solve_by_policy, with_bound
@@ -249,7 +254,7 @@ def _planned(
 
 
 def _solved(
-    opened: Opened, backend: Backend, options: SolveOptions, start: Entries | None, monitor: Monitor
+    opened: LoadedProblem, backend: Backend, options: SolveOptions, start: Entries | None, monitor: Monitor
 ) -> tuple[Solution, tuple[Diagnostic, ...]]:
     from gpusched_dsl.solving.aggregated import solve_built
     from gpusched_dsl.solving.solve import solve_problem
@@ -261,7 +266,7 @@ def _solved(
     return solve_problem(opened.problem, backend, options, point, monitor), tuple(told)
 
 
-def _say_what(opened: Opened, options: argparse.Namespace, output: Output) -> None:
+def _say_what(opened: LoadedProblem, options: argparse.Namespace, output: Output) -> None:
     """The header, before the solver starts."""
     from gpusched_dsl.compiling.symmetry.full_size import full_size
 

@@ -16,19 +16,19 @@ from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.text.numbers import seconds_text
 from gpusched_dsl.language.workspace import load_workspace
-from gpusched_dsl.workflows.model_tests import Outcome, Run, run_tests
+from gpusched_dsl.workflows.model_tests import Run, Verdict, run_tests
 
-WORDS = {Outcome.PASSED: "PASS", Outcome.FAILED: "FAIL", Outcome.BROKEN: "ERROR", Outcome.SKIPPED: "SKIP"}
-STYLES = {Outcome.PASSED: "32", Outcome.FAILED: "31", Outcome.BROKEN: "31", Outcome.SKIPPED: "33"}
+WORDS = {Verdict.PASSED: "PASS", Verdict.FAILED: "FAIL", Verdict.BROKEN: "ERROR", Verdict.SKIPPED: "SKIP"}
+STYLES = {Verdict.PASSED: "32", Verdict.FAILED: "31", Verdict.BROKEN: "31", Verdict.SKIPPED: "33"}
 IN_SUMMARY = {
-    Outcome.PASSED: "passed", Outcome.FAILED: "failed", Outcome.BROKEN: "with errors", Outcome.SKIPPED: "skipped",
+    Verdict.PASSED: "passed", Verdict.FAILED: "failed", Verdict.BROKEN: "with errors", Verdict.SKIPPED: "skipped",
 }  # fmt: skip
 
 
 def run(options: argparse.Namespace, output: Output) -> int:
     began = time.perf_counter()
     files = gsm_files(options.files)
-    counts: Counter[Outcome] = Counter()
+    counts: Counter[Verdict] = Counter()
     for path in files:
         counts += _run_file(path, options, permissions(options), output, heading=len(files) > 1)
     _refuse_nothing(counts, output, options)
@@ -39,13 +39,13 @@ def run(options: argparse.Namespace, output: Output) -> int:
 
 def _run_file(
     path: Path, options: argparse.Namespace, allowed: Permissions, output: Output, *, heading: bool
-) -> Counter[Outcome]:
+) -> Counter[Verdict]:
     found = Diagnostics()
     workspace = load_workspace(path, found, allow_outside=options.allow_outside)
     output.report(found)
-    counts: Counter[Outcome] = Counter()
+    counts: Counter[Verdict] = Counter()
     if found.has_errors:
-        counts[Outcome.BROKEN] += 1
+        counts[Verdict.BROKEN] += 1
         return counts
     for ended in run_tests(
         workspace, permissions=allowed, containing=options.filter, backend=options.backend, every=options.every_backend
@@ -64,7 +64,7 @@ def _tell(ended: Run, output: Output) -> None:
     output.report(ended.findings, counted=False)
 
 
-def _refuse_nothing(counts: Counter[Outcome], output: Output, options: argparse.Namespace) -> None:
+def _refuse_nothing(counts: Counter[Verdict], output: Output, options: argparse.Namespace) -> None:
     """Raise DiagnosticError (GSM6013) when there was no test at all: a green run of nothing would mislead."""
     if counts or output.errors:
         return

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.arguments import UsageError
 from gpusched_dsl.cli.output import Output
-from gpusched_dsl.data.sources.files import Fault, Limits, Located, Unreadable
+from gpusched_dsl.data.sources.files import Fault, FileLimits, Located, Unreadable
 from gpusched_dsl.data.sources.writing import cannot_write, check_writable, replacing
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
@@ -21,7 +21,7 @@ from gpusched_dsl.language.text.counting import count_text
 if TYPE_CHECKING:
     import polars as pl
 
-    from gpusched_dsl.data.formats.shape import Format, Table
+    from gpusched_dsl.data.formats.shape import Format, FormatTable
 
 STDOUT = "-"
 # Options of formats that have one of their own on the command line.
@@ -120,7 +120,7 @@ def _pair(text: str) -> tuple[str, str]:
     return name.strip(), value.strip()
 
 
-def _read(file: str, use: Use) -> tuple[Format, Table]:
+def _read(file: str, use: Use) -> tuple[Format, FormatTable]:
     from gpusched_dsl.data.formats.registry import reader
     from gpusched_dsl.data.sources.formatted import read_formatted
 
@@ -128,7 +128,7 @@ def _read(file: str, use: Use) -> tuple[Format, Table]:
     try:
         if not path.exists():
             raise Unreadable(Fault("GSM2001", f"data file `{file}` does not exist"))
-        read = read_formatted(use, Located(path.resolve(), file), Limits())
+        read = read_formatted(use, Located(path.resolve(), file), FileLimits())
     except Unreadable as error:
         raise DiagnosticError([_told(fault) for fault in error.faults]) from None
     return reader(use.name), read.table

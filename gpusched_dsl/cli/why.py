@@ -19,7 +19,7 @@ STDOUT = "-"
 
 def run(options: argparse.Namespace, output: Output) -> int:
     from gpusched_dsl.backends.registry import backend
-    from gpusched_dsl.explaining.clock import Clock
+    from gpusched_dsl.explaining.clock import SearchClock
     from gpusched_dsl.workflows.why import why
 
     if options.json not in (None, STDOUT):
@@ -37,7 +37,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
             options.at,
             run_config(options),
             judge=judge,
-            clock=Clock(options.patience, watch),
+            clock=SearchClock(options.patience, watch),
         )
     for line in found.lines():
         output.say(line)

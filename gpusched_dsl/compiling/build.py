@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpusched_dsl.compiling.evaluation.limits import Limits, default_memory
-from gpusched_dsl.ir.deadline import GROUNDING, INTERRUPT, READING, Stopped, stage
+from gpusched_dsl.compiling.evaluation.limits import MemoryLimits, default_memory
+from gpusched_dsl.ir.deadline import GROUNDING, INTERRUPT, READING, StoppedEarly, stage
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
@@ -36,8 +36,8 @@ class Permissions:
     memory: int = DEFAULT_MEMORY
     outside: bool = False
 
-    def limits(self) -> Limits:
-        return Limits(self.memory)
+    def limits(self) -> MemoryLimits:
+        return MemoryLimits(self.memory)
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,7 +220,7 @@ def with_counts(built: Built, *, fold: bool) -> Built:
     """What was read for a policy, which needs no problem: with the aggregated one where there is time for it."""
     try:
         return with_problem(built, fold=fold, whole=False)
-    except Stopped as stopped:
+    except StoppedEarly as stopped:
         if stopped.reason == INTERRUPT:
             raise
         return built
@@ -237,7 +237,7 @@ def read_data(
 ) -> Instance:
     """The data of a scenario as arrays; raises DiagnosticError as `build_instance` does."""
     from gpusched_dsl.compiling.data.instance import build_instance
-    from gpusched_dsl.data.sources.files import Limits as FileLimits
+    from gpusched_dsl.data.sources.files import FileLimits as FileLimits
 
     return build_instance(
         _without(scenario, replaced or {}),

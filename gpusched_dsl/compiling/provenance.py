@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from gpusched_dsl.compiling.evaluation.limits import Limits
+from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 
 if TYPE_CHECKING:
-    from gpusched_dsl.compiling.evaluation.store import Store
+    from gpusched_dsl.compiling.evaluation.store import ValueStore
     from gpusched_dsl.language.checked import CheckedModel
 
 
@@ -22,10 +22,10 @@ class Provenance:
     """
 
     model: CheckedModel | None = None
-    store: Store | None = None
+    store: ValueStore | None = None
     scenario: str | None = None
     build_seconds: float = 0.0
     inputs_sha256: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[Diagnostic, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
-    limits: Limits | None = None
+    limits: MemoryLimits | None = None

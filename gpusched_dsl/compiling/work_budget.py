@@ -14,7 +14,7 @@ class TooMuchWork(Exception):
 
 
 @dataclass
-class Work:
+class WorkBudget:
     """At most `most` entries may be looked at; `done` were. A million take about 10 ms of CPU time."""
 
     most: int

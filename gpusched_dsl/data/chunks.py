@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from gpusched_dsl.data.sources.files import FileColumns
 from gpusched_dsl.ir.domains import Scalar
-from gpusched_dsl.language.checked import Constant, Label, LiteralSet
+from gpusched_dsl.language.checked import Constant, LiteralSet, StringLiteral
 from gpusched_dsl.language.diagnostics.diagnostic import Cell
 from gpusched_dsl.language.scenarios.assignments import ONE, TableAssignment
 from gpusched_dsl.language.source import Span
@@ -115,7 +115,7 @@ def literal_chunk(expr: LiteralSet, statement: Span) -> ColumnChunk | None:
     for row in expr.rows:
         items: list[Scalar] = []
         for item in row:
-            if isinstance(item, Label):
+            if isinstance(item, StringLiteral):
                 items.append(item.text)
             elif isinstance(item, Constant) and float(item.value).is_integer():
                 items.append(int(item.value))

@@ -35,7 +35,7 @@ Values = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class _Part:
+class _ChunkRows:
     """The rows of one chunk that count: their positions in the domain, their rows in the chunk, their values.
 
     `blank` are the rows whose key is right and whose value is not given, `blank_positions` their positions.
@@ -59,7 +59,7 @@ class ParamOrigin:
     """Where each value of a parameter came from; kept as one array of positions for each chunk."""
 
     declaration: Span
-    parts: tuple[_Part, ...]
+    parts: tuple[_ChunkRows, ...]
     everywhere: Span | None
     patches: dict[int, Span]
 
@@ -152,7 +152,7 @@ def _part(
     within: Domain | None,
     filled: Mask,
     diagnostics: Diagnostics,
-) -> _Part:
+) -> _ChunkRows:
     """Read one chunk; marks in `filled` every key that has a value, be it a wrong one (which is reported as such)."""
     assert chunk.values is not None
     positions = positions_of(checked, domain, chunk, diagnostics)
@@ -174,7 +174,7 @@ def _part(
     if values.dtype == np.float64:
         values = scale(values, chunk.factor)
     check_kind(checked, chunk, rows, values, within, diagnostics)
-    return _Part(chunk, positions, rows, values, blank, blank_positions)
+    return _ChunkRows(chunk, positions, rows, values, blank, blank_positions)
 
 
 def _single_value(
@@ -252,7 +252,9 @@ def _report_extra(
     )
 
 
-def _report_duplicates(checked: CheckedParam, domain: Domain, parts: list[_Part], diagnostics: Diagnostics) -> None:
+def _report_duplicates(
+    checked: CheckedParam, domain: Domain, parts: list[_ChunkRows], diagnostics: Diagnostics
+) -> None:
     positions = np.concatenate([np.empty(0, dtype=np.int64), *(part.positions for part in parts)])
     counts = np.bincount(positions, minlength=domain.size)
     twice = np.flatnonzero(counts > 1)
@@ -277,7 +279,7 @@ def _report_duplicates(checked: CheckedParam, domain: Domain, parts: list[_Part]
     )
 
 
-def _two_places(parts: list[_Part], position: int) -> tuple[Place, Place]:
+def _two_places(parts: list[_ChunkRows], position: int) -> tuple[Place, Place]:
     places: list[Place] = []
     for part in parts:
         rows = part.rows[part.positions == position][:2].tolist()
@@ -308,7 +310,7 @@ def _patch_position(checked: CheckedParam, domain: Domain, patch: ValueChunk, di
     return position if position >= 0 else None
 
 
-def _blank(parts: Sequence[_Part], position: int) -> Place | None:
+def _blank(parts: Sequence[_ChunkRows], position: int) -> Place | None:
     """The place of the empty cell that should hold the value at a position, if there is one."""
     places = (part.blank_at(position) for part in parts)
     return next((place for place in places if place is not None), None)
@@ -319,7 +321,7 @@ def _report_missing(
     domain: Domain,
     filled: Mask,
     chunks: Sequence[DataChunk],
-    parts: Sequence[_Part],
+    parts: Sequence[_ChunkRows],
     diagnostics: Diagnostics,
 ) -> None:
     missing = np.flatnonzero(~filled)

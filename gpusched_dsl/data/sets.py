@@ -20,7 +20,7 @@ from gpusched_dsl.data.reports import (
     report_unknown_keys,
     tuple_text,
 )
-from gpusched_dsl.ir.domains import Codes, Component, Domain, Packing, Tuples, Universe
+from gpusched_dsl.ir.domains import Codes, Component, Domain, Packing, TupleDomain, Universe
 from gpusched_dsl.language.checked import CheckedSet
 from gpusched_dsl.language.diagnostics.diagnostic import Label
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
@@ -172,7 +172,7 @@ def bind_set(
         sound = False
     if not sound:
         return None
-    return Tuples(tuple(components), tuple(column[first] for column in columns))
+    return TupleDomain(tuple(components), tuple(column[first] for column in columns))
 
 
 def first_rows(columns: Sequence[Codes]) -> tuple[Mask, Codes]:

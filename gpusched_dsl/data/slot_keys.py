@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from gpusched_dsl.data.chunks import ColumnChunk, Origin, Place
 from gpusched_dsl.data.formats.slots import SECOND, Micros, cut, slot_of
-from gpusched_dsl.data.formats.slots_times import Times, TwoReadings, times_in
+from gpusched_dsl.data.formats.slots_times import ParsedTimes, TwoReadings, times_in
 from gpusched_dsl.data.sources.files import Fault, FileColumns, Unreadable
 from gpusched_dsl.language.scenarios.assignments import SlotKey
 from gpusched_dsl.language.source import Span
@@ -117,7 +117,7 @@ def _cut(chunk: ColumnChunk, at: int, times: Micros, step: int, length: int, nam
     )
 
 
-def _times(series: pl.Series, key: SlotKey, file: FileColumns, name: str) -> Times:
+def _times(series: pl.Series, key: SlotKey, file: FileColumns, name: str) -> ParsedTimes:
     try:
         found = times_in(series)
     except TwoReadings:
@@ -161,7 +161,7 @@ def _times(series: pl.Series, key: SlotKey, file: FileColumns, name: str) -> Tim
     return replace(found, micros=np.rint(scaled).astype(np.int64))
 
 
-def _start(times: Times, key: SlotKey, file: FileColumns, name: str) -> int:
+def _start(times: ParsedTimes, key: SlotKey, file: FileColumns, name: str) -> int:
     """The time at which slot 0 begins: the stated one, or that of the first row."""
     import polars as pl
 

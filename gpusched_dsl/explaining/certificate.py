@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from gpusched_dsl.backends.protocol import Backend, SolveOptions
-from gpusched_dsl.explaining.clock import Clock
+from gpusched_dsl.explaining.clock import SearchClock
 from gpusched_dsl.explaining.elements import Elements, Mask
-from gpusched_dsl.ir.domains import Codes, Interval, Scalars
+from gpusched_dsl.ir.domains import Codes, IntervalDomain, ScalarDomain
 from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.problem import Family, Floats, Objective, Problem, Term
 from gpusched_dsl.ir.solver_result import Status
@@ -62,7 +62,9 @@ class Inequalities:
         return Inequalities(self.matrix.take(which), self.sides[which], self.elements[which], self.is_bound[which])
 
 
-def linear_conflict(elements: Elements, kept: Mask, backend: Backend | str, clock: Clock) -> tuple[Mask, Mask] | None:
+def linear_conflict(
+    elements: Elements, kept: Mask, backend: Backend | str, clock: SearchClock
+) -> tuple[Mask, Mask] | None:
     """A conflict within the rows and bounds of `kept`, and which of its elements are proved to be needed.
 
     None when the relaxation has a point, or time does not suffice. Rounding may make the conflict too small: the caller
@@ -87,7 +89,7 @@ def linear_conflict(elements: Elements, kept: Mask, backend: Backend | str, cloc
     return conflict, needed
 
 
-def _multipliers(system: Inequalities, columns: int, backend: Backend | str, clock: Clock) -> Floats | None:
+def _multipliers(system: Inequalities, columns: int, backend: Backend | str, clock: SearchClock) -> Floats | None:
     """A vertex of the alternative system with a small sum of weighted multipliers."""
     count = system.matrix.rows
     if not count or not columns:
@@ -103,11 +105,11 @@ def _multipliers(system: Inequalities, columns: int, backend: Backend | str, clo
     price = np.where(sizes > 0, sizes, 1.0) * np.where(system.is_bound, BOUND_PRICE, 1.0)
     alternative = Problem(
         name="alternative",
-        variables=(Family("multiplier", 0, Interval(0, count - 1)),),
+        variables=(Family("multiplier", 0, IntervalDomain(0, count - 1)),),
         lower=np.zeros(count),
         upper=np.full(count, np.inf),
         integer=np.zeros(count, dtype=np.bool_),
-        constraints=(Family("column", 0, Interval(0, columns - 1)), Family("side", columns, Scalars())),
+        constraints=(Family("column", 0, IntervalDomain(0, columns - 1)), Family("side", columns, ScalarDomain())),
         matrix=transposed.under(last),
         row_lower=sides,
         row_upper=sides,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpusched_dsl.compiling.analysis.curvature import Judged, classify
+from gpusched_dsl.compiling.analysis.curvature import ClassifiedTerm, classify
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.language.text.numbers import count_text
@@ -25,7 +25,7 @@ def model_class(problem: Problem) -> tuple[str, tuple[Diagnostic, ...]]:
     return verdict.kind, tuple(_note(t) for t in verdict.terms if t.shape != "linear")
 
 
-def _note(term: Judged) -> Diagnostic:
+def _note(term: ClassifiedTerm) -> Diagnostic:
     is_convex = term.shape == "convex"
     message = f"`{term.name}` is not linear, but convex" if is_convex else f"`{term.name}` is not convex: {term.why}"
     label = count_text(term.entries, "term") if term.entries > 1 else ""

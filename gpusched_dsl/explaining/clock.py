@@ -12,12 +12,12 @@ SHARE = 0.3
 LEAST_SECONDS = 1.0
 
 
-class Stopped(Exception):
+class SearchStopped(Exception):
     """Time is up, or the user wants to have what was found so far."""
 
 
 @dataclass(eq=False)
-class Clock:
+class SearchClock:
     """`limit` in seconds from now on, None for no limit; `monitor` may ask to stop."""
 
     limit: float | None = None
@@ -41,7 +41,7 @@ class Clock:
     def check(self) -> None:
         """Raise Stopped when there is no time left."""
         if self.over:
-            raise Stopped
+            raise SearchStopped
 
     def share(self, of_rest: float = SHARE) -> float | None:
         """Seconds for one sub-problem."""

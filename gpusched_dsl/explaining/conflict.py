@@ -16,9 +16,9 @@ import numpy as np
 from gpusched_dsl.backends.protocol import Backend
 from gpusched_dsl.explaining.blocks import bounds_by_family, rows_by_family, rows_by_index
 from gpusched_dsl.explaining.certificate import linear_conflict
-from gpusched_dsl.explaining.clock import Clock, Stopped
+from gpusched_dsl.explaining.clock import SearchClock, SearchStopped
 from gpusched_dsl.explaining.elements import Elements, Mask
-from gpusched_dsl.explaining.oracle import Oracle, Verdict
+from gpusched_dsl.explaining.oracle import Feasibility, Oracle
 from gpusched_dsl.explaining.propagation import WHOLE, contradiction
 from gpusched_dsl.explaining.quickxplain import Groups, quickxplain
 from gpusched_dsl.explaining.reach import Reach, reaches
@@ -68,26 +68,26 @@ class Conflict:
 
 
 def find_conflict(
-    problem: Problem, backend: Backend | str = "highs", clock: Clock | None = None, *, known: bool = False
+    problem: Problem, backend: Backend | str = "highs", clock: SearchClock | None = None, *, known: bool = False
 ) -> Conflict | None:
     """A minimal conflict of a linear problem, or the best one found in time; None when none was proved.
 
     `known` says that a solver has proved the problem infeasible, so that this need not be asked again. Objectives are
     not looked at. Ctrl-C, the time limit and the monitor of the clock end the search with what has been found.
     """
-    return search_conflict(problem, backend, clock or Clock(), known=known)[1]
+    return search_conflict(problem, backend, clock or SearchClock(), known=known)[1]
 
 
 def search_conflict(
-    problem: Problem, backend: Backend | str, clock: Clock, *, known: bool = False
-) -> tuple[Verdict, Conflict | None]:
+    problem: Problem, backend: Backend | str, clock: SearchClock, *, known: bool = False
+) -> tuple[Feasibility, Conflict | None]:
     """Whether the problem is feasible, as far as that was found out, and its conflict when it is not."""
     search = _Search(Elements(problem), backend, clock, known)
     return search.run(), search.conflict
 
 
 class _Search:
-    def __init__(self, elements: Elements, backend: Backend | str, clock: Clock, known: bool) -> None:
+    def __init__(self, elements: Elements, backend: Backend | str, clock: SearchClock, known: bool) -> None:
         self.elements, self.backend, self.clock = elements, backend, clock
         self.oracle = Oracle(elements, backend, clock)
         self.conflict: Conflict | None = None
@@ -95,19 +95,19 @@ class _Search:
         if known:
             self.oracle.best = elements.present.copy()
 
-    def run(self) -> Verdict:
+    def run(self) -> Feasibility:
         alone = self._alone()
         if alone is not None:
             self.conflict = self._conflict(alone, minimal=True, complete=True)
-            return Verdict.INFEASIBLE
-        verdict = Verdict.UNKNOWN
+            return Feasibility.INFEASIBLE
+        verdict = Feasibility.UNKNOWN
         try:
             start = self._start()
-            if not isinstance(start, Verdict):
+            if not isinstance(start, Feasibility):
                 self._cut_down(start)
-                return Verdict.INFEASIBLE
+                return Feasibility.INFEASIBLE
             verdict = start
-        except Stopped:
+        except SearchStopped:
             pass
         except KeyboardInterrupt:
             if self.clock.abandoned:
@@ -115,7 +115,7 @@ class _Search:
             self.clock.interrupted = True
         if self.conflict is None and self.oracle.best is not None:
             self.conflict = self._so_far(self.oracle.best)
-        return verdict if self.conflict is None else Verdict.INFEASIBLE
+        return verdict if self.conflict is None else Feasibility.INFEASIBLE
 
     def _cut_down(self, start: Mask) -> None:
         """Make `conflict` from a part that is infeasible."""
@@ -170,7 +170,7 @@ class _Search:
             return found
         return None
 
-    def _start(self) -> Mask | Verdict:
+    def _start(self) -> Mask | Feasibility:
         """A part that is proved infeasible, small if it can be had cheaply; what is known when none is."""
         small = self._propagated()
         if small is not None and self.oracle.infeasible(small):
@@ -181,10 +181,10 @@ class _Search:
         # A relaxation is decided long before the whole problem, and a conflict of it is found much faster.
         if self.elements.problem.is_mip and self.oracle.infeasible(relaxed):
             return relaxed
-        verdict = Verdict.INFEASIBLE if self.oracle.best is not None else self.oracle.verdict(present, whole=True)
-        if verdict is Verdict.FEASIBLE:
+        verdict = Feasibility.INFEASIBLE if self.oracle.best is not None else self.oracle.verdict(present, whole=True)
+        if verdict is Feasibility.FEASIBLE:
             return verdict
-        return present if verdict is Verdict.INFEASIBLE else verdict
+        return present if verdict is Feasibility.INFEASIBLE else verdict
 
     def _propagated(self) -> Mask | None:
         trace = contradiction(self.elements, self.clock)
@@ -262,10 +262,10 @@ class _Search:
         for element in np.flatnonzero(found & asked & ~needed):
             found[element] = False
             verdict = self.oracle.verdict(found)
-            if verdict is Verdict.INFEASIBLE:
+            if verdict is Feasibility.INFEASIBLE:
                 continue
             found[element] = True
-            minimal &= verdict is Verdict.FEASIBLE
+            minimal &= verdict is Feasibility.FEASIBLE
         return found, minimal
 
     def _conflict(self, found: Mask, *, minimal: bool, complete: bool) -> Conflict:

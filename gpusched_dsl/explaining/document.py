@@ -21,7 +21,7 @@ from gpusched_dsl.ir.names import entry_name
 from gpusched_dsl.ir.problem import Family, Problem
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.source import Span
-from gpusched_dsl.solving.decomposition.selection import Choice
+from gpusched_dsl.solving.decomposition.selection import DecompositionChoice
 
 FORMAT = "gsdsl-explanation/1"
 
@@ -75,7 +75,7 @@ def document(told: ExplanationData) -> dict[str, Any]:
     return {key: _finite(value) for key, value in found.items()}
 
 
-def _decomposition(choice: Choice) -> dict[str, Any]:
+def _decomposition(choice: DecompositionChoice) -> dict[str, Any]:
     blocks = choice.blocks
     column, row = (None, None) if blocks is None else (blocks.column, blocks.row)
     return {

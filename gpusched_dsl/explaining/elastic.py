@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gpusched_dsl.explaining.elements import Mask
-from gpusched_dsl.ir.domains import Codes, Interval
+from gpusched_dsl.ir.domains import Codes, IntervalDomain
 from gpusched_dsl.ir.matrix import Int32s, Matrix
 from gpusched_dsl.ir.problem import Family, Floats, Objective, Problem, Term
 
@@ -46,7 +46,7 @@ def elastic(problem: Problem, rows: Codes, prices: Floats) -> Elastic:
     columns = np.arange(first, first + count, dtype=np.int32)
     made = replace(
         problem,
-        auxiliary=(*problem.auxiliary, Family(SLACK, first, Interval(0, count - 1))),
+        auxiliary=(*problem.auxiliary, Family(SLACK, first, IntervalDomain(0, count - 1))),
         lower=np.concatenate((problem.lower, np.zeros(count))),
         upper=np.concatenate((problem.upper, np.full(count, np.inf))),
         integer=np.concatenate((problem.integer, np.zeros(count, dtype=np.bool_))),
@@ -76,11 +76,11 @@ def with_binaries(stretched: Elastic, rows: Codes, at_most: Floats) -> Elastic:
     number = Objective("minimize", (Term(None, binaries, np.ones(count)),))
     made = replace(
         problem,
-        auxiliary=(*problem.auxiliary, Family(GIVES_WAY, first, Interval(0, count - 1))),
+        auxiliary=(*problem.auxiliary, Family(GIVES_WAY, first, IntervalDomain(0, count - 1))),
         lower=np.concatenate((problem.lower, np.zeros(count))),
         upper=np.concatenate((problem.upper, np.ones(count))),
         integer=np.concatenate((problem.integer, np.ones(count, dtype=np.bool_))),
-        constraints=(*problem.constraints, Family(GIVES_WAY, problem.rows, Interval(0, len(slacks) - 1))),
+        constraints=(*problem.constraints, Family(GIVES_WAY, problem.rows, IntervalDomain(0, len(slacks) - 1))),
         matrix=problem.matrix.under(pairs),
         row_lower=np.concatenate((problem.row_lower, np.full(len(slacks), -np.inf))),
         row_upper=np.concatenate((problem.row_upper, np.zeros(len(slacks)))),

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusched_dsl.ir.domains import Codes, Interval
+from gpusched_dsl.ir.domains import Codes, IntervalDomain
 from gpusched_dsl.ir.problem import Family, Floats, Int32s, Problem
 
 Mask = NDArray[np.bool_]
@@ -86,11 +86,11 @@ class Elements:
         upper = np.where(self.of("upper", kept), problem.upper, np.inf)[columns]
         made = Problem(
             name=problem.name,
-            variables=(Family("column", 0, Interval(0, len(columns) - 1)),),
+            variables=(Family("column", 0, IntervalDomain(0, len(columns) - 1)),),
             lower=lower,
             upper=upper,
             integer=self.of("integer", kept)[columns],
-            constraints=(Family("row", 0, Interval(0, len(rows) - 1)),),
+            constraints=(Family("row", 0, IntervalDomain(0, len(rows) - 1)),),
             matrix=type(matrix)(matrix.starts, numbers[matrix.columns], matrix.values),
             row_lower=problem.row_lower[rows],
             row_upper=problem.row_upper[rows],

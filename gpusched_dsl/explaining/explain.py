@@ -15,11 +15,11 @@ from gpusched_dsl.compiling.passes.pipeline import reformulate
 from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
 from gpusched_dsl.compiling.provenance import Provenance
 from gpusched_dsl.explaining.classes import model_class
-from gpusched_dsl.explaining.clock import Clock
+from gpusched_dsl.explaining.clock import SearchClock
 from gpusched_dsl.explaining.conflict import Conflict, search_conflict
 from gpusched_dsl.explaining.elements import Mask
 from gpusched_dsl.explaining.explanation import Explanation
-from gpusched_dsl.explaining.oracle import Verdict, decide
+from gpusched_dsl.explaining.oracle import Feasibility, decide
 from gpusched_dsl.explaining.ray import find_ray
 from gpusched_dsl.explaining.relaxation import Relaxation, relaxations
 from gpusched_dsl.explaining.sizes import constraint_sizes, variable_sizes
@@ -52,7 +52,7 @@ def explain(
     unknown backend or pass and for data that are not numbers.
     """
     told = described(problem, backend, origins, without=without, aggregation=aggregation)
-    return searched(told, backend, Clock(time_limit, monitor or Silent())) if why else told
+    return searched(told, backend, SearchClock(time_limit, monitor or Silent())) if why else told
 
 
 def described(
@@ -103,23 +103,23 @@ def _reformulate(
         return None, refusal.diagnostics
 
 
-def searched(told: Explanation, backend: Backend | str, clock: Clock) -> Explanation:
+def searched(told: Explanation, backend: Backend | str, clock: SearchClock) -> Explanation:
     """The same with the answer whether there is a solution, and why there is none or no end."""
     chosen = backend_named(backend) if isinstance(backend, str) else backend
     return replace(_searched(told, chosen, clock), seconds=clock.seconds)
 
 
-def _searched(told: Explanation, chosen: Backend, clock: Clock) -> Explanation:
+def _searched(told: Explanation, chosen: Backend, clock: SearchClock) -> Explanation:
     backend, reformulated = _linear_form(told.problem, chosen)
     if reformulated is None:
         return _without_linear_form(told, chosen, clock)
     told = replace(told, searched=reformulated)
     verdict, conflict = search_conflict(reformulated.problem, backend, clock)
-    if verdict is Verdict.INFEASIBLE:
+    if verdict is Feasibility.INFEASIBLE:
         changes = () if conflict is None else _relaxations(reformulated, conflict, backend, clock)
         return replace(told, status="infeasible", conflict=conflict, relaxations=changes)
     ray = find_ray(reformulated.problem, backend, clock)
-    if verdict is Verdict.FEASIBLE:
+    if verdict is Feasibility.FEASIBLE:
         return replace(told, status="feasible" if ray is None else "unbounded", ray=ray)
     return replace(told, status="unknown", ray=ray)
 
@@ -137,7 +137,7 @@ def _linear_form(problem: Problem, chosen: Backend) -> tuple[Backend, Reformulat
     return chosen, None
 
 
-def _without_linear_form(told: Explanation, chosen: Backend, clock: Clock) -> Explanation:
+def _without_linear_form(told: Explanation, chosen: Backend, clock: SearchClock) -> Explanation:
     """Where no reformulation makes the problem linear, the backend can still say whether it has a point."""
     if told.refused:
         return replace(told, status="not asked")
@@ -146,7 +146,7 @@ def _without_linear_form(told: Explanation, chosen: Backend, clock: Clock) -> Ex
 
 
 def _relaxations(
-    reformulated: ReformulatedProblem, conflict: Conflict, backend: Backend, clock: Clock
+    reformulated: ReformulatedProblem, conflict: Conflict, backend: Backend, clock: SearchClock
 ) -> Sequence[Relaxation]:
     """Rows of the constraints that take part give way, then any row that the author has written."""
     declared = _declared_rows(reformulated)

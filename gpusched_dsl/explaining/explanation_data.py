@@ -17,7 +17,7 @@ from gpusched_dsl.explaining.sizes import ConstraintSize, VariableSize
 from gpusched_dsl.explaining.stated import stated_rows
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
-from gpusched_dsl.solving.decomposition.selection import Choice, choice_for
+from gpusched_dsl.solving.decomposition.selection import DecompositionChoice, choice_for
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +47,7 @@ class ExplanationData:
         return () if self.reformulated is None else self.reformulated.notes
 
     @cached_property
-    def decomposition(self) -> Choice | None:
+    def decomposition(self) -> DecompositionChoice | None:
         """The blocks of what the backend gets and whether it is solved by them; None where the model names none."""
         if self.reformulated is None or self.problem.decompose is None:
             return None

@@ -7,7 +7,7 @@ from enum import StrEnum
 import numpy as np
 
 from gpusched_dsl.backends.protocol import Backend, SolveOptions
-from gpusched_dsl.explaining.clock import Clock
+from gpusched_dsl.explaining.clock import SearchClock
 from gpusched_dsl.explaining.elements import Elements, Mask
 from gpusched_dsl.ir.problem import Floats, Problem
 from gpusched_dsl.ir.solver_result import Status
@@ -20,7 +20,7 @@ FIRST_TRY = 0.25
 MOST = 0.7  # of the time, for the problem itself
 
 
-class Verdict(StrEnum):
+class Feasibility(StrEnum):
     FEASIBLE = "feasible"  # a point was found and checked
     INFEASIBLE = "infeasible"  # the solver proved that there is none
     UNKNOWN = "unknown"  # neither, within its time
@@ -29,7 +29,7 @@ class Verdict(StrEnum):
 class Oracle:
     """Solves parts of one problem for feasibility. `best` is the smallest part that was proved infeasible."""
 
-    def __init__(self, elements: Elements, backend: Backend | str, clock: Clock) -> None:
+    def __init__(self, elements: Elements, backend: Backend | str, clock: SearchClock) -> None:
         self.elements = elements
         self.backend = backend
         self.clock = clock
@@ -39,23 +39,23 @@ class Oracle:
 
     def infeasible(self, kept: Mask) -> bool:
         """Whether it is proved that a part has no point; raises Stopped when time is up."""
-        return self.verdict(kept) is Verdict.INFEASIBLE
+        return self.verdict(kept) is Feasibility.INFEASIBLE
 
-    def verdict(self, kept: Mask, *, whole: bool = False) -> Verdict:
+    def verdict(self, kept: Mask, *, whole: bool = False) -> Feasibility:
         """What is known of a part, of a remembered point or of the solver; raises Stopped when time is up.
 
         `whole`: it is the problem itself, which gets most of the time. Raises DiagnosticError then for data that no
         solver can take.
         """
         if any(not np.any(kept & ~known) for known in reversed(self._kept_by)):
-            return Verdict.FEASIBLE
+            return Feasibility.FEASIBLE
         self.clock.check()
         part = self.elements.part(kept)
         self.solves += 1
         verdict, point = decide(part.problem, self.backend, self.clock, whole=whole)
         if point is not None:
             self.remember(part.whole_point(point), kept)
-        if verdict is Verdict.INFEASIBLE and (self.best is None or kept.sum() < self.best.sum()):
+        if verdict is Feasibility.INFEASIBLE and (self.best is None or kept.sum() < self.best.sum()):
             self.best = kept.copy()
         self.clock.check()
         return verdict
@@ -68,8 +68,8 @@ class Oracle:
 
 
 def decide(
-    problem: Problem, backend: Backend | str, clock: Clock, *, whole: bool = False
-) -> tuple[Verdict, Floats | None]:
+    problem: Problem, backend: Backend | str, clock: SearchClock, *, whole: bool = False
+) -> tuple[Feasibility, Floats | None]:
     """Whether a problem without objective has a point, and one if it has; a solver that fails has decided nothing.
 
     But for the `whole` problem: then its failure is raised.
@@ -82,15 +82,15 @@ def decide(
         except DiagnosticError:
             if whole:
                 raise
-            return Verdict.UNKNOWN, None
-        if verdict is not Verdict.UNKNOWN or clock.over:
+            return Feasibility.UNKNOWN, None
+        if verdict is not Feasibility.UNKNOWN or clock.over:
             break
     return verdict, point
 
 
 def _asked(
-    problem: Problem, backend: Backend | str, clock: Clock, limit: float | None
-) -> tuple[Verdict, Floats | None]:
+    problem: Problem, backend: Backend | str, clock: SearchClock, limit: float | None
+) -> tuple[Feasibility, Floats | None]:
     try:
         solved = solve_problem(problem, backend, SolveOptions(time_limit=limit), monitor=clock.monitor)
     except KeyboardInterrupt:
@@ -100,5 +100,5 @@ def _asked(
     if solved.reason == "interrupt":
         clock.interrupted = True
     if solved.point is not None:
-        return Verdict.FEASIBLE, solved.point
-    return (Verdict.INFEASIBLE if solved.status is Status.INFEASIBLE else Verdict.UNKNOWN), None
+        return Feasibility.FEASIBLE, solved.point
+    return (Feasibility.INFEASIBLE if solved.status is Status.INFEASIBLE else Feasibility.UNKNOWN), None

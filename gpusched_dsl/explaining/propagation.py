@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gpusched_dsl.explaining.clock import Clock
+from gpusched_dsl.explaining.clock import SearchClock
 from gpusched_dsl.explaining.elements import Elements, Mask
 from gpusched_dsl.ir.activity import CERTAIN, Activity
 from gpusched_dsl.ir.domains import Codes
@@ -39,7 +39,7 @@ class Round:
 
 
 @dataclass(frozen=True, eq=False)
-class Trace:
+class PropagationTrace:
     """Rounds of propagation that end in a contradiction.
 
     In row `row`, whose `upper` side (else lower) cannot be kept, or in `column`, whose bounds have crossed.
@@ -92,7 +92,7 @@ def _need_sides(problem: Problem, rows: Codes, upper: Mask, needed: Mask, withou
     needed[(matrix.columns + np.where(below, 0, problem.columns))[used]] = True
 
 
-def contradiction(elements: Elements, clock: Clock | None = None) -> Trace | None:
+def contradiction(elements: Elements, clock: SearchClock | None = None) -> PropagationTrace | None:
     """The trace to a contradiction of rows and bounds, None when propagation finds none."""
     return _Propagation(elements, clock).run()
 
@@ -100,10 +100,10 @@ def contradiction(elements: Elements, clock: Clock | None = None) -> Trace | Non
 @dataclass(eq=False)
 class _Propagation:
     elements: Elements
-    clock: Clock | None
+    clock: SearchClock | None
     rounds: list[Round] = field(default_factory=list)
 
-    def run(self) -> Trace | None:
+    def run(self) -> PropagationTrace | None:
         problem = self.elements.problem
         self.lower, self.upper = problem.lower.copy(), problem.upper.copy()
         self._round_declared()
@@ -114,7 +114,7 @@ class _Propagation:
                 return None
             activity = Activity.of(problem.matrix, self.lower, self.upper)
             if (broken := activity.broken(problem)) is not None:
-                return Trace(self.elements, tuple(self.rounds), broken[0], broken[1], None)
+                return PropagationTrace(self.elements, tuple(self.rounds), broken[0], broken[1], None)
             if not self._derive(activity):
                 return None
             if (trace := self._crossed()) is not None:
@@ -127,14 +127,14 @@ class _Propagation:
         self.lower = np.where(whole, np.ceil(self.lower - WHOLE), self.lower)
         self.upper = np.where(whole, np.floor(self.upper + WHOLE), self.upper)
 
-    def _crossed(self) -> Trace | None:
+    def _crossed(self) -> PropagationTrace | None:
         room = CERTAIN * np.maximum(1.0, np.abs(self.lower))
         with np.errstate(invalid="ignore"):
             over = self.lower - self.upper - room
         worst = int(np.argmax(over)) if len(over) else -1
         if worst < 0 or not over[worst] > 0:
             return None
-        return Trace(self.elements, tuple(self.rounds), None, False, worst)
+        return PropagationTrace(self.elements, tuple(self.rounds), None, False, worst)
 
     def _derive(self, activity: Activity) -> bool:
         """One round: the tightest bound of each column that some row gives; whether any is new."""

@@ -13,10 +13,10 @@ import numpy as np
 
 from gpusched_dsl.backends.protocol import Backend, SolveOptions
 from gpusched_dsl.explaining.blocks import columns_by_family
-from gpusched_dsl.explaining.clock import Clock, Stopped
+from gpusched_dsl.explaining.clock import SearchClock, SearchStopped
 from gpusched_dsl.explaining.elements import Mask
 from gpusched_dsl.explaining.quickxplain import Groups, quickxplain
-from gpusched_dsl.ir.domains import Codes, Scalars
+from gpusched_dsl.ir.domains import Codes, ScalarDomain
 from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.problem import Family, Floats, Objective, Problem
 from gpusched_dsl.ir.solver_result import Status
@@ -41,17 +41,17 @@ class Ray:
     minimal: bool
 
 
-def find_ray(problem: Problem, backend: Backend | str = "highs", clock: Clock | None = None) -> Ray | None:
+def find_ray(problem: Problem, backend: Backend | str = "highs", clock: SearchClock | None = None) -> Ray | None:
     """A direction that improves the first objective that can be improved for ever; None when none is found.
 
     Earlier objectives are kept. The problem is linear; it is unbounded if it has a point at all.
     """
-    used = clock or Clock()
+    used = clock or SearchClock()
     for number, objective in enumerate(problem.objectives):
         search = _Search(problem, objective, problem.objectives[:number], backend, used)
         try:
             found = search.run()
-        except Stopped:
+        except SearchStopped:
             return search.best
         if found is not None:
             return found
@@ -65,7 +65,7 @@ class _Search:
         objective: Objective,
         kept: tuple[Objective, ...],
         backend: Backend | str,
-        clock: Clock,
+        clock: SearchClock,
     ) -> None:
         self.objective, self.backend, self.clock = objective, backend, clock
         self.costs = objective.costs(problem.columns)
@@ -129,7 +129,7 @@ def _recession_cone(problem: Problem, objective: Objective, kept: tuple[Objectiv
         costs = earlier.costs(problem.columns)
         used = np.flatnonzero(costs)
         row = Matrix(np.array([0, len(used)], dtype=np.int64), used.astype(np.int32), costs[used])
-        families.append(Family("kept", matrix.rows, Scalars()))
+        families.append(Family("kept", matrix.rows, ScalarDomain()))
         matrix = matrix.under(row)
         row_lower, row_upper = np.append(row_lower, 0.0), np.append(row_upper, 0.0)
     return replace(

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gpusched_dsl.backends.protocol import Backend, SolveOptions
-from gpusched_dsl.explaining.clock import Clock
+from gpusched_dsl.explaining.clock import SearchClock
 from gpusched_dsl.explaining.elastic import Elastic, elastic, row_scales, with_binaries
 from gpusched_dsl.explaining.elements import Mask
-from gpusched_dsl.explaining.oracle import Verdict, decide
+from gpusched_dsl.explaining.oracle import Feasibility, decide
 from gpusched_dsl.ir.activity import Activity
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.problem import Floats, Problem
@@ -51,7 +51,7 @@ def applied(problem: Problem, relaxation: Relaxation) -> Problem:
 
 
 def relaxations(
-    problem: Problem, first: Mask, then: Mask, backend: Backend | str, clock: Clock
+    problem: Problem, first: Mask, then: Mask, backend: Backend | str, clock: SearchClock
 ) -> tuple[Relaxation, ...]:
     """The relaxations `least` and `fewest` of a linear problem, as far as time allows.
 
@@ -72,13 +72,13 @@ def relaxations(
     return ()
 
 
-def _least(problem: Problem, rows: Codes, backend: Backend | str, clock: Clock) -> Relaxation | None:
+def _least(problem: Problem, rows: Codes, backend: Backend | str, clock: SearchClock) -> Relaxation | None:
     stretched = elastic(replace(problem, objectives=()), rows, 1.0 / row_scales(problem)[rows])
     return _solved("least", problem, stretched, backend, clock)
 
 
 def _fewest(
-    problem: Problem, rows: Codes, least: Relaxation, backend: Backend | str, clock: Clock
+    problem: Problem, rows: Codes, least: Relaxation, backend: Backend | str, clock: SearchClock
 ) -> Relaxation | None:
     """Binaries say which rows give way; by how much at most follows from the bounds of the columns."""
     activity = Activity.of(problem.matrix, problem.lower, problem.upper)
@@ -100,7 +100,9 @@ def _largest(least: Relaxation, scales: Floats) -> float:
     return float((np.maximum(least.below, least.above) / scales[least.rows]).max(initial=0.0))
 
 
-def _solved(goal: str, problem: Problem, stretched: Elastic, backend: Backend | str, clock: Clock) -> Relaxation | None:
+def _solved(
+    goal: str, problem: Problem, stretched: Elastic, backend: Backend | str, clock: SearchClock
+) -> Relaxation | None:
     try:
         solved = solve_problem(
             stretched.problem, backend, SolveOptions(time_limit=clock.share(), gap=1e-6), monitor=clock.monitor
@@ -124,7 +126,7 @@ def _solved(goal: str, problem: Problem, stretched: Elastic, backend: Backend | 
         False,
     )
     verdict, _ = decide(replace(applied(problem, found), objectives=()), backend, clock)
-    return replace(found, verified=verdict is Verdict.FEASIBLE)
+    return replace(found, verified=verdict is Feasibility.FEASIBLE)
 
 
 def _tidy(amounts: Floats, scales: Floats) -> Floats:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpusched_dsl.explaining.row_text import short
-from gpusched_dsl.ir.domains import Tuples, decode_column
+from gpusched_dsl.ir.domains import TupleDomain, decode_column
 from gpusched_dsl.ir.problem import Family
 from gpusched_dsl.language.text.numbers import with_unit
 
@@ -25,7 +25,7 @@ def row_data(origins: Provenance, family: Family, row: int) -> list[str]:
     """The values of the parameters of a constraint that depend on the row's own indices only; none without a model."""
     from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
     from gpusched_dsl.compiling.evaluation.free_variables import free_variables
-    from gpusched_dsl.compiling.evaluation.limits import Limits
+    from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
     from gpusched_dsl.language.checked import ParamRef
     from gpusched_dsl.language.checking.walk import walk
 
@@ -33,11 +33,11 @@ def row_data(origins: Provenance, family: Family, row: int) -> list[str]:
     declared = None if model is None else model.constraints.get(family.name)
     if declared is None or model is None or store is None:
         return []
-    evaluator = Evaluator(model, store, origins.limits or Limits())
+    evaluator = Evaluator(model, store, origins.limits or MemoryLimits())
     domain = family.domain
     if domain.arity:
         at = np.array([row - family.first])
-        domain = Tuples(domain.components, tuple(c[at] for c in domain.columns()))
+        domain = TupleDomain(domain.components, tuple(c[at] for c in domain.columns()))
     frame = evaluator.domain_frame(declared.indexing, domain)
     own = frozenset(declared.indexing.variables)
     references = [p for p in walk(declared.body) if isinstance(p, ParamRef) and free_variables(p) <= own]

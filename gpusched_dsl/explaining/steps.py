@@ -6,7 +6,7 @@ import numpy as np
 
 from gpusched_dsl.explaining.conflict import Conflict
 from gpusched_dsl.explaining.elements import Elements
-from gpusched_dsl.explaining.propagation import Round, Trace, contradiction
+from gpusched_dsl.explaining.propagation import PropagationTrace, Round, contradiction
 from gpusched_dsl.explaining.row_text import short
 from gpusched_dsl.ir.activity import Activity
 from gpusched_dsl.ir.names import entry_name
@@ -28,13 +28,13 @@ def steps_of(conflict: Conflict) -> list[str]:
     trace = contradiction(Elements(part.problem))
     if trace is None or not trace.rounds:
         return []
-    teller = _Teller(conflict.problem, part.problem, part.rows, part.columns.astype(np.int64))
+    teller = _StepNames(conflict.problem, part.problem, part.rows, part.columns.astype(np.int64))
     _, used = trace.reasons()
     told = [line for one, hit in zip(trace.rounds, used, strict=True) for line in teller.round(one, hit)]
     return [] if len(told) >= MOST_STEPS else [*told, teller.end(trace)]
 
 
-class _Teller:
+class _StepNames:
     """Names rows and columns of a part as the whole problem does."""
 
     def __init__(self, whole: Problem, part: Problem, rows: np.ndarray, columns: np.ndarray) -> None:
@@ -56,7 +56,7 @@ class _Teller:
         self.upper[one.bounds[~below] - count] = one.values[~below]
         return lines
 
-    def end(self, trace: Trace) -> str:
+    def end(self, trace: PropagationTrace) -> str:
         if trace.column is not None:
             low, high = (short(float(b[trace.column])) for b in (self.lower, self.upper))
             return f"{self._column(trace.column)} would have to be at least {low} and at most {high}"

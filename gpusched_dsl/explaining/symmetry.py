@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from gpusched_dsl.compiling.aggregation.aggregate import Aggregation, Attempt
+from gpusched_dsl.compiling.aggregation.aggregate import Aggregation, AggregationAttempt
 from gpusched_dsl.compiling.aggregation.assembling import AggregatedProblem
 from gpusched_dsl.compiling.symmetry.full_size import full_size
 from gpusched_dsl.language.source import Span
@@ -21,7 +21,7 @@ def aggregation_lines(aggregation: Aggregation) -> list[str]:
     return lines
 
 
-def _lines(attempt: Attempt, found: AggregatedProblem | None) -> Iterator[str]:
+def _lines(attempt: AggregationAttempt, found: AggregatedProblem | None) -> Iterator[str]:
     name = attempt.declared.name
     if attempt.obstacle is not None:
         if attempt.declared.identical or _reaches(attempt):
@@ -41,7 +41,7 @@ def _lines(attempt: Attempt, found: AggregatedProblem | None) -> Iterator[str]:
         yield f"  exact, as {proof}"
 
 
-def _reaches(attempt: Attempt) -> bool:
+def _reaches(attempt: AggregationAttempt) -> bool:
     """Whether there would have been something to gain."""
     return attempt.classes is not None and 2 * attempt.classes.count <= attempt.elements
 
@@ -55,7 +55,7 @@ def aggregation_document(aggregation: Aggregation) -> list[dict[str, Any]]:
     return [_entry(attempt, aggregation.found) for attempt in aggregation.attempts]
 
 
-def _entry(attempt: Attempt, found: AggregatedProblem | None) -> dict[str, Any]:
+def _entry(attempt: AggregationAttempt, found: AggregatedProblem | None) -> dict[str, Any]:
     obstacle, classes = attempt.obstacle, attempt.classes
     entry: dict[str, Any] = {
         "set": attempt.declared.name,

@@ -17,9 +17,9 @@ from gpusched_dsl.ir.blocks import Blocks
 from gpusched_dsl.ir.problem import Family
 from gpusched_dsl.language.diagnostics.render import render_text
 from gpusched_dsl.language.text.numbers import count_text, seconds_text
-from gpusched_dsl.reporting.grid import Column, Grid, plain
+from gpusched_dsl.reporting.grid import Grid, GridColumn, plain
 from gpusched_dsl.reporting.summary import size_text
-from gpusched_dsl.solving.decomposition.selection import Choice
+from gpusched_dsl.solving.decomposition.selection import DecompositionChoice
 
 
 def header_lines(told: ExplanationData) -> list[str]:
@@ -35,7 +35,7 @@ def header_lines(told: ExplanationData) -> list[str]:
     return lines
 
 
-def _decomposition(choice: Choice) -> str:
+def _decomposition(choice: DecompositionChoice) -> str:
     blocks = "" if choice.blocks is None else f", {count_text(choice.blocks.count, 'block')}"
     if choice.by_blocks:
         return f"decomposed by {choice.root}{blocks}"
@@ -104,11 +104,11 @@ def explanation_text(told: ExplanationData) -> str:
 def _variables(rows: Sequence[VariableSize]) -> Grid:
     return Grid(
         (
-            Column("variable", [_name(s.family) for s in rows]),
-            Column("columns", [f"{s.columns:,}" for s in rows], right=True),
-            Column("integer", [f"{s.integer:,}" if s.integer else "-" for s in rows], right=True),
-            Column("bounds", [_bounds(s) for s in rows]),
-            Column("nonzeros", [f"{s.nonzeros:,}" for s in rows], right=True),
+            GridColumn("variable", [_name(s.family) for s in rows]),
+            GridColumn("columns", [f"{s.columns:,}" for s in rows], right=True),
+            GridColumn("integer", [f"{s.integer:,}" if s.integer else "-" for s in rows], right=True),
+            GridColumn("bounds", [_bounds(s) for s in rows]),
+            GridColumn("nonzeros", [f"{s.nonzeros:,}" for s in rows], right=True),
         )
     )
 
@@ -116,11 +116,11 @@ def _variables(rows: Sequence[VariableSize]) -> Grid:
 def _constraints(rows: Sequence[ConstraintSize]) -> Grid:
     return Grid(
         (
-            Column("constraint", [_name(s.family) for s in rows]),
-            Column("rows", [f"{s.rows:,}" for s in rows], right=True),
-            Column("nonzeros", [f"{s.nonzeros:,}" for s in rows], right=True),
-            Column("coefficients", [_range(s.smallest, s.largest) for s in rows]),
-            Column("sides", [_range(s.smallest_side, s.largest_side) for s in rows]),
+            GridColumn("constraint", [_name(s.family) for s in rows]),
+            GridColumn("rows", [f"{s.rows:,}" for s in rows], right=True),
+            GridColumn("nonzeros", [f"{s.nonzeros:,}" for s in rows], right=True),
+            GridColumn("coefficients", [_range(s.smallest, s.largest) for s in rows]),
+            GridColumn("sides", [_range(s.smallest_side, s.largest_side) for s in rows]),
         )
     )
 
@@ -128,13 +128,13 @@ def _constraints(rows: Sequence[ConstraintSize]) -> Grid:
 def _notes(rows: Sequence[Note]) -> Grid:
     return Grid(
         (
-            Column("term", [n.term for n in rows]),
-            Column("became", [n.did for n in rows]),
-            Column("entries", [f"{n.entries:,}" for n in rows], right=True),
-            Column("rows", [f"{n.rows:+,}" for n in rows], right=True),
-            Column("columns", [f"{n.columns:+,}" for n in rows], right=True),
-            Column("big-M", ["-" if n.big_m is None else _range(*n.big_m) for n in rows]),
-            Column("error", [short(n.error) if n.error else "-" for n in rows], right=True),
+            GridColumn("term", [n.term for n in rows]),
+            GridColumn("became", [n.did for n in rows]),
+            GridColumn("entries", [f"{n.entries:,}" for n in rows], right=True),
+            GridColumn("rows", [f"{n.rows:+,}" for n in rows], right=True),
+            GridColumn("columns", [f"{n.columns:+,}" for n in rows], right=True),
+            GridColumn("big-M", ["-" if n.big_m is None else _range(*n.big_m) for n in rows]),
+            GridColumn("error", [short(n.error) if n.error else "-" for n in rows], right=True),
         )
     )
 
@@ -143,12 +143,12 @@ def _tightenings(rows: Sequence[Note]) -> Grid:
     """With the names of the passes, by which `--without` knows them."""
     return Grid(
         (
-            Column("pass", [n.made_by for n in rows]),
-            Column("where", [n.term for n in rows]),
-            Column("did", [n.did for n in rows]),
-            Column("entries", [f"{n.entries:,}" for n in rows], right=True),
-            Column("rows", [f"{n.rows:+,}" for n in rows], right=True),
-            Column("columns", [f"{n.columns:+,}" for n in rows], right=True),
+            GridColumn("pass", [n.made_by for n in rows]),
+            GridColumn("where", [n.term for n in rows]),
+            GridColumn("did", [n.did for n in rows]),
+            GridColumn("entries", [f"{n.entries:,}" for n in rows], right=True),
+            GridColumn("rows", [f"{n.rows:+,}" for n in rows], right=True),
+            GridColumn("columns", [f"{n.columns:+,}" for n in rows], right=True),
         )
     )
 
@@ -159,10 +159,10 @@ def _blocks(blocks: Blocks) -> Grid:
     outside = [len(blocks.column) - int(columns.sum()), len(blocks.row) - int(rows.sum())]
     return Grid(
         (
-            Column("", ["columns", "rows"]),
-            Column("in blocks", [f"{int(s.sum()):,}" for s in sizes], right=True),
-            Column("in one block", [_counts(int(s.min()), int(s.max())) for s in sizes], right=True),
-            Column("outside", [f"{n:,} {word}" for n, word in zip(outside, ("shared", "linking"), strict=True)]),
+            GridColumn("", ["columns", "rows"]),
+            GridColumn("in blocks", [f"{int(s.sum()):,}" for s in sizes], right=True),
+            GridColumn("in one block", [_counts(int(s.min()), int(s.max())) for s in sizes], right=True),
+            GridColumn("outside", [f"{n:,} {word}" for n, word in zip(outside, ("shared", "linking"), strict=True)]),
         )
     )
 

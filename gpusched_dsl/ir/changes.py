@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusched_dsl.ir.domains import Codes, Component, Domain, Scalars
+from gpusched_dsl.ir.domains import Codes, Component, Domain, ScalarDomain
 from gpusched_dsl.ir.matrix import Floats, Matrix
 from gpusched_dsl.ir.problem import Family, Objective, Problem
 
@@ -192,7 +192,7 @@ def places_in(old: Domain, new: Domain) -> Codes:
         return np.arange(new.size, dtype=np.int64)
     if old.arity != new.arity or old.size == 0:
         return np.full(new.size, -1, dtype=np.int64)
-    if isinstance(new, Scalars):
+    if isinstance(new, ScalarDomain):
         return np.zeros(1, dtype=np.int64)
     columns: list[Codes] = []
     outside: Mask | None = None

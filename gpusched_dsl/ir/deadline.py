@@ -23,7 +23,7 @@ REFORMULATION, TIGHTENING, SOLVING = "reformulation", "tightening", "solving"
 T = TypeVar("T")
 
 
-class Stopped(Exception):
+class StoppedEarly(Exception):
     """Work ended early: `reason` is `time` or `interrupt`, `stage` what was being done ("" where nobody said)."""
 
     def __init__(self, reason: str, stage: str = "") -> None:
@@ -99,7 +99,7 @@ class Deadline:
         """Raise Stopped where the work is to end."""
         reason = self.reason
         if reason:
-            raise Stopped(reason, self.stage)
+            raise StoppedEarly(reason, self.stage)
 
     def poll(self) -> None:
         """`check`, and set when the next checkpoint asks: at the end of the time, and within `POLL` seconds."""
@@ -165,7 +165,7 @@ def stage(name: str) -> Iterator[None]:
         if deadline.interrupted:  # it is the second one: leave at once
             raise
         deadline.interrupt()
-        raise Stopped(INTERRUPT, name) from None
+        raise StoppedEarly(INTERRUPT, name) from None
 
 
 def share_left(share: float) -> float | None:
@@ -187,7 +187,7 @@ def within_share(share: float, work: Callable[[], T]) -> T | None:
     try:
         with limited(seconds):
             return work()
-    except Stopped:
+    except StoppedEarly:
         outer.check()
         return None
 

@@ -100,7 +100,7 @@ def _all_within(numbers: Codes, size: int) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class Scalars(Domain):
+class ScalarDomain(Domain):
     """The domain without indices: one empty tuple."""
 
     components: tuple[Component, ...] = ()
@@ -117,7 +117,7 @@ class Scalars(Domain):
 
 
 @dataclass(frozen=True, eq=False)
-class Interval(Domain):
+class IntervalDomain(Domain):
     """`low, low + step, ..., ` up to `high`; empty when high < low. Of a root set: all of it (low 0, step 1)."""
 
     low: int
@@ -145,7 +145,7 @@ class Interval(Domain):
 
 
 @dataclass(frozen=True, eq=False)
-class Tuples(Domain):
+class TupleDomain(Domain):
     """Any distinct tuples, kept as columns; positions by a dense table when that is small, else by binary search."""
 
     components: tuple[Component, ...]
@@ -191,7 +191,7 @@ class Tuples(Domain):
 
 
 @dataclass(frozen=True, eq=False)
-class Product(Domain):
+class ProductDomain(Domain):
     """All combinations of the factors, the last one varying fastest; nothing is stored."""
 
     factors: tuple[Domain, ...]

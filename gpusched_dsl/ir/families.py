@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusched_dsl.ir.domains import Domain, Scalars, Tuples
+from gpusched_dsl.ir.domains import Domain, ScalarDomain, TupleDomain
 from gpusched_dsl.ir.problem import Family
 
 
@@ -21,7 +21,7 @@ def kept_families(families: Iterable[Family], kept: NDArray[np.bool_], first: in
             found.append(replace(family, first=first))
         elif len(inside):
             codes = tuple(c[inside] for c in family.domain.columns())
-            domain: Domain = Tuples(family.domain.components, codes) if codes else Scalars()
+            domain: Domain = TupleDomain(family.domain.components, codes) if codes else ScalarDomain()
             found.append(replace(family, first=first, domain=domain))
         first += len(inside)
     return tuple(found)

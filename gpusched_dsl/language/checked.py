@@ -142,7 +142,7 @@ class Constant(TypedExpr):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Label(TypedExpr):
+class StringLiteral(TypedExpr):
     """A string literal: an element of `type.root` (Element) or a plain text (TextType)."""
 
     text: str
@@ -205,7 +205,7 @@ class Arithmetic(TypedExpr):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison(TypedExpr):
+class ComparisonChain(TypedExpr):
     """A chain of numbers, texts or elements, all already in the unit of the first operand. Ops: `== != <= >= < >`."""
 
     operands: tuple[TypedExpr, ...]
@@ -230,7 +230,7 @@ class Membership(TypedExpr):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice(TypedExpr):
+class IfThenElse(TypedExpr):
     """`if condition then a else b`."""
 
     condition: TypedExpr

@@ -13,7 +13,7 @@ from gpusched_dsl.compiling.evaluation.free_variables import free_variables
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.language.checked import CheckedPlacementItem, Element, IndexRef, IndexVar, Numeric, TypedExpr
 from gpusched_dsl.language.units import UNITS, Unit, convertible, factor
-from gpusched_dsl.online.run_record import Outcome
+from gpusched_dsl.online.run_record import RunOutcome
 from gpusched_dsl.online.simulation.world import FUTURE, World
 from gpusched_dsl.policies.workload import Floats, Ints
 
@@ -46,10 +46,10 @@ def stretches_of(world: World) -> Stretches:
 
 
 @dataclass(frozen=True, eq=False)
-class Reading:
+class RunHistory:
     """An outcome with what its placement says of names and sizes. Times are in the unit of the run's clock."""
 
-    outcome: Outcome
+    outcome: RunOutcome
 
     @cached_property
     def stretches(self) -> Stretches:
@@ -186,13 +186,13 @@ class Reading:
         return np.array(np.broadcast_to(self._ev.numbers(expr, frame), (count,)), dtype=np.float64)
 
 
-def costs_of(reading: Reading) -> dict[str, float]:
+def costs_of(reading: RunHistory) -> dict[str, float]:
     """Money by term."""
     outcome = reading.outcome
     return {n: v for n, v in outcome.world.ledger.totals.items() if n not in outcome.quantities}
 
 
-def cost_of_jobs(reading: Reading) -> Floats:
+def cost_of_jobs(reading: RunHistory) -> Floats:
     """Money of each job: what it was charged for itself, and its shares."""
     ledger, terms = reading.outcome.world.ledger, costs_of(reading)
     found = np.zeros(ledger.job_count)

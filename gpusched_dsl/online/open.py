@@ -22,7 +22,7 @@ from gpusched_dsl.online.planners.policy import PolicyPlanner
 from gpusched_dsl.online.planners.protocol import Planner
 from gpusched_dsl.online.planners.verification import PlanCheck
 from gpusched_dsl.online.run_config import RunConfig
-from gpusched_dsl.online.run_record import BY_SLOT, BY_SOLVER, RECORDED, Outcome
+from gpusched_dsl.online.run_record import BY_SLOT, BY_SOLVER, RECORDED, RunOutcome
 from gpusched_dsl.solving.methods import method_named
 
 
@@ -73,7 +73,7 @@ def open_run(
     instance = read_data(workspace, found, permissions=allowed, replaced=config.replaced)
     instance.reader.forget()  # plans are made from what is bound
     spare = config.fallback or block.fallback
-    whole = _in_one_go(planner) if journal is None and not external else None
+    whole = _fast_replay(planner) if journal is None and not external else None
     driver = _loop_of(block, found.model, external)(
         block,
         Base(instance, allowed.limits()),
@@ -97,17 +97,17 @@ def open_run(
     return driver
 
 
-def _in_one_go(planner: Planner) -> Callable[[EventLoop], Outcome | None] | None:
+def _fast_replay(planner: Planner) -> Callable[[EventLoop], RunOutcome | None] | None:
     """Makes a fast replay of a whole run, where the queue of the policy allows it."""
     if not isinstance(planner, PolicyPlanner):
         return None
     policy = planner.policy
 
-    def whole(loop: EventLoop) -> Outcome | None:
-        from gpusched_dsl.online.replay.fast_replay import replayed
+    def whole(loop: EventLoop) -> RunOutcome | None:
+        from gpusched_dsl.online.replay.fast_replay import fast_replay
 
-        found = replayed(loop, policy)
-        if isinstance(found, Outcome):
+        found = fast_replay(loop, policy)
+        if isinstance(found, RunOutcome):
             return found
         loop.event_by_event = tuple(found)
         return None

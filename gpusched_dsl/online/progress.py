@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from gpusched_dsl.online.loops.base import SimulationLoop
-from gpusched_dsl.online.run_record import Outcome
+from gpusched_dsl.online.run_record import RunOutcome
 from gpusched_dsl.online.simulation.world import DONE, FUTURE
 from gpusched_dsl.policies.workload import Floats
 
 
 @dataclass(eq=False)
-class Samples:
+class CostSamples:
     """Hears of every plan (`SimulationLoop.tell`). `times`, and by then the amounts by term (`Ledger.totals`)."""
 
     times: list[float] = field(default_factory=list)
@@ -24,7 +24,7 @@ class Samples:
         self.times.append(driver.world.now)
         self.amounts.append(dict(driver.world.ledger.totals))
 
-    def curve(self, outcome: Outcome) -> tuple[Floats, Floats]:
+    def curve(self, outcome: RunOutcome) -> tuple[Floats, Floats]:
         """Money over time, from the first plan to the end of the run."""
         others = outcome.quantities
         totals = [sum(v for name, v in found.items() if name not in others) for found in self.amounts]
@@ -32,7 +32,7 @@ class Samples:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class RunProgress:
     """How far a run is: simulated time, jobs finished, there and to come, money so far, plans and seconds."""
 
     now: float
@@ -55,12 +55,12 @@ class ProgressReader:
         self.others = frozenset(begun.quantities)
         self.unit, self.money = ("" if unit == "1" else unit for unit in (begun.unit, begun.money))
 
-    def read(self) -> Progress:
+    def read(self) -> RunProgress:
         """As it is now."""
         world = self.driver.world
         to_come = int(((world.status == FUTURE) & np.isfinite(world.arrival)).sum())
         total = sum(v for name, v in tuple(world.ledger.totals.items()) if name not in self.others)
-        return Progress(
+        return RunProgress(
             world.now, self.unit, int((world.status == DONE).sum()), len(world.present()), to_come, total, self.money,
             len(self.driver.steps), time.perf_counter() - self.began,
         )  # fmt: skip

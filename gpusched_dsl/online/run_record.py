@@ -12,7 +12,7 @@ from gpusched_dsl.online.data.base import Base
 from gpusched_dsl.online.simulation.world import World
 
 
-class Step(NamedTuple):
+class RunStep(NamedTuple):
     """One plan. Times in the unit of the world's clock, seconds by the wall clock.
 
     `plan_seconds` is what making the plan took, `build_seconds` making its instance, `other_seconds` all the rest since
@@ -49,7 +49,7 @@ EXPECTED = frozenset((BY_SOLVER, BY_SLOT, RECORDED, MOVED, CHOSEN))
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class RunOutcome:
     """A run that has ended: the world as it is then, its steps, and why it ended.
 
     `ended` is `finished`, `horizon` (slots are over), `interrupt`, `error`, `stuck` (jobs wait and nothing will
@@ -60,7 +60,7 @@ class Outcome:
     online: CheckedOnline
     base: Base
     world: World
-    steps: tuple[Step, ...]
+    steps: tuple[RunStep, ...]
     ended: str
     unit: str
     money: str

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from gpusched_dsl.ir.domains import Codes, Tuples
+from gpusched_dsl.ir.domains import Codes, TupleDomain
 from gpusched_dsl.language.checked import (
     CheckedPlacement,
 )
@@ -42,9 +42,9 @@ class Cluster:
         return tuple(at for at in range(len(self.ways)) if at not in known)
 
     @cached_property
-    def _by_way(self) -> Tuples:
+    def _by_way(self) -> TupleDomain:
         columns = (self.work.job, self.work.kind, *(self.ways[at] for at in self.rest_at))
-        return Tuples((None,) * len(columns), columns)
+        return TupleDomain((None,) * len(columns), columns)
 
     def way_of(self, job: Ints, kind: Ints, rest: Sequence[Codes]) -> Ints:
         """The way of a job (its number) on a kind with the other indices, NONE where there is none."""

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
-from gpusched_dsl.compiling.evaluation.limits import Limits
-from gpusched_dsl.compiling.evaluation.store import Store
+from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
+from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.language.checked import TypedExpr
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.policies.cluster import Cluster
-from gpusched_dsl.policies.engine import Settings, never, run
+from gpusched_dsl.policies.engine import SearchSettings, never, run
 from gpusched_dsl.policies.instructions import binds_nodes, instructions_of
 from gpusched_dsl.policies.kernels.pinning import pin
 from gpusched_dsl.policies.kernels.pricing import PRICES
@@ -54,8 +54,8 @@ class Decision:
 
 def decide(
     policy: CheckedPolicy,
-    store: Store,
-    limits: Limits,
+    store: ValueStore,
+    limits: MemoryLimits,
     seed: int = 0,
     running: Mapping[str, VariableValues] | None = None,
     stop: Stop | None = None,
@@ -98,14 +98,14 @@ def decide(
     )
 
 
-def settings_of(policy: CheckedPolicy, store: Store, limits: Limits) -> Settings:
+def settings_of(policy: CheckedPolicy, store: ValueStore, limits: MemoryLimits) -> SearchSettings:
     """How often, how many and by which price: the numbers in a policy's last lines."""
     ev = Evaluator(policy.model, store, limits)
 
     def whole(expr: TypedExpr | None, otherwise: int) -> int:
         return otherwise if expr is None else max(0, round(ev.number(expr)))
 
-    return Settings(
+    return SearchSettings(
         iterations=whole(policy.repeat, 0),
         keep=max(1, whole(policy.improve, 1)),
         improve=max(1, whole(policy.improve, 1)),

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gpusched_dsl.ir.distributions import Censored, Distribution, Truncated
-from gpusched_dsl.ir.distributions.base import Family
+from gpusched_dsl.ir.distributions.base import LawFamily
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Floats
 
@@ -25,7 +25,7 @@ from gpusched_dsl.ir.matrix import Floats
 class Laws:
     """Law i is row `row[i]` of `families[family[i]]`, restricted by `low[i]`, `high[i]` and `cut[i]`."""
 
-    families: tuple[Family, ...]
+    families: tuple[LawFamily, ...]
     family: Codes
     row: Codes
     low: Floats

@@ -26,7 +26,7 @@ _CALL_SECONDS = 0.05  # about how long one call of the kernels takes
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class SearchSettings:
     """How much is tried. `keep`: length of the pool; `improve`: of how many of its schedules `moves` start.
 
     A move is a name of `rules.MOVE_CODES` and the length of the list of jobs that it looks at (0: all of them).
@@ -44,7 +44,7 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class EngineResult:
     """The best schedule with its price: lateness, postponement, idle GPUs, running costs, in money.
 
     `iterations`: drawn passes done, in the group that did the fewest. `seconds` are those of the run without those that
@@ -70,12 +70,12 @@ def never() -> bool:
 def run(
     work: Workload,
     instructions: Instructions,
-    settings: Settings,
+    settings: SearchSettings,
     seed: int | Sequence[int] | np.random.SeedSequence = 0,
     initial: Schedule | None = None,
     stop: Callable[[], bool] = never,
     tell: Callable[[int, float], None] | None = None,
-) -> Outcome:
+) -> EngineResult:
     """The best schedule found. Jobs that `initial` runs stay where they are; with a seed the result is always the same.
 
     `tell` hears now and then of the passes done and the best price; not where several controllers plan.
@@ -103,7 +103,7 @@ def run(
     terms = [price_by_term(work, plan, PRICES[settings.price]) for plan in elite]
     for plan in elite:
         verify(work, plan)
-    return Outcome(
+    return EngineResult(
         schedule=elite[0],
         price=float(terms[0].sum()),
         terms=terms[0],
@@ -126,7 +126,7 @@ class _Found:
 def _search(
     work: Workload,
     instructions: Instructions,
-    settings: Settings,
+    settings: SearchSettings,
     rng: np.random.Generator,
     start: Schedule,
     stop: Callable[[], bool],
@@ -159,7 +159,7 @@ def _improved(
     instructions: Instructions,
     start: Schedule,
     elite: list[Schedule],
-    settings: Settings,
+    settings: SearchSettings,
     stop: Callable[[], bool],
 ) -> tuple[list[Schedule], bool]:
     """The first schedules of the pool after the moves, put in order with the rest.
@@ -190,7 +190,7 @@ def _improved(
     return [found[at] for at in np.argsort(costs, kind="stable")], stopped
 
 
-def _warm(work: Workload, instructions: Instructions, settings: Settings, start: Schedule) -> float:
+def _warm(work: Workload, instructions: Instructions, settings: SearchSettings, start: Schedule) -> float:
     """Have the kernels compiled or read from their cache, if they are not yet; the seconds that this took."""
     global _warmed
     if _warmed:

@@ -6,8 +6,8 @@ import numpy as np
 
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame, ranges
-from gpusched_dsl.compiling.evaluation.limits import Limits
-from gpusched_dsl.compiling.evaluation.store import Store
+from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
+from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.language.checked import IndexVar, TypedExpr
 from gpusched_dsl.language.checked_policy import CheckedPolicy, CheckedRanking
@@ -29,13 +29,13 @@ def binds_nodes(policy: CheckedPolicy) -> bool:
     return node in names
 
 
-def instructions_of(policy: CheckedPolicy, cluster: Cluster, store: Store, limits: Limits) -> Instructions:
+def instructions_of(policy: CheckedPolicy, cluster: Cluster, store: ValueStore, limits: MemoryLimits) -> Instructions:
     """The policy's lines for one decision. Raises DiagnosticError as evaluation does."""
     return _Lines(policy, cluster, store, limits).run()
 
 
 class _Lines:
-    def __init__(self, policy: CheckedPolicy, cluster: Cluster, store: Store, limits: Limits) -> None:
+    def __init__(self, policy: CheckedPolicy, cluster: Cluster, store: ValueStore, limits: MemoryLimits) -> None:
         self.policy, self.cluster, self.work = policy, cluster, cluster.work
         self.ev = Evaluator(policy.model, store, limits)
         self.job = policy.order.indexing.variables[0]

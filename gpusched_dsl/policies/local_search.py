@@ -1,8 +1,8 @@
 """Local search on the best schedules that were made: exact prices of small changes, the best one at a time.
 
 Source: Kiros, Analysis of Scheduling Algorithms for Deep Learning Training Jobs (Politecnico di Milano), section 3.1.5.
-Other packages may add moves: Python functions of `Workload`, `Schedule`, `DeltaEvaluation`, a length and a `Change`
-that they write their candidate into, as those of `kernels/moves/swaps.py`.
+Other packages may add moves: Python functions of `Workload`, `Schedule`, `DeltaEvaluation`, a length and a
+`ScheduleChange` that they write their candidate into, as those of `kernels/moves/swaps.py`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from gpusched_dsl.policies.kernels.moves.change import Change, apply, copy_change, empty_change
+from gpusched_dsl.policies.kernels.moves.change import ScheduleChange, apply, copy_change, empty_change
 from gpusched_dsl.policies.kernels.moves.delta_evaluation import DeltaEvaluation, empty_books, keep_books, tolerance
 from gpusched_dsl.policies.kernels.moves.hill_climbing import climb
 from gpusched_dsl.policies.kernels.moves.regroup import regroup_gpus
@@ -23,7 +23,7 @@ from gpusched_dsl.policies.kernels.pricing import PRICES, price
 from gpusched_dsl.policies.rules import MOVE_CODES
 from gpusched_dsl.policies.workload import Floats, Schedule, Workload
 
-Move = Callable[[Workload, Schedule, DeltaEvaluation, int, Change], float]
+Move = Callable[[Workload, Schedule, DeltaEvaluation, int, ScheduleChange], float]
 
 _FUNCTIONS: Final[Mapping[str, Move]] = {
     "swap_tardy_costly": swap_tardy_costly,
@@ -96,7 +96,7 @@ def _climb_with(
     books: DeltaEvaluation,
     moves: Sequence[tuple[Move, int, bool]],
     rounds: int,
-    buffers: tuple[Change, Change],
+    buffers: tuple[ScheduleChange, ScheduleChange],
 ) -> None:
     """`climb` with functions among the moves: what those say they gain is not believed, but priced in full."""
     change, trial = buffers

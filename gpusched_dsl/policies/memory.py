@@ -8,8 +8,8 @@ import numpy as np
 
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame
-from gpusched_dsl.compiling.evaluation.limits import Limits
-from gpusched_dsl.compiling.evaluation.store import Store
+from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
+from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.language.checked import IndexVar
 from gpusched_dsl.language.checked_policy import CheckedPolicy
@@ -18,7 +18,12 @@ from gpusched_dsl.policies.workload import NEVER, NONE, Floats, Instructions, In
 
 
 def remembered(
-    policy: CheckedPolicy, cluster: Cluster, plan: Schedule, instructions: Instructions, store: Store, limits: Limits
+    policy: CheckedPolicy,
+    cluster: Cluster,
+    plan: Schedule,
+    instructions: Instructions,
+    store: ValueStore,
+    limits: MemoryLimits,
 ) -> dict[str, VariableValues]:
     """The values to remember, by parameter and codes of jobs: of each way that `choose` lists and the job got.
 
@@ -34,7 +39,7 @@ def remembered(
 
 
 def wanted_again(
-    policy: CheckedPolicy, cluster: Cluster, plan: Schedule, store: Store, limits: Limits
+    policy: CheckedPolicy, cluster: Cluster, plan: Schedule, store: ValueStore, limits: MemoryLimits
 ) -> VariableValues | None:
     """In how long each of these jobs (codes) wants a new plan, in the unit of `now`; None: the policy asks for none.
 
@@ -58,7 +63,14 @@ class _Reader:
     """Frames of jobs on their nodes, running in some ways."""
 
     def __init__(
-        self, policy: CheckedPolicy, cluster: Cluster, store: Store, limits: Limits, node: Ints, way: Ints, jobs: Ints
+        self,
+        policy: CheckedPolicy,
+        cluster: Cluster,
+        store: ValueStore,
+        limits: MemoryLimits,
+        node: Ints,
+        way: Ints,
+        jobs: Ints,
     ) -> None:
         self.ev = Evaluator(policy.model, store, limits)
         self.cluster, self.jobs = cluster, jobs

@@ -14,9 +14,9 @@ import numpy as np
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame, ranges
 from gpusched_dsl.compiling.evaluation.free_variables import free_variables
-from gpusched_dsl.compiling.evaluation.limits import Limits
-from gpusched_dsl.compiling.evaluation.store import Store
-from gpusched_dsl.ir.domains import Codes, Tuples
+from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
+from gpusched_dsl.compiling.evaluation.store import ValueStore
+from gpusched_dsl.ir.domains import Codes, TupleDomain
 from gpusched_dsl.ir.tolerances import ROUNDING
 from gpusched_dsl.language.checked import (
     CheckedModel,
@@ -40,7 +40,7 @@ MOST_PARTS = 1000  # a GPU is given out in so many equal parts at most
 WHOLE = ROUNDING
 
 
-def cluster_of(model: CheckedModel, store: Store, limits: Limits, *, nodes_differ: bool = False) -> Cluster:
+def cluster_of(model: CheckedModel, store: ValueStore, limits: MemoryLimits, *, nodes_differ: bool = False) -> Cluster:
     """The cluster of a built instance; with `nodes_differ` every node is a kind of its own.
 
     Raises DiagnosticError (GSM3016) where the placement does not say what is needed.
@@ -49,7 +49,7 @@ def cluster_of(model: CheckedModel, store: Store, limits: Limits, *, nodes_diffe
 
 
 class _Reader(Roles):
-    def __init__(self, model: CheckedModel, store: Store, limits: Limits, nodes_differ: bool) -> None:
+    def __init__(self, model: CheckedModel, store: ValueStore, limits: MemoryLimits, nodes_differ: bool) -> None:
         super().__init__(model, store, limits)
         self.nodes_differ = nodes_differ
 
@@ -112,7 +112,7 @@ class _Reader(Roles):
                 only = replace(iterator, domain=replace(iterator.domain, name=ONE_NODE_OF_EACH))
                 listed = (*indexing.iterators[:number], only, *indexing.iterators[number + 1 :])
                 component = self.store.sets[iterator.domain.name].components[0]
-                sets = {**self.store.sets, ONE_NODE_OF_EACH: Tuples((component,), (nodes,))}
+                sets = {**self.store.sets, ONE_NODE_OF_EACH: TupleDomain((component,), (nodes,))}
                 small = Evaluator(self.model, replace(self.store, sets=sets), self.limits)
                 return small.index_domain(TypedIndexing(listed, indexing.conditions), variable.span).columns()
             place += len(iterator.variables)

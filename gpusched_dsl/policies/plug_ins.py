@@ -30,7 +30,7 @@ from gpusched_dsl.policies.kernels.construct import (
     place_jobs,
     unlist_node,
 )
-from gpusched_dsl.policies.kernels.drawing import Pool, draw_queue, keep
+from gpusched_dsl.policies.kernels.drawing import SchedulePool, draw_queue, keep
 from gpusched_dsl.policies.kernels.finishing import finish
 from gpusched_dsl.policies.kernels.free_capacity import copy_schedule, fits_empty, has_room, put, shared_gpu
 from gpusched_dsl.policies.kernels.pricing import price
@@ -125,7 +125,7 @@ def uses_added(instructions: Instructions) -> bool:
 
 def run_passes(
     work: Workload, look: Lookups, instructions: Instructions, scratch: Scratch, start: Schedule, plan: Schedule,
-    pool: Pool, first: int, stop: int, kind_of_price: int, rng: np.random.Generator,
+    pool: SchedulePool, first: int, stop: int, kind_of_price: int, rng: np.random.Generator,
 ) -> None:  # fmt: skip
     """The same as `drawing.randomised`, with the loop over jobs in Python."""
     queue = scratch.queue[: len(instructions.order)]
@@ -133,7 +133,7 @@ def run_passes(
         copy_schedule(start, plan)
         draw_queue(instructions.order, instructions.swap_chance, queue, turn > 0, rng)
         begin(work, look, scratch, plan)
-        one = Pass(work, look, instructions, scratch, plan, turn > 0, rng)
+        one = PlacementPass(work, look, instructions, scratch, plan, turn > 0, rng)
         for j in queue.tolist():
             if plan.node[j] == NONE and not one.place(j):
                 break
@@ -141,7 +141,7 @@ def run_passes(
         keep(work, pool, plan, price(work, plan, kind_of_price), turn)
 
 
-class Pass:
+class PlacementPass:
     """One pass over the queue, rule by rule. `heard(rule, way, placed)` is told of each rule that is tried."""
 
     def __init__(

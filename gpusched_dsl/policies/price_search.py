@@ -26,7 +26,7 @@ MOST_STEPS = 200
 
 
 @dataclass(frozen=True, eq=False)
-class Prices:
+class PriceBracket:
     """For each problem the price lies between `low` and `high`; they are equal where T jumps over d."""
 
     low: Floats
@@ -58,12 +58,12 @@ class PriceSearch:
 
     # --- the search --------------------------------------------------------------------------------------------------
 
-    def run(self) -> Prices:
+    def run(self) -> PriceBracket:
         low, high, time_low, time_high = self._first_rung()
         open_rows = np.flatnonzero(low < high)
         if len(open_rows):
             self._narrow(open_rows, low, high, time_low, time_high)
-        return Prices(low, high)
+        return PriceBracket(low, high)
 
     def _first_rung(self) -> tuple[Floats, Floats, Floats, Floats]:
         """Dichotomy over the prices at which rungs fall out: the printed Algorithm 1 with its update put right."""

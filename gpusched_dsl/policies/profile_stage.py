@@ -15,7 +15,7 @@ from gpusched_dsl.ir.matrix import Floats
 from gpusched_dsl.policies.distributions import Laws
 from gpusched_dsl.policies.reconfiguration import next_switch
 from gpusched_dsl.policies.speed_levels import filtered
-from gpusched_dsl.policies.speed_profile import Status, speed_profiles
+from gpusched_dsl.policies.speed_profile import ProfileStatus, speed_profiles
 
 # `status` of a problem.
 MEETS, MISSES, NO_RUNG = 0, 1, 2
@@ -71,7 +71,7 @@ def profile_stage(
     table[0, row[of], column], table[1, row[of], column] = speed, rate
     ladders = filtered(table[0], table[1])
     best = speed_profiles(ladders, laws.take(some), time_left[some], limit[some], done[some])
-    found.status[some] = np.where(best.status == Status.INFEASIBLE, MISSES, MEETS)
+    found.status[some] = np.where(best.status == ProfileStatus.INFEASIBLE, MISSES, MEETS)
     found.cost[some], found.time[some] = best.energy, best.time
     found.late[some], found.price[some] = best.lateness, best.deadline_price
     used = best.first_used(shortest[some])

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Floats
 from gpusched_dsl.ir.tolerances import ROUNDING
-from gpusched_dsl.policies.speed_profile import Profiles
+from gpusched_dsl.policies.speed_profile import SpeedProfiles
 
 # Speeds that differ relatively by less are the same speed.
 SAME_SPEED = ROUNDING
@@ -28,7 +28,7 @@ def at_least(speed: Floats, planned: ArrayLike, strictly: ArrayLike = False) -> 
 
 
 def next_switch(
-    profiles: Profiles, now: float, rung: Codes | None = None, shortest: ArrayLike = 0.0, gap: float = 0.0
+    profiles: SpeedProfiles, now: float, rung: Codes | None = None, shortest: ArrayLike = 0.0, gap: float = 0.0
 ) -> Floats:
     """The time at which each job, started now, leaves its rung; infinite when it stays to the end.
 

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusched_dsl.ir.distributions.base import Family
+from gpusched_dsl.ir.distributions.base import LawFamily
 from gpusched_dsl.ir.distributions.tables import Tables
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Floats
@@ -82,7 +82,7 @@ class Conditioned:
         rest, span = self.rest[:, None], self.span[:, None]
         return (over - rest) / span, np.maximum((under - rest) / span, 0.0)
 
-    def _parts(self) -> list[tuple[Family, slice]]:
+    def _parts(self) -> list[tuple[LawFamily, slice]]:
         """The problems of each family."""
         ends = np.searchsorted(self.laws.family, np.arange(len(self.laws.families) + 1)).tolist()
         parts = zip(self.laws.families, map(slice, ends, ends[1:]), strict=True)

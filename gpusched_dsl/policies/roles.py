@@ -8,8 +8,8 @@ import numpy as np
 
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame
-from gpusched_dsl.compiling.evaluation.limits import Limits
-from gpusched_dsl.compiling.evaluation.store import Store
+from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
+from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.language.checked import CheckedModel, CheckedPlacementItem, Numeric, TypedExpr
 from gpusched_dsl.language.units import DIMENSIONLESS, Unit, convertible, factor
@@ -19,7 +19,7 @@ from gpusched_dsl.policies.workload import Floats
 class Roles:
     """Evaluates the items of one placement. Times are in the unit of `lasts`, money in that of the objective."""
 
-    def __init__(self, model: CheckedModel, store: Store, limits: Limits) -> None:
+    def __init__(self, model: CheckedModel, store: ValueStore, limits: MemoryLimits) -> None:
         assert model.placement is not None, "the checker refuses policies for models without a placement"
         self.model, self.store, self.limits = model, store, limits
         self.placement = model.placement

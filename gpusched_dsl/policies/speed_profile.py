@@ -26,7 +26,7 @@ from gpusched_dsl.policies.speed_levels import Ladders, filtered
 IN_TIME = 1e-10
 
 
-class Status(IntEnum):
+class ProfileStatus(IntEnum):
     """`OK`: the due date binds; `LOOSE`: every rung meets it; `INFEASIBLE`: no rung does; `DONE`: no work left."""
 
     OK = 0
@@ -36,7 +36,7 @@ class Status(IntEnum):
 
 
 @dataclass(frozen=True, eq=False)
-class Profiles:
+class SpeedProfiles:
     """The best profile of each problem; arrays have a row per problem, matrices a column per rung of `ladders`.
 
     `switch_at[p, k]`: the work at which problem p leaves rung k (the limit from the last used rung on).
@@ -57,10 +57,10 @@ class Profiles:
     worst_time: Floats
     lateness: Floats
 
-    def take(self, rows: Codes) -> Profiles:
+    def take(self, rows: Codes) -> SpeedProfiles:
         """The profiles of some problems."""
         arrays = {f.name: getattr(self, f.name)[rows] for f in fields(self) if f.name != "ladders"}
-        return Profiles(self.ladders.take(rows), **arrays)
+        return SpeedProfiles(self.ladders.take(rows), **arrays)
 
     def first_used(self, shortest: ArrayLike = 0.0) -> Codes:
         """The place in `ladders` of the first rung that is used for more than `shortest` work; the last if none is."""
@@ -76,7 +76,7 @@ def speed_profiles(
     limit: ArrayLike,
     done: ArrayLike = 0.0,
     law_of: Codes | None = None,
-) -> Profiles:
+) -> SpeedProfiles:
     """The best profiles of all problems, one per ladder.
 
     `laws[law_of[p]]` is the law of the whole work of problem p (by default, law p), cut off at `limit[p]` and
@@ -99,10 +99,10 @@ def speed_profiles(
         return sorted_ones.take(np.argsort(order))
     work = Conditioned(gathered, np.minimum(begun, top), top)
     status = _statuses(ladders, work, left)
-    switches = np.where((status == Status.LOOSE)[:, None], work.limit[:, None], work.done[:, None])
+    switches = np.where((status == ProfileStatus.LOOSE)[:, None], work.limit[:, None], work.done[:, None])
     switches = np.repeat(switches, ladders.speed.shape[1] - 1, axis=1)
     price = np.zeros(count)
-    binding = np.flatnonzero(status == Status.OK)
+    binding = np.flatnonzero(status == ProfileStatus.OK)
     if len(binding):
         found, price[binding] = _binding(ladders.take(binding), work.take(binding), left[binding])
         switches[binding] = found
@@ -111,11 +111,11 @@ def speed_profiles(
 
 def _statuses(ladders: Ladders, work: Conditioned, left: Floats) -> NDArray[np.int8]:
     remaining = work.limit - work.done
-    status = np.full(len(left), Status.OK, dtype=np.int8)
-    status[remaining * ladders.pace[:, 0] <= left] = Status.LOOSE
+    status = np.full(len(left), ProfileStatus.OK, dtype=np.int8)
+    status[remaining * ladders.pace[:, 0] <= left] = ProfileStatus.LOOSE
     # A job that is on its way on the fastest rung may lack time by what rounding makes.
-    status[remaining * ladders.pace[:, -1] * (1 - IN_TIME) > left] = Status.INFEASIBLE
-    status[~work.possible] = Status.DONE
+    status[remaining * ladders.pace[:, -1] * (1 - IN_TIME) > left] = ProfileStatus.INFEASIBLE
+    status[~work.possible] = ProfileStatus.DONE
     return status
 
 
@@ -133,9 +133,9 @@ def _binding(ladders: Ladders, work: Conditioned, left: Floats) -> tuple[Floats,
 
 def _priced(
     ladders: Ladders, work: Conditioned, left: Floats, status: NDArray[np.int8], switches: Floats, price: Floats
-) -> Profiles:
+) -> SpeedProfiles:
     """Expected and worst cost and time, by summation by parts: of G, the expected work below a switch."""
-    over = (status == Status.DONE)[:, None]
+    over = (status == ProfileStatus.DONE)[:, None]
     switches = np.where(over, work.done[:, None], switches)
     ends = np.concatenate((switches, work.limit[:, None]), axis=1)
     with np.errstate(all="ignore"):
@@ -150,17 +150,18 @@ def _priced(
     energy, time = total(below)
     worst_energy, worst_time = total(most)
     last = np.arange(ends.shape[1]) >= ladders.counts[:, None] - 1
-    return Profiles(
+    return SpeedProfiles(
         ladders, status, work.done, work.limit, np.where(last, work.limit[:, None], ends), price,
-        energy, time, worst_energy, worst_time, np.where(status == Status.INFEASIBLE, worst_time - left, 0.0),
+        energy, time, worst_energy, worst_time, np.where(status == ProfileStatus.INFEASIBLE, worst_time - left, 0.0),
     )  # fmt: skip
 
 
 @dataclass(frozen=True)
-class Profile:
-    """The best profile of one job; fields as in `Profiles`, `rungs` are the places of the rungs in what was given."""
+class SpeedProfile:
+    """The best profile of one job; fields as in `SpeedProfiles`, `rungs` are the places of the rungs in what was
+    given."""
 
-    status: Status
+    status: ProfileStatus
     rungs: tuple[int, ...]
     switch_at: tuple[float, ...]
     deadline_price: float
@@ -173,7 +174,7 @@ class Profile:
 
 def speed_profile(
     speed: ArrayLike, rate: ArrayLike, law: Distribution, time_left: float, limit: float, done: float = 0.0
-) -> Profile:
+) -> SpeedProfile:
     """The best profile of one job on the rungs `speed`, `rate` (any order); see `speed_profiles`."""
     found = speed_profiles(filtered(speed, rate), [law], time_left, limit, done)
     rungs = tuple(found.ladders.rung[0].tolist())
@@ -181,4 +182,4 @@ def speed_profile(
         float(a[0])
         for a in (found.deadline_price, found.energy, found.time, found.worst_energy, found.worst_time, found.lateness)
     )
-    return Profile(Status(found.status[0]), rungs, tuple(found.switch_at[0].tolist()), *numbers)
+    return SpeedProfile(ProfileStatus(found.status[0]), rungs, tuple(found.switch_at[0].tolist()), *numbers)

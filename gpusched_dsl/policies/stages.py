@@ -12,8 +12,8 @@ import numpy as np
 
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame, Mask
-from gpusched_dsl.compiling.evaluation.limits import Limits
-from gpusched_dsl.compiling.evaluation.store import Param, Store
+from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
+from gpusched_dsl.compiling.evaluation.store import Param, ValueStore
 from gpusched_dsl.ir.domains import Codes, Domain
 from gpusched_dsl.ir.matrix import Floats
 from gpusched_dsl.ir.tolerances import ROUNDING
@@ -32,7 +32,7 @@ _ABSENT = {
 _WHOLE = ROUNDING
 
 
-def with_stages(policy: CheckedPolicy, store: Store, limits: Limits) -> Store:
+def with_stages(policy: CheckedPolicy, store: ValueStore, limits: MemoryLimits) -> ValueStore:
     """The store with the results of all stages of a policy; the same one where it has none.
 
     Raises DiagnosticError as evaluation does, GSM3017 where the numbers of a stage cannot be.

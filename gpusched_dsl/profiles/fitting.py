@@ -36,7 +36,7 @@ BY_JOB, BY_MODEL = "job", "model"
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class FitSettings:
     """`group` is what never stands on both sides of a split: a job, or all jobs of a DNN model (no feature then)."""
 
     folds: int = 5
@@ -82,7 +82,7 @@ class Fitted:
         return frame
 
 
-def fit_profile(profile: Profile, settings: Settings, diagnostics: Diagnostics) -> Fitted | None:
+def fit_profile(profile: Profile, settings: FitSettings, diagnostics: Diagnostics) -> Fitted | None:
     """Learn every measured quantity of a profile and predict the pairs that are missing; None after a finding.
 
     Reports GSM2304 (too little to learn from) and, as a warning, GSM2308 (pairs left out, fits not decided);
@@ -109,7 +109,7 @@ def fit_profile(profile: Profile, settings: Settings, diagnostics: Diagnostics) 
     return _filled(profile, tuple(predictors), settings.group, diagnostics)
 
 
-def _groups(profile: Profile, settings: Settings, diagnostics: Diagnostics) -> Ints | None:
+def _groups(profile: Profile, settings: FitSettings, diagnostics: Diagnostics) -> Ints | None:
     if settings.group == BY_JOB:
         return np.arange(len(profile.jobs))
     model = next((f for f in profile.features if f.name == MODEL), None)

@@ -25,7 +25,7 @@ LARGEST_EXPONENT = 700.0  # beyond, numbers are 0 or infinite
 
 
 @dataclass(frozen=True, eq=False)
-class Effects:
+class JobEffects:
     """What f misses job by job: sums and counts of residuals, and the two variances."""
 
     sums: Floats  # (J,)
@@ -52,7 +52,7 @@ class Predictor:
     whole: Learner
     held: tuple[Learner, ...]
     fold: Ints  # (J,)
-    effects: Effects
+    effects: JobEffects
     new: Errors
     known: Errors | None
     mean: Errors  # of predicting the mean of the other folds
@@ -100,14 +100,14 @@ def fit_predictor(
     )  # fmt: skip
 
 
-def _effects(job: Ints, residual: Floats, jobs: int) -> Effects:
+def _effects(job: Ints, residual: Floats, jobs: int) -> JobEffects:
     """Variances by the analysis of variance of residuals by job; without repeated jobs there is nothing to tell."""
     counts = np.bincount(job, minlength=jobs).astype(np.float64)
     sums = np.bincount(job, weights=residual, minlength=jobs).astype(np.float64)
     present, pairs = counts > 0, len(job)
     free = pairs - int(present.sum())
     if free == 0 or present.sum() < 2:
-        return Effects(sums, counts, 0.0, 1.0)
+        return JobEffects(sums, counts, 0.0, 1.0)
     inside = float(((residual - (sums / np.maximum(counts, 1))[job]) ** 2).sum()) / free
     middle = float((residual**2).sum()) / pairs  # residuals of a held fold have no mean of their own to lose
-    return Effects(sums, counts, max(middle - inside, 0.0), inside)
+    return JobEffects(sums, counts, max(middle - inside, 0.0), inside)

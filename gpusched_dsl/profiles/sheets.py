@@ -15,7 +15,7 @@ from gpusched_dsl.data.reports import SHOWN, examples
 from gpusched_dsl.data.sources.files import (
     Fault,
     FileColumns,
-    Limits,
+    FileLimits,
     Located,
     Unreadable,
     check_text,
@@ -24,7 +24,7 @@ from gpusched_dsl.data.sources.files import (
     read_bytes,
 )
 from gpusched_dsl.data.sources.parquet import damaged
-from gpusched_dsl.data.sources.parquet_trial import Damaged, column_names
+from gpusched_dsl.data.sources.parquet_trial import UnreadableFile, column_names
 from gpusched_dsl.data.sources.tables import read_located
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Label
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
@@ -35,12 +35,12 @@ Mask = NDArray[np.bool_]
 SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet", ".pq")
 
 
-def read_sheet(path: Path, needed: Sequence[str], limits: Limits | None = None) -> FileColumns:
+def read_sheet(path: Path, needed: Sequence[str], limits: FileLimits | None = None) -> FileColumns:
     """A CSV, TSV or Parquet file with all its columns, which must include those needed.
 
     Raises DiagnosticError (GSM20xx).
     """
-    limits = limits or Limits(allow_outside=True)
+    limits = limits or FileLimits(allow_outside=True)
     located = Located(path, str(path))
     try:
         if not path.exists():
@@ -56,7 +56,7 @@ def read_sheet(path: Path, needed: Sequence[str], limits: Limits | None = None) 
         ) from None
 
 
-def _names(file: Located, limits: Limits) -> list[str]:
+def _names(file: Located, limits: FileLimits) -> list[str]:
     """The names of the columns; a table without any is told by whoever reads on."""
     lowered = file.name.lower()
     if not lowered.endswith(SUFFIXES):
@@ -67,7 +67,7 @@ def _names(file: Located, limits: Limits) -> list[str]:
     if lowered.endswith((".parquet", ".pq")):
         try:
             return list(column_names(raw))
-        except Damaged as damage:
+        except UnreadableFile as damage:
             raise Unreadable(damaged(file.name, damage)) from None
     if lowered.endswith(".gz"):
         raw = expand_gzip(file.name, raw, limits)

@@ -16,7 +16,7 @@ from gpusched_dsl.ir.solver_result import relative_gap
 from gpusched_dsl.ir.tolerances import ROUNDING
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.text.numbers import column_texts, number_text, percent_text, seconds_text, with_unit
-from gpusched_dsl.reporting.grid import Column, Grid, plain
+from gpusched_dsl.reporting.grid import Grid, GridColumn, plain
 from gpusched_dsl.reporting.result import Result
 from gpusched_dsl.version import __version__
 
@@ -30,7 +30,7 @@ SAME = ROUNDING  # of their size: values that differ by less are equally good
 
 
 @dataclass(frozen=True, eq=False)
-class Row:
+class ComparisonRow:
     """One run of one method. `result` is None where it was refused; `findings` tell why, or what its plan breaks.
 
     `seconds` are those from the data to the checked plan, without compiling kernels or reading them from the cache,
@@ -77,7 +77,7 @@ class Comparison:
     objective: str
     unit: str
     minimise: bool
-    rows: tuple[Row, ...]
+    rows: tuple[ComparisonRow, ...]
     bound: float | None = None
     bound_by: str | None = None
     interrupted: bool = False
@@ -90,7 +90,7 @@ class Comparison:
         values = [row.objective for row in self.rows if row.objective is not None]
         return None if not values else min(values) if self.minimise else max(values)
 
-    def is_best(self, row: Row) -> bool:
+    def is_best(self, row: ComparisonRow) -> bool:
         """Whether no row is better."""
         if row.objective is None or self.best is None:
             return False
@@ -98,7 +98,7 @@ class Comparison:
             return False
         return abs(row.objective - self.best) <= SAME * max(1.0, abs(self.best))
 
-    def refutes(self, row: Row) -> bool:
+    def refutes(self, row: ComparisonRow) -> bool:
         """Whether the value of a row is better than the bound: then one of the two is wrong."""
         return row.status != "broken" and beats(row.objective, self.bound, minimise=self.minimise)
 
@@ -114,11 +114,11 @@ class Comparison:
             if row.objective is not None and self.bound is not None and self.refutes(row)
         )  # fmt: skip
 
-    def remark(self, row: Row) -> str:
+    def remark(self, row: ComparisonRow) -> str:
         """What stands beside a row: its own remark, or that its value cannot be."""
         return "; ".join(text for text in (CONTRADICTED if self.refutes(row) else "", row.remark) if text)
 
-    def gap(self, row: Row) -> float | None:
+    def gap(self, row: ComparisonRow) -> float | None:
         """How far a row is from the best bound; None where one of the two is not there."""
         if row.objective is None or self.bound is None or self.refutes(row):
             return None
@@ -131,7 +131,7 @@ class Comparison:
         names = dict.fromkeys(n for row in self.rows if row.result is not None for n in row.result.terms)
         return tuple(name for name in names if name != self.objective)
 
-    def __getitem__(self, method: str) -> Row:
+    def __getitem__(self, method: str) -> ComparisonRow:
         """The first row of a method; KeyError where there is none."""
         for row in self.rows:
             if row.method == method:
@@ -150,7 +150,7 @@ class Comparison:
         schema = {**texts, **numbers, "best": pl.Boolean, "remark": pl.String}
         return pl.DataFrame([self._record(row) for row in self.rows], schema=schema, orient="row")
 
-    def _record(self, row: Row) -> dict[str, Any]:
+    def _record(self, row: ComparisonRow) -> dict[str, Any]:
         terms = {} if row.result is None else row.result.terms
         return {
             "method": row.method,
@@ -167,24 +167,24 @@ class Comparison:
     def grid(self, *, terms: bool = True) -> Grid:
         """The table as texts, with or without the cost by term; `*` stands at the best value."""
         unit = f" [{self.unit}]" if self.unit else ""
-        columns = [Column("method", [row.method for row in self.rows])]
+        columns = [GridColumn("method", [row.method for row in self.rows])]
         if any(row.seed is not None for row in self.rows):
-            columns.append(Column("seed", ["" if r.seed is None else str(r.seed) for r in self.rows], right=True))
-        columns.append(Column("status", [row.status for row in self.rows]))
+            columns.append(GridColumn("seed", ["" if r.seed is None else str(r.seed) for r in self.rows], right=True))
+        columns.append(GridColumn("status", [row.status for row in self.rows]))
         for name in self.terms if terms else ():
             values = [None if row.result is None else row.result.terms.get(name) for row in self.rows]
-            columns.append(Column(name, column_texts(values, digits=6), right=True))
+            columns.append(GridColumn(name, column_texts(values, digits=6), right=True))
         totals = column_texts([row.objective for row in self.rows], digits=6)
         marked = [f"{text} {self._mark(row)}" for text, row in zip(totals, self.rows, strict=True)]
-        columns.append(Column(f"{self.objective}{unit}  ", marked, right=True))
+        columns.append(GridColumn(f"{self.objective}{unit}  ", marked, right=True))
         if self.bound is not None:
-            columns.append(Column("gap", [percent_text(self.gap(row)) for row in self.rows], right=True))
-        columns.append(Column("time", [seconds_text(row.seconds) for row in self.rows], right=True))
+            columns.append(GridColumn("gap", [percent_text(self.gap(row)) for row in self.rows], right=True))
+        columns.append(GridColumn("time", [seconds_text(row.seconds) for row in self.rows], right=True))
         if any(self.remark(row) for row in self.rows):
-            columns.append(Column(REMARK, [self.remark(row) for row in self.rows]))
+            columns.append(GridColumn(REMARK, [self.remark(row) for row in self.rows]))
         return Grid(tuple(columns))
 
-    def _mark(self, row: Row) -> str:
+    def _mark(self, row: ComparisonRow) -> str:
         """`*` at the best value, `!` at one that is better than the bound."""
         return "!" if self.refutes(row) else "*" if self.is_best(row) else " "
 

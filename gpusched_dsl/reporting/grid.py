@@ -13,7 +13,7 @@ GAP = "  "
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class GridColumn:
     """`right` aligns numbers; `texts` has one entry per row."""
 
     header: str
@@ -25,7 +25,7 @@ class Column:
 class Grid:
     """Columns of equal length. A row number in `starts` begins a group; tables draw a line above it."""
 
-    columns: tuple[Column, ...]
+    columns: tuple[GridColumn, ...]
     starts: frozenset[int] = frozenset()
 
     @property
@@ -34,7 +34,7 @@ class Grid:
 
     def head(self, rows: int) -> Grid:
         """The first rows only."""
-        return Grid(tuple(Column(c.header, c.texts[:rows], c.right) for c in self.columns), self.starts)
+        return Grid(tuple(GridColumn(c.header, c.texts[:rows], c.right) for c in self.columns), self.starts)
 
 
 def plain(grid: Grid, indent: str = "  ") -> str:

@@ -11,8 +11,8 @@ import polars as pl
 
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame
-from gpusched_dsl.compiling.evaluation.limits import Limits
-from gpusched_dsl.compiling.evaluation.store import Store
+from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
+from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.ir.problem import Floats
 from gpusched_dsl.language.checked import (
     CheckedModel,
@@ -50,7 +50,9 @@ class Placement:
         return self.table.to_dicts()
 
 
-def placement_of(model: CheckedModel, store: Store, point: Floats, limits: Limits | None = None) -> Placement | None:
+def placement_of(
+    model: CheckedModel, store: ValueStore, point: Floats, limits: MemoryLimits | None = None
+) -> Placement | None:
     """The placement at a point, or None where the model declares none. Raises DiagnosticError as evaluation does."""
     declared = model.placement
     if declared is None:
@@ -60,7 +62,7 @@ def placement_of(model: CheckedModel, store: Store, point: Floats, limits: Limit
     positions = np.flatnonzero(values > CHOSEN)
     columns = [c[positions] for c in family.domain.columns()]
     frame = Frame(len(positions), dict(zip(declared.indices, columns, strict=True)))
-    evaluator = Evaluator(model, store, limits or Limits())
+    evaluator = Evaluator(model, store, limits or MemoryLimits())
     reader = _Reader(evaluator, frame, store)
     for name, item, expr in _columns(declared):
         reader.read(name, expr, item.unit if expr is item.value else None)
@@ -100,7 +102,7 @@ def _free(name: str, taken: set[str]) -> str:
 class _Reader:
     """Evaluates items over the chosen rows into columns."""
 
-    def __init__(self, evaluator: Evaluator, frame: Frame, store: Store) -> None:
+    def __init__(self, evaluator: Evaluator, frame: Frame, store: ValueStore) -> None:
         self.evaluator, self.frame, self.store = evaluator, frame, store
         self.series: list[pl.Series] = []
         self.units: dict[str, str] = {}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from gpusched_dsl.compiling.evaluation.limits import Limits
+from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.ir.domains import Domain
 from gpusched_dsl.ir.index_labels import nonzero_positions
 from gpusched_dsl.ir.problem import Family, Floats
@@ -21,7 +21,7 @@ from gpusched_dsl.reporting.result_data import ResultData
 from gpusched_dsl.reporting.tables import table
 
 if TYPE_CHECKING:
-    from gpusched_dsl.compiling.evaluation.store import Store
+    from gpusched_dsl.compiling.evaluation.store import ValueStore
     from gpusched_dsl.language.checked import CheckedModel, TypedIndexing
 
 
@@ -159,7 +159,7 @@ class Result(ResultData):
         declared = model.lets[name]
         if declared.value.decision:
             store = replace(store, point=self._needed(self.solved.point, "values"))
-        evaluator = Evaluator(model, store, self.origins.limits or Limits())
+        evaluator = Evaluator(model, store, self.origins.limits or MemoryLimits())
         domain = evaluator.index_domain(declared.indexing, declared.span)
         frame = evaluator.domain_frame(declared.indexing, domain)
         values = np.broadcast_to(evaluator.numbers(declared.value, frame), (domain.size,))
@@ -208,7 +208,7 @@ def locate(domain: Domain, labels: tuple[str | int, ...]) -> int | None:
     return position if position >= 0 else None
 
 
-def _texts(store: Store, model: CheckedModel, name: str) -> np.ndarray[Any, Any]:
+def _texts(store: ValueStore, model: CheckedModel, name: str) -> np.ndarray[Any, Any]:
     """A parameter's values; elements as their labels."""
     from gpusched_dsl.language.checked import Element
 

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from gpusched_dsl.language.text.numbers import column_texts
-from gpusched_dsl.reporting.grid import Column, Grid
+from gpusched_dsl.reporting.grid import Grid, GridColumn
 from gpusched_dsl.reporting.placement import Placement
 
 FIRST = ("node", "node_type")  # group by these, in this order
@@ -24,7 +24,7 @@ def schedule(placed: Placement) -> Grid:
     leading = [name for name in FIRST if name in frame.columns]
     names = [*leading, *(n for n in frame.columns if n not in leading)]
     starts = _group_starts(frame, leading)
-    columns: list[Column] = []
+    columns: list[GridColumn] = []
     for name in names:
         if name == "of" or name.startswith("of_"):
             continue  # stands with its `uses`
@@ -33,7 +33,7 @@ def schedule(placed: Placement) -> Grid:
         texts, right = _texts(frame, name)
         if name in leading:
             texts = [t if row in starts else "" for row, t in enumerate(texts)]
-        columns.append(Column(header, texts, right))
+        columns.append(GridColumn(header, texts, right))
     return Grid(tuple(columns), frozenset(starts))
 
 

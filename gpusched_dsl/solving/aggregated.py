@@ -19,7 +19,7 @@ from gpusched_dsl.compiling.evaluation.store import Columns
 from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
 from gpusched_dsl.compiling.symmetry.full_size import full_size
 from gpusched_dsl.compiling.symmetry.quotient import Quotient, place_of
-from gpusched_dsl.ir.deadline import TIME, Deadline, Stopped, active, grace
+from gpusched_dsl.ir.deadline import TIME, Deadline, StoppedEarly, active, grace
 from gpusched_dsl.ir.domains import Codes, Domain
 from gpusched_dsl.ir.problem import Family, Floats, Problem
 from gpusched_dsl.ir.solver_result import Status
@@ -64,7 +64,7 @@ def solve_built(
         try:
             solved, told = _solved(built, backend, asked, start, monitor, before)
             return solved, (*told, *abandoned_aggregation(built.aggregation))
-        except Stopped as stopped:
+        except StoppedEarly as stopped:
             chosen = backend_named(backend) if isinstance(backend, str) else backend
             return nothing_built(built.scenario.model, chosen, asked, stopped), ()
         finally:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gpusched_dsl.ir.domains import Scalars
+from gpusched_dsl.ir.domains import ScalarDomain
 from gpusched_dsl.ir.magnitudes import largest_cost, power_of_two
 from gpusched_dsl.ir.problem import Family, Floats, Matrix, Objective, Problem, Term
 from gpusched_dsl.ir.solver_result import SolverResult
@@ -19,7 +19,7 @@ SMALL_COST, LARGE_COST = 2.0**-10, 2.0**4
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptObjective:
     """An earlier objective, to be kept at `value` or better."""
 
     objective: Objective
@@ -35,7 +35,7 @@ class Kept:
         return max(abs(self.value), largest_cost(self.objective.costs(columns)))
 
 
-def stage_problem(problem: Problem, objective: Objective, kept: Sequence[Kept], tolerance: float) -> Problem:
+def stage_problem(problem: Problem, objective: Objective, kept: Sequence[KeptObjective], tolerance: float) -> Problem:
     """`problem` with this one objective, and a row more for each earlier one.
 
     The row allows `tolerance` times the larger of the earlier value and of the objective's largest coefficient; it is
@@ -63,7 +63,7 @@ def stage_problem(problem: Problem, objective: Objective, kept: Sequence[Kept], 
         starts.append(np.array([entries], dtype=np.int64))
         columns.append(used.astype(np.int32))
         values.append(costs[used] / scale)
-        families.append(Family(k.objective.name or "objective", row, Scalars(), k.objective.span))
+        families.append(Family(k.objective.name or "objective", row, ScalarDomain(), k.objective.span))
         row += 1
     return replace(
         problem,

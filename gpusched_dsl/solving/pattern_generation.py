@@ -20,7 +20,7 @@ from scipy import sparse
 from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
 from gpusched_dsl.compiling.aggregation.assembling import AggregatedProblem, assemble
 from gpusched_dsl.compiling.aggregation.parts import AggregatedComponent
-from gpusched_dsl.ir.domains import Interval
+from gpusched_dsl.ir.domains import IntervalDomain
 from gpusched_dsl.ir.matrix import Floats, Matrix
 from gpusched_dsl.ir.problem import Family, Objective, Problem, Term
 from gpusched_dsl.ir.solver_result import Status
@@ -212,7 +212,7 @@ def _elastic(problem: Problem) -> Problem:
         lower=np.concatenate((problem.lower, np.zeros(2 * rows))),
         upper=np.concatenate((problem.upper, np.full(2 * rows, np.inf))),
         integer=np.zeros(columns + 2 * rows, dtype=np.bool_),
-        auxiliary=(*problem.auxiliary, Family("lack", columns, Interval(1, 2 * rows))),
+        auxiliary=(*problem.auxiliary, Family("lack", columns, IntervalDomain(1, 2 * rows))),
         matrix=Matrix(whole.indptr.astype(np.int64), whole.indices.astype(np.int32), whole.data.astype(np.float64)),
         objectives=(Objective("minimize", (bought,)),),
     )

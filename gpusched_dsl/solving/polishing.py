@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from gpusched_dsl.backends.protocol import Monitor, SolveOptions
 from gpusched_dsl.backends.registry import backend as backend_named
 from gpusched_dsl.ir.definitions import completed
-from gpusched_dsl.ir.domains import Interval
+from gpusched_dsl.ir.domains import IntervalDomain
 from gpusched_dsl.ir.linearisation import Linearised, linearised
 from gpusched_dsl.ir.matrix import Floats, Matrix, stacked
 from gpusched_dsl.ir.problem import Family, Objective, Problem, Term
@@ -123,11 +123,11 @@ def _smallest_move(problem: Problem, near: Linearised, options: SolveOptions, mo
     used = np.flatnonzero(costs).astype(np.int32)
     linear = Problem(
         "move",
-        (Family("move", 0, Interval(0, columns - 1)),),
+        (Family("move", 0, IntervalDomain(0, columns - 1)),),
         lows,
         highs,
         np.zeros(columns, dtype=np.bool_),
-        (Family("row", 0, Interval(0, rows.rows - 1)),) if rows.rows else (),
+        (Family("row", 0, IntervalDomain(0, rows.rows - 1)),) if rows.rows else (),
         _with_negatives(rows, place),
         lower * factor,
         upper * factor,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from gpusched_dsl.backends.protocol import Backend, Monitor, Session, SolveOptions
 from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
 from gpusched_dsl.ir.changes import Changes
-from gpusched_dsl.ir.deadline import SOLVING, Deadline, Stopped, grace
+from gpusched_dsl.ir.deadline import SOLVING, Deadline, StoppedEarly, grace
 from gpusched_dsl.ir.problem import Floats, Problem
 from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.ir.verify import Tolerances, Verification, verify
@@ -18,8 +18,8 @@ from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.abandoned import abandoned_passes
 from gpusched_dsl.solving.acceptance import Acceptance, Accepted
-from gpusched_dsl.solving.decomposition.selection import Choice, chosen_or_refused
-from gpusched_dsl.solving.lexicographic import Kept, in_own_size, stage_problem, with_visible_costs
+from gpusched_dsl.solving.decomposition.selection import DecompositionChoice, chosen_or_refused
+from gpusched_dsl.solving.lexicographic import KeptObjective, in_own_size, stage_problem, with_visible_costs
 from gpusched_dsl.solving.options import check_integers
 from gpusched_dsl.solving.primal.start import Beginning, begin
 from gpusched_dsl.solving.repair import repaired
@@ -65,7 +65,7 @@ class Solving:
         self.monitor, self.tolerances = monitor, tolerances
         self.session: Session | None = None
         self.changes: Changes | None = None
-        self.choice = Choice(None)
+        self.choice = DecompositionChoice(None)
         self.deadline = deadline
         self.load_seconds = 0.0
         self.warnings: list[Diagnostic] = [*abandoned_passes(reformulated.notes)]
@@ -103,8 +103,8 @@ class Solving:
         if len(objectives) <= 1:
             return [self._stage(self.problem, self.reformulated.original, 0, start)]
         stages: list[_Stage] = []
-        kept: list[Kept] = []
-        kept_as_stated: list[Kept] = []
+        kept: list[KeptObjective] = []
+        kept_as_stated: list[KeptObjective] = []
         for number, objective in enumerate(objectives):
             if stages and self.deadline.reason:  # nothing is left for this objective and those after it
                 stages.append(_Stage(SolverResult(Status.LIMIT, reason=self.deadline.reason), None, None, 0.0))
@@ -127,13 +127,13 @@ class Solving:
             stated_value = stage.stated.verification.objectives[number].value
             # Columns of terms are right within tolerances only: a value that they alone reach cannot be kept.
             worse = max if objective.sense == "minimize" else min
-            kept.append(Kept(objective, worse(solved, stated_value)))
-            kept_as_stated.append(Kept(self.reformulated.original.objectives[number], stated_value))
+            kept.append(KeptObjective(objective, worse(solved, stated_value)))
+            kept_as_stated.append(KeptObjective(self.reformulated.original.objectives[number], stated_value))
         last = len(stages) - 1
         stages[last] = self._exactly_kept(kept[:last], kept_as_stated[:last], stages[last])
         return stages
 
-    def _exactly_kept(self, kept: list[Kept], kept_as_stated: list[Kept], stage: _Stage) -> _Stage:
+    def _exactly_kept(self, kept: list[KeptObjective], kept_as_stated: list[KeptObjective], stage: _Stage) -> _Stage:
         """The last stage with a point that uses no slack of the earlier objectives, where one is as good."""
         answer, number = stage.answer, len(kept)
         if answer.status is not Status.OPTIMAL or stage.checked is None or answer.values is None:
@@ -200,7 +200,7 @@ class Solving:
                 message = f"the backend `{self.backend.name}` gave `{type(answer).__name__}` for an answer"
                 raise DiagnosticError([Diagnostic("GSM4007", message)])
             return beginning.added_to(in_own_size(answer, factor), problem)
-        except Stopped as stopped:
+        except StoppedEarly as stopped:
             self._close()
             return beginning.added_to(SolverResult(Status.LIMIT, reason=stopped.reason), problem)
 
@@ -314,7 +314,7 @@ class Solving:
         return tuple(results)
 
 
-def _slack_used(kept: Sequence[Kept], point: Floats) -> bool:
+def _slack_used(kept: Sequence[KeptObjective], point: Floats) -> bool:
     """Whether an earlier objective is worse than before by more than rounding makes it."""
     return any(k.loss(point) > ROUNDING * k.scale(len(point)) for k in kept)
 

@@ -10,7 +10,7 @@ from gpusched_dsl.backends.third_party import foreign_failures
 from gpusched_dsl.compiling.passes.pipeline import reformulate
 from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
 from gpusched_dsl.ir.changes import Changes, changes
-from gpusched_dsl.ir.deadline import REFORMULATION, Deadline, Stopped, grace, limited, stage
+from gpusched_dsl.ir.deadline import REFORMULATION, Deadline, StoppedEarly, grace, limited, stage
 from gpusched_dsl.ir.problem import Floats, Problem
 from gpusched_dsl.ir.verify import Tolerances
 from gpusched_dsl.solving.map_start import lifted
@@ -55,7 +55,7 @@ def solve_problem(
             reformulated = _reformulate(problem, chosen, asked)
             run = Solving(chosen, reformulated, asked, monitor, allowed, deadline)
             solved = run.run(lifted(reformulated, start))
-        except Stopped as stopped:
+        except StoppedEarly as stopped:
             return unfinished(problem, chosen, asked, start, stopped, allowed)
         with grace():
             return recovered(solved, run.stated)
@@ -102,7 +102,7 @@ def resolve(
             solved.close()
             carried = made if loading is Loading.CARRIED else None
             again = run.run(lifted(reformulated, start), session, loading, carried)
-        except Stopped as stopped:
+        except StoppedEarly as stopped:
             solved.close()
             return unfinished(problem, backend, asked, start, stopped, solved.tolerances)
         except BaseException:

@@ -6,7 +6,7 @@ import numpy as np
 
 from gpusched_dsl.backends.protocol import Backend, SolveOptions
 from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
-from gpusched_dsl.ir.deadline import Stopped, grace
+from gpusched_dsl.ir.deadline import StoppedEarly, grace
 from gpusched_dsl.ir.definitions import Conditions
 from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.problem import Floats, Objective, Problem
@@ -23,7 +23,7 @@ def unfinished(
     backend: Backend,
     options: SolveOptions,
     start: Floats | None,
-    stopped: Stopped,
+    stopped: StoppedEarly,
     tolerances: Tolerances | None = None,
     reformulated: ReformulatedProblem | None = None,
 ) -> Solution:
@@ -58,7 +58,7 @@ def unfinished(
     )
 
 
-def nothing_built(model: CheckedModel, backend: Backend, options: SolveOptions, stopped: Stopped) -> Solution:
+def nothing_built(model: CheckedModel, backend: Backend, options: SolveOptions, stopped: StoppedEarly) -> Solution:
     """The result of a solve that ended before its problem was there: a problem of no columns stands for it."""
     empty = np.zeros(0)
     objectives = tuple(

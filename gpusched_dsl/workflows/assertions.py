@@ -9,13 +9,13 @@ import numpy as np
 
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import EMPTY_FRAME, Frame
-from gpusched_dsl.compiling.evaluation.limits import Limits
-from gpusched_dsl.compiling.evaluation.store import Store, Values
+from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
+from gpusched_dsl.compiling.evaluation.store import Values, ValueStore
 from gpusched_dsl.ir.tolerances import FEASIBILITY
 from gpusched_dsl.language.blocks.tests.test_block import CheckedExpect
 from gpusched_dsl.language.checked import (
     CheckedModel,
-    Comparison,
+    ComparisonChain,
     Element,
     KnownValue,
     LetRef,
@@ -51,7 +51,7 @@ def judge(expect: CheckedExpect, result: Result) -> list[FailedAssertion]:
     if lacking is not None:
         return [lacking]
     store = replace(origins.store, point=result.solved.point)
-    evaluator = AnswerEvaluator(origins.model, store, origins.limits or Limits(), known)
+    evaluator = AnswerEvaluator(origins.model, store, origins.limits or MemoryLimits(), known)
     if expect.tolerance is not None:
         evaluator.tolerance = abs(evaluator.number(expect.tolerance))
     return [
@@ -80,7 +80,9 @@ class AnswerEvaluator(Evaluator):
     `tolerance` is absolute where it is stated; else it is `TOLERANCE` times the larger of 1 and both sides.
     """
 
-    def __init__(self, model: CheckedModel, store: Store, limits: Limits, known: Mapping[str, float | str]) -> None:
+    def __init__(
+        self, model: CheckedModel, store: ValueStore, limits: MemoryLimits, known: Mapping[str, float | str]
+    ) -> None:
         super().__init__(model, store, limits)
         self.known = known
         self.tolerance: float | None = None
@@ -89,9 +91,9 @@ class AnswerEvaluator(Evaluator):
         value = self.known[expr.name]
         return np.array(value, dtype=object if isinstance(value, str) else np.float64)
 
-    def _Comparison(self, expr: Comparison, frame: Frame) -> Values:
+    def _ComparisonChain(self, expr: ComparisonChain, frame: Frame) -> Values:
         if not depends_on_answer(expr) or not all(isinstance(o.type, Numeric) for o in expr.operands):
-            return super()._Comparison(expr, frame)
+            return super()._ComparisonChain(expr, frame)
         sides = [self.numbers(o, frame) for o in expr.operands]
         result: Values = np.asarray(True)
         for left, op, right in zip(sides, expr.ops, sides[1:], strict=False):
@@ -152,21 +154,21 @@ def _conjuncts(expr: TypedExpr) -> list[TypedExpr]:
 
 def _describe(evaluator: AnswerEvaluator, expr: TypedExpr) -> FailedAssertion:
     """The failing condition with the values of its sides; of an `all[...]` with the first index that fails."""
-    if isinstance(expr, Comparison):
+    if isinstance(expr, ComparisonChain):
         return FailedAssertion(expr, f"`{expr.span.text}` does not hold: {_sides(evaluator, expr, EMPTY_FRAME)}",
                      _tolerated(evaluator, expr))
     if isinstance(expr, Reduction) and expr.op == "all":
         grown = evaluator.expand(EMPTY_FRAME, expr.indexing, expr.span).frame
         failing = np.flatnonzero(~evaluator.mask(expr.body, grown))
         first = grown.take(failing[:1])
-        values = f": {_sides(evaluator, expr.body, first)}" if isinstance(expr.body, Comparison) else ""
+        values = f": {_sides(evaluator, expr.body, first)}" if isinstance(expr.body, ComparisonChain) else ""
         where = evaluator.row_text(first, 0)
         message = f"`{expr.body.span.text}` does not hold for {len(failing)} of {grown.size}, first for {where}{values}"
         return FailedAssertion(expr, message)
     return FailedAssertion(expr, f"`{expr.span.text}` does not hold")
 
 
-def _sides(evaluator: AnswerEvaluator, expr: Comparison, frame: Frame) -> str:
+def _sides(evaluator: AnswerEvaluator, expr: ComparisonChain, frame: Frame) -> str:
     """`total` is 4.4279, for each side that is not a number already."""
     told = [
         f"`{o.span.text}` is {_value_text(evaluator, o, frame)}"
@@ -191,7 +193,7 @@ def _value_text(evaluator: AnswerEvaluator, expr: TypedExpr, frame: Frame) -> st
     return text if unit == "1" else f"{text} {unit}"
 
 
-def _tolerated(evaluator: AnswerEvaluator, expr: Comparison) -> tuple[str, ...]:
+def _tolerated(evaluator: AnswerEvaluator, expr: ComparisonChain) -> tuple[str, ...]:
     if not all(isinstance(o.type, Numeric) for o in expr.operands) or not set(expr.ops) & {"==", "<=", ">="}:
         return ()
     left, right = (evaluator.numbers(o, EMPTY_FRAME) for o in expr.operands[:2])

@@ -12,7 +12,7 @@ from gpusched_dsl.compiling.build import Built
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.units import DIMENSIONLESS
-from gpusched_dsl.reporting.comparison import Comparison, Row
+from gpusched_dsl.reporting.comparison import Comparison, ComparisonRow
 from gpusched_dsl.reporting.result import Result
 from gpusched_dsl.solving.aggregated import solve_built
 from gpusched_dsl.solving.methods import Method
@@ -45,7 +45,7 @@ def compare(
     """
     asked = options or SolveOptions()
     left = None if asked.time_limit is None else max(0.0, asked.time_limit - spent)
-    rows: list[Row] = []
+    rows: list[ComparisonRow] = []
     interrupted = False
     for method, seed in (wanted := list(_runs(methods, seeds))):
         if begin is not None:
@@ -81,7 +81,7 @@ def _runs(methods: Sequence[Method], seeds: Sequence[int]) -> Iterator[tuple[Met
 
 def _run(
     built: Built, method: Method, seed: int | None, options: SolveOptions, judge: str, monitor: Monitor | None
-) -> Row:
+) -> ComparisonRow:
     own = apart(built)
     began = time.perf_counter()
     name, policy = (method, None) if isinstance(method, str) else (method.name, method)
@@ -91,17 +91,24 @@ def _run(
         else:
             solved, told = solve_by_policy(own, policy, guarded(judge), options, None, monitor)
     except DiagnosticError as error:
-        return Row(name, policy is not None, seed, None, tuple(error.diagnostics), time.perf_counter() - began)
+        return ComparisonRow(
+            name, policy is not None, seed, None, tuple(error.diagnostics), time.perf_counter() - began
+        )
     solved.close()
     told_of = solved.statistics
     compiling, aside = told_of.get("compile_seconds", 0.0), told_of.get("ready_seconds", 0.0)
     seconds = max(time.perf_counter() - began - aside - told_of.get("why_seconds", 0.0), 0.0)
     result = Result(solved, own.origins())
-    return Row(name, policy is not None, seed, result, (*told, *solved.warnings), seconds, compiling)
+    return ComparisonRow(name, policy is not None, seed, result, (*told, *solved.warnings), seconds, compiling)
 
 
 def _compared(
-    built: Built, rows: list[Row], interrupted: bool, options: SolveOptions, seeds: Sequence[int], before: float
+    built: Built,
+    rows: list[ComparisonRow],
+    interrupted: bool,
+    options: SolveOptions,
+    seeds: Sequence[int],
+    before: float,
 ) -> Comparison:
     model = built.scenario.model
     first = model.objectives[0] if model.objectives else None

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from gpusched_dsl.backends.protocol import Backend, SolveOptions
 from gpusched_dsl.backends.registry import backend as backend_named
-from gpusched_dsl.ir.deadline import Stopped
+from gpusched_dsl.ir.deadline import StoppedEarly
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.checked_policy import CheckedPolicy
@@ -19,7 +19,7 @@ def stopped_solve(
     policy: CheckedPolicy | None,
     backend: Backend | str,
     options: SolveOptions,
-    stopped: Stopped,
+    stopped: StoppedEarly,
     plan: Solution | None = None,
 ) -> Solution:
     """The result of a solve that ended while its problem was being built: the `plan` to start from, else no point.

@@ -23,7 +23,7 @@ from gpusched_dsl.online.planners.policy import PolicyPlanner
 from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.online.simulation.world import DONE, GONE, STATES
 from gpusched_dsl.policies.workload import Floats
-from gpusched_dsl.reporting.grid import Column, Grid, plain
+from gpusched_dsl.reporting.grid import Grid, GridColumn, plain
 from gpusched_dsl.reporting.runs.summary import short
 
 SAMPLES = 100
@@ -133,13 +133,13 @@ class Estimate:
 
     def _grid(self) -> Grid:
         names = self._names
-        columns = [Column("", [name for name, _ in names])]
+        columns = [GridColumn("", [name for name, _ in names])]
         for share in QUANTILES:
             texts = [short(self.quantile(name, share)) for name, _ in names]
-            columns.append(Column("median" if share == 0.5 else f"{share:.0%}", texts, right=True))
+            columns.append(GridColumn("median" if share == 0.5 else f"{share:.0%}", texts, right=True))
         means = [_mean(getattr(self, name)) for name, _ in names]
-        columns.append(Column("mean", [short(mean) for mean in means], right=True))
-        return Grid((*columns, Column("", [unit for _, unit in names])))
+        columns.append(GridColumn("mean", [short(mean) for mean in means], right=True))
+        return Grid((*columns, GridColumn("", [unit for _, unit in names])))
 
 
 _IN_TIME = {False: "in time", True: "late"}

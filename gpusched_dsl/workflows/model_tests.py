@@ -36,7 +36,7 @@ NOT_TAKEN = ("GSM3201", "GSM3202", "GSM3203", "GSM4003")
 COMMON_SETTINGS = ("gap", "time_limit")
 
 
-class Outcome(StrEnum):
+class Verdict(StrEnum):
     PASSED = "passed"
     FAILED = "failed"  # an expectation is not met
     BROKEN = "broken"  # the test, its data or its solve has errors
@@ -50,7 +50,7 @@ class Run:
     test: str
     solve: str
     method: str
-    outcome: Outcome
+    outcome: Verdict
     seconds: float = 0.0
     findings: tuple[Diagnostic, ...] = ()
     reason: str = ""
@@ -87,7 +87,7 @@ def _run_test(
     found = Diagnostics()
     test = check_test(workspace, block, found, {*backend_names(), *policy_names(workspace)})
     if test is None:
-        yield Run(block.name.text, "", "", Outcome.BROKEN, findings=tuple(found))
+        yield Run(block.name.text, "", "", Verdict.BROKEN, findings=tuple(found))
         return
     for solve in test.solves:
         yield from _run_solve(workspace, test, solve, permissions, backend, every)
@@ -114,19 +114,19 @@ def _run_solve(
         whole = any(method.name in solvers for method in running)
         built = build(workspace, solve.scenario, permissions=permissions, fold=True, whole=whole)
     except DiagnosticError as error:
-        yield Run(test.name, title, "", Outcome.BROKEN, findings=error.diagnostics)
+        yield Run(test.name, title, "", Verdict.BROKEN, findings=error.diagnostics)
         return
     for method in running:
         run, exact = _run_method(test.name, title, solve, method, workspace, built)
         reason = "" if method.name in named else _not_for(run, exact)
-        yield replace(run, outcome=Outcome.SKIPPED, findings=(), reason=reason) if reason else run
+        yield replace(run, outcome=Verdict.SKIPPED, findings=(), reason=reason) if reason else run
 
 
 def _not_for(run: Run, exact: bool) -> str:
     """Why a test that does not name its backend says nothing about it, empty when it does."""
-    if run.outcome is Outcome.BROKEN and all(d.code in NOT_TAKEN for d in run.findings):
+    if run.outcome is Verdict.BROKEN and all(d.code in NOT_TAKEN for d in run.findings):
         return run.findings[0].message
-    if run.outcome is Outcome.FAILED and not exact:
+    if run.outcome is Verdict.FAILED and not exact:
         return f"`{run.method}` takes an approximation of a term, and the test asks for more than it gives"
     return ""
 
@@ -159,10 +159,10 @@ def _run_method(
             raise KeyboardInterrupt
         result = Result(solved, built.origins())
         findings = tuple(f for e in solve.expects for f in _findings(e, result, f"{title} with {method.name}"))
-        outcome = Outcome.FAILED if findings else Outcome.PASSED
+        outcome = Verdict.FAILED if findings else Verdict.PASSED
     except DiagnosticError as error:
         findings = tuple(d if d.primary is not None else replace(d, primary=method.span) for d in error.diagnostics)
-        outcome = Outcome.BROKEN
+        outcome = Verdict.BROKEN
     return Run(test, title, method.name, outcome, time.perf_counter() - began, findings), exact
 
 

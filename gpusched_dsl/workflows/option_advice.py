@@ -9,14 +9,14 @@ from gpusched_dsl.backends.protocol import Backend
 from gpusched_dsl.compiling.build import Built
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.compiling.lowering.ground import ground
-from gpusched_dsl.explaining.clock import Clock
-from gpusched_dsl.explaining.oracle import Verdict, decide
-from gpusched_dsl.ir.deadline import Stopped, limited
+from gpusched_dsl.explaining.clock import SearchClock
+from gpusched_dsl.explaining.oracle import Feasibility, decide
+from gpusched_dsl.ir.deadline import StoppedEarly, limited
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 
 def setting_that_fits(
-    built: Built, plan: Mapping[str, VariableValues], broken: Collection[str], backend: Backend, clock: Clock
+    built: Built, plan: Mapping[str, VariableValues], broken: Collection[str], backend: Backend, clock: SearchClock
 ) -> str | None:
     """`NAME=VALUE` of one option with which the plan satisfies the model, None where none is found in time.
 
@@ -29,11 +29,11 @@ def setting_that_fits(
                 other = built.remade({name: choice})
                 problem = ground(other.scenario.model, other.instance.store, other.permissions.limits(), plan)
                 verdict, _ = decide(replace(problem, objectives=()), backend, clock)
-        except Stopped:
+        except StoppedEarly:
             return None
         except DiagnosticError:  # the data, or the plan, are not for the model of that choice
             continue
-        if verdict is Verdict.FEASIBLE:
+        if verdict is Feasibility.FEASIBLE:
             return f"{name}={choice}"
         if clock.over:
             return None

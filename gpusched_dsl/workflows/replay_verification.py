@@ -8,13 +8,13 @@ import numpy as np
 
 from gpusched_dsl.ir.tolerances import FEASIBILITY
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
-from gpusched_dsl.online.run_record import Outcome
+from gpusched_dsl.online.run_record import RunOutcome
 
 SAME = FEASIBILITY  # relative: the two round otherwise
 CODE = "GSM9003"
 
 
-def disagreement(replayed: Outcome, planned: Outcome) -> Diagnostic | None:
+def disagreement(replayed: RunOutcome, planned: RunOutcome) -> Diagnostic | None:
     """The finding GSM9003 where a replay is not the run event by event; None where it is."""
     differs = [] if replayed.ended == planned.ended else ["how they end"]
     for name in ("first_start", "end"):

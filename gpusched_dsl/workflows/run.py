@@ -11,22 +11,22 @@ from typing import Any
 from gpusched_dsl.backends.interrupt import Control, CtrlC
 from gpusched_dsl.backends.protocol import Silent
 from gpusched_dsl.compiling.build import checked, choose_scenario
-from gpusched_dsl.ir.deadline import READING, Stopped, limited, stage
+from gpusched_dsl.ir.deadline import READING, StoppedEarly, limited, stage
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.online.bounds.run_bound import OTHER_PRICES, UNFINISHED, relaxation_bound, unfinished
-from gpusched_dsl.online.bounds.single_job import Bound
+from gpusched_dsl.online.bounds.single_job import RunBound
 from gpusched_dsl.online.loops.base import SimulationLoop
 from gpusched_dsl.online.loops.events import EventLoop
 from gpusched_dsl.online.loops.slots import SlotLoop
 from gpusched_dsl.online.open import open_run
 from gpusched_dsl.online.planners.protocol import AS_BEFORE
 from gpusched_dsl.online.planners.verification import CODE as BROKEN_PLAN
-from gpusched_dsl.online.progress import Samples
+from gpusched_dsl.online.progress import CostSamples
 from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.online.run_info import RunInfo
-from gpusched_dsl.online.run_record import Outcome
+from gpusched_dsl.online.run_record import RunOutcome
 from gpusched_dsl.reporting.runs.comparison import RunComparison, RunRow
 from gpusched_dsl.reporting.runs.result import RunResult
 
@@ -51,7 +51,7 @@ def run_method(
     """
     try:
         return _run_method(workspace, config, Control(), stop=stop, tell=tell, warnings=warnings, note=note)
-    except Stopped:
+    except StoppedEarly:
         raise KeyboardInterrupt from None
 
 
@@ -66,7 +66,7 @@ def _run_method(
     note: Callable[[str], None] | None = None,
 ) -> RunResult:
     """As `run_method`; raises Stopped at Ctrl-C before the run has begun. A later Ctrl-C stops the `control`."""
-    samples, began = Samples(), time.perf_counter()
+    samples, began = CostSamples(), time.perf_counter()
 
     def hear(driver: SimulationLoop) -> None:
         samples(driver)
@@ -103,7 +103,7 @@ def _run_method(
 
         with CtrlC(control):
             driver = reopened()
-            driver.whole = None
+            driver.fast_replay = None
             planned, broke = _to_its_end(driver)
         if planned.ended != "interrupt":
             finding = disagreement(outcome, planned)
@@ -148,7 +148,7 @@ def run_methods(
     if config.journal is not None:
         raise ValueError("a journal records one run: give each method one of its own")
     rows: list[RunRow] = []
-    relaxed: Bound | None = None  # the same for all methods
+    relaxed: RunBound | None = None  # the same for all methods
     control = Control()
     for method in methods:
         if begin is not None:
@@ -156,7 +156,7 @@ def run_methods(
         own = replace(config, method=method, relax=config.relax and relaxed is None)
         try:
             result = _run_method(workspace, own, control, stop=stop, tell=tell, warnings=warnings)
-        except Stopped:
+        except StoppedEarly:
             if not rows:
                 raise KeyboardInterrupt from None
             break
@@ -166,19 +166,19 @@ def run_methods(
         if own.relax and result.bound.value is not None:
             relaxed = result.bound
         elif relaxed is not None:
-            result = replace(result, given_bound=Bound(None, UNFINISHED) if unfinished(result.reading) else relaxed)
+            result = replace(result, given_bound=RunBound(None, UNFINISHED) if unfinished(result.reading) else relaxed)
         rows.append(RunRow(method, result))
         if result.ended == "interrupt" or control.stopping:
             break
     if relaxed is not None and any(r.result is not None and relaxed.refuted_by(r.result.total) for r in rows):
-        other = Bound(None, OTHER_PRICES)
+        other = RunBound(None, OTHER_PRICES)
         rows = [r if r.result is None else replace(r, result=replace(r.result, given_bound=other)) for r in rows]
     if all(row.result is None for row in rows):
         raise DiagnosticError([d for row in rows for d in row.findings])
     return RunComparison(tuple(rows), interrupted=len(rows) < len(methods))
 
 
-def _to_its_end(driver: SimulationLoop) -> tuple[Outcome, tuple[Diagnostic, ...]]:
+def _to_its_end(driver: SimulationLoop) -> tuple[RunOutcome, tuple[Diagnostic, ...]]:
     """The outcome, and what broke the run; raises DiagnosticError where nothing had been decided by then."""
     assert isinstance(driver, EventLoop | SlotLoop)
     try:

@@ -12,13 +12,13 @@ from dataclasses import replace
 import numpy as np
 
 from gpusched_dsl.backends.interrupt import Control, CtrlC
-from gpusched_dsl.backends.protocol import Backend, Capabilities, Monitor, Progress, Session, SolveOptions
+from gpusched_dsl.backends.protocol import Backend, Capabilities, Monitor, Session, SolveOptions, SolverProgress
 from gpusched_dsl.compiling.build import Built
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.compiling.symmetry.full_size import full_size
 from gpusched_dsl.ir.deadline import active, grace, limited, share_left
-from gpusched_dsl.ir.domains import Tuples
+from gpusched_dsl.ir.domains import TupleDomain
 from gpusched_dsl.ir.problem import Floats, Problem
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.language.checked_policy import CheckedPolicy
@@ -162,7 +162,7 @@ class _Run:
 
     def tell(self, iterations: int, price: float) -> None:
         if self.monitor is not None:
-            self.monitor.progress(Progress(self.control.seconds, price, None, iterations=iterations))
+            self.monitor.progress(SolverProgress(self.control.seconds, price, None, iterations=iterations))
 
 
 def apart(built: Built) -> Built:
@@ -233,16 +233,18 @@ def _as_plan(
 
 def _broken(built: Built, policy: CheckedPolicy, decision: Decision, problem: Problem, backend: Backend) -> Diagnostic:
     """Which rows the plan breaks: the smallest relaxation; and the option with which it breaks none, if one exists."""
-    from gpusched_dsl.explaining.clock import Clock
+    from gpusched_dsl.explaining.clock import SearchClock
     from gpusched_dsl.explaining.findings import relaxation_text
     from gpusched_dsl.explaining.relaxation import relaxations
     from gpusched_dsl.workflows.option_advice import setting_that_fits
 
     everything = np.ones(problem.rows, dtype=np.bool_)
-    found = relaxations(problem, everything, everything, backend, Clock(WHY_SECONDS))
+    found = relaxations(problem, everything, everything, backend, SearchClock(WHY_SECONDS))
     notes = (f"the least that would have to give way: {relaxation_text(problem, found[0])}",) if found else ()
     broken = {problem.row_family(row).name for relaxation in found for row in relaxation.rows.tolist()}
-    setting = setting_that_fits(built, decision.values, broken, backend, Clock(OPTION_SECONDS)) if broken else None
+    setting = (
+        setting_that_fits(built, decision.values, broken, backend, SearchClock(OPTION_SECONDS)) if broken else None
+    )
     if setting is None:
         help = "choose options of the model that the policy keeps to, or another policy"
     else:
@@ -278,7 +280,7 @@ def _given(built: Built, policy: CheckedPolicy, start: Entries) -> dict[str, Var
         if variable is None or not entries:
             continue
         components = tuple(store.component(v.type) for v in variable.indexing.variables)
-        domain = Tuples(components, (np.zeros(0, dtype=np.int64),) * len(components))
+        domain = TupleDomain(components, (np.zeros(0, dtype=np.int64),) * len(components))
         codes = codes_of(domain, [labels for labels, _ in entries])
         values: Floats = np.array([value for _, value in entries], dtype=np.float64)
         known = np.logical_and.reduce([c != OUTSIDE for c in codes]) if codes else np.ones(len(values), dtype=np.bool_)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gpusched_dsl.backends.protocol import Backend
-from gpusched_dsl.explaining.clock import Clock
+from gpusched_dsl.explaining.clock import SearchClock
 from gpusched_dsl.explaining.decisions.counterfactuals import (
     MOST_ALTERNATIVES,
     Cost,
@@ -156,7 +156,7 @@ def why(
     config: RunConfig,
     *,
     judge: Backend | str = "highs",
-    clock: Clock | None = None,
+    clock: SearchClock | None = None,
 ) -> DecisionExplanation:
     """The answer for the plan that holds at a time. The journal gives the plans that it has; the others are made.
 
@@ -183,7 +183,7 @@ def why(
     turn = None
     if isinstance(loop.planner, PolicyPlanner) and moment.step.method == loop.planner.policy.name:
         turn = turn_of(loop.planner.policy, moment, inner, allowed.limits())
-    question = CounterfactualProblem(moment, inner, judge, clock or Clock(SECONDS), allowed.limits())
+    question = CounterfactualProblem(moment, inner, judge, clock or SearchClock(SECONDS), allowed.limits())
     plan = question.as_planned()
     name = loop.base.instance.scenario.name
     of = f", scenario {name}" if name else ""

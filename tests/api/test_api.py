@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import gpusched_dsl as gs
-from gpusched_dsl.backends.protocol import Progress
+from gpusched_dsl.backends.protocol import SolverProgress
 
 TEXT = """\
 model Pack {
@@ -279,7 +279,7 @@ def test_a_monitor_hears_and_stops(model: gs.Model) -> None:
     class Stop:
         stop_requested = True
 
-        def progress(self, progress: Progress) -> None:
+        def progress(self, progress: SolverProgress) -> None:
             assert progress.seconds >= 0
 
     result = model.solve("Small", monitor=Stop())

@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 import gpusched_dsl as gs
-from gpusched_dsl.backends.protocol import Progress
+from gpusched_dsl.backends.protocol import SolverProgress
 
 TEXT = """
 import "gsdsl:capacity_planning/scenarios/figure1.gsm";
@@ -216,9 +216,9 @@ class Stopping:
     """Stops once it has heard of so many plans."""
 
     def __init__(self, after: int) -> None:
-        self.after, self.heard = after, list[Progress]()
+        self.after, self.heard = after, list[SolverProgress]()
 
-    def progress(self, progress: Progress) -> None:
+    def progress(self, progress: SolverProgress) -> None:
         self.heard.append(progress)
 
     @property

@@ -15,7 +15,7 @@ from problems import CONSTANT, INFEASIBLE, LINEAR, UNBOUNDED, Case
 from test_conformance import check_duals
 
 from gpusched_dsl.backends.cvxpy.backend import CvxpyBackend, CvxpySession
-from gpusched_dsl.backends.protocol import Progress, SolveOptions
+from gpusched_dsl.backends.protocol import SolveOptions, SolverProgress
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.options import check_integers
@@ -202,9 +202,9 @@ def test_little_accuracy_is_no_proof() -> None:
 
 class Stopping:
     def __init__(self) -> None:
-        self.heard: list[Progress] = []
+        self.heard: list[SolverProgress] = []
 
-    def progress(self, progress: Progress) -> None:
+    def progress(self, progress: SolverProgress) -> None:
         self.heard.append(progress)
 
     @property

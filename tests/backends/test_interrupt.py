@@ -16,7 +16,7 @@ import pytest
 from building import at_least, many_knapsacks, minimize, problem
 
 from gpusched_dsl.backends.interrupt import Control, run_stoppable
-from gpusched_dsl.backends.protocol import Progress, SolveOptions
+from gpusched_dsl.backends.protocol import SolveOptions, SolverProgress
 from gpusched_dsl.backends.registry import backend_names
 from gpusched_dsl.solving.solve import solve_problem
 
@@ -65,10 +65,10 @@ class StopAtOnce:
 
     def __init__(self, after: int = 0) -> None:
         self.after = after
-        self.heard: list[Progress] = []
+        self.heard: list[SolverProgress] = []
         self.threads: set[int] = set()
 
-    def progress(self, progress: Progress) -> None:
+    def progress(self, progress: SolverProgress) -> None:
         self.heard.append(progress)
         self.threads.add(threading.get_ident())
 
@@ -105,7 +105,7 @@ def test_session_works_after_a_stop(name: str) -> None:
 class Failing:
     stop_requested = False
 
-    def progress(self, progress: Progress) -> None:
+    def progress(self, progress: SolverProgress) -> None:
         raise RuntimeError("the screen is gone")
 
 

@@ -21,7 +21,7 @@ from problems import INFEASIBLE, LINEAR
 
 from gpusched_dsl.backends.isolation import backend as module
 from gpusched_dsl.backends.isolation.backend import Isolated, guarded
-from gpusched_dsl.backends.protocol import Progress, SolveOptions
+from gpusched_dsl.backends.protocol import SolveOptions, SolverProgress
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.solution import Loading
 from gpusched_dsl.solving.solve import resolve, solve_problem
@@ -86,9 +86,9 @@ def test_sessions_are_kept_for_changes() -> None:
 
 class Stop:
     def __init__(self) -> None:
-        self.heard: list[Progress] = []
+        self.heard: list[SolverProgress] = []
 
-    def progress(self, progress: Progress) -> None:
+    def progress(self, progress: SolverProgress) -> None:
         self.heard.append(progress)
 
     @property
@@ -109,7 +109,7 @@ def test_monitors_hear_and_stop() -> None:
 class Failing:
     stop_requested = False
 
-    def progress(self, progress: Progress) -> None:
+    def progress(self, progress: SolverProgress) -> None:
         raise RuntimeError("the screen is gone")
 
 

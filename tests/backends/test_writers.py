@@ -31,7 +31,7 @@ from gpusched_dsl.backends.files.lp_mps import write_lp, write_mps
 from gpusched_dsl.backends.files.names import LP, MPS, entry_names
 from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.ir.definitions import Conditions
-from gpusched_dsl.ir.domains import Interval, Product, Scalars, Universe
+from gpusched_dsl.ir.domains import IntervalDomain, ProductDomain, ScalarDomain, Universe
 from gpusched_dsl.ir.problem import Family, Problem
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.solve import solve_problem
@@ -174,13 +174,13 @@ def test_mps_holds_the_very_same_numbers(tmp_path: Path) -> None:
 
 
 def families(*labels: str, name: str = "run") -> tuple[Family, ...]:
-    return (Family(name, 0, Interval(0, len(labels) - 1, 1, Universe("Jobs", labels))),)
+    return (Family(name, 0, IntervalDomain(0, len(labels) - 1, 1, Universe("Jobs", labels))),)
 
 
 def test_names_are_the_authors() -> None:
     jobs, nodes = Universe("Jobs", ("j1", "j2")), Universe("Nodes", (7, 9))
-    index = Product((Interval(0, 1, 1, jobs), Interval(0, 1, 1, nodes), Interval(2, 3)))
-    some = (Family("run", 0, index), Family("total", 8, Scalars()), Family("pay", 9, Interval(1, 1), part=1))
+    index = ProductDomain((IntervalDomain(0, 1, 1, jobs), IntervalDomain(0, 1, 1, nodes), IntervalDomain(2, 3)))
+    some = (Family("run", 0, index), Family("total", 8, ScalarDomain()), Family("pay", 9, IntervalDomain(1, 1), part=1))
     names = entry_names(some, "c", MPS).to_list()
     assert names[:3] == ["run[j1,7,2]", "run[j1,7,3]", "run[j1,9,2]"]
     assert names[-2:] == ["total", "pay.part2[1]"]
@@ -193,7 +193,7 @@ def test_names_become_printable_and_stay_unique() -> None:
 
 
 def test_names_that_collide_with_the_numbered_ones_are_all_numbered() -> None:
-    names = entry_names((*families("a b", "a_b"), Family("run[a_b].1", 2, Scalars())), "c", MPS)
+    names = entry_names((*families("a b", "a_b"), Family("run[a_b].1", 2, ScalarDomain())), "c", MPS)
     assert names.n_unique() == 3
 
 
@@ -201,8 +201,8 @@ def test_names_that_collide_with_the_numbered_ones_are_all_numbered() -> None:
 def test_words_of_the_lp_format_are_not_names(word: str, tmp_path: Path) -> None:
     one = replace(
         problem(maximize(1, name=word), columns=1, rows=[at_most(3, 2)], integer=True),
-        variables=(Family(word, 0, Scalars()),),
-        constraints=(Family(word, 0, Scalars()),),
+        variables=(Family(word, 0, ScalarDomain()),),
+        constraints=(Family(word, 0, ScalarDomain()),),
     )
     path = tmp_path / "words.lp"
     write_lp(one, path)
@@ -212,7 +212,7 @@ def test_words_of_the_lp_format_are_not_names(word: str, tmp_path: Path) -> None
 @pytest.mark.parametrize("ending", WRITERS)
 def test_objective_and_row_of_the_same_name(tmp_path: Path, ending: str) -> None:
     one = problem(minimize(1, name="cost"), columns=1, rows=[at_least(2, 1)])
-    one = replace(one, constraints=(Family("cost", 0, Scalars()),))
+    one = replace(one, constraints=(Family("cost", 0, ScalarDomain()),))
     path = tmp_path / f"same.{ending}"
     WRITERS[ending](one, path, True)
     assert [read(path) for read in READERS.values()] == [("optimal", 2.0), ("optimal", 2.0)]
@@ -271,11 +271,11 @@ def test_writing_is_columnar() -> None:
     small = problem(minimize(1), columns=1, rows=[at_least(1, 1)])
     one = replace(
         small,
-        variables=(Family("x", 0, Interval(0, columns - 1)),),
+        variables=(Family("x", 0, IntervalDomain(0, columns - 1)),),
         lower=np.zeros(columns),
         upper=np.ones(columns),
         integer=np.ones(columns, dtype=bool),
-        constraints=(Family("row", 0, Interval(0, rows - 1)),),
+        constraints=(Family("row", 0, IntervalDomain(0, rows - 1)),),
         matrix=replace(small.matrix, starts=starts, columns=entries.astype(np.int32), values=np.ones(rows * each)),
         row_lower=np.full(rows, -np.inf),
         row_upper=np.ones(rows),

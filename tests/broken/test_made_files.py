@@ -16,9 +16,9 @@ from corpus import Found, found
 from makers import MAIN, NOISE, ROWS, Maker, bomb, data, database, parquet, raw, sparse, text
 
 from gpusched_dsl.cli import main
-from gpusched_dsl.data.sources.files import Limits
+from gpusched_dsl.data.sources.files import FileLimits
 
-LIMITS = Limits()
+LIMITS = FileLimits()
 CSV = ROWS.encode()
 PACKED = gzip.compress(CSV)
 TABLE = "CREATE TABLE jobs (job TEXT, hours)"

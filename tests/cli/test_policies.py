@@ -236,13 +236,13 @@ def test_ctrl_c_keeps_the_best_plan(rented: Callable[..., Path], tmp_path: Path,
 
 
 def test_how_far_a_policy_is(capsys: pytest.CaptureFixture[str]) -> None:
-    from gpusched_dsl.backends.protocol import Progress
-    from gpusched_dsl.cli.progress import Watch
+    from gpusched_dsl.backends.protocol import SolverProgress
+    from gpusched_dsl.cli.progress import ProgressMonitor
 
-    watch = Watch(print)
+    watch = ProgressMonitor(print)
     watch.begin("Greedy for a start")
     assert re.fullmatch(r"Greedy for a start   \d\.\d\d s", watch.line())
-    watch.progress(Progress(1.0, 12.5, None, iterations=1200))
+    watch.progress(SolverProgress(1.0, 12.5, None, iterations=1200))
     assert re.fullmatch(r"Greedy for a start   best 12\.5   1,200 plans   \d\.\d\d s", watch.line())
     watch.begin("")
     assert watch.line().startswith("solving   ")

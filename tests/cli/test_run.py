@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from json_schemas import complaints, published
 
-from gpusched_dsl.cli.run import RunWatch
+from gpusched_dsl.cli.run import RunProgressMonitor
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.workspace import Workspace
@@ -273,10 +273,10 @@ def test_a_run_that_is_stuck(gsdsl: Run, tmp_path: Path) -> None:
 
 
 def test_stopping_after_a_plan(gsdsl: Run, three: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def after_three_plans(watch: RunWatch) -> bool:
+    def after_three_plans(watch: RunProgressMonitor) -> bool:
         return watch.reader is not None and len(watch.reader.driver.steps) >= 3
 
-    monkeypatch.setattr(RunWatch, "asked_to_stop", after_three_plans)
+    monkeypatch.setattr(RunProgressMonitor, "asked_to_stop", after_three_plans)
     done = run(gsdsl, three, "--methods", "FIFO,Greedy", "--json", "-", code=130)
     found = json.loads(done.out)
     assert list(complaints(found, SCHEMA)) == []
@@ -290,15 +290,15 @@ def test_stopping_after_a_plan(gsdsl: Run, three: Path, monkeypatch: pytest.Monk
 
 def test_the_line_of_progress(gsdsl: Run, three: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lines: list[str] = []
-    real = RunWatch.hear
+    real = RunProgressMonitor.hear
 
-    def hear(self: RunWatch, driver: Any) -> None:
+    def hear(self: RunProgressMonitor, driver: Any) -> None:
         if not lines:
             lines.append(self.line())
         real(self, driver)
         lines.append(self.line())
 
-    monkeypatch.setattr(RunWatch, "hear", hear)
+    monkeypatch.setattr(RunProgressMonitor, "hear", hear)
     run(gsdsl, three, "--method", "FIFO")
     assert lines[0].startswith("reading the data   ")
     shown = [re.sub(r", [\d.e+]+ a second|   [\d.]+ s$", "", line) for line in lines[1:]]

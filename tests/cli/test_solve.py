@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from gpusched_dsl.backends.protocol import Progress
-from gpusched_dsl.cli.progress import Watch
+from gpusched_dsl.backends.protocol import SolverProgress
+from gpusched_dsl.cli.progress import ProgressMonitor
 from gpusched_dsl.compiling.data import instance
 from gpusched_dsl.compiling.lowering import ground as grounding
 from gpusched_dsl.ir.deadline import checkpoint
@@ -299,11 +299,11 @@ def test_ctrl_c_while_building(gsdsl: Run, pack: Path, monkeypatch: pytest.Monke
 
 
 def test_the_stage_is_shown_until_the_solver_works() -> None:
-    watch = Watch(print)
+    watch = ProgressMonitor(print)
     watch.stage("grounding")
     assert watch.line().startswith("grounding   ")
     watch.stage("solving")
     assert watch.line().startswith("solving   ")
     watch.stage("reformulation")
-    watch.progress(Progress(1.0, 12.5, 12.0))
+    watch.progress(SolverProgress(1.0, 12.5, 12.0))
     assert watch.line().startswith("incumbent 12.5   bound 12   ")

@@ -194,7 +194,7 @@ def test_the_second_ctrl_c_leaves_at_once(monkeypatch: pytest.MonkeyPatch, capsy
 
     monkeypatch.setattr(progress.os, "_exit", leave)
     said: list[str] = []
-    watch = progress.Watch(said.append)
+    watch = progress.ProgressMonitor(said.append)
     watch.ask_to_stop(signal.SIGINT, None)
     assert watch.stop_requested
     assert len(said) == 1

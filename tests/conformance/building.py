@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gpusched_dsl.ir.domains import Interval
+from gpusched_dsl.ir.domains import IntervalDomain
 from gpusched_dsl.ir.problem import Family, Matrix, Objective, Problem, Term
 
 INF = float("inf")
@@ -62,11 +62,11 @@ def problem(
     row_of, column_of = np.nonzero(dense)
     return Problem(
         name=name,
-        variables=(Family("x", 0, Interval(0, columns - 1)),),
+        variables=(Family("x", 0, IntervalDomain(0, columns - 1)),),
         lower=np.array(np.broadcast_to(lower, columns), dtype=np.float64),
         upper=np.array(np.broadcast_to(upper, columns), dtype=np.float64),
         integer=whole,
-        constraints=(Family("row", 0, Interval(0, len(rows) - 1)),),
+        constraints=(Family("row", 0, IntervalDomain(0, len(rows) - 1)),),
         matrix=Matrix(
             np.searchsorted(row_of, np.arange(len(rows) + 1)).astype(np.int64),
             column_of.astype(np.int32),

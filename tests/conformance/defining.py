@@ -21,7 +21,7 @@ from gpusched_dsl.ir.definitions import (
     Reified,
     Unary,
 )
-from gpusched_dsl.ir.domains import Interval
+from gpusched_dsl.ir.domains import IntervalDomain
 from gpusched_dsl.ir.matrix import Int32s, Matrix
 from gpusched_dsl.ir.problem import Family, Objective, Problem
 
@@ -116,8 +116,8 @@ def nonlinear(
     tests = sorted(only_if)
     return replace(
         one,
-        variables=(Family("x", 0, Interval(0, columns - 1)),),
-        auxiliary=tuple(Family(f"term{k}", columns + k, Interval(0, 0)) for k in range(len(terms))),
+        variables=(Family("x", 0, IntervalDomain(0, columns - 1)),),
+        auxiliary=tuple(Family(f"term{k}", columns + k, IntervalDomain(0, 0)) for k in range(len(terms))),
         definitions=tuple(made),
         conditions=Conditions(
             np.array([row for row, _, _ in tests], dtype=np.int64),

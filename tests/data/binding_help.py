@@ -11,7 +11,7 @@ from gpusched_dsl.data.binding import (
 )
 from gpusched_dsl.data.chunks import FileOrigin
 from gpusched_dsl.data.sources.tables import read_columns
-from gpusched_dsl.ir.domains import Interval, Product, Tuples, Universe
+from gpusched_dsl.ir.domains import IntervalDomain, ProductDomain, TupleDomain, Universe
 from gpusched_dsl.language.checked import (
     CheckedParam,
     CheckedSet,
@@ -43,10 +43,10 @@ def scenario_span(text: str) -> Span:
 JOBS = Universe("Jobs", ("j1", "j2", "j3"))
 TYPES = Universe("Types", ("v1", "v2"))
 YEARS = Universe("Years", (2020, 2025, 2030))
-ALL_JOBS = Interval(0, 2, 1, JOBS)
-ALL_TYPES = Interval(0, 1, 1, TYPES)
-PAIRS = Product((ALL_JOBS, ALL_TYPES))
-SPARSE = Tuples((JOBS, TYPES), (np.array([0, 0, 2]), np.array([0, 1, 1])))
+ALL_JOBS = IntervalDomain(0, 2, 1, JOBS)
+ALL_TYPES = IntervalDomain(0, 1, 1, TYPES)
+PAIRS = ProductDomain((ALL_JOBS, ALL_TYPES))
+SPARSE = TupleDomain((JOBS, TYPES), (np.array([0, 0, 2]), np.array([0, 1, 1])))
 
 
 def param(kind: str = "real", type_: ValueType | None = None) -> CheckedParam:

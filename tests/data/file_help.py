@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gpusched_dsl.data.sources.files import FileColumns, Limits, Unreadable
+from gpusched_dsl.data.sources.files import FileColumns, FileLimits, Unreadable
 from gpusched_dsl.data.sources.tables import read_columns
 
 ROWS = [("j1", 3.5, 1), ("j2", 7.0, 2), ("j3", 4.0, 4)]
@@ -23,7 +23,7 @@ def faults(
     name: str,
     columns: tuple[str, ...] = ("job", "hours"),
     table: str | None = None,
-    limits: Limits | None = None,
+    limits: FileLimits | None = None,
 ) -> list[tuple[str, int | None]]:
     """The codes of what is wrong and the lines they point at."""
     with pytest.raises(Unreadable) as caught:
@@ -32,7 +32,11 @@ def faults(
 
 
 def code(
-    folder: Path, name: str, columns: tuple[str, ...] = ("job",), table: str | None = None, limits: Limits | None = None
+    folder: Path,
+    name: str,
+    columns: tuple[str, ...] = ("job",),
+    table: str | None = None,
+    limits: FileLimits | None = None,
 ) -> str:
     found = faults(folder, name, columns, table, limits)
     assert len(found) == 1

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from file_help import CSV, code, database, write
 
-from gpusched_dsl.data.sources.files import Limits, Unreadable, locate
+from gpusched_dsl.data.sources.files import FileLimits, Unreadable, locate
 from gpusched_dsl.data.sources.tables import read_columns
 
 # --- paths -----------------------------------------------------------------------------------------------------------
@@ -50,7 +50,7 @@ def test_links_inside_are_followed(tmp_path: Path) -> None:
 def test_outside_may_be_allowed(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     write(tmp_path, "a.csv", CSV)
-    open_ = Limits(allow_outside=True)
+    open_ = FileLimits(allow_outside=True)
     assert read_columns(tmp_path / "in", "../a.csv", None, ["job"], open_).rows == 3
     assert read_columns(tmp_path / "in", str(tmp_path / "a.csv"), None, ["job"], open_).rows == 3
 
@@ -60,10 +60,10 @@ def test_paths_stay_inside_the_root_of_the_text(tmp_path: Path) -> None:
     (home / "sub").mkdir(parents=True)
     write(home, "a.csv", CSV)
     write(tmp_path, "b.csv", CSV)
-    assert locate(home / "sub", "../a.csv", Limits(), home).path == (home / "a.csv").resolve()
+    assert locate(home / "sub", "../a.csv", FileLimits(), home).path == (home / "a.csv").resolve()
     for base, path, root in ((home / "sub", "../a.csv", None), (home / "sub", "../../b.csv", home)):
         with pytest.raises(Unreadable) as caught:
-            locate(base, path, Limits(), root)
+            locate(base, path, FileLimits(), root)
         assert caught.value.faults[0].code == "GSM2002"
 
 
@@ -86,7 +86,7 @@ def test_paths_stay_inside_the_root_of_the_text(tmp_path: Path) -> None:
 )
 def test_paths_that_are_none(tmp_path: Path, path: str) -> None:
     assert code(tmp_path, path) == "GSM2003"
-    assert code(tmp_path, path, limits=Limits(allow_outside=True)) == "GSM2003"
+    assert code(tmp_path, path, limits=FileLimits(allow_outside=True)) == "GSM2003"
 
 
 def test_link_in_a_circle(tmp_path: Path) -> None:
@@ -126,12 +126,12 @@ def test_unknown_kinds(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.parquet", "a.sqlite"])
 def test_large_files_are_refused(tmp_path: Path, name: str) -> None:
     write(tmp_path, name, b"x" * 101)
-    assert code(tmp_path, name, limits=Limits(file_bytes=100)) == "GSM2006"
+    assert code(tmp_path, name, limits=FileLimits(file_bytes=100)) == "GSM2006"
 
 
 def test_expansion_is_capped(tmp_path: Path) -> None:
     write(tmp_path, "a.csv.gz", gzip.compress(b"a\n" + b"1\n" * 1_000_000))
-    small = Limits(decoded_bytes=1_000_000)
+    small = FileLimits(decoded_bytes=1_000_000)
     assert code(tmp_path, "a.csv.gz", ("a",), limits=small) == "GSM2007"
     assert read_columns(tmp_path, "a.csv.gz", None, ["a"]).rows == 1_000_000
 
@@ -139,10 +139,10 @@ def test_expansion_is_capped(tmp_path: Path) -> None:
 def test_parquet_of_very_many_rows_is_refused(tmp_path: Path) -> None:
     pl.DataFrame({"a": pl.repeat(1, 2_000_000, eager=True)}).write_parquet(tmp_path / "a.parquet")
     assert (tmp_path / "a.parquet").stat().st_size < 100_000
-    assert code(tmp_path, "a.parquet", ("a",), limits=Limits(decoded_bytes=1 << 20)) == "GSM2007"
+    assert code(tmp_path, "a.parquet", ("a",), limits=FileLimits(decoded_bytes=1 << 20)) == "GSM2007"
 
 
 def test_sqlite_view_without_end_is_stopped(tmp_path: Path) -> None:
     numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n"
     database(tmp_path, f"CREATE VIEW v AS {numbers};")
-    assert code(tmp_path, "a.sqlite", ("i",), "v", Limits(decoded_bytes=1 << 20)) == "GSM2007"
+    assert code(tmp_path, "a.sqlite", ("i",), "v", FileLimits(decoded_bytes=1 << 20)) == "GSM2007"

@@ -30,7 +30,7 @@ from gpusched_dsl.data.binding import (
 )
 from gpusched_dsl.data.chunks import FileOrigin
 from gpusched_dsl.data.sources.tables import read_columns
-from gpusched_dsl.ir.domains import Interval, Product, Scalars, Tuples, Universe
+from gpusched_dsl.ir.domains import IntervalDomain, ProductDomain, ScalarDomain, TupleDomain, Universe
 from gpusched_dsl.language.checked import (
     Element,
     Numeric,
@@ -54,7 +54,7 @@ def test_values_stand_at_their_keys_in_the_declared_unit(tmp_path: Path) -> None
 
 
 def test_integer_keys_come_in_many_writings(tmp_path: Path) -> None:
-    domain = Product((Interval(0, 2, 1, YEARS), Interval(1, 2)))
+    domain = ProductDomain((IntervalDomain(0, 2, 1, YEARS), IntervalDomain(1, 2)))
     text = "year,g,x\n2020,1,1\n2020,2.0,2\n2025.0,1,3\n2025,2,4\n 2030,01,5\n2030 ,+2,6\n"
     bound = bind_param(param(), domain, [csv_chunk(tmp_path, text, ("year", "g"))], None, Diagnostics())
     assert bound is not None
@@ -66,7 +66,7 @@ def test_integer_columns_find_text_labels() -> None:
     keys = pl.Series([1, 2])
     found = Diagnostics()
     chunk = ColumnChunk((keys,), pl.Series([5.0, 6.0]), label_chunk([], 1, scenario_span("data")).origin)
-    assert bind_param(param(), Interval(0, 1, 1, digits), [chunk], np.zeros(2), found) is None
+    assert bind_param(param(), IntervalDomain(0, 1, 1, digits), [chunk], np.zeros(2), found) is None
     only(found, "GSM2103", "scenario.gsm:2:8")
 
 
@@ -150,7 +150,7 @@ def test_wrong_values_are_told_by_kind_all_at_once(tmp_path: Path) -> None:
         (file.columns["job"],), file.columns["x"], FileOrigin(scenario_span("data"), file, ("job",), "x"), typed=False
     )
     found = Diagnostics()
-    assert bind_param(param(), Interval(0, 14, 1, universe), [chunk], None, found) is None
+    assert bind_param(param(), IntervalDomain(0, 14, 1, universe), [chunk], None, found) is None
     assert told(found) == [
         ("GSM2104", "a.tsv:3, column x"),
         ("GSM2105", "a.tsv:4, column x"),
@@ -225,7 +225,7 @@ def test_elements_become_codes(tmp_path: Path) -> None:
 def test_wrong_elements(tmp_path: Path) -> None:
     chunk = csv_chunk(tmp_path, "job,x\nj1,v2\nj2,v1\nj3,v7\n", ("job",))
     found = Diagnostics()
-    within = Tuples((TYPES,), (np.array([1]),))
+    within = TupleDomain((TYPES,), (np.array([1]),))
     assert bind_param(param("element", Element("Types")), ALL_JOBS, [chunk], None, found, within) is None
     assert told(found) == [("GSM2108", "a.csv:4, column x"), ("GSM2112", "a.csv:3, column x")]
 
@@ -233,7 +233,7 @@ def test_wrong_elements(tmp_path: Path) -> None:
 def test_numbers_within_a_set(tmp_path: Path) -> None:
     chunk = csv_chunk(tmp_path, "job,x\nj1,2\nj2,2.5\nj3,9\n", ("job",))
     found = Diagnostics()
-    assert bind_param(param("element", Numeric()), ALL_JOBS, [chunk], None, found, Interval(1, 4)) is None
+    assert bind_param(param("element", Numeric()), ALL_JOBS, [chunk], None, found, IntervalDomain(1, 4)) is None
     message, _ = only(found, "GSM2112", "a.csv:3, column x")
     assert message.startswith("2 values")
 
@@ -260,14 +260,14 @@ def test_aggregates(tmp_path: Path, function: str, expected: list[float]) -> Non
 
 def test_aggregate_of_all_rows_for_a_scalar(tmp_path: Path) -> None:
     chunk = csv_chunk(tmp_path, "x\n1\n2\n6\n", (), function="mean", factor=Fraction(1, 3))
-    bound = bind_param(param(), Scalars(), [chunk], None, Diagnostics())
+    bound = bind_param(param(), ScalarDomain(), [chunk], None, Diagnostics())
     assert bound is not None
     assert bound.values.tolist() == [1.0]
 
 
 def test_scalar_from_a_file_of_several_rows_is_a_duplicate(tmp_path: Path) -> None:
     found = Diagnostics()
-    assert bind_param(param(), Scalars(), [csv_chunk(tmp_path, "x\n1\n2\n", ())], None, found) is None
+    assert bind_param(param(), ScalarDomain(), [csv_chunk(tmp_path, "x\n1\n2\n", ())], None, found) is None
     message, _ = only(found, "GSM2102", "a.csv:3, column x")
     assert message == "`time` is given 2 times"
 
@@ -318,14 +318,14 @@ def test_wrong_patches(tmp_path: Path) -> None:
 
 def test_values_of_expressions_are_checked() -> None:
     found = Diagnostics()
-    assert bind_param(param(), Scalars(), [ValueChunk(float("nan"), scenario_span("data"))], None, found) is None
+    assert bind_param(param(), ScalarDomain(), [ValueChunk(float("nan"), scenario_span("data"))], None, found) is None
     only(found, "GSM2105", "scenario.gsm:2:8")
 
 
 def test_element_and_symbol_from_expressions() -> None:
     bound = bind_param(
         param("element", Element("Types")),
-        Scalars(),
+        ScalarDomain(),
         [ValueChunk("v2", scenario_span("data"))],
         None,
         Diagnostics(),
@@ -334,7 +334,7 @@ def test_element_and_symbol_from_expressions() -> None:
     assert bound is not None
     assert bound.values.tolist() == [1]
     text = bind_param(
-        param("symbol", TextType()), Scalars(), [ValueChunk("x", scenario_span("data"))], None, Diagnostics()
+        param("symbol", TextType()), ScalarDomain(), [ValueChunk("x", scenario_span("data"))], None, Diagnostics()
     )
     assert text is not None
     assert text.values.tolist() == ["x"]

@@ -13,9 +13,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from gpusched_dsl.data.sources.files import Limits, Unreadable
+from gpusched_dsl.data.sources.files import FileLimits, Unreadable
 from gpusched_dsl.data.sources.parquet import read_parquet
-from gpusched_dsl.data.sources.parquet_trial import Damaged, Reader, Trial, reader
+from gpusched_dsl.data.sources.parquet_trial import ParquetContent, ParquetReader, UnreadableFile, reader
 
 posix = pytest.mark.skipif(os.name != "posix", reason="signals and limits of POSIX")
 CODES = {"GSM2007", "GSM2008", "GSM2011", "GSM2014"}
@@ -30,7 +30,7 @@ def written(frame: pl.DataFrame, compression: str = "uncompressed") -> bytes:
 def outcome(data: bytes, columns: list[str]) -> str:
     """A code, or the rows."""
     try:
-        return str(read_parquet(data, "a.parquet", columns, Limits()).rows)
+        return str(read_parquet(data, "a.parquet", columns, FileLimits()).rows)
     except Unreadable as refused:
         return refused.faults[0].code
 
@@ -51,11 +51,11 @@ def test_a_negative_size() -> None:
 def test_a_file_that_takes_too_much_memory_ends_the_trial_only() -> None:
     """The repetitions of a value are 96 MB when they are read."""
     large = written(pl.DataFrame({"a": pl.repeat(1.0, 12_000_000, eager=True)}), "zstd")
-    small = Reader(memory=64 << 20)
+    small = ParquetReader(memory=64 << 20)
     try:
-        with pytest.raises(Damaged):
+        with pytest.raises(UnreadableFile):
             small.read(large, ["a"], 1 << 40)
-        assert small.read(SOUND, ["ok"], 1 << 40) == Trial(("ok",), 60)
+        assert small.read(SOUND, ["ok"], 1 << 40) == ParquetContent(("ok",), 60)
     finally:
         small.close()
 
@@ -83,9 +83,9 @@ def test_one_process_serves_all_threads() -> None:
 
 
 def test_names_and_sizes_are_told_without_reading() -> None:
-    assert reader().read(SOUND, None, 0) == Trial(("ok",))
-    assert reader().read(SOUND, ["other"], 100) == Trial(("ok",))
-    assert reader().read(SOUND, ["ok"], 59) == Trial(("ok",), too_large=True)
+    assert reader().read(SOUND, None, 0) == ParquetContent(("ok",))
+    assert reader().read(SOUND, ["other"], 100) == ParquetContent(("ok",))
+    assert reader().read(SOUND, ["ok"], 59) == ParquetContent(("ok",), too_large=True)
 
 
 @pytest.mark.slow

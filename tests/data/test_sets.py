@@ -26,13 +26,13 @@ from gpusched_dsl.data.binding import (
     label_chunk,
     literal_chunk,
 )
-from gpusched_dsl.ir.domains import Tuples
+from gpusched_dsl.ir.domains import TupleDomain
 from gpusched_dsl.language.checked import (
     Constant,
     Element,
-    Label,
     LiteralSet,
     Numeric,
+    StringLiteral,
 )
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 
@@ -76,12 +76,12 @@ def test_float_columns_of_whole_numbers_are_integer_labels() -> None:
     assert universe.labels == (1, 2)
 
 
-def literal(*items: Label | Constant) -> LiteralSet:
+def literal(*items: StringLiteral | Constant) -> LiteralSet:
     return LiteralSet(span=scenario_span("{ j1, 2 }"), types=(Element("Jobs"),), rows=tuple((i,) for i in items))
 
 
-def label(text: str) -> Label:
-    return Label(span=scenario_span(text), type=Element("Jobs"), text=text)
+def label(text: str) -> StringLiteral:
+    return StringLiteral(span=scenario_span(text), type=Element("Jobs"), text=text)
 
 
 def number(text: str) -> Constant:
@@ -173,7 +173,7 @@ def test_tuple_set_findings(tmp_path: Path) -> None:
 
 def test_subset_within_another(tmp_path: Path) -> None:
     found = Diagnostics()
-    within = Tuples((JOBS,), (np.array([0, 2]),))
+    within = TupleDomain((JOBS,), (np.array([0, 2]),))
     chunk = csv_chunk(tmp_path, "job\nj1\nj2\n", ("job",), None)
     assert bind_set(a_set("Late"), (JOBS,), [chunk], found, within) is None
     only(found, "GSM2112", "a.csv:3, column job")

@@ -9,7 +9,7 @@ import pytest
 from building import at_least, at_most, equal, problem
 from enumeration import has_point, small_problem
 
-from gpusched_dsl.explaining.clock import Clock
+from gpusched_dsl.explaining.clock import SearchClock
 from gpusched_dsl.explaining.elastic import row_scales
 from gpusched_dsl.explaining.relaxation import Relaxation, applied, relaxations
 from gpusched_dsl.ir.problem import Problem
@@ -18,7 +18,7 @@ from gpusched_dsl.ir.problem import Problem
 def found(one: Problem, *rows: int) -> tuple[Relaxation, ...]:
     everything = np.ones(one.rows, dtype=bool)
     first = everything if not rows else np.isin(np.arange(one.rows), rows)
-    return relaxations(one, first, everything, "highs", Clock(60.0))
+    return relaxations(one, first, everything, "highs", SearchClock(60.0))
 
 
 def feasible(one: Problem) -> bool:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from building import at_most, equal, problem
 
-from gpusched_dsl.backends.protocol import Progress
-from gpusched_dsl.explaining.clock import Clock
+from gpusched_dsl.backends.protocol import SolverProgress
+from gpusched_dsl.explaining.clock import SearchClock
 from gpusched_dsl.explaining.conflict import find_conflict
 from gpusched_dsl.explaining.elements import Elements
 from gpusched_dsl.explaining.explain import explain
@@ -22,7 +22,7 @@ class StopsAfter:
     def __init__(self, times: int) -> None:
         self.times = times
 
-    def progress(self, progress: Progress) -> None:
+    def progress(self, progress: SolverProgress) -> None:
         pass
 
     @property
@@ -54,7 +54,7 @@ def test_stopping_at_any_time_claims_nothing_wrong() -> None:
     elements = Elements(one)
     kinds = set()
     for times in (0, 4, 9, 16, 25):
-        conflict = find_conflict(one, clock=Clock(None, StopsAfter(times)))
+        conflict = find_conflict(one, clock=SearchClock(None, StopsAfter(times)))
         if conflict is None:
             kinds.add("nothing yet")
             continue

@@ -11,7 +11,7 @@ import pytest
 import gpusched_dsl as gs
 from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.compiling.passes import pipeline
-from gpusched_dsl.compiling.passes.steps import Analysis, Note, Step, Target
+from gpusched_dsl.compiling.passes.steps import Analysis, Note, PassResult, Target
 from gpusched_dsl.solving.solve import solve_problem
 
 MODEL = """
@@ -34,10 +34,10 @@ class Floor:
     def accepts(self, analysis: Analysis, target: Target) -> bool:
         return True
 
-    def apply(self, analysis: Analysis, target: Target) -> Step:
+    def apply(self, analysis: Analysis, target: Target) -> PassResult:
         problem = analysis.problem
         upper = np.where(problem.integer, np.floor(problem.upper), problem.upper)
-        return Step(replace(problem, upper=upper), (Note(self.name, "take", "rounded down its upper bounds", 2),))
+        return PassResult(replace(problem, upper=upper), (Note(self.name, "take", "rounded down its upper bounds", 2),))
 
 
 @pytest.fixture(autouse=True)

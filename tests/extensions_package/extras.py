@@ -12,8 +12,8 @@ import polars as pl
 
 from gpusched_dsl.backends.protocol import Capabilities, Monitor, SolveOptions
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
-from gpusched_dsl.compiling.passes.steps import Analysis, Note, Step, Target
-from gpusched_dsl.data.formats.shape import Column, Dropped, Format, Raw, Setting, Table
+from gpusched_dsl.compiling.passes.steps import Analysis, Note, PassResult, Target
+from gpusched_dsl.data.formats.shape import Dropped, Format, FormatColumn, FormatTable, Raw, Setting
 from gpusched_dsl.ir.definitions import Affines, MinMax
 from gpusched_dsl.ir.definitions.base import Block, Definition
 from gpusched_dsl.ir.definitions.intervals import Interval
@@ -137,7 +137,7 @@ class ExcessAsMaximum:
     def accepts(self, analysis: Analysis, target: Target) -> bool:
         return any(isinstance(d, Excess) and d.size for d in analysis.problem.definitions)
 
-    def apply(self, analysis: Analysis, target: Target) -> Step:
+    def apply(self, analysis: Analysis, target: Target) -> PassResult:
         builder = ProblemBuilder(analysis.problem)
         for one in analysis.problem.definitions:
             if isinstance(one, Excess) and one.size:
@@ -199,14 +199,17 @@ class _Enumerated:
 # --- a trace format ---------------------------------------------------------------------------------------------------
 
 
-def _read(raw: Raw | None, settings: Mapping[str, Setting]) -> Table:
+def _read(raw: Raw | None, settings: Mapping[str, Setting]) -> FormatTable:
     assert raw is not None
     rows = [line.split("|") for line in raw.data.decode().splitlines()]
     kept = [(name, int(gpus)) for name, gpus in rows if int(gpus) > 0]
     dropped = (Dropped("no GPU", len(rows) - len(kept)),) if len(kept) < len(rows) else ()
-    return Table(pl.DataFrame(kept, schema=["job", "gpus"], orient="row"), len(rows), dropped)
+    return FormatTable(pl.DataFrame(kept, schema=["job", "gpus"], orient="row"), len(rows), dropped)
 
 
 pipes = Format(
-    "pipes", "Jobs and their GPUs, with a bar between.", (Column("job", "name"), Column("gpus", "GPUs")), _read
+    "pipes",
+    "Jobs and their GPUs, with a bar between.",
+    (FormatColumn("job", "name"), FormatColumn("gpus", "GPUs")),
+    _read,
 )

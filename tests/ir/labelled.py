@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gpusched_dsl.ir.domains import Domain, Interval, Scalars, Tuples, Universe
+from gpusched_dsl.ir.domains import Domain, IntervalDomain, ScalarDomain, TupleDomain, Universe
 from gpusched_dsl.ir.problem import Family, Matrix, Objective, Problem, Term
 
 INF = float("inf")
@@ -98,15 +98,15 @@ def _numbered(
 
 def _domain(kind: str, tuples: list[tuple[str | int, ...]], universe: Universe) -> Domain:
     if not kind:
-        return Scalars()
+        return ScalarDomain()
     components = tuple(universe if k == "j" else None for k in kind)
     if tuples == [(label,) for label in universe.labels]:
-        return Interval(0, len(tuples) - 1, 1, universe)
+        return IntervalDomain(0, len(tuples) - 1, 1, universe)
     columns = [
         np.array([universe.code_of[t[at]] if k == "j" else t[at] for t in tuples], dtype=np.int64)
         for at, k in enumerate(kind)
     ]
-    return Tuples(components, tuple(columns))
+    return TupleDomain(components, tuple(columns))
 
 
 # --- random ones -----------------------------------------------------------------------------------------------------

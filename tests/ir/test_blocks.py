@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from gpusched_dsl.ir.blocks import NoBlocksError, blocks_of
-from gpusched_dsl.ir.domains import Domain, Interval, Tuples, Universe
+from gpusched_dsl.ir.domains import Domain, IntervalDomain, TupleDomain, Universe
 from gpusched_dsl.ir.problem import Family, Matrix, Problem
 
 JOBS = Universe("Jobs", ("a", "b", "c"))
 NODES = Universe("Nodes", ("n", "m"))
 
 
-def tuples(*index: tuple[int, ...], components: tuple[Universe | None, ...]) -> Tuples:
-    return Tuples(components, tuple(np.array(c, dtype=np.int64) for c in zip(*index, strict=True)))
+def tuples(*index: tuple[int, ...], components: tuple[Universe | None, ...]) -> TupleDomain:
+    return TupleDomain(components, tuple(np.array(c, dtype=np.int64) for c in zip(*index, strict=True)))
 
 
 def problem(families: dict[str, Domain], rows: list[list[int]]) -> Problem:
@@ -27,14 +27,14 @@ def problem(families: dict[str, Domain], rows: list[list[int]]) -> Problem:
     columns = np.array([c for row in rows for c in row], dtype=np.int32)
     return Problem(
         "Test", tuple(variables), np.zeros(first), np.ones(first), np.zeros(first, dtype=np.bool_),
-        (Family("rows", 0, Interval(0, len(rows) - 1)),), Matrix(starts, columns, np.ones(len(columns))),
+        (Family("rows", 0, IntervalDomain(0, len(rows) - 1)),), Matrix(starts, columns, np.ones(len(columns))),
         np.zeros(len(rows)), np.ones(len(rows)),
     )  # fmt: skip
 
 
 def test_columns_follow_their_index_and_rows_their_columns() -> None:
     x = tuples((0, 1), (2, 0), (2, 1), components=(JOBS, NODES))
-    y = Interval(0, 1, component=NODES)
+    y = IntervalDomain(0, 1, component=NODES)
     made = problem({"x": x, "y": y}, [[0], [1, 2], [0, 1], [0, 3], [3, 4], []])
     blocks = blocks_of(made, "Jobs")
     assert blocks.labels == ("a", "c")  # b has no column
@@ -59,15 +59,15 @@ def test_a_pair_of_two_elements_is_refused_by_name() -> None:
 
 def test_a_set_that_no_variable_is_indexed_by_makes_no_blocks() -> None:
     with pytest.raises(NoBlocksError, match="no variable is indexed by `Jobs`"):
-        blocks_of(problem({"y": Interval(0, 1, component=NODES)}, [[0, 1]]), "Jobs")
+        blocks_of(problem({"y": IntervalDomain(0, 1, component=NODES)}, [[0, 1]]), "Jobs")
 
 
 def test_variables_without_an_element_make_no_blocks() -> None:
-    none = Tuples((JOBS,), (np.array([], dtype=np.int64),))
+    none = TupleDomain((JOBS,), (np.array([], dtype=np.int64),))
     with pytest.raises(NoBlocksError, match="no variable that is indexed by `Jobs` has an element"):
-        blocks_of(problem({"x": none, "y": Interval(0, 1, component=NODES)}, [[0, 1]]), "Jobs")
+        blocks_of(problem({"x": none, "y": IntervalDomain(0, 1, component=NODES)}, [[0, 1]]), "Jobs")
 
 
 def test_blocks_that_nothing_links_are_refused() -> None:
     with pytest.raises(NoBlocksError, match="no constraint links"):
-        blocks_of(problem({"x": Interval(0, 2, component=JOBS)}, [[0], [1]]), "Jobs")
+        blocks_of(problem({"x": IntervalDomain(0, 2, component=JOBS)}, [[0], [1]]), "Jobs")

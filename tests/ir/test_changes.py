@@ -10,7 +10,16 @@ import pytest
 from labelled import Key, Labelled, change, keys_of, random_labelled
 
 from gpusched_dsl.ir.changes import changes, places_in
-from gpusched_dsl.ir.domains import Codes, Domain, Interval, Product, Scalars, Tuples, Universe, decode
+from gpusched_dsl.ir.domains import (
+    Codes,
+    Domain,
+    IntervalDomain,
+    ProductDomain,
+    ScalarDomain,
+    TupleDomain,
+    Universe,
+    decode,
+)
 from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.problem import Family, Problem
 
@@ -92,22 +101,22 @@ NUMBERED = Universe("Slots", (3, 1, 2))
 @pytest.mark.parametrize(
     ("old", "new", "places"),
     [
-        (Scalars(), Scalars(), [0]),
-        (Scalars(), Interval(1, 2), [-1, -1]),
-        (Interval(0, 2, 1, JOBS), Interval(0, 2, 1, FEWER), [2, -1, 0]),
-        (Interval(1, 3), Interval(2, 5), [1, 2, -1, -1]),
-        (Interval(1, 9, 2), Interval(1, 5), [0, -1, 1, -1, 2]),
-        (Interval(0, 2, 1, NUMBERED), Interval(1, 3), [-1, -1, -1]),  # an element is no integer
-        (Interval(3, 2), Interval(1, 2), [-1, -1]),
-        (Interval(1, 2), Interval(3, 2), []),
+        (ScalarDomain(), ScalarDomain(), [0]),
+        (ScalarDomain(), IntervalDomain(1, 2), [-1, -1]),
+        (IntervalDomain(0, 2, 1, JOBS), IntervalDomain(0, 2, 1, FEWER), [2, -1, 0]),
+        (IntervalDomain(1, 3), IntervalDomain(2, 5), [1, 2, -1, -1]),
+        (IntervalDomain(1, 9, 2), IntervalDomain(1, 5), [0, -1, 1, -1, 2]),
+        (IntervalDomain(0, 2, 1, NUMBERED), IntervalDomain(1, 3), [-1, -1, -1]),  # an element is no integer
+        (IntervalDomain(3, 2), IntervalDomain(1, 2), [-1, -1]),
+        (IntervalDomain(1, 2), IntervalDomain(3, 2), []),
         (
-            Product((Interval(0, 2, 1, JOBS), Interval(1, 2))),
-            Product((Interval(0, 2, 1, FEWER), Interval(2, 3))),
+            ProductDomain((IntervalDomain(0, 2, 1, JOBS), IntervalDomain(1, 2))),
+            ProductDomain((IntervalDomain(0, 2, 1, FEWER), IntervalDomain(2, 3))),
             [5, -1, -1, -1, 1, -1],
         ),
         (
-            Tuples((JOBS, None), (np.array([2, 0]), np.array([7, 7]))),
-            Product((Interval(0, 2, 1, FEWER), Interval(7, 7))),
+            TupleDomain((JOBS, None), (np.array([2, 0]), np.array([7, 7]))),
+            ProductDomain((IntervalDomain(0, 2, 1, FEWER), IntervalDomain(7, 7))),
             [0, -1, 1],
         ),
     ],
@@ -123,7 +132,9 @@ def test_places(old: Domain, new: Domain, places: list[int]) -> None:
 def test_families_of_one_name_are_matched_in_their_order() -> None:
     def built(*sizes: int) -> Problem:
         ends = np.cumsum([0, *sizes]).tolist()
-        families = tuple(Family("term", first, Interval(1, size)) for first, size in zip(ends, sizes, strict=False))
+        families = tuple(
+            Family("term", first, IntervalDomain(1, size)) for first, size in zip(ends, sizes, strict=False)
+        )
         zeros = np.zeros(ends[-1])
         none = Matrix.empty()
         return Problem("p", families, zeros, zeros, zeros > 0, (), none, np.zeros(0), np.zeros(0))

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusched_dsl.ir.domains import Domain, Interval, Product, Tuples, Universe
+from gpusched_dsl.ir.domains import Domain, IntervalDomain, ProductDomain, TupleDomain, Universe
 
 LETTERS = Universe("Letters", ("a", "b", "c", "d"))
 
@@ -17,17 +17,17 @@ LETTERS = Universe("Letters", ("a", "b", "c", "d"))
 def domains(draw: st.DrawFn) -> Domain:
     kind = draw(st.sampled_from(["interval", "root", "subset", "tuples", "product"]))
     if kind == "interval":
-        return Interval(draw(st.integers(-3, 3)), draw(st.integers(-3, 6)), draw(st.integers(1, 3)))
+        return IntervalDomain(draw(st.integers(-3, 3)), draw(st.integers(-3, 6)), draw(st.integers(1, 3)))
     if kind == "root":
-        return Interval(0, len(LETTERS.labels) - 1, 1, LETTERS)
+        return IntervalDomain(0, len(LETTERS.labels) - 1, 1, LETTERS)
     if kind == "subset":
         codes = draw(st.lists(st.integers(0, 3), unique=True))
-        return Tuples((LETTERS,), (np.array(codes, dtype=np.int64),))
+        return TupleDomain((LETTERS,), (np.array(codes, dtype=np.int64),))
     if kind == "tuples":
         rows = draw(st.lists(st.tuples(st.integers(0, 3), st.integers(-2, 2)), unique=True))
         columns = np.array(rows, dtype=np.int64).reshape(-1, 2).T
-        return Tuples((LETTERS, None), (columns[0], columns[1]))
-    return Product((draw(domains().filter(lambda d: d.arity == 1)), Interval(1, draw(st.integers(0, 3)))))
+        return TupleDomain((LETTERS, None), (columns[0], columns[1]))
+    return ProductDomain((draw(domains().filter(lambda d: d.arity == 1)), IntervalDomain(1, draw(st.integers(0, 3)))))
 
 
 @settings(max_examples=300, deadline=None)
@@ -54,6 +54,6 @@ def test_nothing_else_is_found(domain: Domain) -> None:
 
 def test_wide_tuples_are_found_by_search() -> None:
     codes = (np.array([0, 10**9, 5]), np.array([7, -(10**8), 3]))
-    domain = Tuples((None, None), codes)
+    domain = TupleDomain((None, None), codes)
     assert domain.locate(codes).tolist() == [0, 1, 2]
     assert domain.locate((np.array([0, 10**9 + 1]), np.array([3, 3]))).tolist() == [-1, -1]

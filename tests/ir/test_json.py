@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpusched_dsl.ir.domains import Domain, Interval, Product, Scalars, Tuples, Universe
+from gpusched_dsl.ir.domains import Domain, IntervalDomain, ProductDomain, ScalarDomain, TupleDomain, Universe
 from gpusched_dsl.ir.json.codec import from_json, schema, to_json
 from gpusched_dsl.ir.problem import Family, Matrix, Objective, Problem, Term
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -27,15 +27,15 @@ SOURCE = Source("model.gsm", "model M {\n  var run[Jobs];\n}\n")
 
 
 def example() -> Problem:
-    jobs = Interval(0, 2, 1, JOBS)
-    run = Product((jobs, Interval(2, 8, 3)))
-    pairs = Tuples((JOBS, None, SLOTS), (np.array([0, 2]), np.array([-7, 10**12]), np.array([1, 0])))
+    jobs = IntervalDomain(0, 2, 1, JOBS)
+    run = ProductDomain((jobs, IntervalDomain(2, 8, 3)))
+    pairs = TupleDomain((JOBS, None, SLOTS), (np.array([0, 2]), np.array([-7, 10**12]), np.array([1, 0])))
     return Problem(
         name="M",
         variables=(
             Family("run", 0, run, SOURCE.span(12, 25), "h", doc="hours"),
             Family("use", 9, pairs),
-            Family("total", 11, Scalars()),
+            Family("total", 11, ScalarDomain()),
         ),
         lower=np.array([0.1 + 0.2] * 9 + [-np.inf, -1e300, 5e-324]),
         upper=np.array([np.inf] * 9 + [1.0, 1e300, np.inf]),
@@ -68,11 +68,11 @@ def small() -> dict[str, Any]:
     """A sound file as data, to be broken."""
     one = Problem(
         name="small",
-        variables=(Family("x", 0, Interval(0, 1, 1, JOBS)),),
+        variables=(Family("x", 0, IntervalDomain(0, 1, 1, JOBS)),),
         lower=np.zeros(2),
         upper=np.ones(2),
         integer=np.array([True, False]),
-        constraints=(Family("r", 0, Tuples((SLOTS, None), (np.array([0, 1]), np.array([4, 4])))),),
+        constraints=(Family("r", 0, TupleDomain((SLOTS, None), (np.array([0, 1]), np.array([4, 4])))),),
         matrix=Matrix(np.array([0, 2, 3]), np.array([0, 1, 1], dtype=np.int32), np.array([1.0, 2.0, 3.0])),
         row_lower=np.zeros(2),
         row_upper=np.full(2, np.inf),
@@ -126,8 +126,8 @@ def test_text_is_stable_and_places_are_written() -> None:
 
 def test_products_and_shared_domains_are_stored_once() -> None:
     many = Universe("Many", tuple(f"m{i}" for i in range(1000)))
-    axis = Interval(0, 999, 1, many)
-    index = Product((axis, axis))
+    axis = IntervalDomain(0, 999, 1, many)
+    index = ProductDomain((axis, axis))
     size = index.size
     one = Problem(
         name="wide",

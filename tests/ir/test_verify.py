@@ -9,14 +9,14 @@ import pytest
 
 from gpusched_dsl.ir import domains
 from gpusched_dsl.ir.definitions import Affines, Conditions, Power, Product
-from gpusched_dsl.ir.domains import Interval, Universe
+from gpusched_dsl.ir.domains import IntervalDomain, Universe
 from gpusched_dsl.ir.names import entry_name
 from gpusched_dsl.ir.problem import Family, Matrix, Objective, Problem, Term
 from gpusched_dsl.ir.verify import Tolerances, verify
 
 JOBS = Universe("Jobs", ("j1", "j2"))
 NODES = Universe("Nodes", ("n1", "n2"))
-INDEX = domains.Product((Interval(0, 1, 1, JOBS), Interval(0, 1, 1, NODES)))
+INDEX = domains.ProductDomain((IntervalDomain(0, 1, 1, JOBS), IntervalDomain(0, 1, 1, NODES)))
 
 
 def example() -> Problem:
@@ -27,7 +27,7 @@ def example() -> Problem:
         lower=np.array([0.0, 0.0, -np.inf, 0.0]),
         upper=np.array([1.0, 1.0, np.inf, 1e4]),
         integer=np.array([True, True, False, False]),
-        constraints=(Family("total", 0, Interval(1, 1)), Family("rest", 1, Interval(1, 2), part=1)),
+        constraints=(Family("total", 0, IntervalDomain(1, 1)), Family("rest", 1, IntervalDomain(1, 2), part=1)),
         matrix=Matrix(
             np.array([0, 4, 4, 6]), np.array([0, 1, 2, 3, 2, 3], dtype=np.int32), np.array([1.0, 1, 1, 1, 1e6, -1e6])
         ),
@@ -120,7 +120,7 @@ def test_only_the_worst_are_listed_worst_first() -> None:
     size = 40
     one = Problem(
         name="many",
-        variables=(Family("x", 0, Interval(0, size - 1)),),
+        variables=(Family("x", 0, IntervalDomain(0, size - 1)),),
         lower=np.zeros(size),
         upper=np.ones(size),
         integer=np.zeros(size, dtype=bool),
@@ -148,11 +148,11 @@ def test_agrees_with_a_plain_loop() -> None:
         lower, upper = -generator.random(rows), generator.random(rows)
         one = Problem(
             name="random",
-            variables=(Family("x", 0, Interval(0, int(columns) - 1)),),
+            variables=(Family("x", 0, IntervalDomain(0, int(columns) - 1)),),
             lower=-generator.random(columns),
             upper=generator.random(columns),
             integer=generator.random(columns) < 0.5,
-            constraints=(Family("row", 0, Interval(0, int(rows) - 1)),),
+            constraints=(Family("row", 0, IntervalDomain(0, int(rows) - 1)),),
             matrix=Matrix(
                 np.searchsorted(row_of, np.arange(rows + 1)), column_of.astype(np.int32), dense[row_of, column_of]
             ),
@@ -176,7 +176,7 @@ def test_agrees_with_a_plain_loop() -> None:
 
 def test_entry_names() -> None:
     assert entry_name(Family("x", 3, INDEX), 5) == "x[j2,n1]"
-    assert entry_name(Family("x", 3, Interval(5, 9)), 4) == "x[6]"
+    assert entry_name(Family("x", 3, IntervalDomain(5, 9)), 4) == "x[6]"
 
 
 def with_definitions() -> Problem:
@@ -184,12 +184,16 @@ def with_definitions() -> Problem:
     pair = Affines.of_columns(np.array([0, 1], dtype=np.int32))
     return Problem(
         name="defined",
-        variables=(Family("x", 0, Interval(0, 0)), Family("y", 1, Interval(0, 0)), Family("switch", 2, Interval(0, 0))),
-        auxiliary=(Family("z", 3, Interval(0, 0)), Family("r", 4, Interval(0, 0))),
+        variables=(
+            Family("x", 0, IntervalDomain(0, 0)),
+            Family("y", 1, IntervalDomain(0, 0)),
+            Family("switch", 2, IntervalDomain(0, 0)),
+        ),
+        auxiliary=(Family("z", 3, IntervalDomain(0, 0)), Family("r", 4, IntervalDomain(0, 0))),
         lower=np.array([-9.0, 0, 0, -np.inf, -np.inf]),
         upper=np.array([9.0, 9, 1, np.inf, np.inf]),
         integer=np.array([True, False, True, False, False]),
-        constraints=(Family("small", 0, Interval(0, 0)), Family("apart", 1, Interval(0, 0))),
+        constraints=(Family("small", 0, IntervalDomain(0, 0)), Family("apart", 1, IntervalDomain(0, 0))),
         matrix=Matrix(np.array([0, 1, 3]), np.array([3, 0, 1], dtype=np.int32), np.array([1.0, 1, -1])),
         row_lower=np.array([-np.inf, 1.0]),
         row_upper=np.array([6.0, np.inf]),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpusched_dsl.language.checked import Constant, Label, LiteralSet
+from gpusched_dsl.language.checked import Constant, LiteralSet, StringLiteral
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.assignments import Assignment, ExpressionAssignment
@@ -85,7 +85,7 @@ def wrong_text(text: str, code: str, at: str, **overrides: str) -> Diagnostic:
 
 def value_of(given: Assignment) -> float | str:
     assert isinstance(given, ExpressionAssignment)
-    if isinstance(given.value, Label):
+    if isinstance(given.value, StringLiteral):
         return given.value.text
     assert isinstance(given.value, Constant)
     return given.value.value
@@ -94,4 +94,4 @@ def value_of(given: Assignment) -> float | str:
 def labels(given: Assignment) -> list[str | float]:
     assert isinstance(given, ExpressionAssignment)
     assert isinstance(given.value, LiteralSet)
-    return [row[0].text if isinstance(row[0], Label) else row[0].value for row in given.value.rows]  # type: ignore
+    return [row[0].text if isinstance(row[0], StringLiteral) else row[0].value for row in given.value.rows]  # type: ignore

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpusched_dsl.language.blocks.blocks import CheckedExpect, CheckedTest, check_outlines, check_test
-from gpusched_dsl.language.checked import Comparison, Constant, KnownValue, Label, Numeric, TypedExpr
+from gpusched_dsl.language.checked import ComparisonChain, Constant, KnownValue, Numeric, StringLiteral, TypedExpr
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.source import Span
@@ -86,7 +86,7 @@ def expectation(condition: str, scenario: str = "S") -> CheckedExpect:
 
 
 def constants(expr: TypedExpr) -> list[tuple[float, str]]:
-    assert isinstance(expr, Comparison)
+    assert isinstance(expr, ComparisonChain)
     return [
         (o.value, o.type.unit.text) for o in expr.operands if isinstance(o, Constant) and isinstance(o.type, Numeric)
     ]
@@ -144,10 +144,10 @@ def test_conditions_on_answers(condition: str) -> None:
 
 def test_status_is_compared_as_text() -> None:
     expr = expectation("status == limit").condition
-    assert isinstance(expr, Comparison)
+    assert isinstance(expr, ComparisonChain)
     left, right = expr.operands
     assert isinstance(left, KnownValue)
-    assert isinstance(right, Label)
+    assert isinstance(right, StringLiteral)
     assert (left.name, right.text) == ("status", "limit")
 
 
@@ -179,7 +179,7 @@ def test_tolerances_are_in_the_unit_of_the_first_operand() -> None:
 
 def test_names_of_the_model_come_before_those_of_the_answer() -> None:
     expr = expectation("gap <= limit", "P").condition
-    assert isinstance(expr, Comparison)
+    assert isinstance(expr, ComparisonChain)
     assert [type(o).__name__ for o in expr.operands] == ["VariableRef", "ParamRef"]
 
 

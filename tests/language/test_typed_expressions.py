@@ -40,7 +40,7 @@ def show(expr: object) -> str:
     match expr:
         case c.Constant(value=value):
             return f"{value:g}"
-        case c.Label(text=text, type=kind):
+        case c.StringLiteral(text=text, type=kind):
             return f"'{text}'" + (f":{kind.root}" if isinstance(kind, Element) else "")
         case c.IndexRef(variable=variable):
             return variable.name
@@ -50,7 +50,7 @@ def show(expr: object) -> str:
             return f"({expr.op} {show(expr.left)} {show(expr.right)})"
         case c.Negate():
             return f"(- {show(expr.operand)})"
-        case c.Comparison():
+        case c.ComparisonChain():
             return f"({' '.join(expr.ops)} {' '.join(map(show, expr.operands))})"
         case c.Logic():
             return f"({expr.op} {' '.join(map(show, expr.operands))})"
@@ -58,7 +58,7 @@ def show(expr: object) -> str:
             return f"(shift {expr.ordering} {show(expr.operand)} {show(expr.offset)})"
         case c.Fallback():
             return f"(else {show(expr.reference)} {show(expr.fallback)})"
-        case c.Choice():
+        case c.IfThenElse():
             return f"(if {show(expr.condition)} {show(expr.then)} {show(expr.otherwise)})"
         case c.Function():
             return f"({expr.name} {' '.join(map(show, expr.arguments))})"
@@ -254,7 +254,7 @@ def test_decisions_are_marked() -> None:
     assert checked.lets["load"].value.decision
     assert not checked.lets["data"].value.decision
     comparison = checked.constraints["c"].body
-    assert isinstance(comparison, c.Comparison)
+    assert isinstance(comparison, c.ComparisonChain)
     left = comparison.operands[0]
     assert isinstance(left, c.Arithmetic)
     assert (left.decision, left.left.decision, left.right.decision) == (True, True, False)

@@ -10,7 +10,7 @@ from gpusched_dsl.language.workspace import workspace_from_text
 from gpusched_dsl.online.loops.base import SimulationLoop
 from gpusched_dsl.online.open import open_run
 from gpusched_dsl.online.run_config import RunConfig
-from gpusched_dsl.online.run_record import Outcome
+from gpusched_dsl.online.run_record import RunOutcome
 
 CP_ON = """
 import "gsdsl:capacity_planning/online.gsm";
@@ -78,7 +78,7 @@ def run(
     settings: dict[str, str] | None = None,
     seed: int = 0,
     **more: Any,
-) -> Outcome:
+) -> RunOutcome:
     return driver(text, online, scenario, method, settings=settings, seed=seed, **more).run()
 
 

@@ -314,7 +314,7 @@ class Silent:
 @pytest.mark.parametrize("fallback", [None, "SRPT"])
 def test_there_is_always_a_plan(fallback: str | None) -> None:
     loop = driver(machines(1, [(0.0, 2.0), (0.5, 1.0)]), method="FIFO", fallback=fallback)
-    loop.whole, first = None, loop.planner
+    loop.fast_replay, first = None, loop.planner
     loop.planner = Silent()
     loop.step()
     if fallback is None:  # nothing runs yet, and goes on so

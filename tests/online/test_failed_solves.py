@@ -63,7 +63,7 @@ class Failing:
 
 def failing(code: str, numbers: set[int] | None, **more: Any) -> Any:
     loop = driver(JOBS, method="FIFO", **more)
-    loop.whole, loop.planner = None, Failing(loop.planner, code, numbers)
+    loop.fast_replay, loop.planner = None, Failing(loop.planner, code, numbers)
     return loop
 
 

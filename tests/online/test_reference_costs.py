@@ -17,7 +17,7 @@ from gpusched_dsl.language.workspace import workspace_from_text
 from gpusched_dsl.online.loops.events import EventLoop
 from gpusched_dsl.online.open import open_run
 from gpusched_dsl.online.run_config import RunConfig
-from gpusched_dsl.online.run_record import Outcome
+from gpusched_dsl.online.run_record import RunOutcome
 
 GIVEN = os.environ.get("GPUSPB_INSTANCES")
 FOLDER = Path(GIVEN) if GIVEN else Path(__file__).resolve().parents[3] / "shared" / "data" / "gpuspb_reference"
@@ -65,7 +65,7 @@ scenario Instance for CapacityPlanning {
 """
 
 
-def run(instance: str, policy: str) -> Outcome:
+def run(instance: str, policy: str) -> RunOutcome:
     found = Diagnostics()
     workspace = workspace_from_text(TEXT, "reference.gsm", found, FOLDER / instance, allow_outside=True)
     found.raise_if_errors()

@@ -65,7 +65,7 @@ def test_a_defective_planner_is_found() -> None:
             pass
 
     loop = driver(machines(2, JOBS))
-    loop.planner, loop.whole, loop.stop = Doubled(), None, lambda: bool(loop.steps)
+    loop.planner, loop.fast_replay, loop.stop = Doubled(), None, lambda: bool(loop.steps)
     loop.run()
     assert ["`once[j0]` is 2, at most 1" in warning.message for warning in loop.warnings] == [True]
 

@@ -13,7 +13,7 @@ import gpusched_dsl as gs
 from gpusched_dsl.online.loops.events import EventLoop
 from gpusched_dsl.online.planners.policy import PolicyPlanner
 from gpusched_dsl.online.replay import fast_replay as whole_run
-from gpusched_dsl.online.replay.fast_replay import replayed
+from gpusched_dsl.online.replay.fast_replay import fast_replay
 from gpusched_dsl.workflows.replay_verification import disagreement
 
 TEXT = machines(2, [(0.0, 2.0), (0.5, 3.0), (0.5, 1.0), (4.0, 0.5)], "weight = 1[$/h];", due=[1.5, 2.0, 3.0, 9.0])
@@ -29,7 +29,7 @@ def test_a_sample_finds_what_the_proof_would_miss(monkeypatch: pytest.MonkeyPatc
     loop = driver(MOVING)
     assert isinstance(loop, EventLoop)
     assert isinstance(loop.planner, PolicyPlanner)
-    found = replayed(loop, loop.planner.policy)
+    found = fast_replay(loop, loop.planner.policy)
     assert isinstance(found, list)
     assert "reads another `costs`" in found[0]
     assert loop.run().total == pytest.approx(driver(MOVING, journal=None).run().total)
@@ -41,7 +41,7 @@ def test_a_sample_agrees_with_a_replay_that_is_right() -> None:
 
 def test_a_replay_that_differs_is_found() -> None:
     fast, loop = driver(TEXT).run(), driver(TEXT)
-    loop.whole = None
+    loop.fast_replay = None
     slow = loop.run()
     assert disagreement(fast, slow) is None
     fast.world.end[1] += 0.5

@@ -10,7 +10,7 @@ import pytest
 from online_texts import driver, machines
 
 import gpusched_dsl as gs
-from gpusched_dsl.online.run_record import Outcome
+from gpusched_dsl.online.run_record import RunOutcome
 
 QUEUE = """
 import "gsdsl:trace_replay/policies.gsm";
@@ -24,15 +24,15 @@ COMPARED = (
 )  # fmt: skip
 
 
-def both(text: str, policy: str) -> tuple[Outcome, Outcome]:
+def both(text: str, policy: str) -> tuple[RunOutcome, RunOutcome]:
     """By fast replay, and event by event."""
     whole = driver(text, method=policy).run()
     loop = driver(text, method=policy)
-    loop.whole = None
+    loop.fast_replay = None
     return whole, loop.run()
 
 
-def assert_equal(whole: Outcome, each: Outcome) -> None:
+def assert_equal(whole: RunOutcome, each: RunOutcome) -> None:
     assert not whole.steps
     assert each.steps
     assert whole.ended == each.ended
@@ -129,7 +129,7 @@ def test_a_price_that_is_carried_is_charged_by_every_road(tmp_path: Path) -> Non
     estimated = model.estimate("j", method="FIFO")
     assert estimated.cost.tolist() == pytest.approx([100.0], rel=1e-12)
     loop = driver(TARIFFS)
-    loop.whole = None
+    loop.fast_replay = None
     assert loop.run().total == fast.total
 
 

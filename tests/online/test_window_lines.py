@@ -8,7 +8,7 @@ from online_texts import driver, run
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.workspace import Workspace, workspace_from_text
 from gpusched_dsl.online.run_config import RunConfig
-from gpusched_dsl.online.run_record import Outcome
+from gpusched_dsl.online.run_record import RunOutcome
 from gpusched_dsl.workflows.estimate import estimate
 
 # One node; every job trains in the first slots that are free.
@@ -50,7 +50,7 @@ def text(jobs: str, *, commit: str = "3", replan: str = "replan on every 3 slots
     return TEXT.replace("JOBS", jobs).replace("COMMIT", commit).replace("REPLAN", replan).replace("MORE", more)
 
 
-def reasons(outcome: Outcome) -> list[tuple[float, tuple[str, ...]]]:
+def reasons(outcome: RunOutcome) -> list[tuple[float, tuple[str, ...]]]:
     return [(step.time, step.why) for step in outcome.steps]
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gpusched_dsl as gs
-from gpusched_dsl.compiling.evaluation.limits import Limits
+from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.policies.cluster import Cluster
 from gpusched_dsl.policies.placement_reader import cluster_of
 from gpusched_dsl.policies.workload import NONE
@@ -78,7 +78,7 @@ scenario S for M {
 def read(text: str, **options: bool) -> Cluster:
     model = gs.loads(text)
     built = model._build("S", {})
-    return cluster_of(built.scenario.model, built.instance.store, Limits(), **options)
+    return cluster_of(built.scenario.model, built.instance.store, MemoryLimits(), **options)
 
 
 def test_nodes_to_be_rented() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gpusched_dsl.compiling.data.instance import build_instance
-from gpusched_dsl.compiling.evaluation.limits import Limits
+from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.language.blocks.policies.policy import check_policy
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
@@ -69,7 +69,7 @@ def decided(policy: str, running: dict[str, VariableValues] | None = None, text:
     checked = check_policy(workspace, workspace.policies[policy], found, scenario.model)
     found.raise_if_errors()
     assert checked is not None
-    return decide(checked, build_instance(scenario, folder=Path.cwd()).store, Limits(), 1, running)
+    return decide(checked, build_instance(scenario, folder=Path.cwd()).store, MemoryLimits(), 1, running)
 
 
 def by_job(given: VariableValues | None) -> dict[int, float]:

@@ -10,7 +10,7 @@ import pytest
 from gpusched_dsl.compiling.data.instance import build_instance
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame
-from gpusched_dsl.compiling.evaluation.limits import Limits
+from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.language.blocks.policies.policy import check_policy
 from gpusched_dsl.language.checked_policy import CheckedPolicy, at
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
@@ -55,7 +55,7 @@ def opened(name: str) -> tuple[CheckedPolicy, Evaluator]:
     assert [d.message for d in found] == []
     assert "haste" in policy.model.params
     store = build_instance(scenario, folder=Path()).store
-    return policy, Evaluator(policy.model, store, Limits())
+    return policy, Evaluator(policy.model, store, MemoryLimits())
 
 
 def for_each_job(policy: CheckedPolicy, evaluator: Evaluator) -> Frame:
@@ -76,7 +76,7 @@ def test_at_another_time() -> None:
     policy, evaluator = opened("Base")
     later = at(policy, 0.5)
     frame = for_each_job(later, evaluator)
-    found = Evaluator(later.model, evaluator.store, Limits()).numbers(later.order.keys[0].value, frame)
+    found = Evaluator(later.model, evaluator.store, MemoryLimits()).numbers(later.order.keys[0].value, frame)
     assert found.tolist() == [2.5, 0.5, 4.5]
 
 

@@ -8,10 +8,10 @@ from oracles import ORACLES, P, S
 
 from gpusched_dsl.policies.reconfiguration import at_least, next_switch
 from gpusched_dsl.policies.speed_levels import filtered
-from gpusched_dsl.policies.speed_profile import Profiles, speed_profiles
+from gpusched_dsl.policies.speed_profile import SpeedProfiles, speed_profiles
 
 
-def solved(*names: str) -> Profiles:
+def solved(*names: str) -> SpeedProfiles:
     cases = [next(o for o in ORACLES if o.name == name) for name in names]
     ladders = filtered([c.speed for c in cases], [c.rate for c in cases])
     return speed_profiles(ladders, [c.law for c in cases], [c.due for c in cases], 100.0, [c.done for c in cases])

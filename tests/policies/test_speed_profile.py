@@ -7,7 +7,7 @@ import pytest
 from oracles import ORACLES, Oracle
 
 from gpusched_dsl.policies.speed_levels import filtered
-from gpusched_dsl.policies.speed_profile import Status, speed_profile, speed_profiles
+from gpusched_dsl.policies.speed_profile import ProfileStatus, speed_profile, speed_profiles
 
 
 def check(oracle: Oracle, status: str, rungs: tuple[int, ...], switches: np.ndarray, numbers: np.ndarray) -> None:
@@ -43,6 +43,6 @@ def test_worked_instances_in_one_call() -> None:
     for row, oracle in enumerate(ORACLES):
         count = int(ladders.counts[row])
         check(
-            oracle, Status(found.status[row]).name, tuple(ladders.rung[row, :count].tolist()),
+            oracle, ProfileStatus(found.status[row]).name, tuple(ladders.rung[row, :count].tolist()),
             found.switch_at[row, :count], np.array([c[row] for c in columns]),
         )  # fmt: skip

@@ -8,15 +8,15 @@ from instances import KINDS, LIMIT, Instance, padded, random_instance, segment_e
 
 from gpusched_dsl.ir.distributions import uniform
 from gpusched_dsl.policies.speed_levels import filtered
-from gpusched_dsl.policies.speed_profile import Profiles, Status, speed_profiles
+from gpusched_dsl.policies.speed_profile import ProfileStatus, SpeedProfiles, speed_profiles
 
 
-def solved(cases: list[Instance]) -> Profiles:
+def solved(cases: list[Instance]) -> SpeedProfiles:
     ladders = filtered(padded([c.speed for c in cases]), padded([c.rate for c in cases]))
     return speed_profiles(ladders, [c.law for c in cases], [c.left for c in cases], LIMIT, [c.done for c in cases])
 
 
-def certify(case: Instance, found: Profiles, row: int) -> None:
+def certify(case: Instance, found: SpeedProfiles, row: int) -> None:
     """Status, feasibility, the optimality conditions, and the energy of the switches, from the single law."""
     ladders, count = found.ladders, int(found.ladders.counts[row])
     speed, rate = ladders.speed[row, :count], ladders.rate[row, :count]
@@ -30,17 +30,17 @@ def certify(case: Instance, found: Profiles, row: int) -> None:
     assert found.worst_time[row] == pytest.approx(time, rel=1e-9)
     assert found.worst_energy[row] == pytest.approx(float(np.sum(np.diff(x) * rate / speed)), rel=1e-9)
     if remaining / case.speed.max() > case.left:
-        assert found.status[row] == Status.INFEASIBLE
+        assert found.status[row] == ProfileStatus.INFEASIBLE
         assert found.lateness[row] == pytest.approx(remaining / case.speed.max() - case.left)
         assert (x[1:-1] == case.done).all()
         return
     assert found.lateness[row] == 0
     assert time <= case.left + 1e-9 * max(1.0, case.left)
     if remaining / speed[0] <= case.left:
-        assert found.status[row] == Status.LOOSE
+        assert found.status[row] == ProfileStatus.LOOSE
         assert (x[1:] == LIMIT).all()
         return
-    assert found.status[row] == Status.OK
+    assert found.status[row] == ProfileStatus.OK
     price = float(found.deadline_price[row])
     # Rungs are left where F falls to price / time_price: a certificate, because the problem is convex.
     whole = float(case.law.survival(np.array(case.done)))
@@ -70,7 +70,7 @@ def check_many(seed: int, kind: str, count: int) -> None:
     found = solved(cases)
     for row, case in enumerate(cases):
         certify(case, found, row)
-    assert (found.status == Status.OK).mean() > 0.3
+    assert (found.status == ProfileStatus.OK).mean() > 0.3
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -91,7 +91,7 @@ def agree_on_discrete_laws(seed: int, count: int) -> None:
     found = solved(cases)
     for row, case in enumerate(cases):
         energy = segment_energy(case)
-        assert np.isnan(energy) == (found.status[row] == Status.INFEASIBLE)
+        assert np.isnan(energy) == (found.status[row] == ProfileStatus.INFEASIBLE)
         if not np.isnan(energy):
             assert found.energy[row] == pytest.approx(energy, rel=1e-6)
             rungs = int(found.ladders.counts[row])
@@ -134,7 +134,7 @@ def test_more_time_costs_less_at_the_stated_price() -> None:
         assert (slopes <= scale).all()
         assert (np.diff(slopes) >= -scale).all()
         price = found.deadline_price
-        some = found.status == Status.OK
+        some = found.status == ProfileStatus.OK
         assert (-slopes <= price[:-1] + scale)[some[:-1]].all()
         assert (-slopes >= price[1:] - scale)[some[1:]].all()
 
@@ -145,7 +145,7 @@ def test_going_on_changes_nothing() -> None:
     for kind in KINDS:
         case = random_instance(rng, kind)
         found = solved([case])
-        if found.status[0] != Status.OK:
+        if found.status[0] != ProfileStatus.OK:
             continue
         count = int(found.ladders.counts[0])
         x = np.append(case.done, found.switch_at[0, :count])
@@ -165,7 +165,7 @@ def test_ends() -> None:
     law = uniform(0.0, LIMIT)
     ladders = filtered(np.tile([1.0, 1.8], (5, 1)), np.tile([1.0, 2.0], (5, 1)))
     found = speed_profiles(ladders, [law] * 5, [-3, 0, 5, 1, np.inf], [100, 100, 50, 40, 100], [0, 0, 50, 45, 0])
-    names = [Status(s).name for s in found.status]
+    names = [ProfileStatus(s).name for s in found.status]
     assert names == ["INFEASIBLE", "INFEASIBLE", "DONE", "DONE", "LOOSE"]
     assert found.lateness[0] == pytest.approx(100 / 1.8 + 3)
     assert found.energy[2] == found.time[2] == found.worst_energy[3] == 0.0
@@ -201,6 +201,6 @@ def test_a_job_on_its_last_rung_stays_in_time() -> None:
     ladders = filtered(np.tile([1.0, 1.8, 2.4], (200, 1)), np.tile([1.0, 2.0, 3.0], (200, 1)))
     for left in ((LIMIT - done) / 2.4, np.nextafter((LIMIT - done) / 2.4, 0)):
         found = speed_profiles(ladders, [uniform(0.0, LIMIT)] * 200, left, LIMIT, done)
-        assert (found.status == Status.OK).all()
+        assert (found.status == ProfileStatus.OK).all()
         np.testing.assert_allclose(found.switch_at[:, :2], np.tile(done[:, None], 2), atol=1e-9)
         assert not found.lateness.any()

@@ -9,14 +9,14 @@ import pytest
 from profile_help import GPUS, law, planted, read
 
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
-from gpusched_dsl.profiles.fitting import Fitted, Settings, fit_profile
+from gpusched_dsl.profiles.fitting import FitSettings, Fitted, fit_profile
 from gpusched_dsl.profiles.folds import folds_of
 from gpusched_dsl.profiles.profile import NO, YES
 
-LINEAR = Settings(learner="linear")
+LINEAR = FitSettings(learner="linear")
 
 
-def fitted(folder: Path, table: str, settings: Settings = LINEAR, **others: str) -> tuple[Fitted, list]:
+def fitted(folder: Path, table: str, settings: FitSettings = LINEAR, **others: str) -> tuple[Fitted, list]:
     profile, findings = read(folder, table, **others)
     assert profile is not None, findings
     found = Diagnostics()
@@ -89,7 +89,7 @@ def distinct_jobs(drop: float) -> tuple[str, dict[tuple[str, str], float]]:
 def test_a_fit_that_saw_the_job_would_be_found_out(tmp_path: Path) -> None:
     """Such jobs are known again by their word: were they on both sides of a split, they would look easy."""
     text, truth = distinct_jobs(drop=0.25)
-    done, _ = fitted(tmp_path, text, Settings(learner="linear"))
+    done, _ = fitted(tmp_path, text, FitSettings(learner="linear"))
     time = predictor(done)
     assert time.known is not None
     assert time.new.mape > 0.8
@@ -156,7 +156,7 @@ def test_grouping_matters(tmp_path: Path) -> None:
             lines += [f"m{m}b{b},{g},{own * c * 2.0 ** (-b / 2)!r},m{m},{2**b}" for g, c in (("A", 1.0), ("B", 3.0))]
     text = "\n".join(lines) + "\n"
     by_job, _ = fitted(tmp_path, text)
-    by_model, _ = fitted(tmp_path, text, Settings(learner="linear", group="model"))
+    by_model, _ = fitted(tmp_path, text, FitSettings(learner="linear", group="model"))
     assert predictor(by_job).new.mape < 0.01
     assert predictor(by_model).new.mape > 0.3
     assert "dnn_model" not in [f.name for f in by_model.profile.features]
@@ -198,10 +198,10 @@ def test_what_nothing_supports_is_told(tmp_path: Path) -> None:
     [
         ("job_id,gpu_type,exec_time_s\na,A,1\na,B,2\na,C,3\na,D,4\n", LINEAR),
         ("job_id,gpu_type,exec_time_s\na,A,1\nb,A,2\nc,A,0\nd,A,0\n", LINEAR),
-        ("job_id,gpu_type,exec_time_s\na,A,1\nb,A,2\nc,A,3\nd,A,4\n", Settings(group="model", learner="linear")),
+        ("job_id,gpu_type,exec_time_s\na,A,1\nb,A,2\nc,A,3\nd,A,4\n", FitSettings(group="model", learner="linear")),
     ],
 )
-def test_too_little_to_learn_from(tmp_path: Path, table: str, settings: Settings) -> None:
+def test_too_little_to_learn_from(tmp_path: Path, table: str, settings: FitSettings) -> None:
     """GSM2304: one job; two pairs that fit; no column of models."""
     profile, _ = read(tmp_path, table)
     assert profile is not None
@@ -213,7 +213,7 @@ def test_too_little_to_learn_from(tmp_path: Path, table: str, settings: Settings
 @pytest.mark.parametrize("learner", ["auto", "forest"])
 def test_the_seed_decides_all(tmp_path: Path, learner: str) -> None:
     text = planted(9, noise=0.3, drop=0.3)
-    settings = [Settings(seed=seed, learner=learner, folds=2) for seed in (4, 4, 5)]
+    settings = [FitSettings(seed=seed, learner=learner, folds=2) for seed in (4, 4, 5)]
     tables = [fitted(tmp_path, text, each)[0].table() for each in settings]
     assert tables[0].equals(tables[1])
     assert not tables[0].equals(tables[2])

@@ -7,7 +7,7 @@ import pytest
 
 from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.compiling.provenance import Provenance
-from gpusched_dsl.ir.domains import Interval, Product, Scalars, Universe
+from gpusched_dsl.ir.domains import IntervalDomain, ProductDomain, ScalarDomain, Universe
 from gpusched_dsl.ir.problem import Family, Matrix, Objective, Problem, Term
 from gpusched_dsl.reporting.result import Result
 from gpusched_dsl.solving.solve import solve_problem
@@ -18,15 +18,15 @@ NODES = Universe("Nodes", (4, 7))
 
 def assignment(*, integer: bool = True) -> Problem:
     """Columns run[j1,4] run[j1,7] run[=2+3,4] run[=2+3,7] spread; rows once[j], limit; cheapest: both on node 4."""
-    jobs, nodes = Interval(0, 1, 1, JOBS), Interval(0, 1, 1, NODES)
-    run = Product((jobs, nodes))
+    jobs, nodes = IntervalDomain(0, 1, 1, JOBS), IntervalDomain(0, 1, 1, NODES)
+    run = ProductDomain((jobs, nodes))
     return Problem(
         name="Assignment",
-        variables=(Family("run", 0, run), Family("spread", 4, Scalars(), unit="h")),
+        variables=(Family("run", 0, run), Family("spread", 4, ScalarDomain(), unit="h")),
         lower=np.zeros(5),
         upper=np.array([2, 2, 2, 2, np.inf]),
         integer=np.array([True] * 4 + [False]) & integer,
-        constraints=(Family("once", 0, jobs), Family("floor", 2, Scalars())),
+        constraints=(Family("once", 0, jobs), Family("floor", 2, ScalarDomain())),
         matrix=Matrix(
             np.array([0, 2, 4, 6]),
             np.array([0, 1, 2, 3, 4, 0], dtype=np.int32),

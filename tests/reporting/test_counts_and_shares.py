@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from gpusched_dsl.api import compile as compiled
-from gpusched_dsl.backends.protocol import Progress
+from gpusched_dsl.backends.protocol import SolverProgress
 from gpusched_dsl.cli import main
-from gpusched_dsl.cli.progress import Watch
+from gpusched_dsl.cli.progress import ProgressMonitor
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.text.counting import count_text
 from gpusched_dsl.language.text.numbers import percent_text
@@ -71,10 +71,10 @@ def test_no_count_has_a_noun_that_cannot_follow_it() -> None:
 
 @pytest.mark.parametrize(("count", "nodes", "plans"), [(1, "1 node", "1 plan"), (2, "2 nodes", "2 plans")])
 def test_progress(count: int, nodes: str, plans: str) -> None:
-    watch = Watch(lambda text: None)
-    watch.progress(Progress(0.1, 1.0, 1.0, nodes=count))
+    watch = ProgressMonitor(lambda text: None)
+    watch.progress(SolverProgress(0.1, 1.0, 1.0, nodes=count))
     assert watch.line().endswith(nodes)
-    watch.progress(Progress(0.1, 1.0, None, iterations=count))
+    watch.progress(SolverProgress(0.1, 1.0, None, iterations=count))
     assert re.search(rf"\b{plans}\b", watch.line())
 
 

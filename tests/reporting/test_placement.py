@@ -3,7 +3,7 @@
 import pytest
 
 import gpusched_dsl as gs
-from gpusched_dsl.reporting.grid import Column, Grid, plain, rich_table
+from gpusched_dsl.reporting.grid import Grid, GridColumn, plain, rich_table
 from gpusched_dsl.reporting.schedule import schedule, totals
 
 SLOTTED = """
@@ -107,7 +107,9 @@ def test_no_point_no_placement() -> None:
 def test_terminals_get_the_same_rows() -> None:
     from rich.console import Console
 
-    grid = Grid((Column("job", ["[b]j1", "j2"]), Column("cost", ["1.0", "12.5"], right=True)), frozenset({0, 1}))
+    grid = Grid(
+        (GridColumn("job", ["[b]j1", "j2"]), GridColumn("cost", ["1.0", "12.5"], right=True)), frozenset({0, 1})
+    )
     console = Console(width=60, color_system=None)
     with console.capture() as capture:
         console.print(rich_table(grid))

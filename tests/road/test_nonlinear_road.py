@@ -13,7 +13,7 @@ from gpusched_dsl.api import loads
 from gpusched_dsl.compiling.data.instance import build_instance
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import EMPTY_FRAME, Frame
-from gpusched_dsl.compiling.evaluation.limits import Limits
+from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.scenario import check_scenario
@@ -92,7 +92,7 @@ def enumerated(text: str) -> float | None:
     assert scenario is not None
     instance = build_instance(scenario, folder=Path())
     problem = ground(scenario.model, instance.store)
-    evaluator = Evaluator(scenario.model, instance.store, Limits())
+    evaluator = Evaluator(scenario.model, instance.store, MemoryLimits())
     declared = problem.variables[-1].stop
     choices = [range(int(problem.lower[c]), int(problem.upper[c]) + 1) for c in range(declared)]
     (objective,) = scenario.model.objectives

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 import gpusched_dsl as gs
 from gpusched_dsl.compiling.data.instance import build_instance
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
-from gpusched_dsl.compiling.evaluation.limits import Limits
-from gpusched_dsl.compiling.evaluation.store import Store
+from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
+from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.checked import CheckedModel
@@ -39,7 +39,7 @@ def _beside(name: str) -> Any:
 random_texts = _beside("random_texts")
 
 
-def compiled(text: str) -> tuple[CheckedModel, Store, Problem]:
+def compiled(text: str) -> tuple[CheckedModel, ValueStore, Problem]:
     diagnostics = Diagnostics()
     scenario = check_scenario(workspace_from_text(text, "test", diagnostics, None), "S", {}, diagnostics)
     diagnostics.raise_if_errors()
@@ -99,12 +99,12 @@ def compare(random: Random) -> str:
 
 
 def compare_values(
-    random: Random, writer: Any, model: CheckedModel, store: Store, columns: list[Any], text: str
+    random: Random, writer: Any, model: CheckedModel, store: ValueStore, columns: list[Any], text: str
 ) -> None:
     """The values of parameters, and of expressions at some point."""
     point = {column: random.choice((0.0, 1.0, -2.0, 0.5, 3.25)) for column in columns}
     store.point = np.array([point[c] for c in columns])
-    evaluator = Evaluator(model, store, Limits())
+    evaluator = Evaluator(model, store, MemoryLimits())
     for declared in (d for d in writer.readable if d.name in model.lets):
         let = model.lets[declared.name]
         domain = evaluator.index_domain(let.indexing, let.span)

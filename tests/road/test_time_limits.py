@@ -18,9 +18,9 @@ from gpusched_dsl.compiling.aggregation import aggregate as aggregation
 from gpusched_dsl.compiling.data import instance
 from gpusched_dsl.compiling.lowering import ground as grounding
 from gpusched_dsl.compiling.passes import pipeline
-from gpusched_dsl.compiling.passes.steps import Analysis, Step, Target
+from gpusched_dsl.compiling.passes.steps import Analysis, PassResult, Target
 from gpusched_dsl.ir import deadline
-from gpusched_dsl.ir.deadline import POLL, Stopped, checkpoint, grace, limited, stage, within_share
+from gpusched_dsl.ir.deadline import POLL, StoppedEarly, checkpoint, grace, limited, stage, within_share
 
 LIMIT = 0.6
 PATIENCE = 20.0  # far more than a limit, far less than for ever
@@ -62,7 +62,7 @@ class SlowPass:
     def accepts(self, analysis: Analysis, target: Target) -> bool:
         return True
 
-    def apply(self, analysis: Analysis, target: Target) -> Step:
+    def apply(self, analysis: Analysis, target: Target) -> PassResult:
         return forever()
 
 
@@ -202,7 +202,7 @@ def test_without_a_deadline_nothing_stops() -> None:
 def test_an_inner_deadline_is_never_later() -> None:
     with limited(0.0), limited(60.0) as inner:
         assert inner.left == 0.0
-        with pytest.raises(Stopped, match="time"):
+        with pytest.raises(StoppedEarly, match="time"):
             checkpoint()
         with grace():
             checkpoint()  # going back to the author's terms is not ended
@@ -216,7 +216,7 @@ def test_a_share_ends_alone_and_a_stop_ends_all() -> None:
         assert within_share(0.001, forever) is None
         assert whole.reason == ""
         stopping = True
-        with pytest.raises(Stopped, match="interrupt"):
+        with pytest.raises(StoppedEarly, match="interrupt"):
             within_share(0.5, forever)
 
 
@@ -238,7 +238,7 @@ def test_a_checkpoint_asks_for_a_stop_now_and_then_and_for_the_time_always(monke
         checkpoint()
         assert asked == 11
         now = 10.3 * POLL
-        with pytest.raises(Stopped, match="time"):
+        with pytest.raises(StoppedEarly, match="time"):
             checkpoint()
 
 
@@ -246,7 +246,7 @@ def test_an_interruption_reaches_the_next_checkpoint_and_all_outer_deadlines() -
     with limited(60.0) as outer, limited(60.0) as inner:
         checkpoint()
         inner.interrupt()
-        with pytest.raises(Stopped, match="interrupt"):
+        with pytest.raises(StoppedEarly, match="interrupt"):
             checkpoint()
         assert outer.interrupted
 

@@ -17,7 +17,7 @@ from gpusched_dsl.backends.highs.warm_resolve import Relaxations
 from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.backends.registry import backend_names
 from gpusched_dsl.ir.changes import changes
-from gpusched_dsl.ir.domains import Interval, Universe
+from gpusched_dsl.ir.domains import IntervalDomain, Universe
 from gpusched_dsl.ir.problem import Family, Problem
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.solving.solution import Loading, Solution
@@ -96,13 +96,13 @@ def assignment(jobs: list[int], places: int, whole: bool, capacity: float = 3.0)
         rows.append(at_most(capacity, *row))
     one = problem(minimize(*costs), columns=len(costs), rows=rows, upper=1, integer=whole)
     universe = Universe("Jobs", tuple(f"j{job}" for job in jobs))
-    job_set = Interval(0, len(jobs) - 1, 1, universe)
-    from gpusched_dsl.ir.domains import Product
+    job_set = IntervalDomain(0, len(jobs) - 1, 1, universe)
+    from gpusched_dsl.ir.domains import ProductDomain
 
     return replace(
         one,
-        variables=(Family("x", 0, Product((job_set, Interval(1, places)))),),
-        constraints=(Family("once", 0, job_set), Family("room", len(jobs), Interval(1, places))),
+        variables=(Family("x", 0, ProductDomain((job_set, IntervalDomain(1, places)))),),
+        constraints=(Family("once", 0, job_set), Family("room", len(jobs), IntervalDomain(1, places))),
     )
 
 

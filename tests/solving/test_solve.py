@@ -21,7 +21,7 @@ from scripted import Scripted, codes, optimal
 
 from gpusched_dsl.backends.protocol import Backend, Capabilities, SolveOptions
 from gpusched_dsl.backends.registry import backend, backend_names
-from gpusched_dsl.ir.domains import Interval, Product, Universe
+from gpusched_dsl.ir.domains import IntervalDomain, ProductDomain, Universe
 from gpusched_dsl.ir.magnitudes import power_of_two
 from gpusched_dsl.ir.problem import Family, Floats, Problem, Term
 from gpusched_dsl.ir.solver_result import SolverResult, Status, relative_gap
@@ -90,7 +90,7 @@ def test_more_than_a_backend_accepts(lacking: str, options: SolveOptions, start:
 def test_numbers_that_are_none_are_named() -> None:
     nodes = Universe("Nodes", ("n1", "n2"))
     jobs = Universe("Jobs", ("j1", "j2", "j3"))
-    run = Family("run", 0, Product((Interval(0, 2, 1, jobs), Interval(0, 1, 1, nodes))))
+    run = Family("run", 0, ProductDomain((IntervalDomain(0, 2, 1, jobs), IntervalDomain(0, 1, 1, nodes))))
     good = problem(minimize(*range(6)), columns=6, rows=[at_least(1, *[1] * 6), at_least(2, *[1] * 6)])
     good = replace(good, variables=(run,))
     values = good.matrix.values.copy()
@@ -136,7 +136,7 @@ def test_no_solver_is_opened_for_what_needs_none() -> None:
 def test_infeasible_point_is_refused_in_the_authors_words() -> None:
     nodes = Universe("Nodes", ("n1", "n2"))
     one = problem(maximize(1, 1), columns=2, rows=[at_most(4, 1, 0), at_most(4, 1, 1)])
-    one = replace(one, constraints=(Family("capacity", 0, Interval(0, 1, 1, nodes)),))
+    one = replace(one, constraints=(Family("capacity", 0, IntervalDomain(0, 1, 1, nodes)),))
     with pytest.raises(DiagnosticError) as caught:
         solve_problem(one, Scripted(optimal(4.0, 1.0, objective=5.0)))
     finding = caught.value.diagnostics[0]
@@ -325,7 +325,7 @@ def test_how_a_changed_problem_is_loaded() -> None:
     wider = problem(minimize(1, 2, 3), columns=3, rows=[at_least(1, 1, 1, 0)])
     sparser = problem(minimize(1, 2), columns=2, rows=[at_least(1, 1, 0)])
     whole = problem(minimize(1, 2), columns=2, rows=[at_least(1, 1, 1)], integer=True)
-    renamed = replace(first, variables=(Family("y", 0, Interval(0, 1)),))
+    renamed = replace(first, variables=(Family("y", 0, IntervalDomain(0, 1)),))
     ranked = problem(minimize(1, 2), minimize(1, 0), columns=2, rows=[at_least(1, 1, 1)])
     for other in (wider, sparser, whole):
         solved = resolve(solve_problem(first, "highs", SolveOptions(tighten=False)), other)

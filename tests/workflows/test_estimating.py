@@ -24,7 +24,7 @@ online Broken for CapacityPlanning extends EveryEvent {
 def opened(text: str, online: str, method: str, seed: int = 0) -> EventLoop:
     loop = open_run(read(text), RunConfig(online=online, method=method, seed=seed))
     assert isinstance(loop, EventLoop)
-    loop.whole = None
+    loop.fast_replay = None
     return loop
 
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from asking_texts import DRAWN, THREE_JOBS, read
 
-from gpusched_dsl.compiling.evaluation.limits import Limits
+from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.compiling.lowering.ground import ground
-from gpusched_dsl.explaining.clock import Clock
+from gpusched_dsl.explaining.clock import SearchClock
 from gpusched_dsl.explaining.decisions.counterfactuals import CounterfactualProblem
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.loops.events import EventLoop
@@ -120,7 +120,7 @@ def test_prices_are_those_of_the_model(text: str, scenario: str, method: str, at
     for code in range(len(loop.world.status)):
         job = job_in(moment, loop.jobs_root, code)
         assert job is not None
-        question = CounterfactualProblem(moment, job, "highs", Clock(60))
+        question = CounterfactualProblem(moment, job, "highs", SearchClock(60))
         plan = question.as_planned()
         assert plan.cost is not None
         for way in question.ways:
@@ -149,7 +149,7 @@ def price(question: CounterfactualProblem, values: np.ndarray) -> float | None:
     codes = tuple(column[chosen] for column in question.family.domain.columns())
     store = replace(instance.store, variables={}, point=None)
     problem = ground(
-        instance.scenario.model, store, Limits(), {question.family.name: VariableValues(codes, values[chosen])}
+        instance.scenario.model, store, MemoryLimits(), {question.family.name: VariableValues(codes, values[chosen])}
     )
     solved = solve_problem(problem, "highs")
     solved.close()

@@ -11,12 +11,12 @@ from gpusched_dsl.compiling.aggregation.counts import by_counts
 from gpusched_dsl.compiling.aggregation.means import by_means
 from gpusched_dsl.compiling.aggregation.parts import AggregatedComponent, Component, Treatment
 from gpusched_dsl.compiling.aggregation.patterns import by_patterns
-from gpusched_dsl.compiling.evaluation.limits import Limits
-from gpusched_dsl.compiling.evaluation.store import Store
+from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
+from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.compiling.symmetry.equivalence_classes import Classes
 from gpusched_dsl.compiling.symmetry.generic import Obstacle, OutOfBudget
 from gpusched_dsl.compiling.symmetry.quotient import Quotient, candidates, classes_of, quotient
-from gpusched_dsl.ir.deadline import AGGREGATION, Stopped, checkpoint, stage, within_share
+from gpusched_dsl.ir.deadline import AGGREGATION, StoppedEarly, checkpoint, stage, within_share
 from gpusched_dsl.language.checked import CheckedModel, CheckedSet
 from gpusched_dsl.language.source import Span
 
@@ -32,7 +32,7 @@ TOO_LONG = "it takes more than a third of the time limit to find out"
 
 
 @dataclass(frozen=True, eq=False)
-class Attempt:
+class AggregationAttempt:
     """What came of one set: `obstacle` says why its elements were not aggregated, None where they were."""
 
     declared: CheckedSet
@@ -49,11 +49,11 @@ class Aggregation:
     """
 
     found: AggregatedProblem | None = None
-    attempts: tuple[Attempt, ...] = ()
+    attempts: tuple[AggregationAttempt, ...] = ()
     abandoned: bool = False
 
 
-def aggregate(model: CheckedModel, store: Store, limits: Limits) -> Aggregation:
+def aggregate(model: CheckedModel, store: ValueStore, limits: MemoryLimits) -> Aggregation:
     """Aggregate the elements of the first set for which that is exact; sets declared `identical` are tried first.
 
     Only models with integer variables are looked at: without them solvers need no help. It is abandoned where it takes
@@ -61,12 +61,14 @@ def aggregate(model: CheckedModel, store: Store, limits: Limits) -> Aggregation:
     """
     if not any(v.kind in ("integer", "binary") for v in model.variables.values()):
         return Aggregation(None, ())
-    attempts: list[Attempt] = []
+    attempts: list[AggregationAttempt] = []
     with stage(AGGREGATION):
         return within_share(SHARE, lambda: _tried(model, store, limits, attempts)) or _abandoned(attempts)
 
 
-def _tried(model: CheckedModel, store: Store, limits: Limits, attempts: list[Attempt]) -> Aggregation:
+def _tried(
+    model: CheckedModel, store: ValueStore, limits: MemoryLimits, attempts: list[AggregationAttempt]
+) -> Aggregation:
     for declared in candidates(model):
         elements = len(store.universes[declared.name].labels)
         classes: Classes | None = None
@@ -75,20 +77,22 @@ def _tried(model: CheckedModel, store: Store, limits: Limits, attempts: list[Att
             classes = classes_of(model, store, declared.name)
             if classes.count == elements:
                 if declared.identical and elements > 1:
-                    attempts.append(Attempt(declared, elements, classes, Obstacle("no two elements have equal data")))
+                    attempts.append(
+                        AggregationAttempt(declared, elements, classes, Obstacle("no two elements have equal data"))
+                    )
                 continue
             found = _aggregated(quotient(model, store, declared.name, classes, limits))
-            attempts.append(Attempt(declared, elements, classes, None))
+            attempts.append(AggregationAttempt(declared, elements, classes, None))
             return Aggregation(found, tuple(attempts))
         except Obstacle as obstacle:
-            attempts.append(Attempt(declared, elements, classes, obstacle))
-        except Stopped:
-            attempts.append(Attempt(declared, elements, classes, Obstacle(TOO_LONG)))
+            attempts.append(AggregationAttempt(declared, elements, classes, obstacle))
+        except StoppedEarly:
+            attempts.append(AggregationAttempt(declared, elements, classes, Obstacle(TOO_LONG)))
             raise
     return Aggregation(None, tuple(attempts))
 
 
-def _abandoned(attempts: list[Attempt]) -> Aggregation:
+def _abandoned(attempts: list[AggregationAttempt]) -> Aggregation:
     return Aggregation(None, tuple(attempts), abandoned=True)
 
 

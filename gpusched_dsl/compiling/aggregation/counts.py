@@ -51,13 +51,13 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from gpusched_dsl.compiling.aggregation.effects import Effects, effects_of
+from gpusched_dsl.compiling.aggregation.effects import EffectColumns, effects_of
 from gpusched_dsl.compiling.aggregation.implied import implied_links
 from gpusched_dsl.compiling.aggregation.local import Flags, Local
 from gpusched_dsl.compiling.aggregation.parts import AggregatedComponent, Component, NewColumns, NewRows, Spread
 from gpusched_dsl.compiling.aggregation.placing import followed, placed, shares
-from gpusched_dsl.compiling.aggregation.slots import Slots, slots_of
-from gpusched_dsl.compiling.aggregation.work import Work
+from gpusched_dsl.compiling.aggregation.slots import ElementSlots, slots_of
+from gpusched_dsl.compiling.aggregation.work import ElementWork
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
 from gpusched_dsl.compiling.symmetry.quotient import Quotient
 from gpusched_dsl.ir.domains import Codes
@@ -78,9 +78,9 @@ class _Counts:
         self.local = Local.of(quotient, component, rows)
         self._refuse_mixed()
         free = _free(quotient, component.columns)
-        self.effects: Effects = effects_of(self.local, free)
-        work = Work.of(quotient.root, quotient.full_columns)
-        self.slots: Slots = slots_of(self.local, self.effects, free, work)
+        self.effects: EffectColumns = effects_of(self.local, free)
+        work = ElementWork.of(quotient.root, quotient.full_columns)
+        self.slots: ElementSlots = slots_of(self.local, self.effects, free, work)
         self._check_rounding(free)
 
     def _refuse_mixed(self) -> None:

@@ -24,7 +24,7 @@ from gpusched_dsl.ir.matrix import Floats
 
 
 @dataclass(frozen=True, eq=False)
-class Effects:
+class EffectColumns:
     """`column[i]` follows `state[i]` and, where it is not -1, `before[i]` (places in the component, state > before).
 
     With d = state - before, or the state alone, effect i must be at least `none[i]` for d = 0, `up[i]` for d = 1 and
@@ -44,7 +44,7 @@ class Effects:
         return self.before >= 0
 
 
-def effects_of(local: Local, free: Flags) -> Effects:
+def effects_of(local: Local, free: Flags) -> EffectColumns:
     """The effects of an element; `free[c]`: column c is in no row of the rest of the problem.
 
     Raises Obstacle where the lines of an effect do not add up over elements.
@@ -98,7 +98,7 @@ class _Search:
         able &= ~whole[self.place] | (whole[first] & (whole[second] | (second < 0)))
         return able, first, second
 
-    def run(self) -> Effects:
+    def run(self) -> EffectColumns:
         columns = self.local.own.shape[1]
         total = np.bincount(self.place, minlength=columns)
         good = np.bincount(self.place, weights=self.able, minlength=columns)
@@ -114,7 +114,7 @@ class _Search:
         changes = greater >= 0
         state, before = np.where(changes, greater, lesser), np.where(changes, lesser, -1)
         none, up, down = self._needs(column, state, entries)
-        return Effects(column, state, before, none, up, down, np.unique(self.row[entries]))
+        return EffectColumns(column, state, before, none, up, down, np.unique(self.row[entries]))
 
     def _chosen(self, able: Flags) -> Flags:
         """Of columns that could be effects of one another, those without bounds, those not whole, later ones."""

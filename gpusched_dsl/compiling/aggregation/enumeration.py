@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusched_dsl.compiling.aggregation.work import STEP, Work
+from gpusched_dsl.compiling.aggregation.work import STEP, ElementWork
 from gpusched_dsl.compiling.symmetry.equivalence_classes import distinct_rows
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
 from gpusched_dsl.ir.domains import Codes
@@ -20,7 +20,7 @@ MOST_DISTINCT = 4_000  # activities, up to which counting points is cheaper than
 
 
 def whole_points(
-    matrix: Floats, lower: Floats, upper: Floats, low: Wholes, high: Wholes, most: int, work: Work | None = None
+    matrix: Floats, lower: Floats, upper: Floats, low: Wholes, high: Wholes, most: int, work: ElementWork | None = None
 ) -> Wholes:
     """The points `low <= x <= high` with `lower <= matrix @ x <= upper`, one a row, in lexicographic order.
 
@@ -56,7 +56,7 @@ def whole_points(
 
 
 def count_points(
-    matrix: Floats, lower: Floats, upper: Floats, low: Wholes, high: Wholes, work: Work | None = None
+    matrix: Floats, lower: Floats, upper: Floats, low: Wholes, high: Wholes, work: ElementWork | None = None
 ) -> int | None:
     """How many points `whole_points` lists; None where it takes as long to know as to list them.
 
@@ -90,7 +90,7 @@ class _System:
     """Rows over whole columns, and what the columns behind each can still add to a row."""
 
     def __init__(
-        self, matrix: Floats, lower: Floats, upper: Floats, low: Wholes, high: Wholes, work: Work | None
+        self, matrix: Floats, lower: Floats, upper: Floats, low: Wholes, high: Wholes, work: ElementWork | None
     ) -> None:
         self.matrix, self.lower, self.upper, self.low, self.high, self.work = matrix, lower, upper, low, high, work
         ends = np.stack((matrix * low, matrix * high))

@@ -12,7 +12,7 @@ import numpy as np
 
 from gpusched_dsl.compiling.aggregation.local import Flags, Local
 from gpusched_dsl.compiling.aggregation.packing_rows import Kinds
-from gpusched_dsl.compiling.aggregation.work import BLAS, STEP, Work
+from gpusched_dsl.compiling.aggregation.work import BLAS, STEP, ElementWork
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
 from gpusched_dsl.ir.domains import Codes
 
@@ -29,7 +29,7 @@ class Exclusion:
     starts: Codes
 
 
-def exclusion_of(local: Local, kinds: Kinds, slot: Codes, state: Flags, work: Work) -> list[Exclusion]:
+def exclusion_of(local: Local, kinds: Kinds, slot: Codes, state: Flags, work: ElementWork) -> list[Exclusion]:
     """The exclusions of every slot; raises Obstacle naming the rows of a slot in which they overlap otherwise.
 
     Also where rows are too many to be compared with each other within `work`.
@@ -57,7 +57,7 @@ class _Slot:
     """One slot: its exclusions `rows`, whose entries are `(row[i], column[i])`, and its columns."""
 
     def __init__(
-        self, local: Local, kinds: Kinds, rows: Codes, row: Codes, column: Codes, columns: Codes, work: Work
+        self, local: Local, kinds: Kinds, rows: Codes, row: Codes, column: Codes, columns: Codes, work: ElementWork
     ) -> None:
         self.local, self.kinds, self.rows, self.work = local, kinds, rows, work
         self.row, self.column = row, column

@@ -12,7 +12,7 @@ from scipy import sparse
 from gpusched_dsl.compiling.aggregation.parts import Component, NewColumns, NewRows, Sparse, Spread
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
 from gpusched_dsl.compiling.symmetry.quotient import Quotient
-from gpusched_dsl.ir.domains import Codes, Domain, Scalars, Tuples
+from gpusched_dsl.ir.domains import Codes, Domain, ScalarDomain, TupleDomain
 from gpusched_dsl.ir.matrix import Floats
 from gpusched_dsl.ir.problem import Family
 from gpusched_dsl.ir.tolerances import FEASIBILITY
@@ -147,7 +147,11 @@ def _within(families: tuple[Family, ...], numbers: Codes) -> Iterates[tuple[Fami
         if begin < end:
             at = numbers[begin:end] - family.first
             codes = tuple(c[at] for c in family.domain.columns())
-            yield family, slice(int(begin), int(end)), Tuples(family.domain.components, codes) if codes else Scalars()
+            yield (
+                family,
+                slice(int(begin), int(end)),
+                TupleDomain(family.domain.components, codes) if codes else ScalarDomain(),
+            )
 
 
 def _refuse_what_is_not_linear(quotient: Quotient, component: Component) -> None:

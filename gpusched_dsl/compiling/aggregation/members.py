@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from gpusched_dsl.compiling.aggregation.implied import implied_links
 from gpusched_dsl.compiling.aggregation.integrality_by_rows import whole_by_rows
 from gpusched_dsl.compiling.aggregation.parts import Component
-from gpusched_dsl.compiling.aggregation.work import Work
+from gpusched_dsl.compiling.aggregation.work import ElementWork
 from gpusched_dsl.compiling.symmetry.generic import Obstacle, preferred
 from gpusched_dsl.compiling.symmetry.quotient import Quotient, place_of
 from gpusched_dsl.ir.domains import Codes, Universe
@@ -53,12 +53,12 @@ class Template:
     exclusive: NDArray[np.bool_]
 
 
-def templates_of(quotient: Quotient, component: Component, work: Work | None = None) -> Iterator[Template]:
+def templates_of(quotient: Quotient, component: Component, work: ElementWork | None = None) -> Iterator[Template]:
     """The templates of a component, one for each set of members that fits; raises Obstacle, at the end, if none does.
 
     The obstacle names the row family that does not fit the largest set.
     """
-    work = work or Work.of(quotient.root, quotient.full_columns)
+    work = work or ElementWork.of(quotient.root, quotient.full_columns)
     rows = component.rows[~implied_links(quotient, component.rows)]
     _refuse_shared(quotient, rows)
     failure: Obstacle | None = None
@@ -146,7 +146,9 @@ def _numbered(columns: Sequence[Codes], size: int) -> tuple[Codes, int]:
     return which, int(which.max(initial=-1)) + 1
 
 
-def _template(quotient: Quotient, component: Component, rows: Codes, root: Universe | None, work: Work) -> Template:
+def _template(
+    quotient: Quotient, component: Component, rows: Codes, root: Universe | None, work: ElementWork
+) -> Template:
     problem = quotient.problem
     columns = _placed(quotient, problem.column_families, component.columns, root)
     is_hub = columns.member < 0
@@ -193,7 +195,7 @@ class _Rows:
         owner: Codes,
         having: Codes,
         hubs: int,
-        work: Work,
+        work: ElementWork,
     ) -> None:
         self.quotient, self.rows, self.work = quotient, rows, work
         self.having = having

@@ -41,10 +41,10 @@ from gpusched_dsl.compiling.aggregation.parts import (
     Spread,
 )
 from gpusched_dsl.compiling.aggregation.uses import MOST_PATTERNS, Patterns, Uses
-from gpusched_dsl.compiling.aggregation.work import Work
+from gpusched_dsl.compiling.aggregation.work import ElementWork
 from gpusched_dsl.compiling.symmetry.generic import Obstacle, preferred
 from gpusched_dsl.compiling.symmetry.quotient import Quotient
-from gpusched_dsl.ir.domains import Codes, Domain, Interval, Tuples
+from gpusched_dsl.ir.domains import Codes, Domain, IntervalDomain, TupleDomain
 from gpusched_dsl.ir.matrix import Floats
 
 # More patterns than these are kept in a pool, from which those that matter are taken while solving.
@@ -66,7 +66,7 @@ MOST_OPEN = 20
 def by_patterns(quotient: Quotient, component: Component) -> AggregatedComponent:
     """The part that counts patterns; raises Obstacle where the theorem does not apply."""
     failure: Obstacle | None = None
-    work = Work.of(quotient.root, quotient.full_columns)
+    work = ElementWork.of(quotient.root, quotient.full_columns)
     worth = _worth(int(quotient.classes.sizes[component.kind]) * len(component.columns))
     for template in templates_of(quotient, component, work):
         try:
@@ -185,10 +185,10 @@ class _Counting:
             family = problem.column_family(int(numbers[0])) if len(numbers) else None
             if family is not None and numbers.min() >= family.first and numbers.max() < family.stop:
                 codes = tuple(c[numbers - family.first] for c in family.domain.columns())
-                domain: Domain = Tuples(family.domain.components, codes)
+                domain: Domain = TupleDomain(family.domain.components, codes)
                 return NewColumns(family.name, domain, 0 * ones, ones, ones > 0, family.span, family.unit, family.doc)
         codes = (template.members[member], state.astype(np.int64))
-        return NewColumns("ways", Tuples((template.root, None), codes), 0 * ones, ones, ones > 0)
+        return NewColumns("ways", TupleDomain((template.root, None), codes), 0 * ones, ones, ones > 0)
 
     def _pattern_columns(self) -> NewColumns:
         count = len(self.found.counts)
@@ -196,7 +196,7 @@ class _Counting:
         return NewColumns("patterns", _numbers(count), np.zeros(count), most, np.ones(count, dtype=np.bool_))
 
     def _own_domain(self) -> Domain:
-        return Tuples((self.quotient.universe,), (self.elements[:1],))
+        return TupleDomain((self.quotient.universe,), (self.elements[:1],))
 
     def _sums(self, member: Codes, state: Codes) -> Sparse:
         """Columns of the component x columns of the part."""
@@ -273,4 +273,4 @@ class _Counting:
 
 
 def _numbers(count: int) -> Domain:
-    return Interval(1, count)
+    return IntervalDomain(1, count)

@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusched_dsl.compiling.aggregation.effects import Effects
+from gpusched_dsl.compiling.aggregation.effects import EffectColumns
 from gpusched_dsl.compiling.aggregation.local import CELLS, Flags
-from gpusched_dsl.compiling.aggregation.slots import Slot, Slots
+from gpusched_dsl.compiling.aggregation.slots import ElementSlot, ElementSlots
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Floats
 from gpusched_dsl.ir.tolerances import ROUNDING
@@ -20,7 +20,7 @@ from gpusched_dsl.ir.tolerances import ROUNDING
 TINY = ROUNDING  # of an effect: what solvers leave
 
 
-def placed(slots: Slots, counts: Codes, elements: int) -> Flags:
+def placed(slots: ElementSlots, counts: Codes, elements: int) -> Flags:
     """Which column (row) is 1 on which element (column), for how many elements each is to be; carriers with them.
 
     Raises ValueError where the counts break the rows of the sums.
@@ -37,7 +37,7 @@ def placed(slots: Slots, counts: Codes, elements: int) -> Flags:
     return held
 
 
-def _placed(slot: Slot, counts: Codes, wanted: Codes, carried: Flags, held: Flags) -> tuple[Codes, Flags]:
+def _placed(slot: ElementSlot, counts: Codes, wanted: Codes, carried: Flags, held: Flags) -> tuple[Codes, Flags]:
     """The column of the core that each element has, and which elements carry; writes to `held`."""
     exclusion = slot.exclusion
     keep = (wanted >= 0) & (_rank(wanted) < counts[wanted])
@@ -93,7 +93,7 @@ def shares(held: Flags, tied: Codes, host: Codes, values: Floats) -> Entries:
     return _joined(blocks)
 
 
-def followed(held: Flags, effects: Effects, most: Floats, values: Floats) -> Entries:
+def followed(held: Flags, effects: EffectColumns, most: Floats, values: Floats) -> Entries:
     """Values of effects for what elements do, with the sums that are given; `most` are the bounds of one element."""
     blocks: list[Entries] = []
     for begin, end in _blocks(len(effects.column), held.shape[1]):

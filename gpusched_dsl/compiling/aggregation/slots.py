@@ -1,7 +1,8 @@
 """What an element does in one slot: a carrier, columns that exclude each other on it, and what is tied to these.
 
-Slots are not named in a problem: they are what is left connected when the rows of effects are taken away. `Slots` says
-which column plays which part in which slot, and how slots follow one another by the changes that effects follow.
+Slots are not named in a problem: they are what is left connected when the rows of effects are taken away.
+`ElementSlots` says which column plays which part in which slot, and how slots follow one another by the changes that
+effects follow.
 """
 
 from __future__ import annotations
@@ -12,21 +13,21 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
-from gpusched_dsl.compiling.aggregation.effects import Effects, is_state
+from gpusched_dsl.compiling.aggregation.effects import EffectColumns, is_state
 from gpusched_dsl.compiling.aggregation.exclusion import Exclusion, exclusion_of
 from gpusched_dsl.compiling.aggregation.local import Flags, Local
 from gpusched_dsl.compiling.aggregation.packing_rows import Kinds, kinds_of
-from gpusched_dsl.compiling.aggregation.work import Work
+from gpusched_dsl.compiling.aggregation.work import ElementWork
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
 from gpusched_dsl.ir.domains import Codes
 
 
 @dataclass(frozen=True, eq=False)
-class Slot:
+class ElementSlot:
     """One slot: who excludes whom, and how it follows another.
 
-    `after` is the place of the slot that it follows in the order of `Slots.slots`, -1 for none; column `was[i]` of that
-    slot becomes `now[i]` of this one. `carried`: the carrier is among these.
+    `after` is the place of the slot that it follows in the order of `ElementSlots.slots`, -1 for none; column `was[i]`
+    of that slot becomes `now[i]` of this one. `carried`: the carrier is among these.
     """
 
     exclusion: Exclusion
@@ -37,14 +38,14 @@ class Slot:
 
 
 @dataclass(frozen=True, eq=False)
-class Slots:
+class ElementSlots:
     """`slots` in an order in which each follows one before it; all columns are places in the component.
 
     `carriers` are the columns of carriers. Tied column `tied[i]` belongs to column `host[i]`, -1 for to none.
     `kinds` tells rows apart, `rounded` are carriers that need not be whole in the model.
     """
 
-    slots: tuple[Slot, ...]
+    slots: tuple[ElementSlot, ...]
     carriers: Codes
     rounded: Codes
     tied: Codes
@@ -52,13 +53,13 @@ class Slots:
     kinds: Kinds
 
 
-def slots_of(local: Local, effects: Effects, free: Flags, work: Work) -> Slots:
+def slots_of(local: Local, effects: EffectColumns, free: Flags, work: ElementWork) -> ElementSlots:
     """The slots of an element; raises Obstacle naming the rows that do not fit."""
     return _Slots(local, effects, free, work).run()
 
 
 class _Slots:
-    def __init__(self, local: Local, effects: Effects, free: Flags, work: Work) -> None:
+    def __init__(self, local: Local, effects: EffectColumns, free: Flags, work: ElementWork) -> None:
         self.local, self.effects, self.work = local, effects, work
         self.columns = local.own.shape[1]
         self.is_effect = np.zeros(self.columns, dtype=np.bool_)
@@ -69,7 +70,7 @@ class _Slots:
         self.within = np.ones(local.own.shape[0], dtype=np.bool_)
         self.within[effects.rows] = False
 
-    def run(self) -> Slots:
+    def run(self) -> ElementSlots:
         _, path = connected_components(self._graph(self.pairs), directed=False)
         followed = np.zeros(self.columns, dtype=np.bool_)
         followed[self.effects.state] = True
@@ -84,7 +85,7 @@ class _Slots:
         carriers = np.flatnonzero(kinds.carrier)
         rounded = carriers[~self.local.integer[carriers]]
         tied = np.flatnonzero(kinds.host >= -1)
-        return Slots(slots, carriers, rounded, tied, kinds.host[tied], kinds)
+        return ElementSlots(slots, carriers, rounded, tied, kinds.host[tied], kinds)
 
     def _graph(self, pairs: Codes) -> sparse.coo_matrix:
         ones = np.ones(len(pairs), dtype=np.int8)
@@ -188,6 +189,6 @@ class _Slots:
             raise self._about_pair(pair, "carries others in one slot only")
 
 
-def _slot(exclusion: Exclusion, after: int, was: Codes, now: Codes, carrier: Flags) -> Slot:
+def _slot(exclusion: Exclusion, after: int, was: Codes, now: Codes, carrier: Flags) -> ElementSlot:
     moving = ~carrier[now]
-    return Slot(exclusion, after, was[moving], now[moving], bool((~moving).any()))
+    return ElementSlot(exclusion, after, was[moving], now[moving], bool((~moving).any()))

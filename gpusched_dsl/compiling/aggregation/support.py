@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from gpusched_dsl.compiling.aggregation.parts import Spread
 from gpusched_dsl.compiling.evaluation.frames import ranges
 from gpusched_dsl.compiling.symmetry.quotient import Quotient, place_of
-from gpusched_dsl.ir.domains import Codes, Domain, Scalars, Tuples
+from gpusched_dsl.ir.domains import Codes, Domain, ScalarDomain, TupleDomain
 from gpusched_dsl.ir.matrix import Floats, Matrix
 from gpusched_dsl.ir.problem import Family, Objective, Problem, Term
 
@@ -244,7 +244,7 @@ def _families(
             codes[at] = elements[begin:end]
         if not codes and begin == end:
             continue
-        domain: Domain = Tuples(family.domain.components, tuple(codes)) if codes else Scalars()
+        domain: Domain = TupleDomain(family.domain.components, tuple(codes)) if codes else ScalarDomain()
         found.append((replace(family, first=first, domain=domain), which))
         first += end - begin
     return found

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from gpusched_dsl.compiling.aggregation.enumeration import Wholes, count_points, whole_points
 from gpusched_dsl.compiling.aggregation.members import Template
 from gpusched_dsl.compiling.aggregation.parts import Component
-from gpusched_dsl.compiling.aggregation.work import BLAS, STEP, Work
+from gpusched_dsl.compiling.aggregation.work import BLAS, STEP, ElementWork
 from gpusched_dsl.compiling.evaluation.frames import ranges
 from gpusched_dsl.compiling.symmetry.equivalence_classes import distinct_rows
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
@@ -48,11 +48,11 @@ class Uses:
         quotient: Quotient,
         component: Component,
         template: Template,
-        work: Work | None = None,
+        work: ElementWork | None = None,
         most: int = MOST_PATTERNS,
     ) -> None:
         self.quotient, self.component, self.template = quotient, component, template
-        self.work = work or Work.of(quotient.root, quotient.full_columns)
+        self.work = work or ElementWork.of(quotient.root, quotient.full_columns)
         self.most = most
         self.span = quotient.problem.column_family(int(component.columns[0])).span
         self.elements = np.flatnonzero(quotient.classes.of == component.kind)

@@ -9,7 +9,7 @@ from gpusched_dsl.compiling.symmetry.generic import OutOfBudget
 from gpusched_dsl.compiling.work_budget import STEP, TooMuchWork
 from gpusched_dsl.language.source import Span
 
-__all__ = ["BLAS", "STEP", "Work"]
+__all__ = ["BLAS", "STEP", "ElementWork"]
 
 # Small problems may take about a third of a second, large ones more, as their solution without aggregation does too.
 LEAST = 30_000_000
@@ -19,15 +19,15 @@ BLAS = 50  # entries of a matrix product that take as long as one that is looked
 
 
 @dataclass
-class Work(work.Work):
+class ElementWork(work.WorkBudget):
     """For what one element of the set `root` can be used for."""
 
     root: str = ""
 
     @staticmethod
-    def of(root: str, columns: int) -> Work:
+    def of(root: str, columns: int) -> ElementWork:
         """The budget for the elements of the set `root`, whose problem has so many columns."""
-        return Work(min(LEAST + A_COLUMN * columns, MOST), root=root)
+        return ElementWork(min(LEAST + A_COLUMN * columns, MOST), root=root)
 
     def spend(self, entries: int, span: Span | None = None) -> None:
         """Count some entries; raises OutOfBudget where too few are left, and Stopped as `checkpoint` does."""

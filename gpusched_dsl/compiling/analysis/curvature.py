@@ -30,7 +30,7 @@ Key = tuple[str, Span | None]
 
 
 @dataclass(frozen=True)
-class Judged:
+class ClassifiedTerm:
     """A nonlinear term: `shape` is `linear` (passes make it so exactly), `convex` or `not convex`, `why` says why.
 
     `entries` counts its index tuples.
@@ -44,11 +44,11 @@ class Judged:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ProblemClass:
     """`kind` is LP, QP, convex or NLP; with whole columns MILP, MIQP, MICP or MINLP. `terms` in the author's order."""
 
     kind: str
-    terms: tuple[Judged, ...]
+    terms: tuple[ClassifiedTerm, ...]
 
     @property
     def convex(self) -> bool:
@@ -56,7 +56,7 @@ class Verdict:
         return self.kind not in ("NLP", "MINLP")
 
 
-def classify(problem: Problem) -> Verdict:
+def classify(problem: Problem) -> ProblemClass:
     """The class of a problem and a judgement of each of its nonlinear terms."""
     remaining = linearised(problem)
     analysis = Analysis(remaining)
@@ -69,8 +69,8 @@ def classify(problem: Problem) -> Verdict:
         if definition.size:
             key = definition.name, definition.span
             judged[key] = [*(j for j in judged.get(key, ()) if j[0] != "linear"), judge(definition, analysis)]
-    terms = tuple(Judged(key[0], *max(found), entries.get(key, 0), key[1]) for key, found in judged.items())
-    return Verdict(_kind(remaining, terms), terms)
+    terms = tuple(ClassifiedTerm(key[0], *max(found), entries.get(key, 0), key[1]) for key, found in judged.items())
+    return ProblemClass(_kind(remaining, terms), terms)
 
 
 def linearised(problem: Problem) -> Problem:
@@ -112,7 +112,7 @@ def _why(definition: Definition, convex: bool, concave: bool, both: bool) -> str
     return "the function is concave, and smaller values are wanted"
 
 
-def _kind(remaining: Problem, terms: tuple[Judged, ...]) -> str:
+def _kind(remaining: Problem, terms: tuple[ClassifiedTerm, ...]) -> str:
     shapes = {t.shape for t in terms}
     whole = remaining.is_mip
     if "not convex" in shapes:

@@ -11,12 +11,12 @@ import numpy as np
 
 from gpusched_dsl.compiling.data.derived import report_computed, report_elements
 from gpusched_dsl.compiling.data.distributions import laws_of
-from gpusched_dsl.compiling.data.reuse import Inputs, Kept
+from gpusched_dsl.compiling.data.reuse import Inputs, ReusedValues
 from gpusched_dsl.compiling.data.slicing import KnownValues, LawSlice, ParamSlice, Ready, put
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import EMPTY_FRAME, Frame
-from gpusched_dsl.compiling.evaluation.limits import Limits
-from gpusched_dsl.compiling.evaluation.store import Param, Store, Values
+from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
+from gpusched_dsl.compiling.evaluation.store import Param, Values, ValueStore
 from gpusched_dsl.data.binding import (
     BoundParam,
     ColumnChunk,
@@ -34,18 +34,18 @@ from gpusched_dsl.data.binding import (
     report_out_of_range,
 )
 from gpusched_dsl.data.samples import files_of
-from gpusched_dsl.data.sources.files import Limits as FileLimits
+from gpusched_dsl.data.sources.files import FileLimits as FileLimits
 from gpusched_dsl.ir.deadline import checkpoint
-from gpusched_dsl.ir.domains import Domain, Interval, Scalar, Universe
+from gpusched_dsl.ir.domains import Domain, IntervalDomain, Scalar, Universe
 from gpusched_dsl.language.checked import (
     CheckedModel,
     CheckedParam,
     CheckedRandom,
     CheckedSet,
     Element,
-    Label,
     LiteralSet,
     Numeric,
+    StringLiteral,
     TextType,
     TypedExpr,
     TypedLaw,
@@ -73,7 +73,7 @@ class Instance:
     """The values of a scenario, and what they were made of, for the next one."""
 
     scenario: CheckedScenario
-    store: Store
+    store: ValueStore
     reader: FileReader
     made_of: Inputs
     kept: frozenset[str] = frozenset()  # what was taken over from an earlier instance
@@ -102,7 +102,7 @@ def build_instance(
     scenario: CheckedScenario,
     *,
     folder: Path,
-    limits: Limits | None = None,
+    limits: MemoryLimits | None = None,
     files: FileLimits | None = None,
     roots: Mapping[Path, Path | None] | None = None,
     replaced: Mapping[str, Sequence[DataChunk]] | None = None,
@@ -131,8 +131,8 @@ def build_instance(
     given: dict[str, Sequence[object]] = {**(replaced or {}), **{name: (value,) for name, value in ready.items()}}
     made_of = Inputs(scenario, reader, given)
     before = (None, None) if earlier is None else (earlier.made_of, earlier.store)
-    kept = Kept(made_of, *before)
-    builder = _Builder(scenario, reader, limits or Limits(), dict(replaced or {}), diagnostics, kept, ready)
+    kept = ReusedValues(made_of, *before)
+    builder = _Builder(scenario, reader, limits or MemoryLimits(), dict(replaced or {}), diagnostics, kept, ready)
     with np.errstate(all="ignore"):  # what is not finite is reported with its place
         builder.run()
     if diagnostics.has_errors:
@@ -146,10 +146,10 @@ class _Builder:
         self,
         scenario: CheckedScenario,
         reader: FileReader,
-        limits: Limits,
+        limits: MemoryLimits,
         replaced: dict[str, Sequence[DataChunk]],
         diagnostics: Diagnostics,
-        kept: Kept,
+        kept: ReusedValues,
         ready: Mapping[str, Ready],
     ) -> None:
         self.kept = kept
@@ -159,7 +159,7 @@ class _Builder:
         self.reader = reader
         self.replaced = replaced
         self.diagnostics = diagnostics
-        self.store = Store(universes=_Known(), sets=_Known(), params=_Known(), randoms=_Known())
+        self.store = ValueStore(universes=_Known(), sets=_Known(), params=_Known(), randoms=_Known())
         self.ev = Evaluator(self.model, self.store, limits)
 
     def run(self) -> None:
@@ -180,9 +180,9 @@ class _Builder:
             except Unavailable:
                 continue
 
-    def plain_store(self) -> Store:
+    def plain_store(self) -> ValueStore:
         store = self.store
-        return Store(dict(store.universes), dict(store.sets), dict(store.params), dict(store.randoms))
+        return ValueStore(dict(store.universes), dict(store.sets), dict(store.params), dict(store.randoms))
 
     def _guarded(self, name: str) -> None:
         """Make one set, parameter or random; a failure leaves it out, and what needs it is passed over in silence."""
@@ -222,7 +222,7 @@ class _Builder:
             universe = self._universe(declared)
             if universe is not None:
                 self.store.universes[declared.name] = universe
-                self.store.sets[declared.name] = Interval(0, len(universe.labels) - 1, 1, universe)
+                self.store.sets[declared.name] = IntervalDomain(0, len(universe.labels) - 1, 1, universe)
             return
         within = None if declared.within is None else self.ev.domain(declared.within)
         domain: Domain | None
@@ -352,7 +352,7 @@ class _Builder:
         return self.ev.number(expr)
 
     def _label(self, expr: TypedExpr) -> Scalar:
-        if isinstance(expr, Label):
+        if isinstance(expr, StringLiteral):
             return expr.text
         if isinstance(expr.type, Element):
             return self.store.universes[expr.type.root].labels[int(self.ev.codes(expr, EMPTY_FRAME).reshape(-1)[0])]

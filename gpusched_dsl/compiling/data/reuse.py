@@ -7,7 +7,7 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from gpusched_dsl.compiling.evaluation.store import Store
+from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.data.binding import FileReader
 from gpusched_dsl.language.checked import CheckedCheck, CheckedModel
 from gpusched_dsl.language.scenarios.assignments import Assignment, ExpressionAssignment, LawAssignment
@@ -64,7 +64,7 @@ class Inputs:
 
 
 @dataclass(eq=False)
-class Kept:
+class ReusedValues:
     """What is taken over from an earlier instance, found out name by name in the order of dependencies.
 
     Something holds still when what is given for it is the same, object by object, and everything that its declaration
@@ -74,7 +74,7 @@ class Kept:
 
     now: Inputs
     before: Inputs | None = None
-    store: Store | None = None
+    store: ValueStore | None = None
     names: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -85,7 +85,7 @@ class Kept:
         elif self.before is not None:
             self.now._read_by.update(self.before._read_by)
 
-    def takes(self, name: str, into: Store) -> bool:
+    def takes(self, name: str, into: ValueStore) -> bool:
         """Take over one set, parameter or random into a store; False where it must be made."""
         if self.before is None or self.store is None or not self._same(name):
             return False

@@ -11,8 +11,8 @@ from dataclasses import InitVar, dataclass, field
 
 import numpy as np
 
-from gpusched_dsl.compiling.evaluation.store import MISSING, Param, RandomLaws, Store, Values
-from gpusched_dsl.ir.domains import Codes, Component, Domain, Interval, Tuples, Universe
+from gpusched_dsl.compiling.evaluation.store import MISSING, Param, RandomLaws, Values, ValueStore
+from gpusched_dsl.ir.domains import Codes, Component, Domain, IntervalDomain, TupleDomain, Universe
 from gpusched_dsl.language.checked import CheckedParam, Element
 
 
@@ -56,7 +56,7 @@ class InstanceView:
         cut = [c for u, c in zip(components, columns, strict=True) if self.cuts((u,))]
         rows = np.flatnonzero(np.logical_and.reduce([c >= 0 for c in cut]))
         left = columns if len(rows) == whole.size else tuple(c[rows] for c in columns)
-        found = Tuples(tuple(self.component(c) for c in components), left)
+        found = TupleDomain(tuple(self.component(c) for c in components), left)
         self._rows[id(found)] = (found, whole, rows)
         return found
 
@@ -147,11 +147,11 @@ class KnownValues:
 Ready = Universe | SetSlice | ParamSlice | LawSlice | KnownValues
 
 
-def put(name: str, ready: Ready, store: Store) -> bool:
+def put(name: str, ready: Ready, store: ValueStore) -> bool:
     """Put a set that is ready into a store; False for parameters and laws, whose domains must be found first."""
     if isinstance(ready, Universe):
         store.universes[name] = ready
-        store.sets[name] = Interval(0, len(ready.labels) - 1, 1, ready)
+        store.sets[name] = IntervalDomain(0, len(ready.labels) - 1, 1, ready)
         return True
     if isinstance(ready, SetSlice):
         store.sets[name] = ready.domain()

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gpusched_dsl.compiling.evaluation.frames import Frame
-from gpusched_dsl.compiling.evaluation.random_parts import Line, Literal, joined, line_of, literals_of, number
+from gpusched_dsl.compiling.evaluation.random_parts import LinearForm, Literal, joined, line_of, literals_of, number
 from gpusched_dsl.compiling.evaluation.references import References
 from gpusched_dsl.ir.distributions import Distribution
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Floats
-from gpusched_dsl.language.checked import Choice, Expected, Function, TypedExpr
+from gpusched_dsl.language.checked import Expected, Function, IfThenElse, TypedExpr
 
 INF = float("inf")
 FORMS = (
@@ -24,7 +24,7 @@ FORMS = (
 
 
 @dataclass(frozen=True, eq=False)
-class Interval:
+class ConditionedElement:
     """low < W <= high in the rows of a frame, W the element at `position` of the random `name`."""
 
     name: str
@@ -34,7 +34,7 @@ class Interval:
 
 
 @dataclass(frozen=True, eq=False)
-class Single(Interval):
+class Single(ConditionedElement):
     """`slope * W + rest` where the interval is given; without a random quantity `name` is empty and the slope 0."""
 
     slope: Floats
@@ -58,7 +58,7 @@ class ClosedForms:
         line = line_of(body)
         if line is not None:
             return self.mean(line)
-        if isinstance(body, Choice):
+        if isinstance(body, IfThenElse):
             return self._choice(body)
         pair = pair_of(body)
         if pair is not None:
@@ -66,18 +66,18 @@ class ClosedForms:
         literals = literals_of(body)
         return None if literals is None else self._chance(literals)
 
-    def mean(self, line: Line) -> Floats | None:
+    def mean(self, line: LinearForm) -> Floats | None:
         """The expectation of a line, of any number of random quantities."""
         if self._given is None:
             return None
         total = self.numbers(line.rest)
         for coefficient, reference in line.terms:
-            one = self.single(Line(((coefficient, reference),), number(0.0, reference.span)))
+            one = self.single(LinearForm(((coefficient, reference),), number(0.0, reference.span)))
             assert one is not None
             total = total + one.slope * self.mean_of(one)
         return total
 
-    def single(self, line: Line) -> Single | None:
+    def single(self, line: LinearForm) -> Single | None:
         """A line in one random element; None when it holds several, or what is given is not known."""
         found = self._by_element(line)
         if self._given is None or found is None or len(found) > 1:
@@ -89,7 +89,7 @@ class ClosedForms:
         low, high = self._bounds(name, position)
         return Single(name, position, low, high, slope, line.rest)
 
-    def _by_element(self, line: Line) -> list[tuple[str, Codes, Floats]] | None:
+    def _by_element(self, line: LinearForm) -> list[tuple[str, Codes, Floats]] | None:
         """The slope of each random element of a line, without those that cancel; None when some are partly the same."""
         found: list[tuple[str, Codes, Floats]] = []
         for coefficient, reference in line.terms:
@@ -110,7 +110,7 @@ class ClosedForms:
 
     # --- minima and maxima of two lines -------------------------------------------------------------------------------
 
-    def _extreme(self, smallest: bool, one: Line, other: Line) -> Floats | None:
+    def _extreme(self, smallest: bool, one: LinearForm, other: LinearForm) -> Floats | None:
         """E min(f, g) = E g + E min(f - g, 0) with f - g = slope W + rest, and in the same way for max."""
         gap = self.single(joined("-", one, other, self.expr.span))
         base = self.mean(other)
@@ -159,7 +159,7 @@ class ClosedForms:
             result = result * self._share(interval)
         return result
 
-    def _choice(self, body: Choice) -> Floats | None:
+    def _choice(self, body: IfThenElse) -> Floats | None:
         """`if W > a then f else g` with lines f and g in W: E g, and f - g where the condition holds."""
         literals = literals_of(body.condition)
         then, otherwise = line_of(body.then), line_of(body.otherwise)
@@ -182,7 +182,7 @@ class ClosedForms:
         )
         return base + share * (gap.slope * self.mean_of(inner) + self.numbers(gap.rest))
 
-    def _share(self, interval: Interval) -> Floats:
+    def _share(self, interval: ConditionedElement) -> Floats:
         """P(W in the interval), given what is given of W."""
         low, high = self._bounds(interval.name, interval.position)
 
@@ -194,9 +194,9 @@ class ClosedForms:
         random = self.ev.store.randoms[interval.name]
         return random.each(interval.position, share, interval.low, interval.high, low, high)
 
-    def _joint(self, literals: tuple[Literal, ...]) -> list[Interval] | None:
+    def _joint(self, literals: tuple[Literal, ...]) -> list[ConditionedElement] | None:
         """One interval for each random element; None when two may be the same in some rows and not in others."""
-        joint: list[Interval] = []
+        joint: list[ConditionedElement] = []
         for literal in literals:
             new = self._interval(literal)
             if new is None:
@@ -212,7 +212,7 @@ class ClosedForms:
                 joint.append(new)
         return joint
 
-    def _interval(self, literal: Literal) -> Interval | None:
+    def _interval(self, literal: Literal) -> ConditionedElement | None:
         """A comparison `slope W + rest op 0` as an interval."""
         line, op = literal.line, literal.op
         found = self._by_element(line)
@@ -229,11 +229,13 @@ class ClosedForms:
         if op == "==":
             low, high = before, at
         holds = {">": rest > 0, ">=": rest >= 0, "<": rest < 0, "<=": rest <= 0, "==": rest == 0}[op]
-        return Interval(name, position, np.where(flat, np.where(holds, -INF, INF), low), np.where(flat, INF, high))
+        return ConditionedElement(
+            name, position, np.where(flat, np.where(holds, -INF, INF), low), np.where(flat, INF, high)
+        )
 
     # --- what is given ------------------------------------------------------------------------------------------------
 
-    def _read_given(self) -> list[Interval] | None:
+    def _read_given(self) -> list[ConditionedElement] | None:
         """The condition after `given` as intervals; raises DiagnosticError (GSM3104) where it cannot be true."""
         given = self.expr.given
         if given is None:
@@ -264,7 +266,7 @@ def negative(one: Single) -> Single:
     return replace(one, slope=-one.slope)
 
 
-def pair_of(body: TypedExpr) -> tuple[bool, Line, Line] | None:
+def pair_of(body: TypedExpr) -> tuple[bool, LinearForm, LinearForm] | None:
     """`min` (True) or `max` of two lines; a line without random quantities stands last in `min`, first in `max`.
 
     Data arguments are taken together; `abs(f)` is max(f, -f).
@@ -276,7 +278,7 @@ def pair_of(body: TypedExpr) -> tuple[bool, Line, Line] | None:
     if len(found) < len(lines):
         return None
     if body.name == "abs":
-        zero = Line((), number(0.0, body.span))
+        zero = LinearForm((), number(0.0, body.span))
         return False, found[0], joined("-", zero, found[0], body.span)
     random = [line for line in found if line.terms]
     fixed = [line.rest for line in found if not line.terms]
@@ -288,7 +290,7 @@ def pair_of(body: TypedExpr) -> tuple[bool, Line, Line] | None:
     rest = fixed[0]
     if len(fixed) > 1:
         rest = Function(span=body.span, type=body.type, decision=decision, name=body.name, arguments=tuple(fixed))
-    own = Line((), rest)
+    own = LinearForm((), rest)
     # The second is the one whose expectation is added: with min(W, x) the mean of W, so that x stands once.
     return (True, own, random[0]) if body.name == "min" else (False, random[0], own)
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from gpusched_dsl.compiling.evaluation.frames import Frame
-from gpusched_dsl.compiling.evaluation.limits import Budget, Limits
-from gpusched_dsl.compiling.evaluation.store import Store, Values
+from gpusched_dsl.compiling.evaluation.limits import MemoryBudget, MemoryLimits
+from gpusched_dsl.compiling.evaluation.store import Values, ValueStore
 from gpusched_dsl.ir.domains import Scalar
 from gpusched_dsl.language.checked import CheckedModel, TypedExpr
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
@@ -19,10 +19,10 @@ from gpusched_dsl.language.source import Span
 class EvaluationErrors:
     """Knows the model, its values and the limits; phrases errors with the index tuple of the first bad row."""
 
-    def __init__(self, model: CheckedModel, store: Store, limits: Limits) -> None:
+    def __init__(self, model: CheckedModel, store: ValueStore, limits: MemoryLimits) -> None:
         self.model = model
         self.store = store
-        self.budget = Budget(limits)
+        self.budget = MemoryBudget(limits)
 
     def failure(
         self,

@@ -22,15 +22,14 @@ from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.problem import Floats
 from gpusched_dsl.language.checked import (
     Arithmetic,
-    Choice,
-    Comparison,
+    ComparisonChain,
     Constant,
     Element,
     Expected,
     Fallback,
     Function,
+    IfThenElse,
     IndexRef,
-    Label,
     LetRef,
     Logic,
     Membership,
@@ -40,6 +39,7 @@ from gpusched_dsl.language.checked import (
     Reduction,
     SetFunction,
     Shift,
+    StringLiteral,
     TextType,
     TypedExpr,
     VariableRef,
@@ -92,7 +92,7 @@ class Evaluator(References):
     def _Constant(self, expr: Constant, frame: Frame) -> Values:
         return np.asarray(expr.value)
 
-    def _Label(self, expr: Label, frame: Frame) -> Values:
+    def _StringLiteral(self, expr: StringLiteral, frame: Frame) -> Values:
         if isinstance(expr.type, TextType):
             return np.array(expr.text, dtype=object)
         assert isinstance(expr.type, Element)
@@ -154,7 +154,7 @@ class Evaluator(References):
             return self.values(expr.reference, frame)
         return self._where(found, expr.reference, expr.fallback, frame)
 
-    def _Choice(self, expr: Choice, frame: Frame) -> Values:
+    def _IfThenElse(self, expr: IfThenElse, frame: Frame) -> Values:
         return self._where(self.mask(expr.condition, frame), expr.then, expr.otherwise, frame)
 
     def _where(self, mask: Mask, then: TypedExpr, otherwise: TypedExpr, frame: Frame) -> Values:
@@ -208,7 +208,7 @@ class Evaluator(References):
         self.refuse_where(~np.isfinite(power), "GSM3004", "the power has no finite value", expr, frame, "undefined")
         return power
 
-    def _Comparison(self, expr: Comparison, frame: Frame) -> Values:
+    def _ComparisonChain(self, expr: ComparisonChain, frame: Frame) -> Values:
         result: Values = np.asarray(True)
         for left, op, right in zip(expr.operands, expr.ops, expr.operands[1:], strict=False):
             a, b = self._comparable(left, right, frame)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusched_dsl.compiling.evaluation.grids import Axis, GridColumns
+from gpusched_dsl.compiling.evaluation.grids import GridAxis, GridColumns
 from gpusched_dsl.ir.domains import Codes, Domain, Packing
 from gpusched_dsl.language.checked import IndexVar
 
@@ -29,10 +29,10 @@ class Frame:
 
     size: int
     columns: Mapping[IndexVar, Codes]
-    axes: tuple[Axis, ...] = ()
+    axes: tuple[GridAxis, ...] = ()
 
     @staticmethod
-    def grid(axes: Sequence[Axis]) -> Frame:
+    def grid(axes: Sequence[GridAxis]) -> Frame:
         """The frame of all combinations of some axes."""
         size = 1
         for axis in axes:
@@ -87,7 +87,7 @@ class Expansion:
         columns = {v: np.repeat(c, counts) for v, c in self.frame.columns.items()}
         return self._then(Frame(len(parent), columns), parent)
 
-    def cross(self, axis: Axis) -> Expansion:
+    def cross(self, axis: GridAxis) -> Expansion:
         """Every row with every element of an axis."""
         frame = self.frame
         if not frame.axes and (frame.columns or frame.size != 1):
@@ -147,10 +147,10 @@ class JoinIndex:
 
 def covers_universe(domain: Domain) -> bool:
     """Whether a one-dimensional domain is a whole root set, so that no element of it can be missing."""
-    from gpusched_dsl.ir.domains import Interval
+    from gpusched_dsl.ir.domains import IntervalDomain
 
     return (
-        isinstance(domain, Interval)
+        isinstance(domain, IntervalDomain)
         and domain.component is not None
         and domain.low == 0
         and domain.size == len(domain.component.labels)

@@ -16,7 +16,7 @@ from gpusched_dsl.language.checked import IndexVar
 
 
 @dataclass(frozen=True, eq=False)
-class Axis:
+class GridAxis:
     """One factor of a grid: `columns` hold the codes of `variables` for each of its `size` elements."""
 
     variables: tuple[IndexVar, ...]
@@ -27,7 +27,7 @@ class Axis:
 class GridColumns(Mapping[IndexVar, Codes]):
     """The code columns of a grid in row-major order, each made when it is asked for."""
 
-    def __init__(self, axes: Sequence[Axis]) -> None:
+    def __init__(self, axes: Sequence[GridAxis]) -> None:
         self._made: dict[IndexVar, Codes] = {}
         self._place: dict[IndexVar, tuple[Codes, int, int]] = {}
         before, after = 1, 1

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gpusched_dsl.ir.domains import Codes, Component, Domain, Interval, Packing, Tuples
+from gpusched_dsl.ir.domains import Codes, Component, Domain, IntervalDomain, Packing, TupleDomain
 
 
 def sorted_tuples(
@@ -15,7 +15,7 @@ def sorted_tuples(
     *,
     keep_order: bool = False,
     order: Sequence[Codes] | None = None,
-) -> Tuples:
+) -> TupleDomain:
     """The domain of the distinct tuples in some columns.
 
     `keep_order`: first occurrences in the given order; `order`: distinct already, sorted by these key columns.
@@ -31,14 +31,14 @@ def sorted_tuples(
         if not np.all(np.diff(keys) > 0):
             rows = np.argsort(keys, kind="stable")
             columns = tuple(c[rows] for c in columns)
-    return Tuples(components, columns)
+    return TupleDomain(components, columns)
 
 
 def is_ascending(domain: Domain) -> bool:
     """Whether a one-dimensional domain lists its elements in increasing order of code and of integer label."""
     if domain.arity != 1:
         return False
-    if isinstance(domain, Interval) and domain.components[0] is None:
+    if isinstance(domain, IntervalDomain) and domain.components[0] is None:
         return True
     codes = domain.columns()[0]
     component = domain.components[0]

@@ -22,14 +22,14 @@ from gpusched_dsl.compiling.evaluation.base_evaluator import BaseEvaluator
 from gpusched_dsl.compiling.evaluation.dependent_sets import elements, range_ends
 from gpusched_dsl.compiling.evaluation.frames import Expansion, Frame, all_of, ranges
 from gpusched_dsl.compiling.evaluation.free_variables import free_variables
-from gpusched_dsl.compiling.evaluation.grids import Axis
+from gpusched_dsl.compiling.evaluation.grids import GridAxis
 from gpusched_dsl.compiling.evaluation.index_domains import integer_labels, is_ascending
 from gpusched_dsl.compiling.evaluation.matching import match_values
 from gpusched_dsl.compiling.evaluation.store import Values
 from gpusched_dsl.ir.domains import Codes, Domain
 from gpusched_dsl.ir.problem import Floats
 from gpusched_dsl.language.checked import (
-    Comparison,
+    ComparisonChain,
     Element,
     IndexRef,
     IndexVar,
@@ -98,7 +98,7 @@ class _Plan:
         return min(steps, key=lambda s: s.share)  # the first of equals: iterators stay in their order
 
     def _binding_steps(self, condition: TypedExpr) -> list[_Step]:
-        if isinstance(condition, Comparison) and condition.ops == ("==",):
+        if isinstance(condition, ComparisonChain) and condition.ops == ("==",):
             found = [
                 _Step(0.1, "equality", condition=condition, variable=variable, value=value)
                 for variable, value in self._equalities(condition)
@@ -108,7 +108,7 @@ class _Plan:
             return self._membership_steps(condition)
         return []
 
-    def _equalities(self, condition: Comparison) -> list[tuple[IndexVar, TypedExpr]]:
+    def _equalities(self, condition: ComparisonChain) -> list[tuple[IndexVar, TypedExpr]]:
         found = []
         for left, right in (condition.operands, condition.operands[::-1]):
             if (
@@ -121,7 +121,7 @@ class _Plan:
                 found.append((left.variable, right))
         return found
 
-    def _value_steps(self, condition: Comparison) -> list[_Step]:
+    def _value_steps(self, condition: ComparisonChain) -> list[_Step]:
         """`zone[i] == zone[k]` where only one iterator of the left side is missing: its elements by their value."""
         for left, right in (condition.operands, condition.operands[::-1]):
             wanted = free_variables(left)
@@ -199,7 +199,7 @@ class _Plan:
             self._join(step.condition.element, self.ev.domain(step.condition.domain))
             self._drop(step.condition)
         elif step.kind == "value":
-            assert isinstance(step.condition, Comparison)
+            assert isinstance(step.condition, ComparisonChain)
             assert step.iterator is not None
             self._join_by_value(step.iterator, step.condition, step.value)
             self._drop(step.condition)
@@ -260,7 +260,7 @@ class _Plan:
     def _cross(self, variables: tuple[IndexVar, ...], domain: Domain) -> None:
         size = self.expansion.frame.size
         self._allow(size * domain.size, len(variables))
-        self.expansion = self.expansion.cross(Axis(variables, domain.columns(), domain.size))
+        self.expansion = self.expansion.cross(GridAxis(variables, domain.columns(), domain.size))
         self.unbound -= set(variables)
 
     def _join(self, element: tuple[TypedExpr, ...], domain: Domain) -> None:
@@ -282,7 +282,7 @@ class _Plan:
         self.expansion = self.expansion.repeat(counts)
         self._bind({v: columns[at][rows] for v, at in fresh.items()})
 
-    def _join_by_value(self, iterator: Iterator, condition: Comparison, own: TypedExpr | None) -> None:
+    def _join_by_value(self, iterator: Iterator, condition: ComparisonChain, own: TypedExpr | None) -> None:
         left, right = condition.operands if own is condition.operands[0] else condition.operands[::-1]
         domain, frame = self.ev.domain(iterator.domain), self.expansion.frame
         columns = domain.columns()
@@ -368,7 +368,7 @@ class _Plan:
             return []
         clips: list[tuple[str, TypedExpr]] = []
         for condition in self.conditions:
-            if not isinstance(condition, Comparison) or len(condition.ops) != 1 or condition.ops[0] not in _MIRROR:
+            if not isinstance(condition, ComparisonChain) or len(condition.ops) != 1 or condition.ops[0] not in _MIRROR:
                 continue
             for left, op, right in (
                 (condition.operands[0], condition.ops[0], condition.operands[1]),
@@ -392,9 +392,9 @@ def _pairs(condition: TypedExpr) -> list[TypedExpr]:
     """A conjunction as its parts, a chained comparison as pairs."""
     if isinstance(condition, Logic) and condition.op == "and":
         return [p for operand in condition.operands for p in _pairs(operand)]
-    if isinstance(condition, Comparison) and len(condition.ops) > 1:
+    if isinstance(condition, ComparisonChain) and len(condition.ops) > 1:
         return [
-            Comparison(span=condition.span, type=condition.type, operands=condition.operands[i : i + 2], ops=(op,))
+            ComparisonChain(span=condition.span, type=condition.type, operands=condition.operands[i : i + 2], ops=(op,))
             for i, op in enumerate(condition.ops)
         ]
     return [condition]

@@ -29,16 +29,16 @@ def default_memory() -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class MemoryLimits:
     """`memory` is the most bytes that one grounding may take (the arrays of one step, or the whole problem)."""
 
     memory: int = field(default_factory=default_memory)
 
 
-class Budget:
+class MemoryBudget:
     """What one grounding has taken of its limits so far."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: MemoryLimits) -> None:
         self._memory = limits.memory
         self._taken = 0
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 
 from gpusched_dsl.language.checked import (
     Arithmetic,
-    Choice,
-    Comparison,
+    ComparisonChain,
     Constant,
     Expected,
     Fallback,
     Function,
+    IfThenElse,
     Logic,
     Negate,
     Numeric,
@@ -56,20 +56,20 @@ def negated(expr: TypedExpr) -> TypedExpr:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class LinearForm:
     """`sum of coefficient * random + rest`; coefficients are data, the rest may hold decisions, neither is random."""
 
     terms: tuple[tuple[TypedExpr, RandomRef], ...]
     rest: TypedExpr
 
 
-def line_of(expr: TypedExpr) -> Line | None:
+def line_of(expr: TypedExpr) -> LinearForm | None:
     """An expression as a line in its random quantities, None when it is none."""
     if not is_random(expr):
-        return Line((), expr)
+        return LinearForm((), expr)
     match expr:
         case RandomRef():
-            return Line(((number(1.0, expr.span), expr),), number(0.0, expr.span))
+            return LinearForm(((number(1.0, expr.span), expr),), number(0.0, expr.span))
         case Negate():
             inner = line_of(expr.operand)
             return None if inner is None else _mapped(inner, negated)
@@ -88,14 +88,14 @@ def line_of(expr: TypedExpr) -> Line | None:
     return None
 
 
-def joined(op: str, left: Line, right: Line, span: Span) -> Line:
+def joined(op: str, left: LinearForm, right: LinearForm, span: Span) -> LinearForm:
     """The sum or difference of two lines."""
     other = right.terms if op == "+" else tuple((negated(c), ref) for c, ref in right.terms)
-    return Line((*left.terms, *other), combined(op, left.rest, right.rest, span))
+    return LinearForm((*left.terms, *other), combined(op, left.rest, right.rest, span))
 
 
-def _mapped(line: Line, change: Callable[[TypedExpr], TypedExpr]) -> Line:
-    return Line(tuple((change(c), ref) for c, ref in line.terms), change(line.rest))
+def _mapped(line: LinearForm, change: Callable[[TypedExpr], TypedExpr]) -> LinearForm:
+    return LinearForm(tuple((change(c), ref) for c, ref in line.terms), change(line.rest))
 
 
 # --- events -----------------------------------------------------------------------------------------------------------
@@ -105,7 +105,7 @@ def _mapped(line: Line, change: Callable[[TypedExpr], TypedExpr]) -> Line:
 class Literal:
     """`line op 0` with `op` one of `> >= < <= ==`."""
 
-    line: Line
+    line: LinearForm
     op: str
 
 
@@ -115,7 +115,7 @@ def literals_of(condition: TypedExpr) -> tuple[Literal, ...] | None:
         parts = [literals_of(operand) for operand in condition.operands]
         found = [part for part in parts if part is not None]
         return tuple(literal for part in found for literal in part) if len(found) == len(parts) else None
-    if not isinstance(condition, Comparison) or "!=" in condition.ops:
+    if not isinstance(condition, ComparisonChain) or "!=" in condition.ops:
         return None
     lines = [line_of(operand) if isinstance(operand.type, Numeric) else None for operand in condition.operands]
     literals = []
@@ -155,7 +155,7 @@ def _push(body: TypedExpr, whole: Expected) -> TypedExpr:
             return replace(body, left=inside(body.left))
         case Reduction(op="sum" | "count") if not is_random(body.indexing):
             return replace(body, op="sum", body=inside(body.body), type=PLAIN)
-        case Choice() if not is_random(body.condition):
+        case IfThenElse() if not is_random(body.condition):
             return replace(body, then=inside(body.then), otherwise=inside(body.otherwise))
         case Fallback() if not is_random(body.reference):
             return replace(body, fallback=inside(body.fallback))
@@ -163,7 +163,7 @@ def _push(body: TypedExpr, whole: Expected) -> TypedExpr:
             return inside(body.arguments[0])
         case Logic():
             return _logic(body, whole)
-        case Comparison(ops=(op,)) if body.decision and op in _CLOSED:
+        case ComparisonChain(ops=(op,)) if body.decision and op in _CLOSED:
             # No solver keeps a strict comparison of decisions; what is excluded is closed.
             return combined("-", number(1.0, span), inside(replace(body, ops=(_CLOSED[op],))), span)
     return Expected(span=span, type=PLAIN, decision=body.decision, op=whole.op, body=body, given=whole.given)
@@ -190,12 +190,12 @@ def _logic(body: Logic, whole: Expected) -> TypedExpr:
         fixed = next((o for o in body.operands if not is_random(o)), None)
         if fixed is not None:
             left = chance(*(o for o in body.operands if o is not fixed))
-            return Choice(span=span, type=PLAIN, condition=fixed, then=left, otherwise=number(0.0, span))
+            return IfThenElse(span=span, type=PLAIN, condition=fixed, then=left, otherwise=number(0.0, span))
     return Expected(span=span, type=PLAIN, decision=body.decision, op="P", body=body, given=whole.given)
 
 
 def _opposite(condition: TypedExpr) -> TypedExpr:
-    if isinstance(condition, Comparison) and len(condition.ops) == 1:
+    if isinstance(condition, ComparisonChain) and len(condition.ops) == 1:
         return replace(condition, ops=(_OPPOSITE[condition.ops[0]],))
     if isinstance(condition, Logic) and condition.op == "not":
         return condition.operands[0]

@@ -10,7 +10,7 @@ from gpusched_dsl.compiling.evaluation.frames import Frame, Mask
 from gpusched_dsl.compiling.evaluation.free_variables import free_variables
 from gpusched_dsl.compiling.evaluation.sets import Sets
 from gpusched_dsl.compiling.evaluation.store import is_element
-from gpusched_dsl.ir.domains import Codes, Domain, Product, Scalars
+from gpusched_dsl.ir.domains import Codes, Domain, ProductDomain, ScalarDomain
 from gpusched_dsl.language.checked import IndexRef, IndexVar, LetRef, ParamRef, RandomRef, Shift, TypedExpr, VariableRef
 from gpusched_dsl.language.text.counting import count_text
 
@@ -24,7 +24,7 @@ class References(Sets):
 
     def place(self, domain: Domain, subscripts: Sequence[TypedExpr], frame: Frame) -> Codes:
         """The place of each row's subscripts in a domain, -1 outside; shape () when all subscripts are constant."""
-        if not isinstance(domain, Product) or len(frame.axes) < 2 or not frame.size:
+        if not isinstance(domain, ProductDomain) or len(frame.axes) < 2 or not frame.size:
             return self._locate(domain, [self.codes(s, frame) for s in subscripts])
         # On a grid, each factor of the domain is looked up on the axes it needs, and the places are broadcast together.
         position: Codes | None = None
@@ -91,7 +91,7 @@ class References(Sets):
             assert isinstance(expr, LetRef)
             let = self.model.lets[expr.name]
             domain = self.index_domain(let.indexing, let.span)
-        if isinstance(domain, Scalars):
+        if isinstance(domain, ScalarDomain):
             return np.ones(frame.size, dtype=bool)
         return np.broadcast_to(self.place(domain, expr.subscripts, frame) >= 0, (frame.size,))
 

@@ -11,11 +11,11 @@ from gpusched_dsl.compiling.evaluation import joins
 from gpusched_dsl.compiling.evaluation.base_evaluator import BaseEvaluator
 from gpusched_dsl.compiling.evaluation.frames import EMPTY_FRAME, Expansion, Frame, JoinIndex, Mask, covers_universe
 from gpusched_dsl.compiling.evaluation.free_variables import free_variables
-from gpusched_dsl.compiling.evaluation.grids import Axis
+from gpusched_dsl.compiling.evaluation.grids import GridAxis
 from gpusched_dsl.compiling.evaluation.index_domains import sorted_tuples
-from gpusched_dsl.compiling.evaluation.limits import Limits
-from gpusched_dsl.compiling.evaluation.store import MISSING, Store, is_element
-from gpusched_dsl.ir.domains import Codes, Domain, Interval, Product, Scalars, Tuples
+from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
+from gpusched_dsl.compiling.evaluation.store import MISSING, ValueStore, is_element
+from gpusched_dsl.ir.domains import Codes, Domain, IntervalDomain, ProductDomain, ScalarDomain, TupleDomain
 from gpusched_dsl.language.checked import (
     CheckedModel,
     ComprehensionSet,
@@ -34,7 +34,7 @@ from gpusched_dsl.language.source import Span
 class Sets(BaseEvaluator):
     """Set expressions over the values of the layer above."""
 
-    def __init__(self, model: CheckedModel, store: Store, limits: Limits) -> None:
+    def __init__(self, model: CheckedModel, store: ValueStore, limits: MemoryLimits) -> None:
         super().__init__(model, store, limits)
         self._domains: dict[int, tuple[TypedSet, Domain]] = {}
         self._needs: dict[int, tuple[TypedExpr, frozenset[IndexVar]]] = {}
@@ -65,7 +65,7 @@ class Sets(BaseEvaluator):
         if step <= 0:
             assert expr.step is not None
             raise self.failure("GSM3007", "the step of a range must be positive", expr.step.span, f"is {step}")
-        return Interval(bounds[0], bounds[1], step)
+        return IntervalDomain(bounds[0], bounds[1], step)
 
     def _bound(self, expr: TypedExpr) -> int:
         value = int(self.codes(expr, EMPTY_FRAME).reshape(-1)[0])
@@ -89,7 +89,7 @@ class Sets(BaseEvaluator):
     def _set_SetOperation(self, expr: SetOperation) -> Domain:
         left, right = self.domain(expr.left), self.domain(expr.right)
         if expr.op == "cross":
-            return Product((left, right))
+            return ProductDomain((left, right))
         size = left.size + right.size if expr.op == "union" else left.size
         self.budget.frame(size, left.arity, expr.span, "this set")
         if expr.op == "union":
@@ -97,7 +97,7 @@ class Sets(BaseEvaluator):
             return sorted_tuples(left.components, both, keep_order=True)
         inside = right.locate(left.columns()) >= 0
         keep = inside if expr.op == "inter" else ~inside
-        return Tuples(left.components, tuple(c[keep] for c in left.columns()))
+        return TupleDomain(left.components, tuple(c[keep] for c in left.columns()))
 
     def contains(self, expr: TypedSet, codes: Sequence[Codes], frame: Frame) -> Mask:
         """Whether the tuple in each row is in the set, which may depend on the row."""
@@ -111,11 +111,11 @@ class Sets(BaseEvaluator):
     def index_domain(self, indexing: TypedIndexing, span: Span, *, conditions: bool = True) -> Domain:
         """The index tuples of a declaration, in the order of its iterators."""
         if not indexing.iterators:
-            return Scalars()
+            return ScalarDomain()
         independent = not any(free_variables(i.domain) for i in indexing.iterators)
         if independent and not (conditions and indexing.conditions):
             factors = tuple(self.domain(i.domain) for i in indexing.iterators)
-            return factors[0] if len(factors) == 1 else Product(factors)
+            return factors[0] if len(factors) == 1 else ProductDomain(factors)
         if not conditions:
             indexing = TypedIndexing(indexing.iterators)
         frame = self.expand(EMPTY_FRAME, indexing, span).frame
@@ -138,9 +138,9 @@ class Sets(BaseEvaluator):
         variables = indexing.variables
         if not variables:
             return EMPTY_FRAME
-        axes: list[Axis] = []
-        for factor in domain.factors if isinstance(domain, Product) else (domain,):
-            axes.append(Axis(variables[: factor.arity], factor.columns(), factor.size))
+        axes: list[GridAxis] = []
+        for factor in domain.factors if isinstance(domain, ProductDomain) else (domain,):
+            axes.append(GridAxis(variables[: factor.arity], factor.columns(), factor.size))
             variables = variables[factor.arity :]
         return Frame.grid(axes)
 

@@ -66,7 +66,7 @@ class RandomLaws:
 
 
 @dataclass(eq=False)
-class Store:
+class ValueStore:
     """Everything by name; filled in the order of dependencies."""
 
     universes: dict[str, Universe] = field(default_factory=dict)

@@ -13,7 +13,7 @@ from gpusched_dsl.language.checked import IndexVar
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class AffineBlock:
     """Entries of one reference to one variable family.
 
     `rows` is non-decreasing; None means one entry in every row. `coefficients` has one value per entry or shape ().
@@ -39,7 +39,7 @@ class Affine:
 
     size: int
     constant: Floats
-    blocks: tuple[Block, ...] = ()
+    blocks: tuple[AffineBlock, ...] = ()
 
     def __add__(self, other: Affine) -> Affine:
         return Affine(self.size, self.constant + other.constant, self.blocks + other.blocks)
@@ -95,7 +95,7 @@ def constant(size: int, values: Floats) -> Affine:
     return Affine(size, values)
 
 
-def assemble(size: int, blocks: Sequence[Block]) -> tuple[Codes, Int32s, Floats]:
+def assemble(size: int, blocks: Sequence[AffineBlock]) -> tuple[Codes, Int32s, Floats]:
     """CSR starts, columns and values of the rows; a column that occurs twice in a row is summed, zeros go."""
     if all(block.rows is None for block in blocks):
         starts, columns, values = _side_by_side(size, blocks)
@@ -110,7 +110,7 @@ def assemble(size: int, blocks: Sequence[Block]) -> tuple[Codes, Int32s, Floats]
     return starts, columns, values
 
 
-def _side_by_side(size: int, blocks: Sequence[Block]) -> tuple[Codes, Int32s, Floats]:
+def _side_by_side(size: int, blocks: Sequence[AffineBlock]) -> tuple[Codes, Int32s, Floats]:
     """Rows of one entry per block each."""
     width = len(blocks)
     columns, values = np.empty((size, width), dtype=np.int32), np.empty((size, width))
@@ -119,7 +119,7 @@ def _side_by_side(size: int, blocks: Sequence[Block]) -> tuple[Codes, Int32s, Fl
     return width * np.arange(size + 1, dtype=np.int64), columns.reshape(-1), values.reshape(-1)
 
 
-def _alone(size: int, block: Block) -> tuple[Codes, Int32s, Floats]:
+def _alone(size: int, block: AffineBlock) -> tuple[Codes, Int32s, Floats]:
     """The rows of a single block: its entries are in the order of rows already."""
     assert block.rows is not None
     values = np.empty(len(block.rows))
@@ -127,7 +127,7 @@ def _alone(size: int, block: Block) -> tuple[Codes, Int32s, Floats]:
     return _starts_of(block.rows, size), block.columns.astype(np.int32), values
 
 
-def _scattered(size: int, blocks: Sequence[Block]) -> tuple[Codes, Int32s, Floats]:
+def _scattered(size: int, blocks: Sequence[AffineBlock]) -> tuple[Codes, Int32s, Floats]:
     """Rows of any blocks: entries go to the next free place of their row, block by block."""
     per_block: list[Codes | int] = [1 if b.rows is None else np.bincount(b.rows, minlength=size) for b in blocks]
     counts = np.zeros(size, dtype=np.int64)
@@ -150,7 +150,7 @@ def _scattered(size: int, blocks: Sequence[Block]) -> tuple[Codes, Int32s, Float
     return starts, columns, values
 
 
-def _surely_distinct(blocks: Sequence[Block]) -> bool:
+def _surely_distinct(blocks: Sequence[AffineBlock]) -> bool:
     families = [b.family for b in blocks]
     return len(set(families)) == len(families) and all(b.distinct for b in blocks)
 

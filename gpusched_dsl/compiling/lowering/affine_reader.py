@@ -11,7 +11,7 @@ import numpy as np
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame, Mask
 from gpusched_dsl.compiling.lowering.affine import Affine
-from gpusched_dsl.compiling.lowering.auxiliaries import Terms
+from gpusched_dsl.compiling.lowering.auxiliaries import AuxiliaryColumns
 from gpusched_dsl.language.checked import IndexRef, LetRef, Reduction, TypedExpr
 
 Reading: TypeAlias = Callable[[TypedExpr, Frame], Affine]
@@ -20,7 +20,7 @@ Reading: TypeAlias = Callable[[TypedExpr, Frame], Affine]
 class AffineReader(ABC):
     """Reads expressions row by row: a `let`, a sum or a choice by data is read in the same way for every `Reading`."""
 
-    def __init__(self, evaluator: Evaluator, terms: Terms) -> None:
+    def __init__(self, evaluator: Evaluator, terms: AuxiliaryColumns) -> None:
         self.ev = evaluator
         self.terms = terms
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusched_dsl.ir.definitions import Affines, Definition, Power, Product, unary_starts
-from gpusched_dsl.ir.domains import Codes, Domain, Interval
+from gpusched_dsl.ir.domains import Codes, Domain, IntervalDomain
 from gpusched_dsl.ir.matrix import stacked
 from gpusched_dsl.ir.problem import Family, Floats, Int32s
 from gpusched_dsl.language.source import Span
@@ -17,7 +17,7 @@ Making = Callable[[Int32s], Definition]
 INFINITY = float("inf")
 
 
-class Terms:
+class AuxiliaryColumns:
     """Hands out columns behind the declared ones. `owner` is the declaration that is being grounded, for names."""
 
     def __init__(self, declared: tuple[Family, ...], zero_one: NDArray[np.bool_]) -> None:
@@ -183,7 +183,7 @@ class Terms:
 
 
 def _numbered(size: int) -> Domain:
-    return Interval(1, size)
+    return IntervalDomain(1, size)
 
 
 def interleaved(parts: Iterable[Affines]) -> tuple[Codes, Affines]:

@@ -12,9 +12,9 @@ from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.lowering.affine import Affine, constant
 from gpusched_dsl.compiling.lowering.linear import Linearizer
 from gpusched_dsl.ir.definitions import Affines, MinMax, unary_starts
-from gpusched_dsl.ir.domains import Codes, Interval
+from gpusched_dsl.ir.domains import Codes, IntervalDomain
 from gpusched_dsl.ir.problem import Floats, Int32s
-from gpusched_dsl.language.checked import Choice, Comparison, Logic, Reduction, TypedExpr
+from gpusched_dsl.language.checked import ComparisonChain, IfThenElse, Logic, Reduction, TypedExpr
 
 INFINITY = float("inf")
 Condition = tuple[Int32s, NDArray[np.bool_]]  # a binary column per row, and the value at which the row must hold
@@ -50,14 +50,14 @@ class Assertions:
         if not expr.decision:
             true = self.ev.mask(expr, frame).astype(np.float64)
             yield from self._guarded(expr, _Read(constant(frame.size, true), 1.0, INFINITY), frame, rows, guards)
-        elif isinstance(expr, Comparison) and not {*expr.ops} - {"<=", ">=", "=="}:
+        elif isinstance(expr, ComparisonChain) and not {*expr.ops} - {"<=", ">=", "=="}:
             yield from self._guarded(expr, None, frame, rows, guards)
         elif isinstance(expr, Logic) and expr.op == "and":
             for operand in expr.operands:
                 yield from self.of(operand, frame, rows, guards)
         elif isinstance(expr, Logic) and expr.op == "=>":
             yield from self._implied(expr.operands[0], expr.operands[1], frame, rows, guards)
-        elif isinstance(expr, Choice):
+        elif isinstance(expr, IfThenElse):
             negated = self._negation(expr.condition)
             yield from self._implied(expr.condition, expr.then, frame, rows, guards)
             yield from self._implied(negated, expr.otherwise, frame, rows, guards)
@@ -155,7 +155,7 @@ class Assertions:
         starts = unary_starts(truths.count)
         return self.linear.terms.add(
             "condition",
-            Interval(1, truths.count),
+            IntervalDomain(1, truths.count),
             lambda results: MinMax(results, starts, truths, expr.span, "the condition", True),
             expr.span,
             zero_one=True,
@@ -166,7 +166,7 @@ class Assertions:
 
     def _literal(self, expr: TypedExpr, frame: Frame) -> _Read | None:
         """That a comparison of single binaries is true, else None."""
-        if not isinstance(expr, Comparison) or len(expr.ops) > 1:
+        if not isinstance(expr, ComparisonChain) or len(expr.ops) > 1:
             return None
         left, right = (self.linear.affine(o, frame) for o in expr.operands)
         truth = self.linear.truths.of_single_binaries(left + -right, expr.ops[0])
@@ -203,7 +203,7 @@ class Assertions:
             low, high = (np.broadcast_to(side, (frame.size,)) for side in (lower, upper))
             yield Assertion(read.value, low, high, frame, rows, condition)
             return
-        assert isinstance(expr, Comparison)
+        assert isinstance(expr, ComparisonChain)
         operands, ops = expr.operands, expr.ops
         if ops in (("<=", "<="), (">=", ">=")) and [o.decision for o in operands] == [False, True, False]:
             ends = [np.broadcast_to(self.ev.numbers(operands[at], frame), (frame.size,)) for at in (0, 2)]

@@ -9,7 +9,7 @@ import numpy as np
 from gpusched_dsl.compiling.evaluation.closed_forms import ClosedForms, Single, pair_of
 from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.evaluation.free_variables import OUTCOME
-from gpusched_dsl.compiling.evaluation.random_parts import Line, joined, number
+from gpusched_dsl.compiling.evaluation.random_parts import LinearForm, joined, number
 from gpusched_dsl.compiling.evaluation.store import RandomLaws
 from gpusched_dsl.compiling.lowering.affine import Affine, constant
 from gpusched_dsl.compiling.lowering.affine_reader import AffineReader
@@ -58,7 +58,13 @@ class _ExpectedMinimum:
     """
 
     def __init__(
-        self, linear: AffineReader, nonlinear: Nonlinear, expr: Expected, smallest: bool, one: Line, other: Line
+        self,
+        linear: AffineReader,
+        nonlinear: Nonlinear,
+        expr: Expected,
+        smallest: bool,
+        one: LinearForm,
+        other: LinearForm,
     ) -> None:
         self.linear = linear
         self.nonlinear = nonlinear

@@ -9,7 +9,7 @@ import numpy as np
 
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame
-from gpusched_dsl.ir.domains import Codes, Domain, Tuples
+from gpusched_dsl.ir.domains import Codes, Domain, TupleDomain
 from gpusched_dsl.ir.problem import Floats
 from gpusched_dsl.language.checked import CheckedVariable
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
@@ -43,7 +43,7 @@ def domain_given(ev: Evaluator, variable: CheckedVariable, given: VariableValues
         message = f"the plan sets `{variable.name}` where the model does not have it: {element}"
         raise DiagnosticError([Diagnostic("GSM4014", message, variable.span, "declared for other indices")])
     components = tuple(ev.store.component(v.type) for v in variable.indexing.variables)
-    return Tuples(components, columns)
+    return TupleDomain(components, columns)
 
 
 def values_at(domain: Domain, given: VariableValues) -> Floats:

@@ -13,18 +13,18 @@ from numpy.typing import NDArray
 
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import EMPTY_FRAME, Frame
-from gpusched_dsl.compiling.evaluation.limits import Limits
+from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.sizes import entries_at_least
-from gpusched_dsl.compiling.evaluation.store import Columns, Store
+from gpusched_dsl.compiling.evaluation.store import Columns, ValueStore
 from gpusched_dsl.compiling.lowering.affine import assemble
-from gpusched_dsl.compiling.lowering.auxiliaries import Terms
+from gpusched_dsl.compiling.lowering.auxiliaries import AuxiliaryColumns
 from gpusched_dsl.compiling.lowering.constraints import Assertion, Assertions, Condition
 from gpusched_dsl.compiling.lowering.fixing import Fixed, domain_given, values_at
 from gpusched_dsl.compiling.lowering.linear import Linearizer
 from gpusched_dsl.compiling.lowering.unused import without_unused
 from gpusched_dsl.ir.deadline import checkpoint
 from gpusched_dsl.ir.definitions import Conditions
-from gpusched_dsl.ir.domains import Codes, Domain, Tuples
+from gpusched_dsl.ir.domains import Codes, Domain, TupleDomain
 from gpusched_dsl.ir.granularity import with_steps
 from gpusched_dsl.ir.problem import Family, Floats, Int32s, Matrix, Objective, Problem, Term
 from gpusched_dsl.language.checked import (
@@ -33,7 +33,7 @@ from gpusched_dsl.language.checked import (
     CheckedObjective,
     CheckedTerm,
     CheckedVariable,
-    Comparison,
+    ComparisonChain,
     Logic,
     Numeric,
     TypedExpr,
@@ -45,7 +45,9 @@ from gpusched_dsl.language.source import Span
 INFINITY = float("inf")
 
 
-def ground(model: CheckedModel, store: Store, limits: Limits | None = None, fixed: Fixed | None = None) -> Problem:
+def ground(
+    model: CheckedModel, store: ValueStore, limits: MemoryLimits | None = None, fixed: Fixed | None = None
+) -> Problem:
     """The problem of a model and its data. `store` holds every set and parameter and gets the variables' places.
 
     Variables named in `fixed` have the values given there; of binaries, those that are 0 are left out, and read as 0.
@@ -53,7 +55,7 @@ def ground(model: CheckedModel, store: Store, limits: Limits | None = None, fixe
     that are not finite (GSM30xx), families too large for `limits` (GSM3001).
     """
     with np.errstate(all="ignore"):  # what is not finite is reported with its place
-        return _Grounding(model, store, limits or Limits(), fixed or {}).run()
+        return _Grounding(model, store, limits or MemoryLimits(), fixed or {}).run()
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +79,7 @@ class _Bounds:
 
 
 class _Grounding:
-    def __init__(self, model: CheckedModel, store: Store, limits: Limits, fixed: Fixed) -> None:
+    def __init__(self, model: CheckedModel, store: ValueStore, limits: MemoryLimits, fixed: Fixed) -> None:
         self.model = model
         self.store = store
         self.fixed = fixed
@@ -102,7 +104,7 @@ class _Grounding:
         self.found.raise_if_errors()
         lower, upper = _joined([b.lower for b in bounds], np.float64), _joined([b.upper for b in bounds], np.float64)
         integer = _joined([b.integer for b in bounds], np.bool_)
-        self.terms = Terms(families, integer & (lower >= 0) & (upper <= 1))
+        self.terms = AuxiliaryColumns(families, integer & (lower >= 0) & (upper <= 1))
         self.linear = Linearizer(self.ev, self.terms)
         self.assertions = Assertions(self.linear)
         rows: list[_Rows] = []
@@ -214,7 +216,7 @@ class _Grounding:
             checkpoint()
             part_domain = domain
             if part.rows is not None and domain.arity:
-                part_domain = Tuples(domain.components, tuple(c[part.rows] for c in domain.columns()))
+                part_domain = TupleDomain(domain.components, tuple(c[part.rows] for c in domain.columns()))
             elif part.rows is not None and not len(part.rows):
                 continue
             made.append(self._rows(constraint, len(made), part_domain, part))
@@ -276,7 +278,7 @@ def _unit_text(text: str) -> str:
 def _unit_of_sides(body: TypedExpr) -> str:
     while isinstance(body, Logic):
         body = body.operands[-1]
-    return _unit(body.operands[0].type) if isinstance(body, Comparison) else ""
+    return _unit(body.operands[0].type) if isinstance(body, ComparisonChain) else ""
 
 
 def _joined(parts: Sequence[NDArray[Any]], dtype: type) -> NDArray[Any]:

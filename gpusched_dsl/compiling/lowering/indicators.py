@@ -9,17 +9,26 @@ from typing import TypeVar
 import numpy as np
 
 from gpusched_dsl.compiling.evaluation.frames import Frame
-from gpusched_dsl.compiling.lowering.affine import Affine, Block, constant
+from gpusched_dsl.compiling.lowering.affine import Affine, AffineBlock, constant
 from gpusched_dsl.compiling.lowering.affine_reader import AffineReader
 from gpusched_dsl.compiling.lowering.auxiliaries import Making, interleaved
 from gpusched_dsl.compiling.lowering.nonlinear import Nonlinear
 from gpusched_dsl.ir.definitions import Affines, MinMax, Reified, unary_starts
 from gpusched_dsl.ir.problem import Floats, Matrix
-from gpusched_dsl.language.checked import Choice, Comparison, Fallback, LetRef, Logic, Reduction, TypedExpr, VariableRef
+from gpusched_dsl.language.checked import (
+    ComparisonChain,
+    Fallback,
+    IfThenElse,
+    LetRef,
+    Logic,
+    Reduction,
+    TypedExpr,
+    VariableRef,
+)
 from gpusched_dsl.language.text.shortening import shortened
 
 INFINITY = float("inf")
-Derived = TypeVar("Derived", Comparison, Choice)
+Derived = TypeVar("Derived", ComparisonChain, IfThenElse)
 
 
 class Reification:
@@ -42,7 +51,7 @@ class Reification:
                 return self.linear.of_let(expr, frame, self.affine)
             case Fallback():
                 return self.linear.affine(expr, frame)
-            case Comparison():
+            case ComparisonChain():
                 return self._comparison(expr, frame)
             case Logic(op="not"):
                 return self.negated(self.affine(expr.operands[0], frame))
@@ -54,11 +63,11 @@ class Reification:
                 return constant(frame.size, np.ones(frame.size)) + -one + -other + both.scaled(np.float64(2.0))
             case Reduction(op="any" | "all"):
                 return self.nonlinear.define(expr, frame, lambda inner: self._over(expr, inner), zero_one=True)
-            case Choice() if not expr.condition.decision:
+            case IfThenElse() if not expr.condition.decision:
                 return self.linear.branches(
                     self.ev.mask(expr.condition, frame), expr.then, expr.otherwise, frame, self.affine
                 )
-            case Choice():
+            case IfThenElse():
                 return self.affine(self._derived(expr, _as_implications), frame)
         raise self.nonlinear.refusal(expr)
 
@@ -99,7 +108,7 @@ class Reification:
 
     # --- comparisons -------------------------------------------------------------------------------------------------
 
-    def _comparison(self, expr: Comparison, frame: Frame) -> Affine:
+    def _comparison(self, expr: ComparisonChain, frame: Frame) -> Affine:
         if len(expr.ops) > 1:
             return self.affine(self._derived(expr, _as_conjunction), frame)
         op, (left, right) = expr.ops[0], expr.operands
@@ -129,12 +138,12 @@ class Reification:
         at_zero = _compared(affines.constants, op)
         rows = np.flatnonzero(counts)
         at_one = _compared(affines.constants[rows] + matrix.values, op)
-        block = Block(
+        block = AffineBlock(
             rows, matrix.columns.astype(np.int64), at_one - at_zero[rows], f"truth@{id(difference)}", frozenset()
         )
         return Affine(difference.size, at_zero, (replace(block, distinct=False),))
 
-    def _holds(self, expr: Comparison, op: str, inner: Frame) -> tuple[str, Making]:
+    def _holds(self, expr: ComparisonChain, op: str, inner: Frame) -> tuple[str, Making]:
         left, right = expr.operands
         difference = self.linear.affine(left, inner) + -self.linear.affine(right, inner)
         affines = self.nonlinear.as_affines(difference)
@@ -155,11 +164,11 @@ def _compared(values: Floats, op: str) -> Floats:
 _OPPOSITE = {"!=": "==", "<": ">=", ">": "<="}
 
 
-def _opposite(expr: Comparison) -> TypedExpr:
+def _opposite(expr: ComparisonChain) -> TypedExpr:
     return replace(expr, ops=(_OPPOSITE[expr.ops[0]],))
 
 
-def _as_implications(expr: Choice) -> TypedExpr:
+def _as_implications(expr: IfThenElse) -> TypedExpr:
     """`if c then a else b` as `(c => a) and (not c => b)`."""
 
     def logic(op: str, *operands: TypedExpr) -> Logic:
@@ -169,7 +178,7 @@ def _as_implications(expr: Choice) -> TypedExpr:
     return logic("and", logic("=>", expr.condition, expr.then), logic("=>", negated, expr.otherwise))
 
 
-def _as_conjunction(expr: Comparison) -> TypedExpr:
+def _as_conjunction(expr: ComparisonChain) -> TypedExpr:
     """`a <= x <= b` as `a <= x and x <= b`."""
     pairs = zip(expr.operands, expr.ops, expr.operands[1:], strict=False)
     parts = tuple(replace(expr, operands=(a, b), ops=(op,), decision=a.decision or b.decision) for a, op, b in pairs)

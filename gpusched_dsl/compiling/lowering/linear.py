@@ -7,19 +7,19 @@ import numpy as np
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.evaluation.references import plain_keys
-from gpusched_dsl.compiling.lowering.affine import Affine, Block, constant
+from gpusched_dsl.compiling.lowering.affine import Affine, AffineBlock, constant
 from gpusched_dsl.compiling.lowering.affine_reader import AffineReader
-from gpusched_dsl.compiling.lowering.auxiliaries import Terms
+from gpusched_dsl.compiling.lowering.auxiliaries import AuxiliaryColumns
 from gpusched_dsl.compiling.lowering.expected_values import expected
 from gpusched_dsl.compiling.lowering.indicators import Reification
 from gpusched_dsl.compiling.lowering.nonlinear import Nonlinear
 from gpusched_dsl.ir.deadline import checkpoint
 from gpusched_dsl.language.checked import (
     Arithmetic,
-    Choice,
-    Comparison,
+    ComparisonChain,
     Expected,
     Fallback,
+    IfThenElse,
     LetRef,
     Logic,
     Negate,
@@ -32,7 +32,7 @@ from gpusched_dsl.language.checked import (
 class Linearizer(AffineReader):
     """Reads affine expressions off checked expressions; what is not affine becomes auxiliary columns of `terms`."""
 
-    def __init__(self, evaluator: Evaluator, terms: Terms) -> None:
+    def __init__(self, evaluator: Evaluator, terms: AuxiliaryColumns) -> None:
         super().__init__(evaluator, terms)
         self.nonlinear = Nonlinear(self)
         self.truths = Reification(self, self.nonlinear)
@@ -59,10 +59,10 @@ class Linearizer(AffineReader):
                 return self._quotient(expr, frame)
             case Reduction(op="sum"):
                 return self.total(expr, frame, self.affine)
-            case Choice() if not expr.condition.decision:
+            case IfThenElse() if not expr.condition.decision:
                 mask = self.ev.mask(expr.condition, frame)
                 return self.branches(mask, expr.then, expr.otherwise, frame, self.affine)
-            case Choice():
+            case IfThenElse():
                 return self._decided(expr, frame)
             case Fallback():
                 found = self.ev.found(expr.reference, frame)
@@ -71,7 +71,7 @@ class Linearizer(AffineReader):
                 return expected(self, self.nonlinear, expr, frame)
             case Reduction(op="count"):
                 return self.total(expr, frame, self.truths.affine)
-            case Comparison() | Logic() | Reduction(op="any" | "all"):
+            case ComparisonChain() | Logic() | Reduction(op="any" | "all"):
                 return self.truths.affine(expr, frame)
         return self.nonlinear.affine(expr, frame)
 
@@ -81,7 +81,7 @@ class Linearizer(AffineReader):
         one = np.asarray(1.0)
         if not expr.subscripts:
             columns = np.full(frame.size, family.first, dtype=np.int64)
-            return Affine(frame.size, np.asarray(zero), (Block(None, columns, one, expr.name, frozenset()),))
+            return Affine(frame.size, np.asarray(zero), (AffineBlock(None, columns, one, expr.name, frozenset()),))
         position = np.broadcast_to(self.ev.variable_position(expr, frame), (frame.size,))
         rows = None
         if position.size and position.min() < 0:
@@ -89,7 +89,7 @@ class Linearizer(AffineReader):
             position = position[rows]
         if family.first:
             position = position + family.first
-        block = Block(rows, position, one, expr.name, plain_keys(expr.subscripts))
+        block = AffineBlock(rows, position, one, expr.name, plain_keys(expr.subscripts))
         return Affine(frame.size, np.asarray(zero), (block,))
 
     def _scaled(self, expr: Arithmetic, frame: Frame) -> Affine:
@@ -101,7 +101,7 @@ class Linearizer(AffineReader):
         self.ev.refuse_where(divisor == 0, "GSM3003", "division by zero", expr.right, frame, "is zero")
         return self.affine(expr.left, frame).divided(divisor)
 
-    def _decided(self, expr: Choice, frame: Frame) -> Affine:
+    def _decided(self, expr: IfThenElse, frame: Frame) -> Affine:
         """`if z then a else b` with a decided z: `b + z * (a - b)`."""
         truth = self.truths.affine(expr.condition, frame)
         then, otherwise = self.affine(expr.then, frame), self.affine(expr.otherwise, frame)

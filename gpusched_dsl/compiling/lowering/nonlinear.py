@@ -7,11 +7,11 @@ from collections.abc import Callable
 import numpy as np
 
 from gpusched_dsl.compiling.evaluation.frames import Frame
-from gpusched_dsl.compiling.lowering.affine import Affine, Block, assemble, constant
+from gpusched_dsl.compiling.lowering.affine import Affine, AffineBlock, assemble, constant
 from gpusched_dsl.compiling.lowering.affine_reader import AffineReader
 from gpusched_dsl.compiling.lowering.auxiliaries import Making, interleaved
 from gpusched_dsl.ir.definitions import Affines, MinMax, Power, Unary, unary_starts
-from gpusched_dsl.ir.domains import Codes, Domain, Packing, Scalars, Tuples
+from gpusched_dsl.ir.domains import Codes, Domain, Packing, ScalarDomain, TupleDomain
 from gpusched_dsl.ir.problem import Floats, Int32s, Matrix
 from gpusched_dsl.language.checked import (
     Arithmetic,
@@ -87,7 +87,7 @@ class Nonlinear:
 
     def of_columns(self, columns: Int32s, size: int, expr: TypedExpr, keys: frozenset[IndexVar]) -> Affine:
         """One column per row as an affine expression."""
-        block = Block(None, columns.astype(np.int64), np.asarray(1.0), f"{expr.span.text}@{id(expr)}", keys)
+        block = AffineBlock(None, columns.astype(np.int64), np.asarray(1.0), f"{expr.span.text}@{id(expr)}", keys)
         return Affine(size, np.asarray(np.float64(0.0)), (block,))
 
     def _distinct(self, expr: TypedExpr, frame: Frame) -> tuple[Frame, Codes | None]:
@@ -118,9 +118,9 @@ class Nonlinear:
 
     def _domain(self, inner: Frame) -> Domain:
         if not inner.columns:
-            return Scalars()
+            return ScalarDomain()
         components = tuple(self.ev.store.component(v.type) for v in inner.columns)
-        return Tuples(components, tuple(np.ascontiguousarray(c) for c in inner.columns.values()))
+        return TupleDomain(components, tuple(np.ascontiguousarray(c) for c in inner.columns.values()))
 
     def arguments(self, expr: TypedExpr, frame: Frame) -> Affines:
         """An affine expression per row of the frame, ready to be an argument."""
@@ -143,7 +143,7 @@ class Nonlinear:
             return result
         rows, first, second, coefficients = pairs
         columns = self.terms.product(first, second, expr.span).astype(np.int64)
-        block = Block(rows, columns, coefficients, f"{expr.span.text}@{id(expr)}", frozenset(), distinct=False)
+        block = AffineBlock(rows, columns, coefficients, f"{expr.span.text}@{id(expr)}", frozenset(), distinct=False)
         return Affine(left.size, result.constant, (*result.blocks, block))
 
     def _pairs(self, one: Matrix, other: Matrix, expr: TypedExpr) -> tuple[Codes, Int32s, Int32s, Floats] | None:

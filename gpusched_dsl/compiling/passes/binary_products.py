@@ -21,7 +21,7 @@ import numpy as np
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
 from gpusched_dsl.compiling.passes.product_factors import literals_of, times_of
 from gpusched_dsl.compiling.passes.product_rows import add_products
-from gpusched_dsl.compiling.passes.steps import Analysis, Note, Step, Target
+from gpusched_dsl.compiling.passes.steps import Analysis, Note, PassResult, Target
 from gpusched_dsl.ir.definitions import Product
 
 
@@ -33,12 +33,12 @@ class BinaryProducts:
     def accepts(self, analysis: Analysis, target: Target) -> bool:
         return any(isinstance(d, Product) and d.size for d in analysis.problem.definitions)
 
-    def apply(self, analysis: Analysis, target: Target) -> Step:
+    def apply(self, analysis: Analysis, target: Target) -> PassResult:
         builder = ProblemBuilder(analysis.problem)
         for definition in analysis.problem.definitions:
             if isinstance(definition, Product) and definition.size:
                 _reformulate(builder, analysis, definition)
-        return builder.step() if builder.notes else Step(analysis.problem)
+        return builder.step() if builder.notes else PassResult(analysis.problem)
 
 
 def _reformulate(builder: ProblemBuilder, analysis: Analysis, definition: Product) -> None:

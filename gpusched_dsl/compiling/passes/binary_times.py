@@ -25,7 +25,7 @@ from gpusched_dsl.compiling.passes.missing_bounds import missing_bounds
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder, index_of_columns
 from gpusched_dsl.compiling.passes.product_factors import Flags, GuardedFactors, literals_of, times_of
 from gpusched_dsl.compiling.passes.product_rows import add_products
-from gpusched_dsl.compiling.passes.steps import INDICATOR, Analysis, Note, Step, Target
+from gpusched_dsl.compiling.passes.steps import INDICATOR, Analysis, Note, PassResult, Target
 from gpusched_dsl.ir.definitions import Affines, Product
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -42,12 +42,12 @@ class BinaryTimes:
     def accepts(self, analysis: Analysis, target: Target) -> bool:
         return any(isinstance(d, Product) and d.size for d in analysis.problem.definitions)
 
-    def apply(self, analysis: Analysis, target: Target) -> Step:
+    def apply(self, analysis: Analysis, target: Target) -> PassResult:
         builder = ProblemBuilder(analysis.problem)
         for definition in analysis.problem.definitions:
             if isinstance(definition, Product) and definition.size:
                 _reformulate(builder, analysis, definition, target)
-        return builder.step() if builder.notes else Step(analysis.problem)
+        return builder.step() if builder.notes else PassResult(analysis.problem)
 
 
 def _reformulate(builder: ProblemBuilder, analysis: Analysis, definition: Product, target: Target) -> None:

@@ -12,19 +12,19 @@ from dataclasses import replace
 import numpy as np
 
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
-from gpusched_dsl.compiling.passes.steps import Analysis, Note, Step
+from gpusched_dsl.compiling.passes.steps import Analysis, Note, PassResult
 from gpusched_dsl.ir.definitions import Conditions
-from gpusched_dsl.ir.domains import Scalars
+from gpusched_dsl.ir.domains import ScalarDomain
 from gpusched_dsl.ir.matrix import Matrix
 
 NAME = "contradiction"
 
 
-def stated_contradiction(analysis: Analysis) -> Step:
+def stated_contradiction(analysis: Analysis) -> PassResult:
     """The problem without terms and conditions, and with a row that no point fulfils."""
     builder = ProblemBuilder(analysis.problem)
     empty = Matrix(np.zeros(2, dtype=np.int64), np.zeros(0, dtype=np.int32), np.zeros(0))
-    builder.add_rows(NAME, Scalars(), empty, 1.0, np.inf)
+    builder.add_rows(NAME, ScalarDomain(), empty, 1.0, np.inf)
     for definition in analysis.problem.definitions:
         builder.remove(definition)
     did = "exclude each other: no point is within the bounds they imply"

@@ -7,7 +7,7 @@ import numpy as np
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
 from gpusched_dsl.compiling.passes.rows import RowBuilder, numbered_index
 from gpusched_dsl.ir.definitions import Affines
-from gpusched_dsl.ir.domains import Codes, Interval
+from gpusched_dsl.ir.domains import Codes, IntervalDomain
 from gpusched_dsl.ir.problem import Floats, Int32s
 from gpusched_dsl.language.source import Span
 
@@ -63,6 +63,6 @@ class Digits:
         every = np.arange(numbers.count)
         rows = RowBuilder(numbers.count).add_affines(every, numbers, 1.0).add(owner, digits, -np.exp2(place))
         side = low + rows.side
-        builder.add_rows(f"{family}.number", Interval(1, numbers.count), rows.matrix(), side, side, span)
+        builder.add_rows(f"{family}.number", IntervalDomain(1, numbers.count), rows.matrix(), side, side, span)
         first: Int32s = digits[np.cumsum(counts) - counts]
         return first

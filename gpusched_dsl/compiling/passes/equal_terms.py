@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
-from gpusched_dsl.compiling.passes.steps import Analysis, Note, Step, Target
+from gpusched_dsl.compiling.passes.steps import Analysis, Note, PassResult, Target
 from gpusched_dsl.ir.definitions import Definition
 from gpusched_dsl.ir.distributions import Distribution
 from gpusched_dsl.ir.domains import Codes
@@ -29,7 +29,7 @@ class EqualTerms:
     def accepts(self, analysis: Analysis, target: Target) -> bool:
         return sum(d.size for d in analysis.problem.definitions) > 1
 
-    def apply(self, analysis: Analysis, target: Target) -> Step:
+    def apply(self, analysis: Analysis, target: Target) -> PassResult:
         problem = analysis.problem
         builder = ProblemBuilder(problem)
         # Two random numbers for each column: sums of them tell expressions apart, but for a chance of about 2^-100.
@@ -54,7 +54,7 @@ class EqualTerms:
                 marks[:, results[again]] = marks[:, by[again]]
                 builder.notes.append(_note(definition, int(again.sum())))
             seen[kind] = every, owners
-        return builder.step() if builder.notes else Step(problem)
+        return builder.step() if builder.notes else PassResult(problem)
 
 
 def _first_equal(rows: Floats) -> Codes:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from gpusched_dsl.compiling.passes.removing import without_columns
 from gpusched_dsl.compiling.passes.rewriting import with_conditions, without_rows
-from gpusched_dsl.compiling.passes.steps import Analysis, Note, Step, Target
+from gpusched_dsl.compiling.passes.steps import Analysis, Note, PassResult, Target
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Floats
 from gpusched_dsl.ir.problem import Problem
@@ -32,7 +32,7 @@ class FixedColumns:
     def accepts(self, analysis: Analysis, target: Target) -> bool:
         return bool(_fixed(analysis.problem).any())
 
-    def apply(self, analysis: Analysis, target: Target) -> Step:
+    def apply(self, analysis: Analysis, target: Target) -> PassResult:
         problem = analysis.problem
         fixed = _fixed(problem)
         value = np.where(fixed, problem.lower, 0.0)
@@ -49,7 +49,7 @@ class FixedColumns:
             full[kept] = point
             return full
 
-        return Step(without_columns(decided, fixed, value), notes, recover, lambda point: point[kept], numbers)
+        return PassResult(without_columns(decided, fixed, value), notes, recover, lambda point: point[kept], numbers)
 
 
 def _fixed(problem: Problem) -> Flags:

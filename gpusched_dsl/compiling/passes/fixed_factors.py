@@ -24,7 +24,7 @@ from gpusched_dsl.compiling.analysis.bounds import Bounds
 from gpusched_dsl.compiling.analysis.ranges import image_of
 from gpusched_dsl.compiling.passes.linear_terms import Flags, hold_to, sum_of
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
-from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Note, Step, Target
+from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Note, PassResult, Target
 from gpusched_dsl.ir.definitions import Definition, MinMax, Power, Product, Reified, unary_starts
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.problem import Floats
@@ -39,14 +39,14 @@ class FixedFactors:
     def accepts(self, analysis: Analysis, target: Target) -> bool:
         return bool(analysis.problem.definitions)
 
-    def apply(self, analysis: Analysis, target: Target) -> Step:
+    def apply(self, analysis: Analysis, target: Target) -> PassResult:
         builder = ProblemBuilder(analysis.problem)
         # Later definitions read the values that are found here, which are more exact than propagated bounds.
         bounds = Bounds(analysis.bounds.lower.copy(), analysis.bounds.upper.copy())
         for definition in analysis.problem.definitions:
             if definition.size:
                 _simplify(builder, analysis, bounds, definition, target)
-        return builder.step() if builder.notes else Step(analysis.problem)
+        return builder.step() if builder.notes else PassResult(analysis.problem)
 
 
 def _simplify(

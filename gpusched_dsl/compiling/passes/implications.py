@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusched_dsl.compiling.analysis.rows import Upper
-from gpusched_dsl.compiling.work_budget import Work
+from gpusched_dsl.compiling.work_budget import WorkBudget
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.problem import Floats, Problem
 from gpusched_dsl.ir.tolerances import ROUNDING
@@ -109,7 +109,7 @@ class Implications:
                 )
             )
 
-    def forces(self, binary: Codes, column: Codes, value: int, work: Work) -> Flags:
+    def forces(self, binary: Codes, column: Codes, value: int, work: WorkBudget) -> Flags:
         """For each pair: does `binary == value` force `column == 0`?
 
         Raises TooMuchWork where the rows of the columns, taken for each pair, are more than `work` allows.

@@ -20,7 +20,7 @@ import numpy as np
 from gpusched_dsl.compiling.passes.implications import Flags, Implications
 from gpusched_dsl.compiling.passes.linear_terms import hold_to, sum_of
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder, renamed
-from gpusched_dsl.compiling.passes.steps import Analysis, Note, Step, Target
+from gpusched_dsl.compiling.passes.steps import Analysis, Note, PassResult, Target
 from gpusched_dsl.compiling.work_budget import TooMuchWork
 from gpusched_dsl.ir.definitions import Product
 from gpusched_dsl.ir.problem import Floats, Int32s, Problem
@@ -34,7 +34,7 @@ class ImpliedFactors:
     def accepts(self, analysis: Analysis, target: Target) -> bool:
         return any(isinstance(d, Product) and d.size for d in analysis.problem.definitions)
 
-    def apply(self, analysis: Analysis, target: Target) -> Step:
+    def apply(self, analysis: Analysis, target: Target) -> PassResult:
         problem, builder = analysis.problem, ProblemBuilder(analysis.problem)
         implications = Implications(problem, _factors(problem))
         names = np.arange(problem.columns, dtype=np.int32)
@@ -46,8 +46,8 @@ class ImpliedFactors:
             products = [d for d in problem.definitions if isinstance(d, Product) and d.size]
             did, entries = "not looked for in rows: too much work", sum(d.size for d in products)
             note = Note(self.name, products[0].name, did, entries, span=products[0].span, abandoned=True)
-            return Step(problem, (note,))
-        return builder.step() if builder.notes else Step(problem)
+            return PassResult(problem, (note,))
+        return builder.step() if builder.notes else PassResult(problem)
 
 
 def _factors(problem: Problem) -> Flags:

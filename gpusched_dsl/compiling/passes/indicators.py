@@ -27,7 +27,7 @@ from gpusched_dsl.compiling.passes.missing_bounds import missing_bounds
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
 from gpusched_dsl.compiling.passes.rewriting import index_of_rows, with_conditions, with_rows, without_rows
 from gpusched_dsl.compiling.passes.rows import RowBuilder, within
-from gpusched_dsl.compiling.passes.steps import INDICATOR, Analysis, Note, Step, Target
+from gpusched_dsl.compiling.passes.steps import INDICATOR, Analysis, Note, PassResult, Target
 from gpusched_dsl.ir.definitions import Affines, within_steps
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.granularity import steps_of
@@ -49,7 +49,7 @@ class Indicators:
     def accepts(self, analysis: Analysis, target: Target) -> bool:
         return len(analysis.problem.conditions.rows) > 0
 
-    def apply(self, analysis: Analysis, target: Target) -> Step:
+    def apply(self, analysis: Analysis, target: Target) -> PassResult:
         given = _IndicatorRows.of(analysis)
         kept = given.largest > (LARGE if target.takes(INDICATOR) else np.inf)
         if not target.takes(INDICATOR) and np.isinf(given.largest).any():
@@ -148,7 +148,7 @@ def _terms(analysis: Analysis, matrix: Matrix) -> tuple[Floats, Floats]:
     return low, values * np.where(positive, bounds.upper[columns], bounds.lower[columns])
 
 
-def _rewritten(problem: Problem, given: _IndicatorRows, done: Flags) -> Step:
+def _rewritten(problem: Problem, given: _IndicatorRows, done: Flags) -> PassResult:
     some = np.flatnonzero(done)
     part, rows = given.take(some), problem.conditions.rows[some]
     each = part.at_least | part.at_most

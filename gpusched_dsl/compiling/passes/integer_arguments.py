@@ -21,7 +21,7 @@ import numpy as np
 
 from gpusched_dsl.compiling.passes.argument_values import argument_values
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
-from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Note, Step, Target
+from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Note, PassResult, Target
 from gpusched_dsl.ir.definitions import Curves, Definition, Piecewise
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Flags
@@ -36,7 +36,7 @@ class IntegerArguments:
     def accepts(self, analysis: Analysis, target: Target) -> bool:
         return target.takes(INTEGERS) and any(_taken(d, target) for d in analysis.problem.definitions)
 
-    def apply(self, analysis: Analysis, target: Target) -> Step:
+    def apply(self, analysis: Analysis, target: Target) -> PassResult:
         builder = ProblemBuilder(analysis.problem)
         taken = [d for d in analysis.problem.definitions if _taken(d, target)]
         units: Flags | Floats = analysis.problem.integer

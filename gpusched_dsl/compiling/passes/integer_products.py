@@ -28,7 +28,7 @@ from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder, index_
 from gpusched_dsl.compiling.passes.product_factors import GuardedFactors
 from gpusched_dsl.compiling.passes.product_rows import add_products
 from gpusched_dsl.compiling.passes.rows import RowBuilder, numbered_index
-from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Note, Step, Target
+from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Note, PassResult, Target
 from gpusched_dsl.ir.definitions import Affines, Product
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.granularity import steps_of
@@ -51,7 +51,7 @@ class IntegerProducts:
             and any(isinstance(d, Product) and d.size for d in analysis.problem.definitions)
         )
 
-    def apply(self, analysis: Analysis, target: Target) -> Step:
+    def apply(self, analysis: Analysis, target: Target) -> PassResult:
         builder = ProblemBuilder(analysis.problem)
         digits = Digits(builder)
         products = [d for d in analysis.problem.definitions if isinstance(d, Product) and d.size]
@@ -60,7 +60,7 @@ class IntegerProducts:
             factors = [_Factors.of(analysis, d, analysis.units) for d in products]
         for definition, its in zip(products, factors, strict=True):
             _reformulate(builder, analysis, definition, digits, its)
-        return builder.step() if builder.notes else Step(analysis.problem)
+        return builder.step() if builder.notes else PassResult(analysis.problem)
 
 
 @dataclass(frozen=True, eq=False)

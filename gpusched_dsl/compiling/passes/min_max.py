@@ -30,7 +30,7 @@ import numpy as np
 from gpusched_dsl.compiling.passes.min_max_forms import Maxima
 from gpusched_dsl.compiling.passes.min_max_upper import add_upper_halves
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
-from gpusched_dsl.compiling.passes.steps import Analysis, Note, Step, Target
+from gpusched_dsl.compiling.passes.steps import Analysis, Note, PassResult, Target
 from gpusched_dsl.ir.definitions import Definition, MinMax, Unary
 
 
@@ -42,7 +42,7 @@ class MinMaxTerms:
     def accepts(self, analysis: Analysis, target: Target) -> bool:
         return any(_is_taken_here(d, target) for d in analysis.problem.definitions)
 
-    def apply(self, analysis: Analysis, target: Target) -> Step:
+    def apply(self, analysis: Analysis, target: Target) -> PassResult:
         builder = ProblemBuilder(analysis.problem)
         for definition in analysis.problem.definitions:
             if _is_taken_here(definition, target):

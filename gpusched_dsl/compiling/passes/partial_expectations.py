@@ -37,7 +37,7 @@ from gpusched_dsl.compiling.passes.expectation_forms import (
 )
 from gpusched_dsl.compiling.passes.linear_terms import Flags
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
-from gpusched_dsl.compiling.passes.steps import Analysis, Note, Step, Target
+from gpusched_dsl.compiling.passes.steps import Analysis, Note, PassResult, Target
 from gpusched_dsl.ir.deadline import checkpoint
 from gpusched_dsl.ir.definitions import Curves, Definition, PartialExpectation, Piecewise
 from gpusched_dsl.ir.distributions import Distribution
@@ -62,7 +62,7 @@ class PartialExpectations:
             return False
         return any(isinstance(d, PartialExpectation) and d.size for d in analysis.problem.definitions)
 
-    def apply(self, analysis: Analysis, target: Target) -> Step:
+    def apply(self, analysis: Analysis, target: Target) -> PassResult:
         builder = ProblemBuilder(analysis.problem)
         read = _read_elsewhere(analysis.problem)
         for definition in analysis.problem.definitions:

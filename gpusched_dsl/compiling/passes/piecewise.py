@@ -27,7 +27,7 @@ from gpusched_dsl.compiling.passes.piecewise_forms import (
     add_piece_rows,
 )
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
-from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Note, Step, Target
+from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Note, PassResult, Target
 from gpusched_dsl.ir.definitions import Piecewise
 from gpusched_dsl.ir.definitions.piecewise_pieces import LinearPieces
 from gpusched_dsl.ir.domains import Codes
@@ -50,7 +50,7 @@ class PiecewiseForms:
     def accepts(self, analysis: Analysis, target: Target) -> bool:
         return any(isinstance(d, Piecewise) and d.size for d in analysis.problem.definitions)
 
-    def apply(self, analysis: Analysis, target: Target) -> Step:
+    def apply(self, analysis: Analysis, target: Target) -> PassResult:
         builder = ProblemBuilder(analysis.problem)
         for definition in analysis.problem.definitions:
             if isinstance(definition, Piecewise) and definition.size:

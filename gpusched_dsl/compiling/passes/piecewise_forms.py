@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
 from gpusched_dsl.ir.definitions import Affines, Piecewise
 from gpusched_dsl.ir.definitions.piecewise_pieces import LinearPieces
-from gpusched_dsl.ir.domains import Codes, Domain, Tuples
+from gpusched_dsl.ir.domains import Codes, Domain, TupleDomain
 from gpusched_dsl.ir.matrix import Flags
 from gpusched_dsl.ir.problem import Floats, Matrix
 
@@ -41,7 +41,7 @@ class PiecewiseTerms:
     def per(self, entry: Codes, starts: Codes) -> Domain:
         """The index of things counted within entries: that of the entry and a number from 1."""
         number = np.arange(len(entry), dtype=np.int64) - starts[entry] + 1
-        return Tuples((*self.index.components, None), (*(c[entry] for c in self.index.columns()), number))
+        return TupleDomain((*self.index.components, None), (*(c[entry] for c in self.index.columns()), number))
 
     def argument_part(self, entry: Codes, scale: Floats) -> Part:
         """The argument of `entry[r]` times `scale[r]` in row r."""

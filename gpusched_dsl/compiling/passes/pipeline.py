@@ -29,7 +29,7 @@ from gpusched_dsl.compiling.passes.reciprocals import Reciprocals
 from gpusched_dsl.compiling.passes.redundant_rows import RedundantRows
 from gpusched_dsl.compiling.passes.reified import ReifiedComparisons, ReifiedSteps
 from gpusched_dsl.compiling.passes.scaling import PowerOfTwoScaling
-from gpusched_dsl.compiling.passes.steps import WORK, Analysis, Note, Pass, ReformulatedProblem, Step, Target
+from gpusched_dsl.compiling.passes.steps import WORK, Analysis, Note, Pass, PassResult, ReformulatedProblem, Target
 from gpusched_dsl.compiling.passes.term_scaling import TermScaling
 from gpusched_dsl.compiling.passes.unsupported import refuse_leftovers, refuse_valueless
 from gpusched_dsl.compiling.tightening.clique_links import CliqueLinks
@@ -39,7 +39,7 @@ from gpusched_dsl.compiling.tightening.lifted_capacities import LiftedCapacities
 from gpusched_dsl.compiling.tightening.network_integrality import NetworkIntegrality
 from gpusched_dsl.compiling.tightening.positive_parts import PositiveParts
 from gpusched_dsl.compiling.tightening.unused_columns import UnusedColumns
-from gpusched_dsl.compiling.work_budget import TooMuchWork, Work
+from gpusched_dsl.compiling.work_budget import TooMuchWork, WorkBudget
 from gpusched_dsl.ir.deadline import TIGHTENING, checkpoint, stage, within_share
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.entry_points import added
@@ -160,15 +160,15 @@ def _out_of_time(problem: Problem) -> Note:
     return Note(ABANDONED, "every constraint", did, problem.rows, abandoned=True)
 
 
-def _within_budget(improvement: Pass, analysis: Analysis, target: Target) -> Step:
+def _within_budget(improvement: Pass, analysis: Analysis, target: Target) -> PassResult:
     """What a pass gives that may be left out; a note alone where it takes more work than it may."""
-    analysis.work = Work(WORK)
+    analysis.work = WorkBudget(WORK)
     try:
         return improvement.apply(analysis, target)
     except TooMuchWork:
         problem = analysis.problem
         did = f"left out: more than {WORK:,} entries would be looked at"
-        return Step(problem, (Note(improvement.name, "every constraint", did, problem.rows, abandoned=True),))
+        return PassResult(problem, (Note(improvement.name, "every constraint", did, problem.rows, abandoned=True),))
 
 
 def _apply_required(problem: Problem, target: Target, read_rows: bool) -> ReformulatedProblem:

@@ -8,17 +8,17 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusched_dsl.compiling.evaluation.limits import Budget, Limits
+from gpusched_dsl.compiling.evaluation.limits import MemoryBudget, MemoryLimits
 from gpusched_dsl.compiling.lowering.affine import merge_repeats
-from gpusched_dsl.compiling.passes.steps import Note, Step
+from gpusched_dsl.compiling.passes.steps import Note, PassResult
 from gpusched_dsl.ir.definitions import Affines, Conditions, Definition
-from gpusched_dsl.ir.domains import Codes, Domain, Interval, Tuples
+from gpusched_dsl.ir.domains import Codes, Domain, IntervalDomain, TupleDomain
 from gpusched_dsl.ir.matrix import stacked
 from gpusched_dsl.ir.problem import Family, Floats, Int32s, Matrix, Problem, Term
 from gpusched_dsl.ir.tolerances import FEASIBILITY, ON_STEP
 from gpusched_dsl.language.source import Span
 
-LIMITS = Limits()  # of a problem with what a pass adds
+LIMITS = MemoryLimits()  # of a problem with what a pass adds
 
 Values = Callable[[Floats], Floats]
 
@@ -44,7 +44,7 @@ class ProblemBuilder:
         self._forgotten: list[Int32s] = []
         self._substituted: dict[int, tuple[Int32s, Int32s]] = {}
         self.columns, self.rows = problem.columns, problem.rows
-        self._budget = Budget(LIMITS)
+        self._budget = MemoryBudget(LIMITS)
         self._names = {f.name for f in (*problem.column_families, *problem.constraints)}
 
     def expect(self, entries: int, term: str, span: Span | None) -> None:
@@ -168,7 +168,7 @@ class ProblemBuilder:
 
     # --- the new problem ---------------------------------------------------------------------------------------------
 
-    def step(self) -> Step:
+    def step(self) -> PassResult:
         old = self.problem
         matrix = stacked(self._matrices)
         lower, upper = np.concatenate(self._lower), np.concatenate(self._upper)
@@ -187,7 +187,7 @@ class ProblemBuilder:
         )
         if self._substituted:
             problem = _substituted(problem, list(self._substituted.values()))
-        return Step(problem, tuple(self.notes), self._recover, self._lift, None, self.bound_error)
+        return PassResult(problem, tuple(self.notes), self._recover, self._lift, None, self.bound_error)
 
     def _recover(self, point: Floats) -> Floats:
         """The old columns; those that others were read for have the values of these."""
@@ -218,8 +218,8 @@ def _index_in(families: Sequence[Family], columns: Int32s) -> Domain:
             return family.domain
         if inside and family.domain.arity:
             at = columns.astype(np.int64) - family.first
-            return Tuples(family.domain.components, tuple(c[at] for c in family.domain.columns()))
-    return Interval(0, len(columns) - 1)
+            return TupleDomain(family.domain.components, tuple(c[at] for c in family.domain.columns()))
+    return IntervalDomain(0, len(columns) - 1)
 
 
 def _joined(conditions: list[Conditions]) -> Conditions:

@@ -15,7 +15,7 @@ import numpy as np
 
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
 from gpusched_dsl.compiling.passes.product_factors import literals_of
-from gpusched_dsl.compiling.passes.steps import Analysis, Note, Step, Target
+from gpusched_dsl.compiling.passes.steps import Analysis, Note, PassResult, Target
 from gpusched_dsl.ir.definitions import Affines, Product
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import stacked
@@ -32,7 +32,7 @@ class ProductChains:
             isinstance(d, Product) and d.size for d in analysis.problem.definitions
         )
 
-    def apply(self, analysis: Analysis, target: Target) -> Step:
+    def apply(self, analysis: Analysis, target: Target) -> PassResult:
         problem, builder = analysis.problem, ProblemBuilder(analysis.problem)
         products = [d for d in problem.definitions if isinstance(d, Product) and d.size]
         once = _readers(problem) == 1
@@ -59,7 +59,7 @@ class ProductChains:
                 builder.notes.append(
                     Note(self.name, old.name, did, int(gone.sum()), columns=-int(gone.sum()), span=old.span)
                 )
-        return builder.step() if builder.notes else Step(problem)
+        return builder.step() if builder.notes else PassResult(problem)
 
 
 def _readers(problem: Problem) -> Codes:

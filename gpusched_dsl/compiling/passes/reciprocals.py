@@ -27,7 +27,7 @@ from gpusched_dsl.compiling.passes.indicators import term_of
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
 from gpusched_dsl.compiling.passes.rewriting import add_beside, with_rows
 from gpusched_dsl.compiling.passes.rows import RowBuilder
-from gpusched_dsl.compiling.passes.steps import Analysis, Note, Step, Target
+from gpusched_dsl.compiling.passes.steps import Analysis, Note, PassResult, Target
 from gpusched_dsl.ir.definitions import Affines, Definition, Power, Product
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.granularity import steps_of
@@ -50,7 +50,7 @@ class Reciprocals:
     def accepts(self, analysis: Analysis, target: Target) -> bool:
         return any(isinstance(d, Power) and (d.exponents < 0).any() for d in analysis.problem.definitions)
 
-    def apply(self, analysis: Analysis, target: Target) -> Step:
+    def apply(self, analysis: Analysis, target: Target) -> PassResult:
         step = _multiplied(analysis)
         if not target.takes("power"):
             refuse_vanishing(step.problem)
@@ -110,12 +110,12 @@ def _scaled(affines: Affines, rows: Codes) -> tuple[Codes, Floats]:
     return np.where(alone, affines.matrix.columns[at], -1).astype(np.int64), affines.matrix.values[at]
 
 
-def _multiplied(analysis: Analysis) -> Step:
+def _multiplied(analysis: Analysis) -> PassResult:
     problem = analysis.problem
     quotients = _Quotients.of(problem)
     rows = _of_one_quotient(problem, quotients)
     if not len(rows):
-        return Step(problem)
+        return PassResult(problem)
     above, below = _fractions(problem, quotients, rows)
     low, high = analysis.bounds.of(below)
     sign = np.where(low >= 0, 1.0, -1.0)
@@ -126,7 +126,7 @@ def _multiplied(analysis: Analysis) -> Step:
     excluded = (np.isfinite(upper) & (least > 0)) | (np.isfinite(lower) & (most < 0))
     done = np.flatnonzero(((low >= 0) | (high <= 0)) & (apart | excluded))
     if not len(done):
-        return Step(problem)
+        return PassResult(problem)
     rows, above, below, sign = rows[done], above.take(done), below.take(done), sign[done]
     lower, upper = lower[done], upper[done]
     has_upper = np.isfinite(upper)
@@ -181,7 +181,7 @@ def _difference(above: Affines, below: Affines, sign: Floats, side: Floats) -> R
     return RowBuilder(above.count).add_affines(every, above, sign).add_affines(every, below, -sign * side)
 
 
-def _without_unread(step: Step) -> Step:
+def _without_unread(step: PassResult) -> PassResult:
     """The step, after which definitions that nothing reads any more go; their columns are fixed at 0."""
     problem = step.problem
     read = np.zeros(problem.columns, dtype=np.bool_)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from gpusched_dsl.compiling.analysis.bounds import Bounds
 from gpusched_dsl.compiling.passes.rewriting import without_rows
-from gpusched_dsl.compiling.passes.steps import Analysis, Note, Step, Target
+from gpusched_dsl.compiling.passes.steps import Analysis, Note, PassResult, Target
 from gpusched_dsl.ir.definitions import Affines
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Floats, Matrix
@@ -38,13 +38,13 @@ class RedundantRows:
     def accepts(self, analysis: Analysis, target: Target) -> bool:
         return analysis.problem.rows > 0
 
-    def apply(self, analysis: Analysis, target: Target) -> Step:
+    def apply(self, analysis: Analysis, target: Target) -> PassResult:
         problem = analysis.problem
         idle = _always_true(problem)
         merged, twins = _merged(problem, ~idle)
         gone = idle | (twins >= 0)
         if not gone.any():
-            return Step(problem)
+            return PassResult(problem)
         smaller, numbers = without_rows(merged, gone)
         numbers = np.where(twins >= 0, numbers[np.maximum(twins, 0)], numbers)
         notes = []
@@ -53,7 +53,7 @@ class RedundantRows:
                 count = int(flags[family.slice].sum())
                 if count:
                     notes.append(Note(self.name, family.name, did, count, rows=-count, span=family.span))
-        return Step(smaller, tuple(notes), rows=numbers)
+        return PassResult(smaller, tuple(notes), rows=numbers)
 
 
 def _always_true(problem: Problem) -> Flags:

@@ -31,7 +31,7 @@ import numpy as np
 from gpusched_dsl.compiling.analysis.ranges import image_of
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder, index_of_columns
 from gpusched_dsl.compiling.passes.rows import RowBuilder
-from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Note, Step, Target
+from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Note, PassResult, Target
 from gpusched_dsl.ir.definitions import Affines, Reified, within_steps
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.granularity import steps_of
@@ -55,7 +55,7 @@ class ReifiedSteps:
             for d in analysis.problem.definitions
         )
 
-    def apply(self, analysis: Analysis, target: Target) -> Step:
+    def apply(self, analysis: Analysis, target: Target) -> PassResult:
         problem = analysis.problem
         builder, units = ProblemBuilder(problem), analysis.units
         for definition in problem.definitions:
@@ -67,7 +67,7 @@ class ReifiedSteps:
                     part = definition.take(np.flatnonzero(taken))
                     builder.replace(definition, taken, (part,))
                     _reformulate(builder, analysis, part, units)
-        return builder.step() if builder.notes else Step(problem)
+        return builder.step() if builder.notes else PassResult(problem)
 
 
 class ReifiedComparisons:
@@ -78,7 +78,7 @@ class ReifiedComparisons:
     def accepts(self, analysis: Analysis, target: Target) -> bool:
         return target.takes(INTEGERS) and any(_is_taken_here(d, target) for d in analysis.problem.definitions)
 
-    def apply(self, analysis: Analysis, target: Target) -> Step:
+    def apply(self, analysis: Analysis, target: Target) -> PassResult:
         builder = ProblemBuilder(analysis.problem)
         found: list[Diagnostic] = []
         for definition in analysis.problem.definitions:

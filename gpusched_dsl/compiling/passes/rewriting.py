@@ -8,7 +8,7 @@ import numpy as np
 
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
 from gpusched_dsl.ir.definitions import Conditions
-from gpusched_dsl.ir.domains import Codes, Domain, Scalars, Tuples
+from gpusched_dsl.ir.domains import Codes, Domain, ScalarDomain, TupleDomain
 from gpusched_dsl.ir.families import kept_families
 from gpusched_dsl.ir.matrix import Flags, Floats, Matrix
 from gpusched_dsl.ir.problem import Family, Problem
@@ -53,8 +53,8 @@ def index_of_rows(family: Family, rows: Codes, numbers: Codes | None = None) -> 
     """The index tuples of rows of a family, with numbers behind them where a row stands for several."""
     codes = tuple(c[rows - family.first] for c in family.domain.columns())
     if numbers is None:
-        return Tuples(family.domain.components, codes) if codes else Scalars()
-    return Tuples((*family.domain.components, None), (*codes, numbers))
+        return TupleDomain(family.domain.components, codes) if codes else ScalarDomain()
+    return TupleDomain((*family.domain.components, None), (*codes, numbers))
 
 
 def add_beside(

@@ -7,7 +7,7 @@ import numpy as np
 from gpusched_dsl.compiling.lowering.affine import merge_repeats
 from gpusched_dsl.compiling.passes.problem_builder import index_of_columns
 from gpusched_dsl.ir.definitions import Affines
-from gpusched_dsl.ir.domains import Codes, Domain, Interval, Tuples
+from gpusched_dsl.ir.domains import Codes, Domain, IntervalDomain, TupleDomain
 from gpusched_dsl.ir.matrix import Floats, Int32s, Matrix
 from gpusched_dsl.ir.problem import Problem
 
@@ -63,6 +63,6 @@ def numbered_index(problem: Problem, columns: Int32s, numbers: Codes) -> Domain:
 
 def with_numbers(index: Domain, numbers: Codes) -> Domain:
     """Index tuples with a number behind each; plain numbers stay what they are."""
-    if isinstance(index, Interval) and index.component is None and index.size == len(numbers):
+    if isinstance(index, IntervalDomain) and index.component is None and index.size == len(numbers):
         return index
-    return Tuples((*index.components, None), (*index.columns(), numbers))
+    return TupleDomain((*index.components, None), (*index.columns(), numbers))

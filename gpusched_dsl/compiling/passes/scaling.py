@@ -17,7 +17,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from gpusched_dsl.compiling.passes.steps import Analysis, Note, Step, Target
+from gpusched_dsl.compiling.passes.steps import Analysis, Note, PassResult, Target
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Floats, Int32s
 from gpusched_dsl.ir.problem import Objective, Problem
@@ -80,11 +80,11 @@ class PowerOfTwoScaling:
     def accepts(self, analysis: Analysis, target: Target) -> bool:
         return analysis.problem.is_linear
 
-    def apply(self, analysis: Analysis, target: Target) -> Step:
+    def apply(self, analysis: Analysis, target: Target) -> PassResult:
         problem = analysis.problem
         scaling = scaling_of(problem)
         if not (scaling.rows.any() or scaling.columns.any()):
-            return Step(problem)
+            return PassResult(problem)
         row, column = np.exp2(scaling.rows), np.exp2(scaling.columns)
         matrix = problem.matrix
         scaled = replace(
@@ -98,7 +98,7 @@ class PowerOfTwoScaling:
         )
         did = f"coefficients within a factor of {scaling.after:.3g}, {scaling.before:.3g} before"
         note = Note(self.name, problem.name, did, int(np.count_nonzero(scaling.rows)))
-        return Step(scaled, (note,), lambda point: point * column, lambda point: point / column)
+        return PassResult(scaled, (note,), lambda point: point * column, lambda point: point / column)
 
 
 def _costs(objective: Objective, column: Floats) -> Objective:

@@ -12,7 +12,7 @@ import numpy as np
 from gpusched_dsl.compiling.analysis.bounds import Bounds, bounds_within, propagated, tightened
 from gpusched_dsl.compiling.analysis.directions import Directions, directions_of
 from gpusched_dsl.compiling.passes.result_steps import column_steps
-from gpusched_dsl.compiling.work_budget import Work
+from gpusched_dsl.compiling.work_budget import WorkBudget
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.problem import Floats, Problem
 from gpusched_dsl.language.source import Span
@@ -53,7 +53,7 @@ class Analysis:
     """
 
     def __init__(self, problem: Problem, swept: bool = False) -> None:
-        self.work = Work(WORK)
+        self.work = WorkBudget(WORK)
         self.bounds: Bounds = bounds_within(problem) if swept else propagated(problem)
         self.problem = tightened(problem, self.bounds)
 
@@ -97,7 +97,7 @@ def same(point: Floats) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class PassResult:
     """What a pass gives.
 
     `invert` turns a point of `problem` into one of the problem before (result columns of definitions need no care:
@@ -126,7 +126,7 @@ class Pass(Protocol):
         """Whether the problem has what this pass reformulates and the target does not take it as it is."""
         ...
 
-    def apply(self, analysis: Analysis, target: Target) -> Step: ...
+    def apply(self, analysis: Analysis, target: Target) -> PassResult: ...
 
 
 def unmapped(point: Floats) -> Floats:
@@ -136,7 +136,7 @@ def unmapped(point: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class ReformulatedProblem:
-    """A problem that a target takes, with the composed way back; fields as in `Step`. Pickled, it has no maps."""
+    """A problem that a target takes, with the composed way back; fields as in `PassResult`. Pickled, it has no maps."""
 
     original: Problem
     problem: Problem
@@ -149,7 +149,7 @@ class ReformulatedProblem:
     def __getstate__(self) -> dict[str, object]:
         return self.__dict__ | {"recover": unmapped, "lift": unmapped}
 
-    def then(self, step: Step) -> ReformulatedProblem:
+    def then(self, step: PassResult) -> ReformulatedProblem:
         before_recover, before_lift = self.invert, self.map_start
         rows = self.rows
         if step.rows is not None:

@@ -17,7 +17,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from gpusched_dsl.compiling.passes.steps import Analysis, Note, Step, Target
+from gpusched_dsl.compiling.passes.steps import Analysis, Note, PassResult, Target
 from gpusched_dsl.ir.definitions import Affines, Definition, Power
 from gpusched_dsl.ir.matrix import Floats, Matrix
 from gpusched_dsl.ir.problem import Objective, Problem
@@ -31,11 +31,11 @@ class TermScaling:
     def accepts(self, analysis: Analysis, target: Target) -> bool:
         return target.takes("power") and any(isinstance(d, Power) and d.size for d in analysis.problem.definitions)
 
-    def apply(self, analysis: Analysis, target: Target) -> Step:
+    def apply(self, analysis: Analysis, target: Target) -> PassResult:
         problem = analysis.problem
         units = _units(problem)
         if not (units > 1.0).any():
-            return Step(problem)
+            return PassResult(problem)
         scaled = replace(
             problem,
             lower=problem.lower * units,
@@ -49,7 +49,7 @@ class TermScaling:
             for d in problem.definitions
             if (count := int(np.count_nonzero(units[d.results] > 1.0)))
         )
-        return Step(scaled, notes, lambda point: point / units, lambda point: point * units)
+        return PassResult(scaled, notes, lambda point: point / units, lambda point: point * units)
 
 
 def _units(problem: Problem) -> Floats:

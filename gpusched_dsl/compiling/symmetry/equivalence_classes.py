@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpusched_dsl.compiling.evaluation.store import Store
-from gpusched_dsl.compiling.symmetry.generic import Obstacle, Reading
+from gpusched_dsl.compiling.evaluation.store import ValueStore
+from gpusched_dsl.compiling.symmetry.generic import Obstacle, ReadNames
 from gpusched_dsl.ir.domains import Codes, Domain, Packing, Universe
 from gpusched_dsl.language.source import Span
 
@@ -42,7 +42,7 @@ class Classes:
         return order, np.concatenate(([0], np.cumsum(self.sizes)))
 
 
-def classes_by_data(store: Store, reading: Reading, universe: Universe) -> Classes:
+def classes_by_data(store: ValueStore, reading: ReadNames, universe: Universe) -> Classes:
     """The coarsest classes within which every parameter and set that the problem reads is the same for all elements.
 
     Raises Obstacle where data relate elements of the set to one another.

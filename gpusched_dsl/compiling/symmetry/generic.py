@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from gpusched_dsl.language.checked import (
     CheckedModel,
-    Comparison,
+    ComparisonChain,
     Element,
     IndexRef,
     LetRef,
@@ -49,7 +49,7 @@ def preferred(first: Obstacle | None, other: Obstacle) -> Obstacle:
 
 
 @dataclass(frozen=True)
-class Reading:
+class ReadNames:
     """The names of sets, parameters and random quantities that rows, bounds and objectives read, each at one place."""
 
     sets: dict[str, Span]
@@ -58,16 +58,16 @@ class Reading:
 
 
 # What was found in the last models that were looked at: a re-solve asks again, with other data.
-_KNOWN: dict[tuple[int, str], tuple[CheckedModel, Reading | Obstacle]] = {}
+_KNOWN: dict[tuple[int, str], tuple[CheckedModel, ReadNames | Obstacle]] = {}
 MOST_KNOWN = 64
 
 
-def read_by_decisions(model: CheckedModel, root: str) -> Reading:
+def read_by_decisions(model: CheckedModel, root: str) -> ReadNames:
     """What the problem reads of the data; raises Obstacle where an expression could tell elements of `root` apart."""
     key = (id(model), root)
     if key not in _KNOWN:
         try:
-            found: Reading | Obstacle = _read(model, root)
+            found: ReadNames | Obstacle = _read(model, root)
         except Obstacle as obstacle:
             found = obstacle
         while len(_KNOWN) >= MOST_KNOWN:
@@ -79,8 +79,8 @@ def read_by_decisions(model: CheckedModel, root: str) -> Reading:
     return known
 
 
-def _read(model: CheckedModel, root: str) -> Reading:
-    reading = Reading({}, {}, {})
+def _read(model: CheckedModel, root: str) -> ReadNames:
+    reading = ReadNames({}, {}, {})
     lets: dict[str, None] = {}
     for variable in model.variables.values():
         _look(variable.indexing, root, reading, lets, None)
@@ -120,7 +120,7 @@ def parts(node: object) -> Iterates[object]:
 _NO_PARTS = {"span", "type", "types", "variable", "variables"}
 
 
-def _look(node: object, root: str, reading: Reading, lets: dict[str, None], parent: object) -> None:
+def _look(node: object, root: str, reading: ReadNames, lets: dict[str, None], parent: object) -> None:
     if is_element(node, root):
         assert isinstance(node, TypedExpr)
         if not isinstance(node, IndexRef):
@@ -141,6 +141,6 @@ def _look(node: object, root: str, reading: Reading, lets: dict[str, None], pare
 
 
 def _keeps_elements_alike(parent: object, root: str) -> bool:
-    if isinstance(parent, Comparison):
+    if isinstance(parent, ComparisonChain):
         return all(is_element(o, root) for o in parent.operands) and set(parent.ops) <= {"==", "!="}
     return isinstance(parent, ParamRef | VariableRef | LetRef | RandomRef | Membership | TypedSet)

@@ -24,11 +24,11 @@ from gpusched_dsl.language.checked import (
     Arithmetic,
     CheckedLet,
     CheckedModel,
-    Choice,
-    Comparison,
+    ComparisonChain,
     Element,
     Expected,
     Fallback,
+    IfThenElse,
     IndexRef,
     IndexVar,
     LetRef,
@@ -127,13 +127,13 @@ class Representing:
     def _asserted(self, node: TypedExpr, scope: Scope) -> TypedExpr:
         """The body of a constraint: its comparisons become rows where no decision says whether they must hold."""
         match node:
-            case Comparison() if not {*node.ops} - {"<=", ">=", "=="}:
+            case ComparisonChain() if not {*node.ops} - {"<=", ">=", "=="}:
                 return replace(node, operands=tuple(self._expr(o, scope) for o in node.operands))
             case Logic(op="and"):
                 return replace(node, operands=tuple(self._asserted(o, scope) for o in node.operands))
             case Logic(op="=>", operands=(condition, body)) if not condition.decision:
                 return replace(node, operands=(condition, self._asserted(body, scope)))
-            case Choice() if not node.condition.decision:
+            case IfThenElse() if not node.condition.decision:
                 then, otherwise = self._asserted(node.then, scope), self._asserted(node.otherwise, scope)
                 return replace(node, then=then, otherwise=otherwise)
         rewritten: TypedExpr = self._expr(node, scope)
@@ -191,7 +191,7 @@ class Representing:
     def _is_chosen(self, variable: IndexVar, indexing: TypedIndexing, scope: Scope) -> bool:
         """Whether a condition sets the variable equal to an element that is chosen already."""
         for condition in indexing.conditions:
-            if isinstance(condition, Comparison) and condition.ops == ("==",):
+            if isinstance(condition, ComparisonChain) and condition.ops == ("==",):
                 sides = [o.variable for o in condition.operands if isinstance(o, IndexRef)]
                 if len(sides) == 2 and variable in sides and any(s in scope for s in sides):
                     return True
@@ -232,7 +232,7 @@ def _is_linear(node: TypedExpr) -> bool:
             return not (node.left.decision and node.right.decision)
         case Arithmetic(op="/"):
             return not node.right.decision
-        case Choice():
+        case IfThenElse():
             return not node.condition.decision
         case Reduction():
             return node.op == "sum"

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gpusched_dsl.compiling.evaluation.limits import Limits
-from gpusched_dsl.compiling.evaluation.store import Param, Store
+from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
+from gpusched_dsl.compiling.evaluation.store import Param, ValueStore
 from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.compiling.symmetry.equivalence_classes import Classes, classes_by_data
 from gpusched_dsl.compiling.symmetry.generic import Obstacle, read_by_decisions
 from gpusched_dsl.compiling.symmetry.orbit_representatives import MEMBERS, REPRESENTATIVES, Representing
-from gpusched_dsl.ir.domains import Codes, Domain, Interval, Tuples, Universe
+from gpusched_dsl.ir.domains import Codes, Domain, IntervalDomain, TupleDomain, Universe
 from gpusched_dsl.ir.problem import Family, Problem
 from gpusched_dsl.language.checked import CheckedModel, CheckedSet, Element
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
@@ -67,12 +67,12 @@ def candidates(model: CheckedModel) -> Iterates[CheckedSet]:
     yield from sorted(found, key=lambda s: not s.identical)
 
 
-def classes_of(model: CheckedModel, store: Store, root: str) -> Classes:
+def classes_of(model: CheckedModel, store: ValueStore, root: str) -> Classes:
     """The classes of interchangeable elements of a set; raises Obstacle where the text tells elements apart."""
     return classes_by_data(store, read_by_decisions(model, root), store.universes[root])
 
 
-def refuse_contradictions(model: CheckedModel, store: Store) -> None:
+def refuse_contradictions(model: CheckedModel, store: ValueStore) -> None:
     """Raise DiagnosticError (GSM3013) where data tell apart elements that are declared identical."""
     found: list[Diagnostic] = []
     for declared in model.sets.values():
@@ -86,7 +86,7 @@ def refuse_contradictions(model: CheckedModel, store: Store) -> None:
         raise DiagnosticError(found)
 
 
-def _contradictions(declared: CheckedSet, classes: Classes, store: Store) -> list[Diagnostic]:
+def _contradictions(declared: CheckedSet, classes: Classes, store: ValueStore) -> list[Diagnostic]:
     stated = np.zeros(len(classes.of), dtype=np.int64)
     if declared.identical_by is not None:
         stated = np.unique(store.params[declared.identical_by].values, return_inverse=True)[1].reshape(-1)
@@ -109,15 +109,15 @@ def _contradictions(declared: CheckedSet, classes: Classes, store: Store) -> lis
     ]
 
 
-def quotient(model: CheckedModel, store: Store, root: str, classes: Classes, limits: Limits) -> Quotient:
+def quotient(model: CheckedModel, store: ValueStore, root: str, classes: Classes, limits: MemoryLimits) -> Quotient:
     """Ground `model` for one element of every class; raises Obstacle and what `ground` raises."""
     universe = store.universes[root]
     small = Representing(model, root).run()
-    everything = Interval(0, len(universe.labels) - 1, component=universe)
+    everything = IntervalDomain(0, len(universe.labels) - 1, component=universe)
     members = classes.sizes[classes.of].astype(np.float64)
     own = replace(
         store,
-        sets={**store.sets, REPRESENTATIVES: Tuples((universe,), (classes.first,))},
+        sets={**store.sets, REPRESENTATIVES: TupleDomain((universe,), (classes.first,))},
         params={**store.params, MEMBERS: Param(everything, members)},
         variables={},
     )

@@ -22,11 +22,11 @@ import numpy as np
 
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
 from gpusched_dsl.compiling.passes.rewriting import without_rows
-from gpusched_dsl.compiling.passes.steps import Analysis, Note, Step, Target
+from gpusched_dsl.compiling.passes.steps import Analysis, Note, PassResult, Target
 from gpusched_dsl.compiling.tightening.at_most_one import at_most_one
 from gpusched_dsl.compiling.tightening.column_sets import key_of
 from gpusched_dsl.compiling.tightening.row_sides import plain_columns, plain_rows, zero_one
-from gpusched_dsl.ir.domains import Codes, Domain, Scalars, Tuples
+from gpusched_dsl.ir.domains import Codes, Domain, ScalarDomain, TupleDomain
 from gpusched_dsl.ir.matrix import Int32s, Matrix
 from gpusched_dsl.ir.problem import Family, Problem
 
@@ -41,7 +41,7 @@ class CliqueLinks:
     def accepts(self, analysis: Analysis, target: Target) -> bool:
         return int((np.diff(analysis.problem.matrix.starts) == 2).sum()) > 1
 
-    def apply(self, analysis: Analysis, target: Target) -> Step:
+    def apply(self, analysis: Analysis, target: Target) -> PassResult:
         problem = analysis.problem
         analysis.sweep(SWEEPS)
         links = _links(problem)
@@ -55,13 +55,13 @@ class CliqueLinks:
                 _merge(builder, family, links.take(inside), chosen[inside], stands_for)
         gone = stands_for >= 0
         if not gone.any():
-            return Step(problem)
+            return PassResult(problem)
         grown = builder.step()
         smaller, numbers = without_rows(
             grown.problem, np.append(gone, np.zeros(builder.rows - len(gone), dtype=np.bool_))
         )
         rows = numbers[np.where(gone, stands_for, np.arange(problem.rows))]
-        return Step(smaller, grown.notes, rows=rows)
+        return PassResult(smaller, grown.notes, rows=rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,8 +128,8 @@ def _common(family: Family, rows: Codes, starts: Codes) -> Domain:
     kept = [n for n, c in enumerate(codes) if (np.minimum.reduceat(c, first) == np.maximum.reduceat(c, first)).all()]
     components, columns = tuple(family.domain.components[n] for n in kept), tuple(codes[n][first] for n in kept)
     if len(first) > 1 and not _distinct(columns, len(first)):
-        return Tuples((*components, None), (*columns, np.arange(1, len(first) + 1, dtype=np.int64)))
-    return Tuples(components, columns) if columns else Scalars()
+        return TupleDomain((*components, None), (*columns, np.arange(1, len(first) + 1, dtype=np.int64)))
+    return TupleDomain(components, columns) if columns else ScalarDomain()
 
 
 def _distinct(columns: tuple[Codes, ...], size: int) -> bool:

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from gpusched_dsl.compiling.evaluation.frames import ranges
-from gpusched_dsl.compiling.work_budget import Work
+from gpusched_dsl.compiling.work_budget import WorkBudget
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Int32s
 
@@ -96,7 +96,7 @@ class Containments:
 
 
 def containments(
-    inner: ColumnSets, outer: ColumnSets, columns: int, most: int = MOST, work: Work | None = None
+    inner: ColumnSets, outer: ColumnSets, columns: int, most: int = MOST, work: WorkBudget | None = None
 ) -> Containments:
     """Pairs of a set and a set that contains it, both from given lists; empty inner sets are left out.
 

@@ -25,7 +25,7 @@ from gpusched_dsl.compiling.evaluation.frames import ranges
 from gpusched_dsl.compiling.lowering.affine import merge_repeats
 from gpusched_dsl.compiling.passes.removing import without_columns
 from gpusched_dsl.compiling.passes.rewriting import with_rows, without_rows
-from gpusched_dsl.compiling.passes.steps import Analysis, Note, Step, Target
+from gpusched_dsl.compiling.passes.steps import Analysis, Note, PassResult, Target
 from gpusched_dsl.compiling.tightening.column_sets import LOOKUP
 from gpusched_dsl.compiling.tightening.row_sides import ROUNDING, plain_rows
 from gpusched_dsl.compiling.tightening.unused_columns import removable
@@ -46,13 +46,13 @@ class DefinedSums:
     def accepts(self, analysis: Analysis, target: Target) -> bool:
         return analysis.problem.rows > 0
 
-    def apply(self, analysis: Analysis, target: Target) -> Step:
+    def apply(self, analysis: Analysis, target: Target) -> PassResult:
         problem = analysis.problem
         analysis.sweep(SWEEPS)
         sums = _found(problem)
         analysis.work.spend(LOOKUP * sums.put_in(problem))
         if not sums.count:
-            return Step(problem)
+            return PassResult(problem)
         gone = np.zeros(problem.columns, dtype=np.bool_)
         gone[sums.columns] = True
         kept = np.flatnonzero(~gone)
@@ -74,7 +74,7 @@ class DefinedSums:
             for f in problem.column_families
             if (count := int(gone[f.slice].sum()))
         )  # fmt: skip
-        return Step(smaller, notes, recover, lambda point: point[kept], numbers)
+        return PassResult(smaller, notes, recover, lambda point: point[kept], numbers)
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,11 +28,11 @@ import numpy as np
 
 from gpusched_dsl.compiling.analysis.rows import Flags
 from gpusched_dsl.compiling.passes.rewriting import without_rows
-from gpusched_dsl.compiling.passes.steps import Analysis, Note, Step, Target
+from gpusched_dsl.compiling.passes.steps import Analysis, Note, PassResult, Target
 from gpusched_dsl.compiling.tightening.column_sets import LOOKUP, ColumnSets
 from gpusched_dsl.compiling.tightening.column_sets import MOST as MOST_HOLDERS
 from gpusched_dsl.compiling.tightening.row_sides import ROUNDING, counts, plain_columns, plain_rows, totals
-from gpusched_dsl.compiling.work_budget import Work
+from gpusched_dsl.compiling.work_budget import WorkBudget
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Floats, Int32s, Matrix
 from gpusched_dsl.ir.problem import Problem
@@ -51,22 +51,22 @@ class ImpliedRows:
         sizes = np.diff(analysis.problem.matrix.starts)
         return bool(((sizes >= LEAST) & (sizes <= MOST)).any() and (sizes > LEAST).any())
 
-    def apply(self, analysis: Analysis, target: Target) -> Step:
+    def apply(self, analysis: Analysis, target: Target) -> PassResult:
         problem = analysis.problem
         analysis.sweep(SWEEPS)
         gone = _implied(problem, analysis.work)
         if not gone.any():
-            return Step(problem)
+            return PassResult(problem)
         smaller, numbers = without_rows(problem, gone)
         notes = tuple(
             Note(self.name, f.name, "follow from other rows", count, rows=-count, span=f.span)
             for f in problem.constraints
             if (count := int(gone[f.slice].sum()))
         )
-        return Step(smaller, notes, rows=numbers)
+        return PassResult(smaller, notes, rows=numbers)
 
 
-def _implied(problem: Problem, work: Work) -> Flags:
+def _implied(problem: Problem, work: WorkBudget) -> Flags:
     matrix = problem.matrix
     sizes = np.diff(matrix.starts)
     usable = plain_rows(problem)
@@ -81,7 +81,7 @@ def _implied(problem: Problem, work: Work) -> Flags:
     return gone
 
 
-def _follow(problem: Problem, short: Codes, long: Codes, work: Work) -> Flags:
+def _follow(problem: Problem, short: Codes, long: Codes, work: WorkBudget) -> Flags:
     """Which of the short rows follow from long ones; the short ones have one size."""
     pairs = _Pairs.of(problem, short, problem.matrix.take(long), work)
     follow = np.full(len(short), len(pairs.inner) > 0)
@@ -121,7 +121,7 @@ class _Pairs:
     open_ends: dict[float, Floats]
 
     @staticmethod
-    def of(problem: Problem, short: Codes, many: Matrix, work: Work) -> _Pairs:
+    def of(problem: Problem, short: Codes, many: Matrix, work: WorkBudget) -> _Pairs:
         few = problem.matrix.take(short)
         size = few.nonzeros // few.rows
         columns, values = few.columns.reshape(-1, size), few.values.reshape(-1, size)
@@ -172,7 +172,7 @@ class _Pairs:
         return holds
 
 
-def _common(sets: ColumnSets, columns: Int32s, count: int, work: Work) -> tuple[Codes, list[Codes]]:
+def _common(sets: ColumnSets, columns: Int32s, count: int, work: WorkBudget) -> tuple[Codes, list[Codes]]:
     """Lines of `columns` and sets that hold all columns of the line: the line, and the entry of the set for each."""
     held = np.bincount(sets.columns, minlength=count)
     rarest = held[columns].argmin(axis=1)

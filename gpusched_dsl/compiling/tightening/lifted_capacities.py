@@ -23,7 +23,7 @@ from typing import ClassVar
 import numpy as np
 
 from gpusched_dsl.compiling.analysis.rows import Flags
-from gpusched_dsl.compiling.passes.steps import Analysis, Note, Step, Target
+from gpusched_dsl.compiling.passes.steps import Analysis, Note, PassResult, Target
 from gpusched_dsl.compiling.tightening.column_sets import ColumnSets, containments, key_of
 from gpusched_dsl.compiling.tightening.row_sides import (
     ROUNDING,
@@ -36,7 +36,7 @@ from gpusched_dsl.compiling.tightening.row_sides import (
     upper_sides,
     zero_one,
 )
-from gpusched_dsl.compiling.work_budget import Work
+from gpusched_dsl.compiling.work_budget import WorkBudget
 from gpusched_dsl.ir.blocks import NoBlocksError, blocks_of
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Int32s, Matrix
@@ -54,7 +54,7 @@ class LiftedCapacities:
     def accepts(self, analysis: Analysis, target: Target) -> bool:
         return analysis.problem.rows > 1
 
-    def apply(self, analysis: Analysis, target: Target) -> Step:
+    def apply(self, analysis: Analysis, target: Target) -> PassResult:
         problem = analysis.problem
         analysis.sweep(SWEEPS)
         usable = zero_one(problem) & plain_columns(problem)
@@ -63,7 +63,7 @@ class LiftedCapacities:
         for some in sides:
             read[some.matrix.columns] = True
         if not read.any():
-            return Step(problem)
+            return PassResult(problem)
         heads, below = _links(problem, usable, read)
         for sign, some in zip((1.0, -1.0), sides, strict=True):
             chosen = _switches(problem, some, heads, below, analysis.work)
@@ -71,8 +71,8 @@ class LiftedCapacities:
             if len(lifted):
                 problem = _lifted(problem, some.take(lifted), chosen[lifted], sign)
         if problem is analysis.problem:
-            return Step(problem)
-        return Step(problem, _notes(analysis.problem, problem))
+            return PassResult(problem)
+        return PassResult(problem, _notes(analysis.problem, problem))
 
 
 def _sides(problem: Problem) -> tuple[Sides, Sides]:
@@ -126,7 +126,7 @@ def _links(problem: Problem, usable: Flags, read: Flags) -> tuple[Int32s, Column
     return above[begins][order], ColumnSets(starts, below).take(order)
 
 
-def _switches(problem: Problem, sides: Sides, heads: Int32s, below: ColumnSets, work: Work) -> Int32s:
+def _switches(problem: Problem, sides: Sides, heads: Int32s, below: ColumnSets, work: WorkBudget) -> Int32s:
     """For each side the column without which all of its columns are 0; -1 where there is none."""
     chosen = np.full(len(sides.rows), NONE, dtype=np.int32)
     found = containments(ColumnSets(sides.matrix.starts, sides.matrix.columns), below, problem.columns, work=work)

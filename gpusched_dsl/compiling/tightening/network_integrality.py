@@ -36,7 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusched_dsl.compiling.lowering.spreading import reached_rows
-from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Note, Step, Target
+from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Note, PassResult, Target
 from gpusched_dsl.compiling.tightening.nested_rows import Nesting, Nonzeros, nested
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Floats
@@ -59,7 +59,7 @@ class NetworkIntegrality:
         problem = analysis.problem
         return problem.is_linear and problem.is_mip and len(problem.objectives) <= 1 and target.takes(INTEGERS)
 
-    def apply(self, analysis: Analysis, target: Target) -> Step:
+    def apply(self, analysis: Analysis, target: Target) -> PassResult:
         problem = analysis.problem
         analysis.sweep(SWEEPS)
         least = WORTH * problem.integer.sum()
@@ -68,13 +68,13 @@ class NetworkIntegrality:
             narrow = problem.upper - problem.lower <= 1.0
             free = network_columns(problem, among=narrow, least=least) & problem.integer
         if not free.any():
-            return Step(problem)
+            return PassResult(problem)
         notes = tuple(
             Note(self.name, f.name, "are whole by themselves", count, span=f.span)
             for f in problem.column_families
             if (count := int(free[f.slice].sum()))
         )
-        return Step(replace(problem, integer=problem.integer & ~free), notes)
+        return PassResult(replace(problem, integer=problem.integer & ~free), notes)
 
 
 def network_columns(problem: Problem, among: Flags | None = None, least: float = 1.0) -> Flags:

@@ -32,11 +32,11 @@ import numpy as np
 from gpusched_dsl.compiling.analysis.rows import Flags
 from gpusched_dsl.compiling.passes.removing import without_columns
 from gpusched_dsl.compiling.passes.rewriting import without_rows
-from gpusched_dsl.compiling.passes.steps import Analysis, Note, Step, Target
+from gpusched_dsl.compiling.passes.steps import Analysis, Note, PassResult, Target
 from gpusched_dsl.compiling.tightening.at_most_one import at_most_one
 from gpusched_dsl.compiling.tightening.column_sets import ColumnSets, containments
 from gpusched_dsl.compiling.tightening.row_sides import MARGIN, counts, plain_columns, plain_rows, zero_one
-from gpusched_dsl.compiling.work_budget import Work
+from gpusched_dsl.compiling.work_budget import WorkBudget
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Floats, Int32s, Matrix
 from gpusched_dsl.ir.problem import Problem, Term
@@ -53,13 +53,13 @@ class PositiveParts:
         problem = analysis.problem
         return len(problem.objectives) == 1 and bool(_moved(problem).any())
 
-    def apply(self, analysis: Analysis, target: Target) -> Step:
+    def apply(self, analysis: Analysis, target: Target) -> PassResult:
         problem = analysis.problem
         analysis.sweep(SWEEPS)
         parts = _parts(problem, analysis.work)
         excluded, parts = parts.solved(problem)
         if not parts.count:
-            return Step(problem)
+            return PassResult(problem)
         objective = problem.objectives[0]
         upper = problem.upper.copy()
         upper[excluded] = 0.0
@@ -79,7 +79,7 @@ class PositiveParts:
             return full
 
         smaller = without_columns(fewer, out, np.zeros(problem.columns))
-        return Step(smaller, _notes(problem, out), recover, lambda point: point[kept], numbers)
+        return PassResult(smaller, _notes(problem, out), recover, lambda point: point[kept], numbers)
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +153,7 @@ def _moved(problem: Problem) -> Flags:
     return np.asarray((costs != 0.0) & ~problem.integer & plain_columns(problem))
 
 
-def _parts(problem: Problem, work: Work) -> _Parts:
+def _parts(problem: Problem, work: WorkBudget) -> _Parts:
     """The columns and rows that have the form, their values not worked out yet."""
     matrix = problem.matrix
     moved = _moved(problem)
@@ -182,7 +182,7 @@ def _parts(problem: Problem, work: Work) -> _Parts:
     return parts.take(_choices(problem, ColumnSets(starts, others.columns), rows, work))
 
 
-def _choices(problem: Problem, sets: ColumnSets, going: Codes, work: Work) -> Codes:
+def _choices(problem: Problem, sets: ColumnSets, going: Codes, work: WorkBudget) -> Codes:
     """The sets of which at most one column is 1, also at fractional points: their columns add up to at most 1.
 
     Rows in `going` prove nothing, as they go with their t: what they say of the choice would be said no more.

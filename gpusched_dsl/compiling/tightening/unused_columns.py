@@ -24,7 +24,7 @@ import numpy as np
 
 from gpusched_dsl.compiling.analysis.rows import Flags, whole_below
 from gpusched_dsl.compiling.passes.removing import without_columns
-from gpusched_dsl.compiling.passes.steps import Analysis, Note, Step, Target
+from gpusched_dsl.compiling.passes.steps import Analysis, Note, PassResult, Target
 from gpusched_dsl.compiling.tightening.row_sides import plain_columns
 from gpusched_dsl.ir.matrix import Floats
 from gpusched_dsl.ir.problem import Problem
@@ -41,13 +41,13 @@ class UnusedColumns:
     def accepts(self, analysis: Analysis, target: Target) -> bool:
         return analysis.problem.columns > 0
 
-    def apply(self, analysis: Analysis, target: Target) -> Step:
+    def apply(self, analysis: Analysis, target: Target) -> PassResult:
         problem = analysis.problem
         analysis.sweep(SWEEPS)
         value = best_ends(problem)
         fixed = ~np.isnan(value)
         if not fixed.any():
-            return Step(problem)
+            return PassResult(problem)
         value = np.where(fixed, value, 0.0)
         kept = np.flatnonzero(~fixed)
 
@@ -61,7 +61,7 @@ class UnusedColumns:
             for f in problem.column_families
             if (count := int(fixed[f.slice].sum()))
         )
-        return Step(without_columns(problem, fixed, value), notes, recover, lambda point: point[kept])
+        return PassResult(without_columns(problem, fixed, value), notes, recover, lambda point: point[kept])
 
 
 def best_ends(problem: Problem) -> Floats:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gpusched_dsl.data.formats.shape import Column, Format, Option, Raw, Setting, Table
+from gpusched_dsl.data.formats.shape import Format, FormatColumn, FormatTable, Option, Raw, Setting
 
 
-def _read(raw: Raw | None, settings: Mapping[str, Setting]) -> Table:
+def _read(raw: Raw | None, settings: Mapping[str, Setting]) -> FormatTable:
     from gpusched_dsl.data.formats.cloud_prices import read_catalogue
 
     assert raw is not None
@@ -19,20 +19,22 @@ FORMATS: Mapping[str, Format] = {
         "cloud_prices",
         "Machines with GPUs that can be rented, one offer a row.",
         (
-            Column("type", "name of the machine, made unique with cloud, number and model of its GPUs where it is not"),
-            Column("name", "name of the machine as the provider has it; may be empty"),
-            Column("cloud", "provider"),
-            Column("gpu", "model of GPU: `V100 (16 GB)`"),
-            Column("arch", "architecture of the GPU"),
-            Column("gpus", "GPUs of the machine"),
-            Column("price", "rent of the machine by the offer that is asked for", "$/h"),
-            Column("on_demand", "rent on demand", "$/h"),
-            Column("spot", "rent of a machine that may be taken back; may be empty", "$/h"),
-            Column("price_per_gpu", "`price` shared out among the GPUs", "$/h"),
-            Column("memory", "memory of all GPUs, as the file has it", "GB"),
-            Column("gpu_memory", "memory of one GPU, as its model says where it does", "GB"),
-            Column("cpus", "virtual CPUs, the least where a range is stated"),
-            Column("ram", "main memory, the least where a range is stated", "GB"),
+            FormatColumn(
+                "type", "name of the machine, made unique with cloud, number and model of its GPUs where it is not"
+            ),
+            FormatColumn("name", "name of the machine as the provider has it; may be empty"),
+            FormatColumn("cloud", "provider"),
+            FormatColumn("gpu", "model of GPU: `V100 (16 GB)`"),
+            FormatColumn("arch", "architecture of the GPU"),
+            FormatColumn("gpus", "GPUs of the machine"),
+            FormatColumn("price", "rent of the machine by the offer that is asked for", "$/h"),
+            FormatColumn("on_demand", "rent on demand", "$/h"),
+            FormatColumn("spot", "rent of a machine that may be taken back; may be empty", "$/h"),
+            FormatColumn("price_per_gpu", "`price` shared out among the GPUs", "$/h"),
+            FormatColumn("memory", "memory of all GPUs, as the file has it", "GB"),
+            FormatColumn("gpu_memory", "memory of one GPU, as its model says where it does", "GB"),
+            FormatColumn("cpus", "virtual CPUs, the least where a range is stated"),
+            FormatColumn("ram", "main memory, the least where a range is stated", "GB"),
         ),
         _read,
         (

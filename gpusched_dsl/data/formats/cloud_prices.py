@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusched_dsl.data.formats.prices_files import NO_SERIES, Lines, read_lines
-from gpusched_dsl.data.formats.shape import Dropped, Raw, Setting, Table
+from gpusched_dsl.data.formats.prices_files import NO_SERIES, PriceLines, read_lines
+from gpusched_dsl.data.formats.shape import Dropped, FormatTable, Raw, Setting
 from gpusched_dsl.data.sources.files import Fault, Unreadable
 from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean
 
@@ -28,7 +28,7 @@ _TEXT = ("cloud", "gpu", "arch", "name")
 _NUMBER = r"^\$?(\d+(?:\.\d+)?)(?: *- *\$?\d+(?:\.\d+)?)?(?: *GB)?$"
 
 
-def read_catalogue(raw: Raw, settings: Mapping[str, Setting]) -> Table:
+def read_catalogue(raw: Raw, settings: Mapping[str, Setting]) -> FormatTable:
     """The offers that are asked for; raises Unreadable (GSM2032 for a cloud or GPU that is not there, GSM2104)."""
     import polars as pl
 
@@ -63,14 +63,14 @@ def read_catalogue(raw: Raw, settings: Mapping[str, Setting]) -> Table:
     ranges = int(sum(_ranges(lines, name, kept["line"].to_numpy()) for name in ("cpus", "ram")))
     notes = (f"{ranges} ranges such as `80-100` are taken at their least",) if ranges else ()
     numbers: NDArray[np.int64] = kept["line"].to_numpy()
-    return Table(kept.drop("line", "again"), lines.rows, tuple(dropped), filtered, notes, lines=numbers)
+    return FormatTable(kept.drop("line", "again"), lines.rows, tuple(dropped), filtered, notes, lines=numbers)
 
 
 def _all() -> tuple[str, ...]:
     return (*_NEEDED, *_OPTIONAL)
 
 
-def _text(lines: Lines, name: str) -> pl.Series:
+def _text(lines: PriceLines, name: str) -> pl.Series:
     import polars as pl
 
     if name not in lines.columns:
@@ -78,7 +78,7 @@ def _text(lines: Lines, name: str) -> pl.Series:
     return lines.columns[name].str.strip_chars()
 
 
-def _numbers(lines: Lines, name: str) -> pl.Series:
+def _numbers(lines: PriceLines, name: str) -> pl.Series:
     """A column as numbers: `80`, `$0.75`, `24GB`; of a range its least."""
     import polars as pl
 
@@ -94,7 +94,7 @@ def _numbers(lines: Lines, name: str) -> pl.Series:
     return found
 
 
-def _ranges(lines: Lines, name: str, kept: NDArray[np.int64]) -> int:
+def _ranges(lines: PriceLines, name: str, kept: NDArray[np.int64]) -> int:
     if name not in lines.columns:
         return 0
     ranged = lines.columns[name].str.contains("-").fill_null(False).to_numpy()

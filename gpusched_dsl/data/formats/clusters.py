@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from gpusched_dsl.data.formats.fields import POSITIVE, Field, Rows, header_of, optional, read_rows
+from gpusched_dsl.data.formats.fields import POSITIVE, Field, SelectedRows, header_of, optional, read_rows
 from gpusched_dsl.data.formats.jobs import trace
 from gpusched_dsl.data.formats.philly_log import read_log
-from gpusched_dsl.data.formats.shape import Column, Format, Option, Raw, Setting, Table
+from gpusched_dsl.data.formats.shape import Format, FormatColumn, FormatTable, Option, Raw, Setting
 
 _NO_GPUS, _NO_TIME = "no GPUs", "no duration"
 
@@ -34,7 +34,7 @@ _PHILLY = (
 )
 
 
-def _read_philly(raw: Raw) -> Rows:
+def _read_philly(raw: Raw) -> SelectedRows:
     """A CSV table of jobs, or the original log in JSON."""
     return read_log(raw, _PHILLY) if raw.data.lstrip().startswith(b"[") else read_rows(raw, _PHILLY)
 
@@ -60,7 +60,7 @@ _HELIOS = (
 )
 
 
-def _read_helios(raw: Raw) -> Rows:
+def _read_helios(raw: Raw) -> SelectedRows:
     """The published logs have `submit_time` as date and time, cuts of it `submit_time_s` in seconds."""
     seconds = Field("submitted", ("submit_time_s",), "number")
     clock = Field("submitted", ("submit_time",), "clock")
@@ -93,13 +93,13 @@ _OPENB = "alibaba/clusterdata cluster-trace-gpu-v2023: Weng et al., USENIX ATC 2
 _LEAST_GPUS = Option("least_gpus", "only those with at least so many GPUs", 1, least=0)
 
 
-def _too_few_gpus(rows: Rows, settings: Mapping[str, Setting]) -> None:
+def _too_few_gpus(rows: SelectedRows, settings: Mapping[str, Setting]) -> None:
     least = settings.get("least_gpus", 1)
     assert isinstance(least, int)
     rows.leave_out(f"fewer than {least} GPUs", rows["gpus"] < least, asked=True)
 
 
-def _openb_pods(rows: Rows, settings: Mapping[str, Setting]) -> None:
+def _openb_pods(rows: SelectedRows, settings: Mapping[str, Setting]) -> None:
     """Pods run from when they are scheduled to when they are deleted."""
     _too_few_gpus(rows, settings)
     rows.leave_out("never started", rows["started"].is_null())
@@ -126,8 +126,8 @@ OPENB_PODS = trace(
     _OPENB,
     change=_openb_pods,
     more_columns=(
-        Column("duration", "from when it was started to when it was deleted", "s"),
-        Column("qos", "class of service: LS, BE, Burstable, Guaranteed"),
+        FormatColumn("duration", "from when it was started to when it was deleted", "s"),
+        FormatColumn("qos", "class of service: LS, BE, Burstable, Guaranteed"),
     ),
     more_options=(_LEAST_GPUS,),
 )
@@ -141,7 +141,7 @@ _NODE_FIELDS = (
 )
 
 
-def _openb_nodes(raw: Raw | None, settings: Mapping[str, Setting]) -> Table:
+def _openb_nodes(raw: Raw | None, settings: Mapping[str, Setting]) -> FormatTable:
     assert raw is not None
     rows = read_rows(raw, _NODE_FIELDS)
     rows.keep_first("node")
@@ -153,11 +153,11 @@ OPENB_NODES = Format(
     "openb_nodes",
     "Nodes of Alibaba's heterogeneous GPU cluster openb (2023).",
     (
-        Column("node", "the node"),
-        Column("gpus", "its GPUs"),
-        Column("gpu_type", "their model"),
-        Column("cpus", "its CPU cores"),
-        Column("memory", "its main memory", "MiB"),
+        FormatColumn("node", "the node"),
+        FormatColumn("gpus", "its GPUs"),
+        FormatColumn("gpu_type", "their model"),
+        FormatColumn("cpus", "its CPU cores"),
+        FormatColumn("memory", "its main memory", "MiB"),
     ),
     _openb_nodes,
     (_LEAST_GPUS,),

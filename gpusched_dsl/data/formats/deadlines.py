@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from gpusched_dsl.data.formats.fields import HUGE, POSITIVE, Field, Rows, optional, read_rows
+from gpusched_dsl.data.formats.fields import HUGE, POSITIVE, Field, SelectedRows, optional, read_rows
 from gpusched_dsl.data.formats.jobs import cut, trace
-from gpusched_dsl.data.formats.shape import Column, Format, Raw, Setting, Table
+from gpusched_dsl.data.formats.shape import Format, FormatColumn, FormatTable, Raw, Setting
 
 _NO_GPUS, _NO_TIME = "no GPUs", "no duration"
 
@@ -44,7 +44,7 @@ _CHRONUS_FIELDS = (
 )
 
 
-def _steps(rows: Rows) -> None:
+def _steps(rows: SelectedRows) -> None:
     """The curve of each row as lists of seconds after the submission and of values; rows without one are left out.
 
     A job of best effort has no deadline: its list repeats the submission.
@@ -64,7 +64,7 @@ def _steps(rows: Rows) -> None:
     rows.leave_out("a curve of values that cannot be read", broken)
 
 
-def _chronus(rows: Rows, settings: Mapping[str, Setting]) -> None:
+def _chronus(rows: SelectedRows, settings: Mapping[str, Setting]) -> None:
     """The first step of the curve is the deadline: until then the job has its full value."""
     import polars as pl
 
@@ -76,7 +76,7 @@ def _chronus(rows: Rows, settings: Mapping[str, Setting]) -> None:
 
 
 _CHRONUS_SOURCE = "S-Lab-System-Group/ChronusArtifact (MIT): Gao et al., SoCC 2021"
-_KIND = Column("kind", "strict, soft, or best for jobs without a deadline")
+_KIND = FormatColumn("kind", "strict, soft, or best for jobs without a deadline")
 
 CHRONUS = trace(
     "chronus",
@@ -85,15 +85,15 @@ CHRONUS = trace(
     _CHRONUS_SOURCE,
     change=_chronus,
     more_columns=(
-        Column("deadline", "the first step of its curve of values", "s"),
-        Column("value", "what it is worth by then"),
-        Column("best_effort", "1 if it has no deadline"),
+        FormatColumn("deadline", "the first step of its curve of values", "s"),
+        FormatColumn("value", "what it is worth by then"),
+        FormatColumn("best_effort", "1 if it has no deadline"),
         _KIND,
     ),
 )
 
 
-def _chronus_values(raw: Raw | None, settings: Mapping[str, Setting]) -> Table:
+def _chronus_values(raw: Raw | None, settings: Mapping[str, Setting]) -> FormatTable:
     """One row for each step of the curve of each job that has deadlines, of the jobs that `chronus` would give."""
     import polars as pl
 
@@ -112,10 +112,10 @@ CHRONUS_VALUES = Format(
     "chronus_values",
     "The curves of values of Chronus: a row for each step of each job with deadlines; options as for `chronus`.",
     (
-        Column("job", "the job"),
-        Column("step", "number of the step, from 1 on"),
-        Column("after", "the job is worth `value` if it ends at most so long after its submission", "s"),
-        Column("value", "what it is worth then"),
+        FormatColumn("job", "the job"),
+        FormatColumn("step", "number of the step, from 1 on"),
+        FormatColumn("after", "the job is worth `value` if it ends at most so long after its submission", "s"),
+        FormatColumn("value", "what it is worth then"),
     ),
     _chronus_values,
     CHRONUS.options,
@@ -140,10 +140,10 @@ GPUSPB_JOBS = trace(
     ),
     _GPUSPB,
     more_columns=(
-        Column("weight", "money for each second that it is late", "$/s"),
-        Column("application", "what it runs"),
-        Column("shortest", "its shortest execution time", "s"),
-        Column("longest", "its longest execution time", "s"),
+        FormatColumn("weight", "money for each second that it is late", "$/s"),
+        FormatColumn("application", "what it runs"),
+        FormatColumn("shortest", "its shortest execution time", "s"),
+        FormatColumn("longest", "its longest execution time", "s"),
     ),
 )
 
@@ -158,7 +158,7 @@ _TIMES = (
 )
 
 
-def _gpuspb_times(raw: Raw | None, settings: Mapping[str, Setting]) -> Table:
+def _gpuspb_times(raw: Raw | None, settings: Mapping[str, Setting]) -> FormatTable:
     assert raw is not None
     rows = read_rows(raw, _TIMES)
     return rows.table(f.name for f in _TIMES)
@@ -168,20 +168,20 @@ GPUSPB_TIMES = Format(
     "gpuspb_times",
     "Execution times of an instance of the random greedy: `SelectJobs_times.csv`.",
     (
-        Column("job", "the job"),
-        Column("vm_type", "type of virtual machine"),
-        Column("gpus", "GPUs that the job uses"),
-        Column("duration", "its execution time on them", "s"),
-        Column("gpu_type", "GPU model of the machine"),
-        Column("vm_gpus", "GPUs of the machine"),
-        Column("price", "rent of the whole machine", "$/h"),
+        FormatColumn("job", "the job"),
+        FormatColumn("vm_type", "type of virtual machine"),
+        FormatColumn("gpus", "GPUs that the job uses"),
+        FormatColumn("duration", "its execution time on them", "s"),
+        FormatColumn("gpu_type", "GPU model of the machine"),
+        FormatColumn("vm_gpus", "GPUs of the machine"),
+        FormatColumn("price", "rent of the whole machine", "$/h"),
     ),
     _gpuspb_times,
     source=_GPUSPB,
 )
 
 
-def _gpuspb_nodes(raw: Raw | None, settings: Mapping[str, Setting]) -> Table:
+def _gpuspb_nodes(raw: Raw | None, settings: Mapping[str, Setting]) -> FormatTable:
     assert raw is not None
     rows = read_rows(raw, (Field("node", ("Nodes",), "label"),))
     rows.keep_first("node")
@@ -191,7 +191,7 @@ def _gpuspb_nodes(raw: Raw | None, settings: Mapping[str, Setting]) -> Table:
 GPUSPB_NODES = Format(
     "gpuspb_nodes",
     "Nodes of an instance of the random greedy: `tNodes.csv`.",
-    (Column("node", "the node"),),
+    (FormatColumn("node", "the node"),),
     _gpuspb_nodes,
     source=_GPUSPB,
 )

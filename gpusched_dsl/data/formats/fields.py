@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from gpusched_dsl.data.formats.shape import Dropped, Raw, Table
+from gpusched_dsl.data.formats.shape import Dropped, FormatTable, Raw
 from gpusched_dsl.data.sources.files import Fault, Unreadable, check_text
 from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean
 
@@ -51,7 +51,7 @@ LINE, ROW = "_line", "_row"  # columns beside those of the format: the line in t
 
 
 @dataclass(eq=False)
-class Rows:
+class SelectedRows:
     """The rows of a file that are still in, in the columns of the format, and why the others are not."""
 
     frame: pl.DataFrame
@@ -93,9 +93,9 @@ class Rows:
         """Sort by columns; equal rows stay as they stand in the file."""
         self.frame = self.frame.sort(*by, LINE)
 
-    def table(self, columns: Iterable[str]) -> Table:
+    def table(self, columns: Iterable[str]) -> FormatTable:
         """The rows in these columns, of which the file may lack some."""
-        return Table(
+        return FormatTable(
             self.frame.select([name for name in columns if name in self.frame.columns]),
             self.total,
             tuple(self.dropped.values()),
@@ -105,7 +105,7 @@ class Rows:
         )
 
 
-def read_rows(raw: Raw, fields: Sequence[Field], separator: str = ",") -> Rows:
+def read_rows(raw: Raw, fields: Sequence[Field], separator: str = ",") -> SelectedRows:
     """The columns of a CSV file; raises Unreadable (GSM20xx): GSM2011 for each column that is needed and not there."""
     import numpy as np
 
@@ -144,20 +144,20 @@ def lacks(name: str, wanted: Field, header: Sequence[str]) -> Fault:
     )
 
 
-def rows_of(texts: Mapping[str, pl.Series], lines: NDArray[np.int64], fields: Sequence[Field]) -> Rows:
+def rows_of(texts: Mapping[str, pl.Series], lines: NDArray[np.int64], fields: Sequence[Field]) -> SelectedRows:
     """Columns of text to those of the fields; unusable rows go, those with several faults by the first of them."""
     import polars as pl
 
     present = [f for f in fields if f.name in texts]
     columns = {f.name: texts[f.name].cast(pl.String) for f in present}
     numbers = {LINE: pl.Series(lines, dtype=pl.Int64), ROW: pl.int_range(1, len(lines) + 1, eager=True)}
-    rows = Rows(pl.DataFrame({**columns, **numbers}), len(lines))
+    rows = SelectedRows(pl.DataFrame({**columns, **numbers}), len(lines))
     for each in present:
         _convert(rows, each)
     return rows
 
 
-def _convert(rows: Rows, each: Field) -> None:
+def _convert(rows: SelectedRows, each: Field) -> None:
     import polars as pl
 
     rows.put(rows[each.name].str.strip_chars().replace(list(dict.fromkeys(("", *each.unknown))), None))

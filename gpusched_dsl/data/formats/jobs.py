@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from gpusched_dsl.data.formats.fields import ROW, Field, Rows, read_rows
-from gpusched_dsl.data.formats.shape import Column, Format, Option, Raw, Setting, Table
+from gpusched_dsl.data.formats.fields import ROW, Field, SelectedRows, read_rows
+from gpusched_dsl.data.formats.shape import Format, FormatColumn, FormatTable, Option, Raw, Setting
 from gpusched_dsl.data.sources.files import Fault, Unreadable
 from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean
 from gpusched_dsl.language.text.counting import count_text
@@ -20,25 +20,27 @@ COLUMNS = MappingProxyType(
     {
         c.name: c
         for c in (
-            Column("job", "the job; where the file names none, the number of its row"),
-            Column("submitted", "when it was submitted, since the first submission that is kept (see `clock`)", "s"),
-            Column("gpus", "GPUs that it asks for"),
-            Column("nodes", "nodes that it ran on"),
-            Column("duration", "how long it ran", "s"),
-            Column("deadline", "when it is due, on the clock of `submitted`", "s"),
-            Column("weight", "its weight or priority"),
-            Column("value", "what it is worth if it ends in time"),
-            Column("network", "the network that it trains"),
-            Column("batch_size", "samples of one iteration"),
-            Column("iterations", "length of the training", "iteration"),
-            Column("status", "how it ended, in the words of the trace"),
-            Column("vc", "virtual cluster or queue"),
-            Column("user", "who submitted it"),
-            Column("cpus", "CPU cores"),
-            Column("memory", "main memory", "MiB"),
-            Column("gpu_share", "part of a GPU that it asks for, 1 for whole ones"),
-            Column("gpu_types", "GPU models that it may run on, with `|` between them; empty: any"),
-            Column("gpu_time", "GPU time of all attempts", "gpu*s"),
+            FormatColumn("job", "the job; where the file names none, the number of its row"),
+            FormatColumn(
+                "submitted", "when it was submitted, since the first submission that is kept (see `clock`)", "s"
+            ),
+            FormatColumn("gpus", "GPUs that it asks for"),
+            FormatColumn("nodes", "nodes that it ran on"),
+            FormatColumn("duration", "how long it ran", "s"),
+            FormatColumn("deadline", "when it is due, on the clock of `submitted`", "s"),
+            FormatColumn("weight", "its weight or priority"),
+            FormatColumn("value", "what it is worth if it ends in time"),
+            FormatColumn("network", "the network that it trains"),
+            FormatColumn("batch_size", "samples of one iteration"),
+            FormatColumn("iterations", "length of the training", "iteration"),
+            FormatColumn("status", "how it ended, in the words of the trace"),
+            FormatColumn("vc", "virtual cluster or queue"),
+            FormatColumn("user", "who submitted it"),
+            FormatColumn("cpus", "CPU cores"),
+            FormatColumn("memory", "main memory", "MiB"),
+            FormatColumn("gpu_share", "part of a GPU that it asks for, 1 for whole ones"),
+            FormatColumn("gpu_types", "GPU models that it may run on, with `|` between them; empty: any"),
+            FormatColumn("gpu_time", "GPU time of all attempts", "gpu*s"),
         )
     }
 )
@@ -69,7 +71,7 @@ def job_options(names: Sequence[str], *more: Option) -> tuple[Option, ...]:
     return (*found, *more)
 
 
-Change = Callable[[Rows, Mapping[str, Setting]], None]
+Change = Callable[[SelectedRows, Mapping[str, Setting]], None]
 
 
 def trace(
@@ -79,9 +81,9 @@ def trace(
     source: str,
     *,
     change: Change | None = None,
-    more_columns: Sequence[Column] = (),
+    more_columns: Sequence[FormatColumn] = (),
     more_options: Sequence[Option] = (),
-    read: Callable[[Raw], Rows] | None = None,
+    read: Callable[[Raw], SelectedRows] | None = None,
 ) -> Format:
     """The format of a trace in CSV: `fields` as they stand in it; `change` works on the rows before they are cut.
 
@@ -92,7 +94,7 @@ def trace(
     made = {"job", *own, *(f.name for f in fields)}
     listed = tuple(c for c in {**COLUMNS, **own}.values() if c.name in made)
 
-    def take(raw: Raw | None, settings: Mapping[str, Setting]) -> Table:
+    def take(raw: Raw | None, settings: Mapping[str, Setting]) -> FormatTable:
         assert raw is not None
         rows = read_rows(raw, fields) if read is None else read(raw)
         if change is not None:
@@ -103,7 +105,7 @@ def trace(
     return Format(name, doc, listed, take, job_options([c.name for c in listed], *more_options), source)
 
 
-def cut(rows: Rows, settings: Mapping[str, Setting], name: str) -> None:
+def cut(rows: SelectedRows, settings: Mapping[str, Setting], name: str) -> None:
     """Order by submission, leave out what cannot be used or is not asked for, and set the clock.
 
     Raises Unreadable (GSM2018) when nothing is left.
@@ -121,14 +123,14 @@ def cut(rows: Rows, settings: Mapping[str, Setting], name: str) -> None:
         _rebase(rows)
 
 
-def _name_jobs(rows: Rows) -> None:
+def _name_jobs(rows: SelectedRows) -> None:
     """Jobs without names are called by the number of their row; of those named alike only the first is kept."""
     if "job" not in rows:
         rows.put(rows[ROW].alias("job"))
     rows.keep_first("job")
 
 
-def _filter(rows: Rows, settings: Mapping[str, Setting]) -> None:
+def _filter(rows: SelectedRows, settings: Mapping[str, Setting]) -> None:
     start = rows["submitted"].min() if settings.get("clock", "first") == "first" else 0.0
     for name in ("status", "vc"):
         wanted = str(settings.get(name, ""))
@@ -147,13 +149,13 @@ def _filter(rows: Rows, settings: Mapping[str, Setting]) -> None:
         rows.leave_out(f"shorter than {least:g} s", rows["duration"] < least, asked=True)
 
 
-def _window(rows: Rows, settings: Mapping[str, Setting]) -> None:
+def _window(rows: SelectedRows, settings: Mapping[str, Setting]) -> None:
     skip, first = int(_number(settings, "skip", 0)), int(_number(settings, "first", ALL))
     rows.leave_out("among the first, passed over", _numbers(rows) < skip, asked=True)
     rows.leave_out("behind the first ones asked for", _numbers(rows) >= first, asked=True)
 
 
-def _numbers(rows: Rows) -> pl.Series:
+def _numbers(rows: SelectedRows) -> pl.Series:
     import polars as pl
 
     return pl.int_range(rows.frame.height, eager=True)
@@ -165,14 +167,16 @@ def _number(settings: Mapping[str, Setting], name: str, default: float) -> float
     return value
 
 
-def _rebase(rows: Rows) -> None:
+def _rebase(rows: SelectedRows) -> None:
     zero = rows["submitted"].min()
     for name in ("submitted", "deadline"):
         if name in rows:
             rows.put(rows[name] - zero)
 
 
-def _nothing_left(rows: Rows, settings: Mapping[str, Setting], seen: Mapping[str, list[str]], name: str) -> Fault:
+def _nothing_left(
+    rows: SelectedRows, settings: Mapping[str, Setting], seen: Mapping[str, list[str]], name: str
+) -> Fault:
     help = None
     for option in ("status", "vc"):
         wanted = str(settings.get(option, ""))

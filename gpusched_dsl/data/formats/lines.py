@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from gpusched_dsl.data.formats.fields import Field, Rows, rows_of
+from gpusched_dsl.data.formats.fields import Field, SelectedRows, rows_of
 from gpusched_dsl.data.formats.shape import Dropped, Raw
 from gpusched_dsl.data.sources.files import Fault, Unreadable, check_text
 from gpusched_dsl.language.diagnostics.diagnostic import Cell
@@ -20,7 +20,7 @@ def read_lines(
     fields: Sequence[Field],
     separator: str | None = None,
     comment: str = "",
-) -> Rows:
+) -> SelectedRows:
     """Rows of a file without a header; `layouts` names the cells of a line by how many there are.
 
     The first line says which layout it is; lines with fewer or more cells are left out. Cells stand between

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from gpusched_dsl.data.formats.fields import Field, Rows, rows_of
+from gpusched_dsl.data.formats.fields import Field, SelectedRows, rows_of
 from gpusched_dsl.data.formats.shape import Raw
 from gpusched_dsl.data.sources.files import Fault, Unreadable, check_text
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _TEXTS = ("jobid", "submitted_time", "status", "vc", "user")
 
 
-def read_log(raw: Raw, fields: Sequence[Field]) -> Rows:
+def read_log(raw: Raw, fields: Sequence[Field]) -> SelectedRows:
     """Jobs in the columns of `fields`; they are counted instead of lines.
 
     A job ran as long as its attempts together, on the most GPUs and nodes that one of them had; its GPU time is that of

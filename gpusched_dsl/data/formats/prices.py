@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gpusched_dsl.data.formats.shape import Column, Format, Option, Raw, Setting, Table
+from gpusched_dsl.data.formats.shape import Format, FormatColumn, FormatTable, Option, Raw, Setting
 
 _SLOTS = (
     Option("from", 'first slot, on the clock of the file: "2018-06-01 00:00"', "", shown="the first time of the file"),
@@ -16,44 +16,44 @@ _TIMEZONE = "time zone of the times"
 _INTERVAL = Option("interval", "length of the interval of a price", 0.0, unit="min", least=0, shown="as the times tell")
 
 
-def _columns(unit: str, forecasts: Mapping[str, str] | None = None) -> tuple[Column, ...]:
+def _columns(unit: str, forecasts: Mapping[str, str] | None = None) -> tuple[FormatColumn, ...]:
     return (
-        Column("time", "start of the slot in UTC"),
-        Column("slot", "number of the slot, 0 at `from`"),
-        Column("price", "time-weighted mean price of electricity in the slot", unit),
-        *(Column(name, meaning, unit) for name, meaning in (forecasts or {}).items()),
+        FormatColumn("time", "start of the slot in UTC"),
+        FormatColumn("slot", "number of the slot, 0 at `from`"),
+        FormatColumn("price", "time-weighted mean price of electricity in the slot", unit),
+        *(FormatColumn(name, meaning, unit) for name, meaning in (forecasts or {}).items()),
     )
 
 
-def _nyiso(raw: Raw | None, settings: Mapping[str, Setting]) -> Table:
+def _nyiso(raw: Raw | None, settings: Mapping[str, Setting]) -> FormatTable:
     from gpusched_dsl.data.formats.prices_nyiso import read_nyiso
 
     assert raw is not None
     return read_nyiso(raw, settings)
 
 
-def _entsoe(raw: Raw | None, settings: Mapping[str, Setting]) -> Table:
+def _entsoe(raw: Raw | None, settings: Mapping[str, Setting]) -> FormatTable:
     from gpusched_dsl.data.formats.prices_europe import read_entsoe
 
     assert raw is not None
     return read_entsoe(raw, settings)
 
 
-def _countries(raw: Raw | None, settings: Mapping[str, Setting]) -> Table:
+def _countries(raw: Raw | None, settings: Mapping[str, Setting]) -> FormatTable:
     from gpusched_dsl.data.formats.prices_europe import read_countries
 
     assert raw is not None
     return read_countries(raw, settings)
 
 
-def _epf(raw: Raw | None, settings: Mapping[str, Setting]) -> Table:
+def _epf(raw: Raw | None, settings: Mapping[str, Setting]) -> FormatTable:
     from gpusched_dsl.data.formats.prices_europe import read_epf
 
     assert raw is not None
     return read_epf(raw, settings)
 
 
-def _any(raw: Raw | None, settings: Mapping[str, Setting]) -> Table:
+def _any(raw: Raw | None, settings: Mapping[str, Setting]) -> FormatTable:
     from gpusched_dsl.data.formats.prices_any import read_any
 
     assert raw is not None

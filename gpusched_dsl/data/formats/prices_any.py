@@ -8,12 +8,12 @@ from collections.abc import Mapping
 import numpy as np
 
 from gpusched_dsl.data.formats.prices_files import header_of, only_series, prices_of, read_lines, stamps_of
-from gpusched_dsl.data.formats.prices_slots import Prices, table_of
-from gpusched_dsl.data.formats.shape import Raw, Setting, Table
+from gpusched_dsl.data.formats.prices_slots import PriceTable, table_of
+from gpusched_dsl.data.formats.shape import FormatTable, Raw, Setting
 from gpusched_dsl.data.sources.files import Fault, Unreadable, missing_columns
 
 
-def read_any(raw: Raw, settings: Mapping[str, Setting]) -> Table:
+def read_any(raw: Raw, settings: Mapping[str, Setting]) -> FormatTable:
     """The slots of one series; raises Unreadable (GSM2011 for a column that is not there)."""
     named = {label: str(settings[label]) for label in ("time", "price", "forecast", "series") if settings[label]}
     faults = missing_columns(raw.name, list(named.values()), header_of(raw))
@@ -25,7 +25,7 @@ def read_any(raw: Raw, settings: Mapping[str, Setting]) -> Table:
         lines = only_series(lines, "series", str(settings["zone"]), "zone")
     order = str(settings["dates"])
     labels = [label for label in ("price", "forecast") if label in named]
-    prices = Prices(
+    prices = PriceTable(
         lines,
         everything.rows,
         stamps_of(lines, "time", "" if order == "auto" else order),

@@ -9,15 +9,15 @@ import numpy as np
 from gpusched_dsl.data.formats.prices_clock import FIRST, SECOND, UNKNOWN, Passes
 from gpusched_dsl.data.formats.prices_files import (
     NO_SERIES,
-    Lines,
+    PriceLines,
     header_of,
     only_series,
     prices_of,
     read_lines,
     stamps_of,
 )
-from gpusched_dsl.data.formats.prices_slots import Prices, table_of
-from gpusched_dsl.data.formats.shape import Raw, Setting, Table
+from gpusched_dsl.data.formats.prices_slots import PriceTable, table_of
+from gpusched_dsl.data.formats.shape import FormatTable, Raw, Setting
 from gpusched_dsl.data.sources.files import Fault, Unreadable
 from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean
 
@@ -30,7 +30,7 @@ _FORECASTS = {
 }
 
 
-def read_entsoe(raw: Raw, settings: Mapping[str, Setting]) -> Table:
+def read_entsoe(raw: Raw, settings: Mapping[str, Setting]) -> FormatTable:
     """Rows `01/01/2025 00:00:00 - 01/01/2025 00:15:00`, marked (CET) or (CEST) where clocks change."""
     everything = read_lines(
         raw,
@@ -46,7 +46,7 @@ def read_entsoe(raw: Raw, settings: Mapping[str, Setting]) -> Table:
     header = " ".join(header_of(raw)).lower()
     zone = str(settings["timezone"]) or ("UTC" if "(utc)" in header else _CENTRAL)
     lines, marks, end_marks = _split(lines)
-    prices = Prices(
+    prices = PriceTable(
         lines,
         everything.rows,
         stamps_of(lines, "time", "dmy"),
@@ -60,13 +60,13 @@ def read_entsoe(raw: Raw, settings: Mapping[str, Setting]) -> Table:
     return table_of(prices, settings)
 
 
-def _split(lines: Lines) -> tuple[Lines, Passes, Passes]:
+def _split(lines: PriceLines) -> tuple[PriceLines, Passes, Passes]:
     """Start and end of each unit as columns of their own, and which pass of a repeated hour each is marked as."""
     halves = lines.columns["time"].str.split_exact(" - ", 1).struct.unnest().get_columns()
     marks = [_pass(half.str.extract(_MARK).fill_null("").to_numpy().astype(str)) for half in halves]
     start, end = (half.str.replace(_MARK, "").str.strip_chars() for half in halves)
     columns = {**lines.columns, "time": start, "end": end}
-    return Lines(lines.name, columns, lines.numbers), marks[0], marks[1]
+    return PriceLines(lines.name, columns, lines.numbers), marks[0], marks[1]
 
 
 def _pass(marks: np.ndarray[tuple[int], np.dtype[np.str_]]) -> Passes:
@@ -76,7 +76,7 @@ def _pass(marks: np.ndarray[tuple[int], np.dtype[np.str_]]) -> Passes:
     return found
 
 
-def read_countries(raw: Raw, settings: Mapping[str, Setting]) -> Table:
+def read_countries(raw: Raw, settings: Mapping[str, Setting]) -> FormatTable:
     """Columns date, hour (`00:00 - 01:00`) and a price for each country."""
     zone = str(settings["zone"])
     header = header_of(raw)
@@ -95,14 +95,14 @@ def read_countries(raw: Raw, settings: Mapping[str, Setting]) -> Table:
     lines = read_lines(raw, {"date": "date", "hour": "hour", "price": _exactly(found)})
     start = lines.columns["hour"].str.extract(r"^(\d{1,2}:\d{2})", 1)
     columns = {**lines.columns, "time": (lines.columns["date"] + " " + start).alias("time")}
-    lines = Lines(lines.name, columns, lines.numbers)
+    lines = PriceLines(lines.name, columns, lines.numbers)
     times = stamps_of(lines, "time", "dmy")
     values = prices_of(lines, "price")[:, None]
-    prices = Prices(lines, lines.rows, times, values, ("price",), str(settings["timezone"]), minutes=60)
+    prices = PriceTable(lines, lines.rows, times, values, ("price",), str(settings["timezone"]), minutes=60)
     return table_of(prices, settings)
 
 
-def read_epf(raw: Raw, settings: Mapping[str, Setting]) -> Table:
+def read_epf(raw: Raw, settings: Mapping[str, Setting]) -> FormatTable:
     """Hourly prices and forecasts. Every day has 24 rows: the hour that clocks leave out was interpolated, and the hour
     that occurs twice was averaged. The first is left out here, and the second stands for both."""
     header = header_of(raw)
@@ -110,7 +110,9 @@ def read_epf(raw: Raw, settings: Mapping[str, Setting]) -> Table:
     lines = read_lines(raw, {"time": _exactly(first), "price": "price|real price"}, _FORECASTS)
     labels = ["price", *(name for name in _FORECASTS if name in lines.columns)]
     values = np.column_stack([prices_of(lines, name) for name in labels])
-    prices = Prices(lines, lines.rows, stamps_of(lines, "time"), values, labels, str(settings["timezone"]), minutes=60)
+    prices = PriceTable(
+        lines, lines.rows, stamps_of(lines, "time"), values, labels, str(settings["timezone"]), minutes=60
+    )
     return table_of(prices, settings)
 
 

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from gpusched_dsl.data.formats.shape import Raw
 from gpusched_dsl.data.formats.slots import Micros
-from gpusched_dsl.data.formats.slots_times import Times, TwoReadings, times_in
+from gpusched_dsl.data.formats.slots_times import ParsedTimes, TwoReadings, times_in
 from gpusched_dsl.data.sources.delimited import read_delimited
-from gpusched_dsl.data.sources.files import Fault, Limits, Unreadable, check_text, decoded_too_large
+from gpusched_dsl.data.sources.files import Fault, FileLimits, Unreadable, check_text, decoded_too_large
 from gpusched_dsl.language.diagnostics.diagnostic import Cell, did_you_mean
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ _MOST_MEMBERS = 400  # of an archive: a year of days and some more
 
 
 @dataclass(frozen=True, eq=False)
-class Lines:
+class PriceLines:
     """Columns of text by the names asked for, the line of each row, and the file that findings name."""
 
     name: str
@@ -45,11 +45,11 @@ class Lines:
     def rows(self) -> int:
         return len(self.numbers)
 
-    def where(self, kept: NDArray[np.bool_]) -> Lines:
+    def where(self, kept: NDArray[np.bool_]) -> PriceLines:
         import polars as pl
 
         mask = pl.Series(kept)
-        return Lines(self.name, {k: c.filter(mask) for k, c in self.columns.items()}, self.numbers[kept])
+        return PriceLines(self.name, {k: c.filter(mask) for k, c in self.columns.items()}, self.numbers[kept])
 
     def fault(self, code: str, message: str, row: int, column: str | None = None, help: str | None = None) -> Fault:
         text = None if column is None else self.columns[column][row]
@@ -66,7 +66,7 @@ def header_of(raw: Raw) -> list[str]:
     return [cell.strip() for cell in first]
 
 
-def read_lines(raw: Raw, wanted: Mapping[str, str], optional: Mapping[str, str] | None = None) -> Lines:
+def read_lines(raw: Raw, wanted: Mapping[str, str], optional: Mapping[str, str] | None = None) -> PriceLines:
     """Columns by regular expressions of their names (whole, any case), under the names on the left.
 
     Optional ones may be missing. Several files of an archive are joined in the order of their names. Raises
@@ -84,7 +84,7 @@ def read_lines(raw: Raw, wanted: Mapping[str, str], optional: Mapping[str, str] 
         numbers.append(np.arange(file.rows) + file.first_line if file.lines is None else file.lines)
     labels = [label for label in parts[0] if all(label in part for part in parts)]
     columns = {label: pl.concat([part[label] for part in parts], rechunk=True) for label in labels}
-    return Lines(raw.name, columns, np.concatenate(numbers).astype(np.int64))
+    return PriceLines(raw.name, columns, np.concatenate(numbers).astype(np.int64))
 
 
 def _places(name: str, header: Sequence[str], wanted: Mapping[str, str], optional: Mapping[str, str]) -> dict[str, str]:
@@ -109,7 +109,7 @@ def _members(raw: Raw) -> list[tuple[str, bytes]]:
     """The file itself, or the `.csv` files in a zip archive by name; never more than the limit of expanded data."""
     if not raw.data.startswith(b"PK\x03\x04"):
         return [(raw.name, raw.data)]
-    left = (limits := Limits()).decoded_bytes
+    left = (limits := FileLimits()).decoded_bytes
     found: list[tuple[str, bytes]] = []
     try:
         with zipfile.ZipFile(io.BytesIO(raw.data)) as archive:
@@ -130,7 +130,7 @@ def _members(raw: Raw) -> list[tuple[str, bytes]]:
     return found
 
 
-def stamps_of(lines: Lines, column: str, order: str = "") -> Times:
+def stamps_of(lines: PriceLines, column: str, order: str = "") -> ParsedTimes:
     """The times of a column; raises Unreadable (GSM2030) at the first cell that is none."""
     try:
         times = times_in(lines.columns[column], order)
@@ -160,7 +160,7 @@ def stamps_of(lines: Lines, column: str, order: str = "") -> Times:
     return times
 
 
-def prices_of(lines: Lines, column: str) -> NDArray[np.float64]:
+def prices_of(lines: PriceLines, column: str) -> NDArray[np.float64]:
     """The numbers of a column, NaN where the cell is empty or says so; raises Unreadable (GSM2104) for any other."""
     import polars as pl
 
@@ -177,7 +177,7 @@ def prices_of(lines: Lines, column: str) -> NDArray[np.float64]:
     return numbers.fill_null(np.nan).to_numpy().astype(np.float64)
 
 
-def only_series(lines: Lines, column: str, wanted: str, option: str) -> Lines:
+def only_series(lines: PriceLines, column: str, wanted: str, option: str) -> PriceLines:
     """The rows of one series: that which is wanted, or the only one; raises Unreadable (GSM2032)."""
     names = lines.columns[column].fill_null("").str.strip_chars()
     known = names.unique(maintain_order=True).to_list()

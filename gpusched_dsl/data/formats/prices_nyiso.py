@@ -10,18 +10,18 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from gpusched_dsl.data.formats.prices_files import Lines, only_series, prices_of, read_lines, stamps_of
-from gpusched_dsl.data.formats.prices_slots import Prices, table_of
-from gpusched_dsl.data.formats.shape import Raw, Setting, Table
+from gpusched_dsl.data.formats.prices_files import PriceLines, only_series, prices_of, read_lines, stamps_of
+from gpusched_dsl.data.formats.prices_slots import PriceTable, table_of
+from gpusched_dsl.data.formats.shape import FormatTable, Raw, Setting
 from gpusched_dsl.data.formats.slots import MINUTE
-from gpusched_dsl.data.formats.slots_times import Times
+from gpusched_dsl.data.formats.slots_times import ParsedTimes
 
 _NEEDED = {"time": r"time ?stamp|time|hour_beginning_local", "price": r"lbmp\b.*|lbmp_usd_per_mwh"}
 _OPTIONAL = {"zone": r"name|zone", "ptid": r"ptid"}
 _REAL_TIME_MINUTES = 5
 
 
-def read_nyiso(raw: Raw, settings: Mapping[str, Setting]) -> Table:
+def read_nyiso(raw: Raw, settings: Mapping[str, Setting]) -> FormatTable:
     """The slots of one zone or generator; raises Unreadable."""
     everything = read_lines(raw, _NEEDED, _OPTIONAL)
     lines = _chosen(everything, settings)
@@ -32,7 +32,7 @@ def read_nyiso(raw: Raw, settings: Mapping[str, Setting]) -> Table:
     minutes = round(float(settings["interval"])) or (_REAL_TIME_MINUTES if at_end else 0)
     guessed = known is None and at_end
     notes = (f"taken as real-time prices, whose times end intervals of {minutes} min",) if guessed else ()
-    prices = Prices(
+    prices = PriceTable(
         lines,
         everything.rows,
         times,
@@ -46,7 +46,7 @@ def read_nyiso(raw: Raw, settings: Mapping[str, Setting]) -> Table:
     return table_of(prices, settings)
 
 
-def _chosen(lines: Lines, settings: Mapping[str, Setting]) -> Lines:
+def _chosen(lines: PriceLines, settings: Mapping[str, Setting]) -> PriceLines:
     """The rows of the generator or zone that is asked for, by its number where that is given."""
     ptid, zone = int(settings["ptid"]), str(settings["zone"])
     if ptid and "ptid" in lines.columns:
@@ -64,7 +64,7 @@ def _named_so(name: str) -> bool | None:
     return True if "realtime" in lowered else None
 
 
-def _are_close(times: Times) -> bool:
+def _are_close(times: ParsedTimes) -> bool:
     """Whether times are less than an hour apart, as in real-time files."""
     steps = np.diff(np.unique(times.micros))
     return bool(len(steps)) and float(np.median(steps)) < 60 * MINUTE

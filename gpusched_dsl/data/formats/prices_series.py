@@ -16,7 +16,7 @@ LENGTHS = (5, 15, 30, 60)  # min
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Rows:
+class PriceRows:
     """Prices in the order of the file: moments in UTC (µs), one row of values each (price first), lines of the file.
 
     `ends` where the file states them; it has only starts or only ends otherwise.
@@ -27,8 +27,8 @@ class Rows:
     lines: NDArray[np.int64]
     ends: Micros | None = None
 
-    def take(self, at: NDArray[np.int64] | NDArray[np.bool_]) -> Rows:
-        return Rows(self.times[at], self.values[at], self.lines[at], None if self.ends is None else self.ends[at])
+    def take(self, at: NDArray[np.int64] | NDArray[np.bool_]) -> PriceRows:
+        return PriceRows(self.times[at], self.values[at], self.lines[at], None if self.ends is None else self.ends[at])
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -47,7 +47,7 @@ class Series:
     dropped: tuple[Dropped, ...] = ()
 
 
-def without_repeats(rows: Rows) -> tuple[Rows, list[Dropped]]:
+def without_repeats(rows: PriceRows) -> tuple[PriceRows, list[Dropped]]:
     """In order of time; of rows of one time the last in the file."""
     order = np.argsort(rows.times, kind="stable")
     ordered = rows.take(order)
@@ -69,7 +69,7 @@ def usual_length(times: Micros) -> int | None:
     return LENGTHS[int(np.argmax(counts))] * MINUTE if any(counts) else None
 
 
-def from_ends(rows: Rows, nominal: int) -> Series:
+def from_ends(rows: PriceRows, nominal: int) -> Series:
     """Stamps are ends: an interval begins at the stamp before it, the first one `nominal` before its own.
 
     An interval longer than 15 min (or than `nominal`, where that is longer) hides rows that are missing: its price
@@ -82,7 +82,7 @@ def from_ends(rows: Rows, nominal: int) -> Series:
     return _filled(rows, own, rows.times, np.where(long, rows.times - starts, 0), dropped)
 
 
-def from_starts(rows: Rows, nominal: int) -> Series:
+def from_starts(rows: PriceRows, nominal: int) -> Series:
     """Stamps are starts: a price holds for its interval, or up to the next stamp where that is nearer."""
     rows, dropped = without_repeats(rows)
     ends = rows.times + nominal if rows.ends is None else rows.ends
@@ -92,7 +92,7 @@ def from_starts(rows: Rows, nominal: int) -> Series:
     return _filled(rows, rows.times, ends, gaps, dropped)
 
 
-def _filled(rows: Rows, starts: Micros, ends: Micros, gaps: Micros, dropped: list[Dropped]) -> Series:
+def _filled(rows: PriceRows, starts: Micros, ends: Micros, gaps: Micros, dropped: list[Dropped]) -> Series:
     """Put a stretch before every row that has a gap, with the values of the row before."""
     late = np.flatnonzero(gaps > 0)
     at = np.sort(np.concatenate((np.arange(len(starts)), late)), kind="stable")

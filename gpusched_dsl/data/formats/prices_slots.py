@@ -10,19 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusched_dsl.data.formats.prices_clock import Passes, to_utc
-from gpusched_dsl.data.formats.prices_files import NOT_COVERED, UNREADABLE_TIME, Lines, shown_utc
+from gpusched_dsl.data.formats.prices_files import NOT_COVERED, UNREADABLE_TIME, PriceLines, shown_utc
 from gpusched_dsl.data.formats.prices_series import (
     LENGTHS,
-    Rows,
+    PriceRows,
     Series,
     Values,
     from_ends,
     from_starts,
     usual_length,
 )
-from gpusched_dsl.data.formats.shape import Dropped, Setting, Table
+from gpusched_dsl.data.formats.shape import Dropped, FormatTable, Setting
 from gpusched_dsl.data.formats.slots import MINUTE, Micros, cut, weighted_means
-from gpusched_dsl.data.formats.slots_times import Times, TwoReadings, times_in
+from gpusched_dsl.data.formats.slots_times import ParsedTimes, TwoReadings, times_in
 from gpusched_dsl.data.sources.files import Fault, Unreadable
 from gpusched_dsl.language.diagnostics.diagnostic import Cell
 
@@ -36,7 +36,7 @@ _FAR = 2**62  # µs; beyond all years that can be written
 
 
 @dataclass(frozen=True, eq=False)
-class Prices:
+class PriceTable:
     """What a price file says, row by row: stamps on the clock of `zone`, and the price with its forecasts.
 
     `lines` are those of the series that is asked for, of the `rows` that the file has.
@@ -44,21 +44,21 @@ class Prices:
     `minutes` is the length of an interval, 0 where the stamps tell.
     """
 
-    lines: Lines
+    lines: PriceLines
     rows: int
-    times: Times
+    times: ParsedTimes
     values: Values
     labels: Sequence[str]
     zone: str
     at_end: bool = False
     minutes: int = 0
     marks: Passes | None = None
-    ends: Times | None = None
+    ends: ParsedTimes | None = None
     end_marks: Passes | None = None
     notes: tuple[str, ...] = ()
 
 
-def table_of(prices: Prices, settings: Mapping[str, Setting]) -> Table:
+def table_of(prices: PriceTable, settings: Mapping[str, Setting]) -> FormatTable:
     """The slots of a price file; raises Unreadable (GSM2030, GSM2031)."""
     rows, dropped, notes = _rows(prices)
     name = prices.lines.name
@@ -77,7 +77,7 @@ def table_of(prices: Prices, settings: Mapping[str, Setting]) -> Table:
     series = (from_ends if prices.at_end else from_starts)(rows, nominal or 0)
     frame, numbers, filled = _slots(series, settings, prices)
     others = prices.rows - prices.lines.rows
-    return Table(
+    return FormatTable(
         frame,
         prices.rows,
         (*dropped, *series.dropped),
@@ -87,7 +87,7 @@ def table_of(prices: Prices, settings: Mapping[str, Setting]) -> Table:
     )
 
 
-def _rows(prices: Prices) -> tuple[Rows, list[Dropped], list[str]]:
+def _rows(prices: PriceTable) -> tuple[PriceRows, list[Dropped], list[str]]:
     """Rows in UTC that have a price and a time that exists."""
     times, lines = prices.times, prices.lines
     moments = to_utc(times.micros, prices.zone, prices.marks)
@@ -117,7 +117,7 @@ def _rows(prices: Prices) -> tuple[Rows, list[Dropped], list[str]]:
     if (assumed := int((moments.assumed & priced & ~times.zoned).sum())) > 0:
         notes.append(f"{assumed} times in an hour that occurs twice stand there once: taken as its first pass")
     kept = priced & exists
-    return Rows(utc, prices.values, lines.numbers, ends).take(kept), dropped, notes
+    return PriceRows(utc, prices.values, lines.numbers, ends).take(kept), dropped, notes
 
 
 def _first_missing(local: Micros, zone: str) -> NDArray[np.bool_]:
@@ -132,7 +132,7 @@ def _shifted(local: Micros, zone: str) -> Micros:
 
 
 def _slots(
-    series: Series, settings: Mapping[str, Setting], prices: Prices
+    series: Series, settings: Mapping[str, Setting], prices: PriceTable
 ) -> tuple[pl.DataFrame, NDArray[np.int64], list[str]]:
     import polars as pl
 
@@ -177,7 +177,7 @@ def _slots(
     return frame, series.lines[row], notes
 
 
-def _origin(text: str, prices: Prices) -> int | None:
+def _origin(text: str, prices: PriceTable) -> int | None:
     """The start that is asked for, in UTC; on the clock of the file unless it has an offset of its own."""
     import polars as pl
 
@@ -200,7 +200,7 @@ def _origin(text: str, prices: Prices) -> int | None:
     return int(found.micros[0] if found.zoned[0] else moments.utc[0])
 
 
-def _extended(series: Series, horizon: int, largest: int, prices: Prices) -> tuple[Series, list[str]]:
+def _extended(series: Series, horizon: int, largest: int, prices: PriceTable) -> tuple[Series, list[str]]:
     """The series with its last price carried on to the end of the last slot."""
     last = int(series.ends[-1])
     if last >= horizon:
@@ -216,7 +216,7 @@ def _extended(series: Series, horizon: int, largest: int, prices: Prices) -> tup
     return replace(series, ends=longer), [note]
 
 
-def _refuse_gaps(series: Series, wide: NDArray[np.bool_], largest: int, prices: Prices) -> None:
+def _refuse_gaps(series: Series, wide: NDArray[np.bool_], largest: int, prices: PriceTable) -> None:
     at = np.flatnonzero(wide)
     if not len(at):
         return
@@ -234,7 +234,7 @@ def _refuse_gaps(series: Series, wide: NDArray[np.bool_], largest: int, prices: 
     )
 
 
-def _not_covered(prices: Prices, what: str, first: int, last: int) -> Unreadable:
+def _not_covered(prices: PriceTable, what: str, first: int, last: int) -> Unreadable:
     return Unreadable(
         Fault(
             NOT_COVERED,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from gpusched_dsl.data.formats.shape import Dropped, Format, Table
+from gpusched_dsl.data.formats.shape import Dropped, Format, FormatTable
 from gpusched_dsl.language.text.counting import count_text
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ _PERCENTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
 _STEPS = ((60.0, 1.0, "s"), (3600.0, 60.0, "min"), (86400.0, 3600.0, "h"), (float("inf"), 86400.0, "d"))
 
 
-def lines_of_table(found: Format, table: Table) -> Iterator[str]:
+def lines_of_table(found: Format, table: FormatTable) -> Iterator[str]:
     """Rows read and left out, then what the columns hold."""
     frame = table.frame
     yield from _pairs("file", table.facts)
@@ -35,7 +35,7 @@ def lines_of_table(found: Format, table: Table) -> Iterator[str]:
             yield _line(column.name, "not in this file", indent=2)
 
 
-def _kept(table: Table) -> str:
+def _kept(table: FormatTable) -> str:
     out = sum(d.rows for d in (*table.dropped, *table.filtered))
     kept = table.rows - out
     return f"{kept} are kept" if kept == table.frame.height else f"{kept} are kept and give {table.frame.height}"

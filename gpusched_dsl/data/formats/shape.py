@@ -10,14 +10,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gpusched_dsl.language.scenarios.formats import Column, Option, Setting
+from gpusched_dsl.language.scenarios.formats import FormatColumn, Option, Setting
 
 if TYPE_CHECKING:
     import numpy as np
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = ["Column", "Dropped", "Format", "Option", "Raw", "Setting", "Table"]
+__all__ = ["Dropped", "Format", "FormatColumn", "FormatTable", "Option", "Raw", "Setting"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Dropped:
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class FormatTable:
     """A table in the columns of its format, how many rows the file had, and what was left out or mended.
 
     The frame is typed (text, integers, floats; null is not given) and may lack columns that this file cannot give:
@@ -65,7 +65,7 @@ class Format:
 
     name: str
     doc: str
-    columns: tuple[Column, ...]
-    read: Callable[[Raw | None, Mapping[str, Setting]], Table]
+    columns: tuple[FormatColumn, ...]
+    read: Callable[[Raw | None, Mapping[str, Setting]], FormatTable]
     options: tuple[Option, ...] = ()
     source: str = ""  # where the format is from, and a licence if it names one

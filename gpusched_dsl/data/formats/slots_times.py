@@ -22,7 +22,7 @@ _YEAR_LAST = r"^(\d{1,2})[-/.](\d{1,2})[-/.](\d{4})" + _CLOCK + _OFFSET
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Times:
+class ParsedTimes:
     """`micros` since 1970 on the clock of the text, or in UTC where `zoned`; `read`: is a time; `given`: not empty.
 
     `numbers`: the column counts seconds from any start.
@@ -39,7 +39,7 @@ class TwoReadings(ValueError):
     """Dates such as 03/04/2018 could be in March or in April, and their order does not tell."""
 
 
-def times_in(series: pl.Series, order: str = "") -> Times:
+def times_in(series: pl.Series, order: str = "") -> ParsedTimes:
     """The times of a column. `order` is `mdy` or `dmy` where the year stands last; without it, it is found.
 
     Where both readings are possible, that one is taken under which times go up in even steps, or either where both
@@ -65,17 +65,17 @@ def times_in(series: pl.Series, order: str = "") -> Times:
     return last if int(last.read.sum()) > int(iso.read.sum()) else iso
 
 
-def _numbers(series: pl.Series, given: Mask) -> Times:
+def _numbers(series: pl.Series, given: Mask) -> ParsedTimes:
     import polars as pl
 
     seconds = series.cast(pl.Float64, strict=False)
     values = seconds.fill_null(np.nan).to_numpy().astype(np.float64)
     read = np.isfinite(values) & (np.abs(values) < 1e12)
     micros = np.rint(np.where(read, values, 0.0) * SECOND).astype(np.int64)
-    return Times(micros, read, given, np.zeros(len(given), dtype=np.bool_), True)
+    return ParsedTimes(micros, read, given, np.zeros(len(given), dtype=np.bool_), True)
 
 
-def _parsed(text: pl.Series, pattern: str, order: str, given: Mask) -> Times:
+def _parsed(text: pl.Series, pattern: str, order: str, given: Mask) -> ParsedTimes:
     import polars as pl
 
     groups = text.str.extract_groups(pattern).struct.unnest()
@@ -92,7 +92,7 @@ def _parsed(text: pl.Series, pattern: str, order: str, given: Mask) -> Times:
     shift = _offset_micros(offset)
     read = micros.is_not_null().to_numpy() & given
     values = micros.fill_null(0).to_numpy().astype(np.int64) - shift
-    return Times(np.where(read, values, 0), read, given, zoned.to_numpy() & read)
+    return ParsedTimes(np.where(read, values, 0), read, given, zoned.to_numpy() & read)
 
 
 def _offset_micros(offset: pl.Series) -> Micros:
@@ -105,7 +105,7 @@ def _offset_micros(offset: pl.Series) -> Micros:
     return found
 
 
-def _better(months_first: Times, days_first: Times) -> Times:
+def _better(months_first: ParsedTimes, days_first: ParsedTimes) -> ParsedTimes:
     """Of two readings of dates whose year stands last the one that can be meant."""
     counts = int(months_first.read.sum()), int(days_first.read.sum())
     if counts[0] != counts[1]:

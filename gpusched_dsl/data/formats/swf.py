@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from gpusched_dsl.data.formats.fields import POSITIVE, Field, Rows
+from gpusched_dsl.data.formats.fields import POSITIVE, Field, SelectedRows
 from gpusched_dsl.data.formats.jobs import trace
 from gpusched_dsl.data.formats.lines import read_lines
-from gpusched_dsl.data.formats.shape import Column, Raw, Setting
+from gpusched_dsl.data.formats.shape import FormatColumn, Raw, Setting
 from gpusched_dsl.data.sources.files import check_text
 
 _CELLS = (
@@ -43,14 +43,14 @@ _STATUS = {"0": "failed", "1": "completed", "2": "partial", "3": "completed", "4
 _HEADER = re.compile(rb"^\s*;\s*(Computer|MaxProcs|MaxNodes|UnixStartTime|TimeZoneString):[ \t]*(.*)$", re.MULTILINE)
 
 
-def _read(raw: Raw) -> Rows:
+def _read(raw: Raw) -> SelectedRows:
     rows = read_lines(raw, {18: _CELLS}, _FIELDS, comment=";")
     header = _HEADER.findall(check_text(raw.name, raw.data))
     rows.facts += [f"{key.decode()}: {value.decode('utf-8').strip()}" for key, value in header]
     return rows
 
 
-def _change(rows: Rows, settings: Mapping[str, Setting]) -> None:
+def _change(rows: SelectedRows, settings: Mapping[str, Setting]) -> None:
     """Processors stand for GPUs: as many as were asked for, else as many as were given."""
     import polars as pl
 
@@ -67,14 +67,14 @@ SWF = trace(
     "Feitelson et al., Parallel Workloads Archive",
     change=_change,
     more_columns=(
-        Column("wait", "how long it waited", "s"),
-        Column("requested", "the time that was asked for it", "s"),
-        Column("memory", "main memory that was asked for, of all processors", "MiB"),
-        Column("status", "completed, failed, cancelled, or partial"),
-        Column("vc", "number of the partition"),
-        Column("queue", "number of the queue"),
-        Column("group", "number of the group of the user"),
-        Column("application", "number of the application"),
+        FormatColumn("wait", "how long it waited", "s"),
+        FormatColumn("requested", "the time that was asked for it", "s"),
+        FormatColumn("memory", "main memory that was asked for, of all processors", "MiB"),
+        FormatColumn("status", "completed, failed, cancelled, or partial"),
+        FormatColumn("vc", "number of the partition"),
+        FormatColumn("queue", "number of the queue"),
+        FormatColumn("group", "number of the group of the user"),
+        FormatColumn("application", "number of the application"),
     ),
     read=_read,
 )

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from gpusched_dsl.data.formats.fields import POSITIVE, Field, Rows, read_rows, rows_of
-from gpusched_dsl.data.formats.shape import Column, Format, Option, Raw, Setting, Table
+from gpusched_dsl.data.formats.fields import POSITIVE, Field, SelectedRows, read_rows, rows_of
+from gpusched_dsl.data.formats.shape import Format, FormatColumn, FormatTable, Option, Raw, Setting
 from gpusched_dsl.data.formats.training import JOB_TYPE, join_job_type, split_job_type
 from gpusched_dsl.data.sources.files import Fault, Unreadable, check_text
 
@@ -26,13 +26,13 @@ def _speeds(
     name: str,
     doc: str,
     source: str,
-    columns: Sequence[Column],
-    read: Callable[[Raw], Rows],
+    columns: Sequence[FormatColumn],
+    read: Callable[[Raw], SelectedRows],
     speeds: Sequence[str],
 ) -> Format:
     """A table of speeds; rows of speed 0 only where they are asked for."""
 
-    def take(raw: Raw | None, settings: Mapping[str, Setting]) -> Table:
+    def take(raw: Raw | None, settings: Mapping[str, Setting]) -> FormatTable:
         assert raw is not None
         rows = read(raw)
         if not settings.get("unfit", False):
@@ -43,11 +43,11 @@ def _speeds(
     return Format(name, doc, tuple(columns), take, (_UNFIT,), source)
 
 
-_GPU_TYPE = Column("gpu_type", "GPU model")
-_NETWORK = Column("network", "the network that is trained")
-_BATCH = Column("batch_size", "samples of one iteration")
-_GPUS = Column("gpus", "GPUs that it runs on")
-_SPEED = Column("speed", "iterations per time", "iteration/s")
+_GPU_TYPE = FormatColumn("gpu_type", "GPU model")
+_NETWORK = FormatColumn("network", "the network that is trained")
+_BATCH = FormatColumn("batch_size", "samples of one iteration")
+_GPUS = FormatColumn("gpus", "GPUs that it runs on")
+_SPEED = FormatColumn("speed", "iterations per time", "iteration/s")
 
 # --- ElasticFlow -----------------------------------------------------------------------------------------------------
 
@@ -112,7 +112,7 @@ def _document(raw: Raw) -> dict[str, dict[str, dict[str, Any]]]:
     return dict(found)
 
 
-def _rows_of_json(raw: Raw, together: bool) -> Rows:
+def _rows_of_json(raw: Raw, together: bool) -> SelectedRows:
     """One row for each number, or pair of numbers, of the document; rows are counted instead of lines."""
     import numpy as np
     import polars as pl
@@ -156,7 +156,7 @@ def _cell(speeds: object, place: int, together: bool) -> str | None:
     return None if speeds is None else str(speeds)
 
 
-def _alone(raw: Raw) -> Rows:
+def _alone(raw: Raw) -> SelectedRows:
     if _is_json(raw):
         return _rows_of_json(raw, together=False)
     rows = read_rows(raw, _ALONE)
@@ -164,7 +164,7 @@ def _alone(raw: Raw) -> Rows:
     return rows
 
 
-def _together(raw: Raw) -> Rows:
+def _together(raw: Raw) -> SelectedRows:
     if _is_json(raw):
         return _rows_of_json(raw, together=True)
     rows = read_rows(raw, _TOGETHER)
@@ -193,11 +193,11 @@ GAVEL_COLOCATED = _speeds(
         _BATCH,
         _GPUS,
         _SPEED,
-        Column("other_job_type", "the other job, as `job_type`"),
-        Column("other_network", "the network that the other job trains"),
-        Column("other_batch_size", "its batch size"),
-        Column("other_gpus", "its GPUs"),
-        Column("other_speed", "its iterations per time", "iteration/s"),
+        FormatColumn("other_job_type", "the other job, as `job_type`"),
+        FormatColumn("other_network", "the network that the other job trains"),
+        FormatColumn("other_batch_size", "its batch size"),
+        FormatColumn("other_gpus", "its GPUs"),
+        FormatColumn("other_speed", "its iterations per time", "iteration/s"),
     ),
     _together,
     ("speed", "other_speed"),
@@ -227,16 +227,16 @@ _SCALABILITY = (
 )
 _COMMON = (
     _NETWORK,
-    Column("cluster", "kind of nodes, such as aws, dgx, rtx"),
-    Column("nodes", "nodes that it is spread over"),
+    FormatColumn("cluster", "kind of nodes, such as aws, dgx, rtx"),
+    FormatColumn("nodes", "nodes that it is spread over"),
     _GPUS,
-    Column("batch_size", "samples of one iteration on one GPU"),
-    Column("step_time", "time of one iteration", "s"),
-    Column("sync_time", "part of it that is spent on synchronisation", "s"),
+    FormatColumn("batch_size", "samples of one iteration on one GPU"),
+    FormatColumn("step_time", "time of one iteration", "s"),
+    FormatColumn("sync_time", "part of it that is spent on synchronisation", "s"),
 )
 
 
-def _sia_placements(raw: Raw | None, settings: Mapping[str, Setting]) -> Table:
+def _sia_placements(raw: Raw | None, settings: Mapping[str, Setting]) -> FormatTable:
     """A layout is a digit for each node: its replicas."""
     import polars as pl
 
@@ -249,7 +249,7 @@ def _sia_placements(raw: Raw | None, settings: Mapping[str, Setting]) -> Table:
     return rows.table(c.name for c in SIA_PLACEMENTS.columns)
 
 
-def _sia_scalability(raw: Raw | None, settings: Mapping[str, Setting]) -> Table:
+def _sia_scalability(raw: Raw | None, settings: Mapping[str, Setting]) -> FormatTable:
     assert raw is not None
     rows = read_rows(raw, _SCALABILITY)
     return rows.table(c.name for c in _COMMON)
@@ -258,7 +258,7 @@ def _sia_scalability(raw: Raw | None, settings: Mapping[str, Setting]) -> Table:
 SIA_PLACEMENTS = Format(
     "sia_placements",
     "Step times of Pollux and Sia by how many replicas run on each node.",
-    (_COMMON[0], _COMMON[1], Column("layout", "a digit for each node: its replicas, `44`"), *_COMMON[2:]),
+    (_COMMON[0], _COMMON[1], FormatColumn("layout", "a digit for each node: its replicas, `44`"), *_COMMON[2:]),
     _sia_placements,
     source=_SIA,
 )

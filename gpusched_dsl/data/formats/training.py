@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from gpusched_dsl.data.formats.fields import POSITIVE, Field, Rows, header_of, optional, read_rows
+from gpusched_dsl.data.formats.fields import POSITIVE, Field, SelectedRows, header_of, optional, read_rows
 from gpusched_dsl.data.formats.jobs import trace
 from gpusched_dsl.data.formats.lines import read_lines
-from gpusched_dsl.data.formats.shape import Column, Format, Raw, Setting, Table
+from gpusched_dsl.data.formats.shape import Format, FormatColumn, FormatTable, Raw, Setting
 
 _NO_GPUS, _NO_TIME, _NO_STEPS = "no GPUs", "no duration", "no iterations"
-JOB_TYPE = Column("job_type", "network and batch size as Gavel writes them, `ResNet-18 (batch size 32)`")
-_SLO = Column("slo", "how many times its duration it may take; empty: as long as it likes")
+JOB_TYPE = FormatColumn("job_type", "network and batch size as Gavel writes them, `ResNet-18 (batch size 32)`")
+_SLO = FormatColumn("slo", "how many times its duration it may take; empty: as long as it likes")
 _GAVEL = "stanford-futuredata/gavel (MIT): Narayanan et al., OSDI 2020"
 
 # The lines of .trace files, by the number of their cells.
@@ -27,7 +27,7 @@ _LAYOUTS = MappingProxyType(
 )  # fmt: skip
 
 
-def split_job_type(rows: Rows, source: str, network: str = "network", batch: str = "batch_size") -> None:
+def split_job_type(rows: SelectedRows, source: str, network: str = "network", batch: str = "batch_size") -> None:
     """`ResNet-18 (batch size 32)` as a network and a batch size; without one the batch size is not given."""
     import polars as pl
 
@@ -36,7 +36,7 @@ def split_job_type(rows: Rows, source: str, network: str = "network", batch: str
     rows.put(column.str.extract(pattern, 1).alias(network), column.str.extract(pattern, 2).cast(pl.Int64).alias(batch))
 
 
-def join_job_type(rows: Rows, target: str, network: str = "network", batch: str = "batch_size") -> None:
+def join_job_type(rows: SelectedRows, target: str, network: str = "network", batch: str = "batch_size") -> None:
     """The other way round."""
     import polars as pl
 
@@ -44,7 +44,7 @@ def join_job_type(rows: Rows, target: str, network: str = "network", batch: str 
     rows.put(pl.when(pl.col(batch).is_null()).then(pl.col(network)).otherwise(joined).alias(target))
 
 
-def _read(raw: Raw, fields: tuple[Field, ...]) -> Rows:
+def _read(raw: Raw, fields: tuple[Field, ...]) -> SelectedRows:
     """CSV with a header, or the original lines, whose cells are separated by tabs."""
     if len(header_of(raw, "\t")) == 1:
         rows = read_rows(raw, fields)
@@ -55,7 +55,7 @@ def _read(raw: Raw, fields: tuple[Field, ...]) -> Rows:
     return rows
 
 
-def _no_slo(rows: Rows, settings: Mapping[str, Setting]) -> None:
+def _no_slo(rows: SelectedRows, settings: Mapping[str, Setting]) -> None:
     import polars as pl
 
     if "slo" in rows:
@@ -93,7 +93,7 @@ SHOCKWAVE = trace(
     _SHOCKWAVE,
     "uw-mad-dash/shockwave (MIT): Zheng et al., NSDI 2023",
     change=_no_slo,
-    more_columns=(JOB_TYPE, _SLO, Column("mode", "how its batch size changes: static, accordion, gns")),
+    more_columns=(JOB_TYPE, _SLO, FormatColumn("mode", "how its batch size changes: static, accordion, gns")),
     read=lambda raw: _read(raw, _SHOCKWAVE),
 )
 
@@ -138,7 +138,7 @@ _CLUSTER = tuple(
 _MOST_NODES = 1_000_000
 
 
-def _tiresias_nodes(raw: Raw | None, settings: Mapping[str, Setting]) -> Table:
+def _tiresias_nodes(raw: Raw | None, settings: Mapping[str, Setting]) -> FormatTable:
     """One row for each node of the clusters that the file describes, numbered from 1."""
     import polars as pl
 
@@ -158,11 +158,11 @@ TIRESIAS_NODES = Format(
     "tiresias_nodes",
     "Clusters of Tiresias, `n32g4.csv`: a row for each node.",
     (
-        Column("node", "number of the node, from 1 on"),
-        Column("switch", "number of the switch that it hangs on"),
-        Column("gpus", "its GPUs"),
-        Column("cpus", "its CPU cores"),
-        Column("memory", "its main memory", "GB"),
+        FormatColumn("node", "number of the node, from 1 on"),
+        FormatColumn("switch", "number of the switch that it hangs on"),
+        FormatColumn("gpus", "its GPUs"),
+        FormatColumn("cpus", "its CPU cores"),
+        FormatColumn("memory", "its main memory", "GB"),
     ),
     _tiresias_nodes,
     source=_TIRESIAS,

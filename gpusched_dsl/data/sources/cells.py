@@ -36,7 +36,7 @@ def read_values(checked: CheckedParam, chunk: ColumnChunk, within: Domain | None
     if isinstance(checked.type, TextType):
         column = texts(chunk.values)
         return Cells(np.array(column.to_list(), dtype=object), column.is_not_null().to_numpy())
-    tell = _Teller(checked, chunk, diagnostics, np.arange(len(chunk.values)))
+    tell = _CellReporter(checked, chunk, diagnostics, np.arange(len(chunk.values)))
     if isinstance(checked.type, Element):
         assert within is not None, "an element-valued parameter has a set of values"
         universe = within.components[0]
@@ -68,7 +68,7 @@ def check_kind(
     """
     if isinstance(checked.type, TextType):
         return
-    tell = _Teller(checked, chunk, diagnostics, rows)
+    tell = _CellReporter(checked, chunk, diagnostics, rows)
     if checked.kind == "integer":
         tell("GSM2113", values != np.rint(values), "is not whole", "are not whole")
     elif checked.kind == "binary":
@@ -80,7 +80,7 @@ def check_kind(
         tell("GSM2112", outside, f"is not {into}", f"are not {into}")
 
 
-def _elements(values: pl.Series, universe: Universe, tell: _Teller) -> Cells:
+def _elements(values: pl.Series, universe: Universe, tell: _CellReporter) -> Cells:
     coded = encode(values, universe)
     known = [str(label) for label in universe.labels[:_LABELS_COMPARED]]
     one, many = f"is no element of `{universe.name}`", f"are no elements of `{universe.name}`"
@@ -94,7 +94,7 @@ def _written(value: object) -> object:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class _Teller:
+class _CellReporter:
     """Reports one kind of wrong value, if there is any. `rows` are the rows of the chunk that masks speak of."""
 
     checked: CheckedParam

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class FileLimits:
     """What a data file may cost. Sizes in bytes: on disk, and after expanding compressed data."""
 
     file_bytes: int = 1 << 30
@@ -85,7 +85,7 @@ class Located:
     name: str
 
 
-def locate(base: Path, text: str, limits: Limits, root: Path | None = None) -> Located:
+def locate(base: Path, text: str, limits: FileLimits, root: Path | None = None) -> Located:
     """The file that a path in a `.gsm` text in folder `base` means.
 
     It is kept inside the folder `root` (without one: inside `base`) unless the limits say otherwise.
@@ -157,7 +157,7 @@ def _missing(home: Path, inside: Path, text: str) -> Fault:
     return Fault("GSM2001", f"data file `{text}` does not exist", help=did_you_mean(text, known))
 
 
-def read_bytes(file: Located, limits: Limits) -> bytes:
+def read_bytes(file: Located, limits: FileLimits) -> bytes:
     """The content of a plain file; raises Unreadable (GSM2004 cannot be opened, GSM2006 too large)."""
     # The path was resolved, so a link found here was put there since; a pipe must not make us wait.
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
@@ -172,7 +172,7 @@ def read_bytes(file: Located, limits: Limits) -> bytes:
     return data
 
 
-def check_plain(file: Located, status: os.stat_result, limits: Limits) -> None:
+def check_plain(file: Located, status: os.stat_result, limits: FileLimits) -> None:
     if stat.S_ISDIR(status.st_mode):
         raise Unreadable(Fault("GSM2004", f"`{file.name}` is a folder, not a data file"))
     if not stat.S_ISREG(status.st_mode):
@@ -181,11 +181,11 @@ def check_plain(file: Located, status: os.stat_result, limits: Limits) -> None:
         raise Unreadable(_too_large(file, limits))
 
 
-def _too_large(file: Located, limits: Limits) -> Fault:
+def _too_large(file: Located, limits: FileLimits) -> Fault:
     return Fault("GSM2006", f"data file `{file.name}` is larger than {sized(limits.file_bytes)}")
 
 
-def decoded_too_large(name: str, limits: Limits) -> Fault:
+def decoded_too_large(name: str, limits: FileLimits) -> Fault:
     return Fault("GSM2007", f"data file `{name}` expands to more than {sized(limits.decoded_bytes)}")
 
 
@@ -199,7 +199,7 @@ def sized(size: int) -> str:
     return f"{value:.4g} GiB"
 
 
-def expand_gzip(name: str, data: bytes, limits: Limits) -> bytes:
+def expand_gzip(name: str, data: bytes, limits: FileLimits) -> bytes:
     """The content of a gzip file, never more than the limit; raises Unreadable (GSM2007, GSM2008)."""
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpusched_dsl.data.formats.registry import generator, reader
-from gpusched_dsl.data.formats.shape import Dropped, Raw, Table
+from gpusched_dsl.data.formats.shape import Dropped, FormatTable, Raw
 from gpusched_dsl.data.sources.files import (
     Fault,
     FileColumns,
-    Limits,
+    FileLimits,
     Located,
     Unreadable,
     expand_gzip,
@@ -34,7 +34,7 @@ class Formatted:
     """All columns that one use of a format gives, `file`, and the account of the rows left out, `table`."""
 
     file: FileColumns
-    table: Table
+    table: FormatTable
 
     def columns(self, wanted: Sequence[str]) -> FileColumns:
         """The file, if it has these columns; raises Unreadable (GSM2011) naming those it lacks."""
@@ -50,7 +50,7 @@ def _lacks(name: str, column: str, given: str) -> Fault:
     return Fault("GSM2011", message, column=column, notes=(f"it gives {given}",))
 
 
-def read_formatted(use: Use, file: Located, limits: Limits) -> Formatted:
+def read_formatted(use: Use, file: Located, limits: FileLimits) -> Formatted:
     """A file by its format; raises Unreadable (GSM20xx) with everything wrong with it as a whole."""
     raw = read_bytes(file, limits)
     digest = sha256(raw)
@@ -67,12 +67,12 @@ def draw(use: Use) -> Formatted:
     return Formatted(_file_of(name, table, digest_of(table)), table)
 
 
-def digest_of(table: Table) -> str:
+def digest_of(table: FormatTable) -> str:
     """The SHA-256 of a table as CSV text, the same on every machine."""
     return sha256(table.frame.write_csv().encode())
 
 
-def _file_of(name: str, table: Table, digest: str) -> FileColumns:
+def _file_of(name: str, table: FormatTable, digest: str) -> FileColumns:
     frame = table.frame
     columns = {column: frame[column] for column in frame.columns}
     return FileColumns(name, columns, frame.height, digest, table.lines)

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from gpusched_dsl.data.sources.files import (
     Fault,
     FileColumns,
-    Limits,
+    FileLimits,
     Unreadable,
     decoded_too_large,
     missing_columns,
     sha256,
 )
-from gpusched_dsl.data.sources.parquet_trial import Damaged, prepare, try_reading
+from gpusched_dsl.data.sources.parquet_trial import UnreadableFile, prepare, try_reading
 from gpusched_dsl.data.sources.untyped import unusable_column
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _CELL_BYTES = 16
 
 
-def read_parquet(data: bytes, name: str, columns: Sequence[str], limits: Limits) -> FileColumns:
+def read_parquet(data: bytes, name: str, columns: Sequence[str], limits: FileLimits) -> FileColumns:
     """The named columns, read in another process first; records are counted from 1.
 
     Raises Unreadable (GSM2007, GSM2008, GSM2010, GSM2011, GSM2014).
@@ -40,7 +40,7 @@ def read_parquet(data: bytes, name: str, columns: Sequence[str], limits: Limits)
         digest = meanwhile.submit(sha256, data)
         try:
             trial = try_reading(data, columns, limits.decoded_bytes // _CELL_BYTES)
-        except Damaged as damage:
+        except UnreadableFile as damage:
             raise Unreadable(damaged(name, damage)) from None
     faults = missing_columns(name, columns, list(trial.names))
     if faults:
@@ -52,7 +52,7 @@ def read_parquet(data: bytes, name: str, columns: Sequence[str], limits: Limits)
     return FileColumns(name, taken, frame.height, digest.result())
 
 
-def damaged(name: str, damage: Damaged) -> Fault:
+def damaged(name: str, damage: UnreadableFile) -> Fault:
     """GSM2008, with what the reader says."""
     return Fault("GSM2008", f"data file `{name}` is damaged or not Parquet", notes=(str(damage),))
 

@@ -30,12 +30,12 @@ from gpusched_dsl.data.sources.parquet_process import main
 main({memory})"""
 
 
-class Damaged(Exception):
+class UnreadableFile(Exception):
     """The file cannot be read; says why."""
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class ParquetContent:
     """`names` of all columns; `rows` of the columns asked for, None where one is missing or they are `too_large`."""
 
     names: tuple[str, ...]
@@ -48,7 +48,7 @@ def column_names(data: bytes) -> tuple[str, ...]:
     return reader().read(data, None, 0).names
 
 
-def try_reading(data: bytes, columns: Sequence[str], cells: int) -> Trial:
+def try_reading(data: bytes, columns: Sequence[str], cells: int) -> ParquetContent:
     """Read columns of a Parquet file elsewhere, unless they have more than so many cells. Raises Damaged."""
     return reader().read(data, list(columns), cells)
 
@@ -59,12 +59,12 @@ def prepare() -> None:
 
 
 @cache
-def reader() -> Reader:
+def reader() -> ParquetReader:
     """The one of this process."""
-    return Reader()
+    return ParquetReader()
 
 
-class Reader:
+class ParquetReader:
     """Asks the process that reads, one file after the other."""
 
     def __init__(self, memory: int = MEMORY) -> None:
@@ -74,13 +74,13 @@ class Reader:
         self._owner = os.getpid()
         atexit.register(self.close)
 
-    def read(self, data: bytes, columns: list[str] | None, cells: int) -> Trial:
+    def read(self, data: bytes, columns: list[str] | None, cells: int) -> ParquetContent:
         """Raises Damaged."""
         with self._mine():
             answer = self._ask({"size": len(data), "columns": columns, "cells": cells}, data)
         if "damaged" in answer:
-            raise Damaged(answer["damaged"])
-        return Trial(tuple(answer["names"]), answer.get("rows"), "too_large" in answer)
+            raise UnreadableFile(answer["damaged"])
+        return ParquetContent(tuple(answer["names"]), answer.get("rows"), "too_large" in answer)
 
     def start(self) -> None:
         """Let the process start while its parent does something else."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gpusched_dsl.data.chunks import ColumnChunk, FileOrigin, TableOrigin, first_mixed
-from gpusched_dsl.data.sources.files import Fault, FileColumns, Limits, Located, Unreadable, locate
+from gpusched_dsl.data.sources.files import Fault, FileColumns, FileLimits, Located, Unreadable, locate
 from gpusched_dsl.data.sources.formatted import Formatted, draw, read_formatted, report_dropped
 from gpusched_dsl.data.sources.tables import is_text, read_located
 from gpusched_dsl.data.sources.untyped import column_of
@@ -33,7 +33,7 @@ class FileReader:
     """
 
     folder: Path
-    limits: Limits = field(default_factory=Limits)
+    limits: FileLimits = field(default_factory=FileLimits)
     roots: Mapping[Path, Path | None] = field(default_factory=dict)
     hashes: dict[str, str] = field(default_factory=dict)
     notes: Diagnostics = field(default_factory=Diagnostics)

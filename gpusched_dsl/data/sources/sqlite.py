@@ -14,7 +14,7 @@ from typing import Any
 from gpusched_dsl.data.sources.files import (
     Fault,
     FileColumns,
-    Limits,
+    FileLimits,
     Located,
     Unreadable,
     check_plain,
@@ -29,7 +29,7 @@ _CELL_BYTES = 16
 _VIEW_SECONDS = 60.0
 
 
-def read_sqlite(file: Located, table: str | None, columns: Sequence[str], limits: Limits) -> FileColumns:
+def read_sqlite(file: Located, table: str | None, columns: Sequence[str], limits: FileLimits) -> FileColumns:
     """The named columns of a table or view, in its own order; records are counted from 1.
 
     The table may be left unnamed when the database has only one. Raises Unreadable (GSM2004, GSM2006 to GSM2008,
@@ -59,7 +59,7 @@ def read_sqlite(file: Located, table: str | None, columns: Sequence[str], limits
             connection.close()
 
 
-def _check_file(file: Located, limits: Limits) -> str:
+def _check_file(file: Located, limits: FileLimits) -> str:
     try:
         with open(file.path, "rb", opener=_no_follow) as stream:
             check_plain(file, os.fstat(stream.fileno()), limits)
@@ -115,7 +115,7 @@ def _identifier(name: str) -> str:
 
 
 def _read(
-    connection: sqlite3.Connection, name: str, table: str, columns: list[str], limits: Limits, digest: str
+    connection: sqlite3.Connection, name: str, table: str, columns: list[str], limits: FileLimits, digest: str
 ) -> FileColumns:
     known = [str(row[1]) for row in connection.execute(f"PRAGMA table_info({_identifier(table)})")]
     faults = missing_columns(name, columns, known)

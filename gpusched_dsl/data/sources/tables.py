@@ -8,7 +8,7 @@ from pathlib import Path
 from gpusched_dsl.data.sources.files import (
     Fault,
     FileColumns,
-    Limits,
+    FileLimits,
     Located,
     Unreadable,
     expand_gzip,
@@ -37,19 +37,19 @@ _HINTS = {
 
 
 def read_columns(
-    base: Path, path: str, table: str | None, columns: Sequence[str], limits: Limits | None = None
+    base: Path, path: str, table: str | None, columns: Sequence[str], limits: FileLimits | None = None
 ) -> FileColumns:
     """The named columns of the data file that `path` (relative to the folder `base`) names.
 
     `table` is for databases only. Text formats give text (empty cells are null), the others what they declare.
     Raises Unreadable with everything found wrong (GSM20xx).
     """
-    limits = limits or Limits()
+    limits = limits or FileLimits()
     file = locate(base, path, limits)
     return read_located(file, table, columns, limits)
 
 
-def read_located(file: Located, table: str | None, columns: Sequence[str], limits: Limits) -> FileColumns:
+def read_located(file: Located, table: str | None, columns: Sequence[str], limits: FileLimits) -> FileColumns:
     kind, packed = _kind(file.name)
     if table is not None and kind != "sqlite":
         raise Unreadable(

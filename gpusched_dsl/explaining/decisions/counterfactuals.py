@@ -8,14 +8,14 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from gpusched_dsl.backends.protocol import Backend, SolveOptions
-from gpusched_dsl.compiling.evaluation.limits import Limits
+from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.lowering.fixing import values_at
 from gpusched_dsl.compiling.lowering.ground import ground
-from gpusched_dsl.explaining.clock import Clock
+from gpusched_dsl.explaining.clock import SearchClock
 from gpusched_dsl.explaining.findings import MOST_CHANGES
 from gpusched_dsl.explaining.relaxation import Relaxation, relaxations
 from gpusched_dsl.explaining.row_text import RowText, short
-from gpusched_dsl.ir.domains import Codes, Interval
+from gpusched_dsl.ir.domains import Codes, IntervalDomain
 from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.names import entry_name
 from gpusched_dsl.ir.problem import Family, Floats, Problem
@@ -93,8 +93,8 @@ class CounterfactualProblem:
     moment: Moment
     job: int
     backend: Backend | str
-    clock: Clock
-    limits: Limits = field(default_factory=Limits)
+    clock: SearchClock
+    limits: MemoryLimits = field(default_factory=MemoryLimits)
 
     def __post_init__(self) -> None:
         instance = self.moment.instance
@@ -174,7 +174,7 @@ class CounterfactualProblem:
         row = Matrix(np.array([0, len(columns)], dtype=np.int64), columns, np.ones(len(columns)))
         return replace(
             problem,
-            constraints=(*problem.constraints, Family(RUNS, problem.rows, Interval(0, 0))),
+            constraints=(*problem.constraints, Family(RUNS, problem.rows, IntervalDomain(0, 0))),
             matrix=problem.matrix.under(row),
             row_lower=np.append(problem.row_lower, 1.0),
             row_upper=np.append(problem.row_upper, np.inf),

@@ -9,7 +9,7 @@ import numpy as np
 
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame
-from gpusched_dsl.compiling.evaluation.limits import Limits
+from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.explaining.row_text import short
 from gpusched_dsl.language.blocks.policies.rule_table import PLACE, RuleShape
 from gpusched_dsl.language.blocks.policies.steps import text_of
@@ -22,7 +22,7 @@ from gpusched_dsl.policies.decide import schedule_from
 from gpusched_dsl.policies.instructions import binds_nodes, instructions_of
 from gpusched_dsl.policies.kernels.construct import begin, look_up, make_scratch
 from gpusched_dsl.policies.placement_reader import cluster_of
-from gpusched_dsl.policies.plug_ins import Pass
+from gpusched_dsl.policies.plug_ins import PlacementPass
 from gpusched_dsl.policies.queues.run import appends
 from gpusched_dsl.policies.slotted.run import has_slots
 from gpusched_dsl.policies.stages import with_stages
@@ -33,7 +33,7 @@ _OTHER = RuleShape("a rule of another package")
 
 
 @dataclass(frozen=True)
-class Tried:
+class RuleAttempt:
     """A rule that was tried for the job in a way, and whether it placed the job."""
 
     rule: str
@@ -54,13 +54,13 @@ class Turn:
     keys: tuple[tuple[str, str], ...] = ()
     ways: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = ()
     more_ways: int = 0
-    tried: tuple[Tried, ...] = ()
+    tried: tuple[RuleAttempt, ...] = ()
     refused: str = ""
     free: tuple[str, ...] = ()
     notes: tuple[str, ...] = field(default=())
 
 
-def turn_of(policy: CheckedPolicy, moment: Moment, job: int, limits: Limits) -> Turn | None:
+def turn_of(policy: CheckedPolicy, moment: Moment, job: int, limits: MemoryLimits) -> Turn | None:
     """The turn of a job (its code in the moment's instance); None for policies that have no such queue.
 
     Raises DiagnosticError as `decide` does.
@@ -71,10 +71,10 @@ def turn_of(policy: CheckedPolicy, moment: Moment, job: int, limits: Limits) -> 
     store = with_stages(now, moment.instance.store, limits)
     cluster = cluster_of(now.model, store, limits, nodes_differ=binds_nodes(now))
     lines = instructions_of(now, cluster, store, limits)
-    return _Told(now, cluster, lines, Evaluator(now.model, store, limits), moment, job).turn()
+    return _PolicyTracer(now, cluster, lines, Evaluator(now.model, store, limits), moment, job).turn()
 
 
-class _Told:
+class _PolicyTracer:
     def __init__(
         self, policy: CheckedPolicy, cluster: Cluster, lines: Instructions, ev: Evaluator, moment: Moment, job: int
     ) -> None:
@@ -168,26 +168,26 @@ class _Told:
 
     # --- placing -----------------------------------------------------------------------------------------------------
 
-    def _placing(self, queue: list[int], start: Schedule) -> tuple[tuple[Tried, ...], str, tuple[str, ...]]:
+    def _placing(self, queue: list[int], start: Schedule) -> tuple[tuple[RuleAttempt, ...], str, tuple[str, ...]]:
         """The rules tried for the job when its turn comes; why it waits; what was free then."""
         work, lines, policy = self.cluster.work, self.lines, self.policy
         plan = Schedule(*(array.copy() for array in start))  # type: ignore[arg-type]
         look, scratch = look_up(work), make_scratch(work, lines.node_list)
         begin(work, look, scratch, plan)
-        tried: list[Tried] = []
+        tried: list[RuleAttempt] = []
         rules = [rule.text for rule in policy.place]
 
         def heard(rule: int, way: int, placed: bool) -> None:
             own = way != NONE and PLACE.get(rules[rule], _OTHER).takes == "one way"
-            tried.append(Tried(rules[rule], self.way(way) if own else "", placed))
+            tried.append(RuleAttempt(rules[rule], self.way(way) if own else "", placed))
 
         rng = np.random.default_rng(0)
-        before = Pass(work, look, lines, scratch, plan, False, rng)
+        before = PlacementPass(work, look, lines, scratch, plan, False, rng)
         for j in queue[: queue.index(self.number)]:
             if plan.node[j] == NONE and not before.place(j):
                 return (), f"the queue stops at `{self.names[int(self.cluster.jobs[j])]}`, which `wait` lets wait", ()
         free = self._free(plan)
-        own = Pass(work, look, lines, scratch, plan, False, rng, heard)
+        own = PlacementPass(work, look, lines, scratch, plan, False, rng, heard)
         own.place(self.number)
         if plan.node[self.number] != NONE:
             return tuple(tried), "", free

@@ -158,7 +158,7 @@ class Distribution(ABC):
     # --- many at once, and files -------------------------------------------------------------------------------------
 
     @classmethod
-    def together(cls, laws: Sequence[Any]) -> Family:
+    def together(cls, laws: Sequence[Any]) -> LawFamily:
         """Several laws of this class as one family."""
         if not cls.parameters:
             return Others(tuple(laws))
@@ -180,7 +180,7 @@ class StoredDistribution(msgspec.Struct, tag_field="kind", forbid_unknown_fields
 # --- families: many laws in one call ---------------------------------------------------------------------------------
 
 
-class Family(Protocol):
+class LawFamily(Protocol):
     """Laws that share formulas. Arguments have the shape (m, n); those in line i are for the law `row[i]`, S."""
 
     def survival(self, x: Floats, row: Codes) -> Floats: ...

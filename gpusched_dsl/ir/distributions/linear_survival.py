@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusched_dsl.ir.distributions.base import INF, Distribution, Family, StoredDistribution, as_floats, need
+from gpusched_dsl.ir.distributions.base import INF, Distribution, LawFamily, StoredDistribution, as_floats, need
 from gpusched_dsl.ir.distributions.named import NamedDistribution
 from gpusched_dsl.ir.distributions.restricted import check_chance
 from gpusched_dsl.ir.distributions.tables import Tables
@@ -59,7 +59,7 @@ class LinearSurvival(Distribution):
     form: ClassVar[type[StoredDistribution] | None] = LinearSurvivalLaw
 
     @classmethod
-    def together(cls, laws: Sequence[LinearSurvival]) -> Family:
+    def together(cls, laws: Sequence[LinearSurvival]) -> LawFamily:
         return Tables.of([(law.knots, law.left, law.right) for law in laws])
 
     def stored(self) -> StoredDistribution:

@@ -19,7 +19,7 @@ from gpusched_dsl.ir.domains import Domain, Universe
 from gpusched_dsl.ir.granularity import with_steps
 from gpusched_dsl.ir.json.arrays import Broken, Unwritable, infinite_from_none, plain, sides
 from gpusched_dsl.ir.json.checks import check_file
-from gpusched_dsl.ir.json.domains import Store, UniverseFile, domain_of
+from gpusched_dsl.ir.json.domains import DomainStore, UniverseFile, domain_of
 from gpusched_dsl.ir.json.laws import law_file, law_of
 from gpusched_dsl.ir.json.schema import FamilyFile, ObjectiveFile, ProblemFile, RowsFile, TermFile
 from gpusched_dsl.ir.json.terms import conditions_file, conditions_of, definition_file, definition_of
@@ -46,7 +46,7 @@ def to_json(problem: Problem) -> bytes:
 
 
 def _problem_file(problem: Problem) -> ProblemFile:
-    store, matrix = Store(), problem.matrix
+    store, matrix = DomainStore(), problem.matrix
     laws: dict[Distribution, int] = {}
     return ProblemFile(  # families before what the store then holds, definitions before their laws
         format="gsdsl-problem",
@@ -104,7 +104,7 @@ def _fail(code: str, message: str) -> NoReturn:
     raise DiagnosticError([Diagnostic(code, message)])
 
 
-def _family_file(family: Family, store: Store) -> FamilyFile:
+def _family_file(family: Family, store: DomainStore) -> FamilyFile:
     place = _place(family.span)
     return FamilyFile(family.name, store.domain(family.domain), family.unit, family.part, family.doc, place)
 

@@ -9,7 +9,15 @@ import msgspec
 import numpy as np
 from msgspec import Meta
 
-from gpusched_dsl.ir.domains import Component, Domain, Interval, Product, Scalars, Tuples, Universe
+from gpusched_dsl.ir.domains import (
+    Component,
+    Domain,
+    IntervalDomain,
+    ProductDomain,
+    ScalarDomain,
+    TupleDomain,
+    Universe,
+)
 from gpusched_dsl.ir.json.arrays import Number
 
 
@@ -50,7 +58,7 @@ DomainFile = ScalarsFile | IntervalFile | TuplesFile | ProductFile
 
 
 @dataclass
-class Store:
+class DomainStore:
     """Numbers universes and domains as they are mentioned."""
 
     universes: list[Universe] = field(default_factory=list)
@@ -64,11 +72,11 @@ class Store:
         return self._remember(domain, self.domains, stored)
 
     def _stored(self, domain: Domain) -> DomainFile:
-        if isinstance(domain, Scalars):
+        if isinstance(domain, ScalarDomain):
             return ScalarsFile()
-        if isinstance(domain, Interval):
+        if isinstance(domain, IntervalDomain):
             return IntervalFile(domain.low, domain.high, domain.step, self._component(domain.component))
-        if isinstance(domain, Product):
+        if isinstance(domain, ProductDomain):
             return ProductFile([self.domain(factor) for factor in domain.factors])
         components = [self._component(component) for component in domain.components]
         return TuplesFile(components, [codes.tolist() for codes in domain.columns()])
@@ -93,10 +101,10 @@ def domain_of(stored: DomainFile, universes: list[Universe], earlier: list[Domai
         return None if number is None else universes[number]
 
     if isinstance(stored, ScalarsFile):
-        return Scalars()
+        return ScalarDomain()
     if isinstance(stored, IntervalFile):
-        return Interval(stored.low, stored.high, stored.step, component(stored.universe))
+        return IntervalDomain(stored.low, stored.high, stored.step, component(stored.universe))
     if isinstance(stored, ProductFile):
-        return Product(tuple(earlier[number] for number in stored.factors))
+        return ProductDomain(tuple(earlier[number] for number in stored.factors))
     codes = tuple(np.array(column, dtype=np.int64) for column in stored.codes)
-    return Tuples(tuple(component(number) for number in stored.components), codes)
+    return TupleDomain(tuple(component(number) for number in stored.components), codes)

@@ -6,15 +6,15 @@ from collections.abc import Iterable
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import (
-    Choice,
     Constant,
     Element,
     Expected,
-    Label,
+    IfThenElse,
     LetRef,
     Logical,
     Negate,
     Numeric,
+    StringLiteral,
     TextType,
     TypedExpr,
     TypedIndexing,
@@ -86,7 +86,7 @@ class ExpressionChecker:
             case tree.Number():
                 return self._number(expr)
             case tree.Text(value=text):
-                return Label(span=expr.span, type=TextType(), text=text)
+                return StringLiteral(span=expr.span, type=TextType(), text=text)
             case tree.Boolean(value=value):
                 return Constant(span=expr.span, type=Logical(), value=float(value))
             case tree.Name() | tree.Subscript() | tree.Otherwise():
@@ -276,7 +276,9 @@ class ExpressionChecker:
             return None
         then, otherwise, kind = branches
         decision = condition.decision or then.decision or otherwise.decision
-        return Choice(span=expr.span, type=kind, decision=decision, condition=condition, then=then, otherwise=otherwise)
+        return IfThenElse(
+            span=expr.span, type=kind, decision=decision, condition=condition, then=then, otherwise=otherwise
+        )
 
     def _expectation(self, expr: tree.Expectation, scope: Scope) -> TypedExpr | None:
         inside = scope.expect()

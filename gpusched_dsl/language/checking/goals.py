@@ -8,7 +8,7 @@ from gpusched_dsl.language.checked import (
     CheckedConstraint,
     CheckedObjective,
     CheckedTerm,
-    Comparison,
+    ComparisonChain,
     Expected,
     Logical,
     TypedExpr,
@@ -29,7 +29,7 @@ def no_strict_comparison(checker: ExpressionChecker, expr: TypedExpr) -> bool:
     """Whether variables are compared only in ways a solver can keep; reports `<`, `>` and `!=` between them."""
     sound = True
     for part in walk(expr, around=(Expected,)):  # the event of a probability may be strict
-        if not isinstance(part, Comparison) or not part.decision:
+        if not isinstance(part, ComparisonChain) or not part.decision:
             continue
         op = next((op for op in part.ops if op in _STRICT), None)
         if op is None:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gpusched_dsl.language.checked import (
-    Choice,
     Constant,
     Element,
     Fallback,
-    Label,
+    IfThenElse,
     LetRef,
     Logical,
     Numeric,
     ParamRef,
+    StringLiteral,
     TextType,
     TypedExpr,
     ValueType,
@@ -76,7 +76,7 @@ def is_truth(expr: TypedExpr, symbols: Symbols) -> bool:
         case LetRef(name=name):
             declared = symbols.values.get(name)
             return is_truth(getattr(declared, "value", expr), symbols) if declared is not None else False
-        case Fallback(reference=one, fallback=other) | Choice(then=one, otherwise=other):
+        case Fallback(reference=one, fallback=other) | IfThenElse(then=one, otherwise=other):
             return is_truth(one, symbols) and is_truth(other, symbols)
         case Constant(value=value):
             return value in (0, 1) and is_plain_whole(expr)
@@ -99,11 +99,11 @@ def as_element(expr: TypedExpr, kind: ValueType) -> TypedExpr | None:
     if not isinstance(kind, Element):
         return expr if is_plain_whole(expr) else None
     match expr:
-        case Label(type=TextType()):
+        case StringLiteral(type=TextType()):
             return replace(expr, type=kind)
         case Constant(value=value) if is_plain_whole(expr):
-            return Label(span=expr.span, type=kind, text=str(int(value)))
-        case Choice(then=then, otherwise=otherwise) if not isinstance(expr.type, Element):
+            return StringLiteral(span=expr.span, type=kind, text=str(int(value)))
+        case IfThenElse(then=then, otherwise=otherwise) if not isinstance(expr.type, Element):
             one, other = as_element(then, kind), as_element(otherwise, kind)
             return None if one is None or other is None else replace(expr, type=kind, then=one, otherwise=other)
         case _:

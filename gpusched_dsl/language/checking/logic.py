@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from gpusched_dsl.language import tree
-from gpusched_dsl.language.checked import Comparison, Constant, Element, Logic, Logical, Membership, TextType, TypedExpr
+from gpusched_dsl.language.checked import (
+    ComparisonChain,
+    Constant,
+    Element,
+    Logic,
+    Logical,
+    Membership,
+    TextType,
+    TypedExpr,
+)
 from gpusched_dsl.language.checking.conversion import agree
 from gpusched_dsl.language.checking.kinds import as_element, describe, is_plain_whole, numeric_type
 from gpusched_dsl.language.checking.protocol import Checker
@@ -65,7 +74,7 @@ def check_comparison(checker: Checker, expr: tree.Compare, scope: Scope) -> Type
     if fitted is None:
         return None
     decision = any(c.decision for c in fitted)
-    return Comparison(span=expr.span, type=Logical(), decision=decision, operands=tuple(fitted), ops=expr.ops)
+    return ComparisonChain(span=expr.span, type=Logical(), decision=decision, operands=tuple(fitted), ops=expr.ops)
 
 
 def _one_way(checker: Checker, expr: tree.Compare) -> bool:

@@ -18,24 +18,24 @@ from gpusched_dsl.language.checked import (
     IndexVar,
     IntegerRange,
     Iterator,
-    Label,
     NamedSet,
     Negate,
     ParamRef,
     SetFunction,
     Shift,
+    StringLiteral,
     TypedExpr,
     TypedSet,
 )
 from gpusched_dsl.language.checking.protocol import Checker
 from gpusched_dsl.language.checking.scope import Binding, Scope
-from gpusched_dsl.language.checking.symbols import Slot, Symbols, Valued
+from gpusched_dsl.language.checking.symbols import SubscriptSlot, Symbols, Valued
 from gpusched_dsl.language.checking.walk import indices_in
 from gpusched_dsl.language.diagnostics.diagnostic import Label as Place
 
 
 def check_inside(
-    checker: Checker, declared: Valued, slots: list[Slot], subscripts: tuple[TypedExpr, ...], scope: Scope
+    checker: Checker, declared: Valued, slots: list[SubscriptSlot], subscripts: tuple[TypedExpr, ...], scope: Scope
 ) -> bool:
     """Reports the subscripts of a reference that can fall outside; gives whether there is none."""
     inside = True
@@ -125,7 +125,7 @@ def _key(expr: TypedExpr, environment: Environment) -> Hashable | None:
             return None if None in keys else ("param", name, keys)
         case SetFunction(name=name, domain=NamedSet(name=domain)):
             return (name, domain)
-        case Label(text=text):
+        case StringLiteral(text=text):
             return ("label", text)
         case Constant(value=value):
             return ("number", value)
@@ -194,8 +194,8 @@ def _iterator_of(expr: TypedExpr, iterators: tuple[Iterator, ...]) -> Iterator |
 def _range_outside(
     symbols: Symbols,
     declared: Valued,
-    slots: list[Slot],
-    slot: Slot,
+    slots: list[SubscriptSlot],
+    slot: SubscriptSlot,
     subscripts: tuple[TypedExpr, ...],
     scope: Scope,
 ) -> str | None:

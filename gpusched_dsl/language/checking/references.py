@@ -23,14 +23,14 @@ from gpusched_dsl.language.checked import (
     TypedExpr,
     VariableRef,
 )
-from gpusched_dsl.language.checked import Label as LabelExpr
+from gpusched_dsl.language.checked import StringLiteral as LabelExpr
 from gpusched_dsl.language.checking.conversion import alternatives, fit, unit_in
 from gpusched_dsl.language.checking.indexings import IGNORED, component_names
 from gpusched_dsl.language.checking.kinds import PLAIN, WHOLE, as_element, describe, numeric_type
 from gpusched_dsl.language.checking.protocol import Checker
 from gpusched_dsl.language.checking.ranges import check_inside
 from gpusched_dsl.language.checking.scope import Scope
-from gpusched_dsl.language.checking.symbols import ExtraName, Slot, Valued, slots_of
+from gpusched_dsl.language.checking.symbols import ExtraName, SubscriptSlot, Valued, slots_of
 from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
 from gpusched_dsl.language.source import Span
 
@@ -200,7 +200,7 @@ def _naming(name: str, scope: Scope, subscripted: bool) -> str | None:
 def _subscripts(
     checker: Checker,
     declared: Valued,
-    slots: list[Slot],
+    slots: list[SubscriptSlot],
     expr: Reference,
     subscripts: tuple[tree.Expr, ...],
     scope: Scope,
@@ -221,7 +221,7 @@ def _subscripts(
 
 
 def _fit_subscript(
-    checker: Checker, declared: Valued, typed: TypedExpr, slot: Slot, slots: list[Slot]
+    checker: Checker, declared: Valued, typed: TypedExpr, slot: SubscriptSlot, slots: list[SubscriptSlot]
 ) -> TypedExpr | None:
     if not checker.data_only(typed, f"a subscript of `{declared.name}`"):
         return None
@@ -250,7 +250,7 @@ def _fit_subscript(
     return None
 
 
-def _report_arity(checker: Checker, declared: Valued, slots: list[Slot], expr: Reference, given: int) -> None:
+def _report_arity(checker: Checker, declared: Valued, slots: list[SubscriptSlot], expr: Reference, given: int) -> None:
     names = [n for it in declared.indexing.iterators for n in _index_names(checker, it)]
     pattern = f"{declared.name}[{', '.join(names)}]" if names else declared.name
     wants = f"{len(slots)} subscript{'' if len(slots) == 1 else 's'}" if slots else "no subscripts"

@@ -37,7 +37,7 @@ class ExtraName:
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
+class SubscriptSlot:
     """One subscript position of a declaration: component `component` of iterator `iterator`'s `domain`."""
 
     type: ValueType
@@ -121,10 +121,10 @@ _SORTS: dict[type, str] = {
 }
 
 
-def slots_of(declared: Valued) -> list[Slot]:
+def slots_of(declared: Valued) -> list[SubscriptSlot]:
     """The subscript positions of a declaration, tuple sets flattened."""
     return [
-        Slot(variable.type, iterator.domain, component, number)
+        SubscriptSlot(variable.type, iterator.domain, component, number)
         for number, iterator in enumerate(declared.indexing.iterators)
         for component, variable in enumerate(iterator.variables)
     ]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
-from gpusched_dsl.language.formatting.layout import INDENT, Line, break_lines, indent_lines, join_lines
+from gpusched_dsl.language.formatting.layout import INDENT, FormattedLine, break_lines, indent_lines, join_lines
 from gpusched_dsl.language.formatting.spacing import Spacing
 from gpusched_dsl.language.parsing.builder import build_file
 from gpusched_dsl.language.parsing.lexing import Lexed, lex
@@ -47,7 +47,7 @@ def format_text(source_text: str, name: str = "<text>") -> str:
     return result
 
 
-def _text(source: Source, line: Line, spacing: Spacing) -> str:
+def _text(source: Source, line: FormattedLine, spacing: Spacing) -> str:
     parts: list[str] = []
     for position, number in enumerate(line.tokens):
         token = spacing.tokens[number]
@@ -73,7 +73,7 @@ def _gap(source: Source, number: int, spacing: Spacing) -> str:
 # --- tables ----------------------------------------------------------------------------------------------------------
 
 
-def _align(table: tree.Table, lines: list[Line], spacing: Spacing) -> None:
+def _align(table: tree.Table, lines: list[FormattedLine], spacing: Spacing) -> None:
     """Put the cells of a table with one row a line into columns under the names in its head."""
     tokens = spacing.tokens
     numbers = spacing.within(table.span.start, table.span.end)
@@ -107,7 +107,7 @@ def _align(table: tree.Table, lines: list[Line], spacing: Spacing) -> None:
         line.text = _CELL_GAP.join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() + end
 
 
-def _cells(line: Line, spacing: Spacing) -> list[str] | None:
+def _cells(line: FormattedLine, spacing: Spacing) -> list[str] | None:
     """The cells of a row, or None if the line holds anything else."""
     texts: list[str] = []
     for number in line.tokens:

@@ -13,7 +13,7 @@ _COMMENT_GAP = "  "
 
 
 @dataclass(slots=True)
-class Line:
+class FormattedLine:
     """One line of the result: tokens by number, with the comment behind or instead of them."""
 
     tokens: list[int] = field(default_factory=list)
@@ -23,9 +23,9 @@ class Line:
     text: str = ""
 
 
-def break_lines(source: Source, spacing: Spacing, comments: Sequence[Span]) -> list[Line]:
+def break_lines(source: Source, spacing: Spacing, comments: Sequence[Span]) -> list[FormattedLine]:
     """The author's lines, except that none begins with what belongs to the end of the one before."""
-    lines: list[Line] = []
+    lines: list[FormattedLine] = []
     end = 0
     kept = [range(t.start_pos or 0, t.end_pos or 0) for t in spacing.tokens if t.type == "SKIPPED"]
     waiting = [c for c in reversed(comments) if not any(c.start in k for k in kept)]
@@ -36,7 +36,7 @@ def break_lines(source: Source, spacing: Spacing, comments: Sequence[Span]) -> l
         if lines and breaks == 0 and lines[-1].comment is None:
             lines[-1].comment = text
         else:
-            lines.append(Line(comment=text, blank_before=breaks > 1))
+            lines.append(FormattedLine(comment=text, blank_before=breaks > 1))
 
     for number, token in enumerate(spacing.tokens):
         start = token.start_pos or 0
@@ -49,7 +49,7 @@ def break_lines(source: Source, spacing: Spacing, comments: Sequence[Span]) -> l
         if here is not None and (breaks == 0 or _belongs_behind(number, spacing)):
             here.tokens.append(number)
         else:
-            lines.append(Line(tokens=[number], blank_before=breaks > 1))
+            lines.append(FormattedLine(tokens=[number], blank_before=breaks > 1))
         end = token.end_pos or 0
     for comment in reversed(waiting):
         add_comment(comment)
@@ -62,7 +62,7 @@ def _belongs_behind(number: int, spacing: Spacing) -> bool:
     return kind in ("SEMICOLON", "COMMA") or (kind == "LBRACE" and number in spacing.braces)
 
 
-def indent_lines(lines: list[Line], spacing: Spacing) -> None:
+def indent_lines(lines: list[FormattedLine], spacing: Spacing) -> None:
     """Statements by the blocks around them; their further lines one step more, and one for a bracket opened before."""
     line_of = {number: line for line in lines for number in line.tokens}
     depth = 0
@@ -92,7 +92,7 @@ def _closes(number: int, spacing: Spacing) -> bool:
     return number in spacing.braces and spacing.tokens[number].type == "RBRACE"
 
 
-def _inner(first: int, statement: int, line_of: dict[int, Line], spacing: Spacing) -> int:
+def _inner(first: int, statement: int, line_of: dict[int, FormattedLine], spacing: Spacing) -> int:
     """The indent of a line within a statement that is indented by `statement`."""
     opened = spacing.opener.get(first, spacing.bracket[first])
     if opened is None:
@@ -102,11 +102,11 @@ def _inner(first: int, statement: int, line_of: dict[int, Line], spacing: Spacin
     return before.indent + (0 if hanging and first in spacing.opener else INDENT)
 
 
-def join_lines(lines: list[Line]) -> str:
+def join_lines(lines: list[FormattedLine]) -> str:
     """The text of all lines, with comments of neighbouring lines one below the other."""
     columns = _comment_columns(lines)
     parts: list[str] = []
-    previous: Line | None = None
+    previous: FormattedLine | None = None
     for line, column in zip(lines, columns, strict=True):
         if line.blank_before and previous is not None and not _opens(previous) and not line.text.startswith("}"):
             parts.append("")
@@ -118,15 +118,15 @@ def join_lines(lines: list[Line]) -> str:
     return "\n".join(parts) + "\n" if parts else ""
 
 
-def _opens(line: Line) -> bool:
+def _opens(line: FormattedLine) -> bool:
     return line.text.endswith("{")
 
 
-def _comment_columns(lines: list[Line]) -> list[int]:
+def _comment_columns(lines: list[FormattedLine]) -> list[int]:
     """Where the comment behind each line begins: runs of commented lines share a column."""
     columns = [0] * len(lines)
     run: list[int] = []
-    for i, line in enumerate([*lines, Line()]):
+    for i, line in enumerate([*lines, FormattedLine()]):
         goes_on = line.comment is not None and line.text and "\n" not in line.text
         if run and (not goes_on or line.blank_before):
             widest = max(lines[k].indent + len(lines[k].text) for k in run)

@@ -9,7 +9,7 @@ from lark import Token
 from gpusched_dsl.language.diagnostics.diagnostic import Edit, Fix, Label
 from gpusched_dsl.language.parsing import foreign
 from gpusched_dsl.language.parsing.grammar import AGGREGATES, CLOSER_OF
-from gpusched_dsl.language.parsing.reader import Reader
+from gpusched_dsl.language.parsing.reader import StatementReader
 from gpusched_dsl.language.parsing.wording import expected_words, found_words
 from gpusched_dsl.language.units import UNITS
 
@@ -19,7 +19,7 @@ _COMPARISONS = frozenset(("EQ", "NE", "LE", "GE", "LT", "GT"))
 _INDEXED = frozenset(("CONSTRAINT", "PARAM", "VAR", "LET", "RANDOM", "CHECK"))
 
 
-def report_unexpected(reader: Reader, token: Token) -> None:
+def report_unexpected(reader: StatementReader, token: Token) -> None:
     """Report a token that does not fit (GSM1010), or the open bracket that it leaves open (GSM1012)."""
     bracket = reader.open[-1] if reader.open and not reader.open[-1].block else None
     if bracket is not None and token.type in ("SEMICOLON", "RBRACE", "$END"):
@@ -44,7 +44,7 @@ def report_unexpected(reader: Reader, token: Token) -> None:
     )
 
 
-def _advice(reader: Reader, token: Token) -> Advice:
+def _advice(reader: StatementReader, token: Token) -> Advice:
     """The help for an unexpected token, and its edits; None where nothing is known."""
     before = reader.tokens[reader.at - 1] if reader.at else None
     if reader.between:
@@ -69,7 +69,7 @@ def _advice(reader: Reader, token: Token) -> Advice:
     return _NONE
 
 
-def _beginning(reader: Reader, token: Token) -> Advice:
+def _beginning(reader: StatementReader, token: Token) -> Advice:
     """Statements of other languages."""
     tokens, at = reader.tokens, reader.at
     words = [str(t).lower() for t in tokens[at : at + 4]]
@@ -98,7 +98,7 @@ def _beginning(reader: Reader, token: Token) -> Advice:
     return _comment(reader, token)
 
 
-def _comment(reader: Reader, token: Token) -> Advice:
+def _comment(reader: StatementReader, token: Token) -> Advice:
     following = reader.following()
     dashes = token.type == "MINUS" and following is not None and following.start_pos == token.end_pos
     if str(token) == "%":
@@ -108,7 +108,7 @@ def _comment(reader: Reader, token: Token) -> Advice:
     return _NONE
 
 
-def _number(reader: Reader, token: Token, before: Token | None) -> Advice | None:
+def _number(reader: StatementReader, token: Token, before: Token | None) -> Advice | None:
     """`1_000`, `0x1F`, `5.`, `2b`, `3 h`."""
     if before is None or before.type != "NUMBER":
         return None
@@ -128,7 +128,7 @@ def _number(reader: Reader, token: Token, before: Token | None) -> Advice | None
     return None
 
 
-def _aggregate(reader: Reader, token: Token, before: Token | None) -> Advice | None:
+def _aggregate(reader: StatementReader, token: Token, before: Token | None) -> Advice | None:
     if before is None:
         return None
     first = reader.tokens[reader.first].type
@@ -179,7 +179,7 @@ def _opening(tokens: list[Token], closing: int) -> int | None:
     return None
 
 
-def _condition(reader: Reader, token: Token, before: Token | None) -> Advice | None:
+def _condition(reader: StatementReader, token: Token, before: Token | None) -> Advice | None:
     """Inside index brackets: `:`, `if` or a comma before a condition, `i = 1..3`."""
     bracket = reader.open[-1] if reader.open and not reader.open[-1].block else None
     if bracket is None or bracket.token.type not in ("LSQB", "LBRACE"):
@@ -210,13 +210,13 @@ def _condition(reader: Reader, token: Token, before: Token | None) -> Advice | N
     return None
 
 
-def _char(reader: Reader, side: int) -> str:
+def _char(reader: StatementReader, side: int) -> str:
     token = reader.tokens[reader.at]
     place = (token.start_pos or 0) - 1 if side < 0 else token.end_pos or 0
     return reader.source.text[place : place + 1]
 
 
-def _indices(reader: Reader, token: Token, before: Token | None) -> Advice | None:
+def _indices(reader: StatementReader, token: Token, before: Token | None) -> Advice | None:
     """`constraint k{i in I}: ...`, `param q(I);`."""
     first = reader.tokens[reader.first].type
     if token.type not in ("LBRACE", "LPAR") or first not in _INDEXED or not reader.driver.accepts("LSQB"):
@@ -237,7 +237,7 @@ def _indices(reader: Reader, token: Token, before: Token | None) -> Advice | Non
     return "indices stand in square brackets", edits
 
 
-def _attribute(reader: Reader, token: Token, before: Token | None) -> Advice | None:
+def _attribute(reader: StatementReader, token: Token, before: Token | None) -> Advice | None:
     """Parts of a declaration of a variable."""
     if reader.tokens[reader.first].type != "VAR" or before is None:
         return None

@@ -8,7 +8,7 @@ from lark import Token, Tree
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
-from gpusched_dsl.language.parsing.builder_declarations import Parts
+from gpusched_dsl.language.parsing.builder_declarations import DeclarationParts
 from gpusched_dsl.language.parsing.builder_expressions import ParseTree
 from gpusched_dsl.language.parsing.builder_runs import RunBuilder
 from gpusched_dsl.language.parsing.lexing import MAX_NESTING
@@ -82,7 +82,7 @@ class BlockBuilder(RunBuilder):
         return tree.Import(span=self.span(block), path=path)
 
     def _model(self, block: ParseTree) -> tree.Model:
-        head = Parts(self, block.children[1:-1])
+        head = DeclarationParts(self, block.children[1:-1])
         return tree.Model(
             span=self.span(block),
             name=self.identifier(block.children[0]),
@@ -92,7 +92,7 @@ class BlockBuilder(RunBuilder):
         )
 
     def _scenario(self, block: ParseTree) -> tree.Scenario:
-        head = Parts(self, block.children[1:])
+        head = DeclarationParts(self, block.children[1:])
         return tree.Scenario(
             span=self.span(block),
             name=self.identifier(block.children[0]),
@@ -112,7 +112,7 @@ class BlockBuilder(RunBuilder):
         )
 
     def _policy(self, block: ParseTree) -> tree.Policy:
-        head = Parts(self, block.children[1:])
+        head = DeclarationParts(self, block.children[1:])
         return tree.Policy(
             span=self.span(block),
             name=self.identifier(block.children[0]),
@@ -123,7 +123,7 @@ class BlockBuilder(RunBuilder):
         )
 
     def _online(self, block: ParseTree) -> tree.Online:
-        head = Parts(self, block.children[1:])
+        head = DeclarationParts(self, block.children[1:])
         name = self.identifier(block.children[0])
         model, extends = head.identifier("of_model", "`for`"), head.identifier("extends", "`extends`")
         if model is None and extends is None:

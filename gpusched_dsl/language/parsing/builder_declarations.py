@@ -69,7 +69,7 @@ class DeclarationBuilder(ExpressionBuilder):
 
     def _set_decl(self, children: Children, span: Span) -> tree.SetDecl:
         name, *rest = children
-        parts = Parts(self, rest)
+        parts = DeclarationParts(self, rest)
         identical = parts.one("identical", "`identical`")
         by = identical.children[0] if identical is not None else None
         return tree.SetDecl(
@@ -85,7 +85,7 @@ class DeclarationBuilder(ExpressionBuilder):
 
     def _param_decl(self, children: Children, span: Span) -> tree.ParamDecl:
         name, indexing, *rest, value = children
-        parts = Parts(self, rest)
+        parts = DeclarationParts(self, rest)
         return tree.ParamDecl(
             span=span,
             name=self.identifier(name),
@@ -101,7 +101,7 @@ class DeclarationBuilder(ExpressionBuilder):
 
     def _let_decl(self, children: Children, span: Span) -> tree.LetDecl:
         name, indexing, *rest, value = children
-        parts = Parts(self, rest)
+        parts = DeclarationParts(self, rest)
         expr = self._value(value)
         assert expr is not None
         return tree.LetDecl(
@@ -118,7 +118,7 @@ class DeclarationBuilder(ExpressionBuilder):
 
     def _var_decl(self, children: Children, span: Span) -> tree.VarDecl:
         name, indexing, *rest = children
-        parts = Parts(self, rest)
+        parts = DeclarationParts(self, rest)
         return tree.VarDecl(
             span=span,
             name=self.identifier(name),
@@ -131,7 +131,7 @@ class DeclarationBuilder(ExpressionBuilder):
 
     def _random_decl(self, children: Children, span: Span) -> tree.RandomDecl:
         name, indexing, *rest, distribution = children
-        parts = Parts(self, rest)
+        parts = DeclarationParts(self, rest)
         return tree.RandomDecl(
             span=span,
             name=self.identifier(name),
@@ -143,7 +143,7 @@ class DeclarationBuilder(ExpressionBuilder):
 
     def _objective_of_terms(self, children: Children, span: Span) -> tree.ObjectiveDecl:
         then, sense, name, *rest = children
-        parts = Parts(self, rest)
+        parts = DeclarationParts(self, rest)
         return tree.ObjectiveDecl(
             span=span,
             sense=str(sense),
@@ -166,7 +166,7 @@ class DeclarationBuilder(ExpressionBuilder):
 
     def _objective_named(self, children: Children, span: Span) -> tree.ObjectiveDecl:
         then, sense, name, *rest, value, last_doc = children
-        parts = Parts(self, rest)
+        parts = DeclarationParts(self, rest)
         expr = self.expr(value)
         return tree.ObjectiveDecl(
             span=span,
@@ -259,7 +259,7 @@ class DeclarationBuilder(ExpressionBuilder):
         return tree.Decompose(span=span, root=self.identifier(children[0]))
 
 
-class Parts:
+class DeclarationParts:
     """The optional parts of a declaration, which stand in any order; each may be given once."""
 
     def __init__(self, builder: DeclarationBuilder, children: Iterable[Child]) -> None:

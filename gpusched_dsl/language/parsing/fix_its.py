@@ -9,7 +9,7 @@ from gpusched_dsl.language.diagnostics.similar_names import OTHER_WORDS, nearest
 from gpusched_dsl.language.parsing import foreign
 from gpusched_dsl.language.parsing.advice import report_unexpected
 from gpusched_dsl.language.parsing.grammar import AGGREGATES, CLOSER_OF, OPENER_OF, vocabulary
-from gpusched_dsl.language.parsing.reader import Reader
+from gpusched_dsl.language.parsing.reader import StatementReader
 from gpusched_dsl.language.parsing.wording import found_words
 
 # That many letters of a keyword are taken for an abbreviation of it.
@@ -19,7 +19,7 @@ _PREFIX = 3
 _LOOSE = frozenset(("IF", "NOT", "ANY", "ALL"))
 
 
-def mend(reader: Reader, token: Token) -> bool:
+def mend(reader: StatementReader, token: Token) -> bool:
     """Try each repair; True when one was made (and reported), so that reading goes on."""
     return any(
         repair(reader, token)
@@ -41,7 +41,7 @@ def mend(reader: Reader, token: Token) -> bool:
     )
 
 
-def _extra_semicolon(reader: Reader, token: Token) -> bool:
+def _extra_semicolon(reader: StatementReader, token: Token) -> bool:
     if token.type != "SEMICOLON" or not reader.between:
         return False
     reader.error("GSM1018", "this `;` ends nothing", reader.span(token), help="remove it", fix="")
@@ -49,7 +49,7 @@ def _extra_semicolon(reader: Reader, token: Token) -> bool:
     return True
 
 
-def _equals_for_comparison(reader: Reader, token: Token) -> bool:
+def _equals_for_comparison(reader: StatementReader, token: Token) -> bool:
     if token.type != "EQUAL" or not reader.driver.accepts("EQ") or reader.tokens[reader.first].type == "VAR":
         return False
     reader.error(
@@ -63,7 +63,7 @@ def _equals_for_comparison(reader: Reader, token: Token) -> bool:
     return True
 
 
-def _variable_with_a_value(reader: Reader, token: Token) -> bool:
+def _variable_with_a_value(reader: StatementReader, token: Token) -> bool:
     """`var y = 2 * x;`: an expression with a name."""
     word = reader.tokens[reader.first] if not reader.between else token
     if token.type != "EQUAL" or word.type != "VAR":
@@ -82,7 +82,7 @@ def _variable_with_a_value(reader: Reader, token: Token) -> bool:
     return True
 
 
-def _parenthesised_indices(reader: Reader, token: Token) -> bool:
+def _parenthesised_indices(reader: StatementReader, token: Token) -> bool:
     """`sum(i in I) x[i]`, `sum(x[i] for i in I)`, `sum{i in I} x[i]`."""
     tokens, at = reader.tokens, reader.at
     opening = None
@@ -116,7 +116,7 @@ def _aggregate(token: Token) -> bool:
     return token.type in AGGREGATES or foreign.WORDS.get(str(token).lower()) in ("all", "any")
 
 
-def _in_square_brackets(reader: Reader, word: str, opening: int, closing: int) -> list[Edit]:
+def _in_square_brackets(reader: StatementReader, word: str, opening: int, closing: int) -> list[Edit]:
     """`sum[i in I where c] x` for `sum(i in I : c) x`, and for `sum(x for i in I if c)`."""
     tokens = reader.tokens
     if closing >= len(tokens) or tokens[closing].type not in ("RPAR", "RBRACE"):
@@ -148,7 +148,7 @@ def _at_the_top(tokens: list[Token], opening: int, closing: int, word: str) -> i
     return None
 
 
-def _loose_quantifier(reader: Reader, token: Token) -> bool:
+def _loose_quantifier(reader: StatementReader, token: Token) -> bool:
     """`2 * any[j in J] x[j]`: a condition where only a number can stand."""
     word = reader.tokens[reader.at - 1] if reader.at else None
     if word is None or word.type not in ("ANY", "ALL") or token.type != "LSQB":
@@ -182,7 +182,7 @@ def _closing_of(tokens: list[Token], opening: int) -> int:
     return len(tokens)
 
 
-def _wrong_bracket(reader: Reader, token: Token) -> bool:
+def _wrong_bracket(reader: StatementReader, token: Token) -> bool:
     wanted = OPENER_OF.get(token.type)
     if wanted is None:
         return False
@@ -206,7 +206,7 @@ def _wrong_bracket(reader: Reader, token: Token) -> bool:
     return True
 
 
-def _misspelt_keyword(reader: Reader, token: Token) -> bool:
+def _misspelt_keyword(reader: StatementReader, token: Token) -> bool:
     """A name where only keywords can stand: the keyword that it resembles."""
     if token.type != "NAME":
         return False
@@ -226,7 +226,7 @@ def _misspelt_keyword(reader: Reader, token: Token) -> bool:
     return True
 
 
-def _misspelt_beginning(reader: Reader, token: Token) -> bool:
+def _misspelt_beginning(reader: StatementReader, token: Token) -> bool:
     """`tabel Types: ...` in a scenario, where a name could begin a statement too: the next token shows the mistake."""
     first = reader.tokens[reader.first]
     if reader.between or reader.at != reader.first + 1 or first.type != "NAME":
@@ -265,7 +265,7 @@ def _resembling(word: str, expected: set[str]) -> str | None:
     return words[near[0]] if len(near) == 1 else None
 
 
-def _missing_semicolon(reader: Reader, token: Token) -> bool:
+def _missing_semicolon(reader: StatementReader, token: Token) -> bool:
     if reader.between:
         return False
     fits = _fits_after(reader, "SEMICOLON")
@@ -277,7 +277,7 @@ def _missing_semicolon(reader: Reader, token: Token) -> bool:
     return True
 
 
-def _fits_after(reader: Reader, terminal: str) -> bool:
+def _fits_after(reader: StatementReader, terminal: str) -> bool:
     """Whether the next token could follow an inserted terminal; for a name, also the one behind it."""
     token, following = reader.tokens[reader.at], reader.following()
     after = () if following is None else _roles(following)
@@ -292,14 +292,14 @@ def _roles(token: Token) -> tuple[str, ...]:
     return (token.type, *vocabulary().soft.get(str(token), ()))
 
 
-def _insert_semicolon(reader: Reader) -> None:
+def _insert_semicolon(reader: StatementReader) -> None:
     reader.error(
         "GSM1011", "`;` is missing at the end of this statement", reader.behind_last(), help="add `;`", fix=";"
     )
     reader.insert("SEMICOLON", ";")
 
 
-def _missing_opening(reader: Reader, token: Token) -> bool:
+def _missing_opening(reader: StatementReader, token: Token) -> bool:
     """The head of a block without its `{`, followed by statements."""
     if reader.between or not _fits_after(reader, "LBRACE") or reader.driver.accepts("LBRACE", "NUMBER"):
         return False
@@ -313,7 +313,7 @@ def _missing_opening(reader: Reader, token: Token) -> bool:
 _CLOSES_TABLE = frozenset(("EQUAL", "LSQB", "TILDE"))
 
 
-def _uncell(reader: Reader) -> bool:
+def _uncell(reader: StatementReader) -> bool:
     """Take back a name that was read as the last cell of a table but begins the next statement."""
     name = reader.tokens[reader.at - 1]
     if name.type != "NAME" or not reader.starts_line(reader.at - 1) or reader.at - 1 <= reader.first:
@@ -325,7 +325,7 @@ def _uncell(reader: Reader) -> bool:
     return True
 
 
-def _missing_brace(reader: Reader, token: Token) -> bool:
+def _missing_brace(reader: StatementReader, token: Token) -> bool:
     """A word that begins something one or more blocks further out: the blocks in between were never closed."""
     if token.type in ("NAME", "RBRACE") or token.type not in vocabulary().reserved.values():
         return False
@@ -347,7 +347,7 @@ def _missing_brace(reader: Reader, token: Token) -> bool:
     return False
 
 
-def _reserved_word(reader: Reader, token: Token) -> bool:
+def _reserved_word(reader: StatementReader, token: Token) -> bool:
     words = vocabulary().reserved
     if words.get(str(token)) != token.type or not reader.driver.accepts("NAME"):
         return False
@@ -367,7 +367,7 @@ def _reserved_word(reader: Reader, token: Token) -> bool:
     return True
 
 
-def _reserved_word_before(reader: Reader, token: Token) -> bool:
+def _reserved_word_before(reader: StatementReader, token: Token) -> bool:
     """`Modes = { min, max };`: a word that could begin `min(...)` was meant as a name."""
     word = reader.tokens[reader.at - 1] if reader.at else None
     if word is None or word.type not in AGGREGATES or reader.between or reader.at - 1 <= reader.first:
@@ -383,7 +383,7 @@ def _reserved_word_before(reader: Reader, token: Token) -> bool:
     return True
 
 
-def _report_reserved(reader: Reader, word: Token, quoted: bool) -> None:
+def _report_reserved(reader: StatementReader, word: Token, quoted: bool) -> None:
     reader.lost.append(word)
     reader.error(
         "GSM1014",

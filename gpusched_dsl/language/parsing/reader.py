@@ -16,7 +16,7 @@ _NAMING = BLOCKS | {"SET", "PARAM", "LET", "VAR", "RANDOM", "CONSTRAINT", "OPTIO
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenBracket:
     """An opening bracket that waits for its other half; `block` when statements stand inside."""
 
     token: Token
@@ -24,7 +24,7 @@ class Opened:
     block: bool
 
 
-class Reader:
+class StatementReader:
     """The state of one reading. A statement begins at token `first`, where the parser's stack had depth `base`."""
 
     def __init__(self, source: Source, tokens: list[Token], diagnostics: Diagnostics) -> None:
@@ -36,7 +36,7 @@ class Reader:
         self.between = True
         self.base = self.driver.depth
         self.first = 0
-        self.open: list[Opened] = []
+        self.open: list[OpenBracket] = []
         self.errors = 0
         self.lost: list[Token] = []
         self.damaged: list[Token] = []
@@ -61,7 +61,7 @@ class Reader:
         if token.type in CLOSER_OF:
             # A set may hold a number, a block may not.
             block = token.type == "LBRACE" and self.driver.accepts("RBRACE") and not self.driver.accepts("NUMBER")
-            self.open.append(Opened(token, index, block))
+            self.open.append(OpenBracket(token, index, block))
             self.between = block
         elif token.type in OPENER_OF:
             self.between = self.open.pop().block
@@ -128,7 +128,7 @@ class Reader:
         self.errors += 1
         self.diagnostics.error(code, message, place, label, secondary=(also,) if also else (), help=help, fix=fix)
 
-    def report_unclosed(self, opened: Opened, place: Span) -> None:
+    def report_unclosed(self, opened: OpenBracket, place: Span) -> None:
         self.error(
             "GSM1012",
             "this `{` is never closed",
@@ -192,7 +192,7 @@ class Reader:
                 return
             self.at += 1
 
-    def open_blocks(self) -> list[Opened]:
+    def open_blocks(self) -> list[OpenBracket]:
         return [o for o in self.open if o.block]
 
     def _begins(self, token: Token, depth: int) -> bool:

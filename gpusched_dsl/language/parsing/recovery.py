@@ -11,7 +11,7 @@ from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.parsing.advice import report_unexpected
 from gpusched_dsl.language.parsing.fix_its import mend
 from gpusched_dsl.language.parsing.grammar import BLOCKS
-from gpusched_dsl.language.parsing.reader import Opened, Reader
+from gpusched_dsl.language.parsing.reader import OpenBracket, StatementReader
 from gpusched_dsl.language.source import Source
 
 MAX_ERRORS = 50
@@ -20,7 +20,7 @@ MAX_DEPTH = 4_000
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class RecoveredText:
     """What a text consists of.
 
     `blocks` are the parse trees; `tokens` those that were read, as the words and signs they are at their place;
@@ -36,9 +36,9 @@ class Reading:
     damaged: list[Token]
 
 
-def read_blocks(source: Source, tokens: list[Token], diagnostics: Diagnostics) -> Reading:
+def read_blocks(source: Source, tokens: list[Token], diagnostics: Diagnostics) -> RecoveredText:
     """The blocks of a text; statements with errors are not in them."""
-    reader = Reader(source, tokens, diagnostics)
+    reader = StatementReader(source, tokens, diagnostics)
     while reader.at < len(reader.tokens) and reader.errors < MAX_ERRORS:
         token = reader.driver.role(reader.tokens[reader.at], reader.following())
         if token.type == "CAMPAIGN" and reader.between and not reader.open:
@@ -55,24 +55,24 @@ def read_blocks(source: Source, tokens: list[Token], diagnostics: Diagnostics) -
             "GSM1019", f"more than {MAX_ERRORS} syntax errors: the rest is not read", reader.span_at(reader.at)
         )
         reader.abandon()
-    return Reading(_finish(reader), reader.taken, reader.starts, reader.braces, reader.lost, reader.damaged)
+    return RecoveredText(_finish(reader), reader.taken, reader.starts, reader.braces, reader.lost, reader.damaged)
 
 
-def _leave_out_deep(reader: Reader, token: Token) -> None:
+def _leave_out_deep(reader: StatementReader, token: Token) -> None:
     reader.error("GSM1004", "this is nested too deeply", reader.span(token), help="give parts of it names with `let`")
     reader.skip_statement()
 
 
-def _skip_campaign(reader: Reader, word: Token) -> None:
+def _skip_campaign(reader: StatementReader, word: Token) -> None:
     """Give the parser all that follows the word `campaign` as one token."""
-    opened: list[Opened] = []
+    opened: list[OpenBracket] = []
     end, closed = reader.at + 1, False
     while end < len(reader.tokens) and not closed:
         token = reader.tokens[end]
         if token.type in BLOCKS and reader.starts_line(end):
             break
         if token.type == "LBRACE":
-            opened.append(Opened(token, end, block=True))
+            opened.append(OpenBracket(token, end, block=True))
         elif token.type == "RBRACE":
             if opened:
                 opened.pop()
@@ -94,7 +94,7 @@ def _skip_campaign(reader: Reader, word: Token) -> None:
     reader.at = end
 
 
-def _finish(reader: Reader) -> list[Tree[Token]]:
+def _finish(reader: StatementReader) -> list[Tree[Token]]:
     end = reader.span_at(len(reader.tokens))
     token = Token("$END", "", start_pos=end.start, end_pos=end.end)
     if not reader.between:

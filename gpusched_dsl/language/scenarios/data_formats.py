@@ -9,7 +9,7 @@ from fractions import Fraction
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
-from gpusched_dsl.language.scenarios.formats import Column, Described, Option, Setting, Use, described, names
+from gpusched_dsl.language.scenarios.formats import Described, FormatColumn, Option, Setting, Use, described, names
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.units import DIMENSIONLESS, Unit, convertible, factor, parse_unit_text, unit_of
 
@@ -194,5 +194,5 @@ def unit_of_column(found: Described | None, name: str) -> Unit | None:
     return parse_unit_text(column.unit) if column is not None and column.unit else None
 
 
-def _named(columns: Sequence[Column], name: str) -> Column | None:
+def _named(columns: Sequence[FormatColumn], name: str) -> FormatColumn | None:
     return next((column for column in columns if column.name == name), None)

@@ -49,7 +49,7 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class FormatColumn:
     """A column of the table that a format gives; `unit` as a data statement writes it, "" for labels and counts."""
 
     name: str
@@ -63,7 +63,7 @@ class Described(Protocol):
     @property
     def name(self) -> str: ...
     @property
-    def columns(self) -> Sequence[Column]: ...
+    def columns(self) -> Sequence[FormatColumn]: ...
     @property
     def options(self) -> Sequence[Option]: ...
 

@@ -11,9 +11,9 @@ from gpusched_dsl.language.checked import (
     CheckedSet,
     Constant,
     Element,
-    Label,
     LiteralSet,
     Numeric,
+    StringLiteral,
     TextType,
     TypedExpr,
     TypedSet,
@@ -115,7 +115,7 @@ class ValueChecker:
         rows: list[tuple[TypedExpr, ...]] = []
         for item in map(as_label, expr.items):
             if isinstance(item, tree.Text):
-                rows.append((Label(span=item.span, type=target.types[0], text=item.value),))
+                rows.append((StringLiteral(span=item.span, type=target.types[0], text=item.value),))
             elif isinstance(item, tree.Number) and item.unit is None and item.is_integer:
                 rows.append((Constant(span=item.span, type=WHOLE, value=item.value),))
             else:

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gpusched_dsl.backends.protocol import Monitor
-from gpusched_dsl.ir.deadline import Stopped
+from gpusched_dsl.ir.deadline import StoppedEarly
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.online.bounds.single_job import Bound, least_costs
+from gpusched_dsl.online.bounds.single_job import RunBound, least_costs
 from gpusched_dsl.online.data.carry import Carrier, LoopClock
-from gpusched_dsl.online.history import Reading, cost_of_jobs
+from gpusched_dsl.online.history import RunHistory, cost_of_jobs
 from gpusched_dsl.online.replay.constancy import Constancy
 from gpusched_dsl.online.simulation.assignments import AllocationReader as EntryReader
 from gpusched_dsl.online.simulation.assignments import Allocations
@@ -35,7 +35,7 @@ class _NoBoundError(Exception):
     """Why there is no bound."""
 
 
-def job_by_job_bound(reading: Reading) -> Bound:
+def job_by_job_bound(reading: RunHistory) -> RunBound:
     """The sum over jobs of the least that each costs by itself (`bound.py` has the proof), or why it proves nothing.
 
     It holds where jobs are charged for by their own rates, or whole nodes by their price, and nothing else is: rates
@@ -45,14 +45,14 @@ def job_by_job_bound(reading: Reading) -> Bound:
     try:
         by_job = _least(reading)
     except _NoBoundError as why:
-        return Bound(None, str(why))
+        return RunBound(None, str(why))
     except DiagnosticError as error:
-        return Bound(None, f"the ways to run cannot be listed: {error.diagnostics[0].message}")
+        return RunBound(None, f"the ways to run cannot be listed: {error.diagnostics[0].message}")
     how = "each job by itself, in its cheapest way or mixture of two ways"
-    return Bound(float(by_job.sum()), how, by_job, _slack(reading))
+    return RunBound(float(by_job.sum()), how, by_job, _slack(reading))
 
 
-def relaxation_bound(reading: Reading, most: int = 50_000_000, monitor: Monitor | None = None) -> Bound:
+def relaxation_bound(reading: RunHistory, most: int = 50_000_000, monitor: Monitor | None = None) -> RunBound:
     """The linear relaxation of the model over all slots and jobs at once, as the scenario states it.
 
     A bound of every plan that does all the work and knows all from the beginning, for runs in windows. It bounds what
@@ -65,30 +65,30 @@ def relaxation_bound(reading: Reading, most: int = 50_000_000, monitor: Monitor 
 
     base = reading.outcome.base
     if unfinished(reading):
-        return Bound(None, UNFINISHED)
+        return RunBound(None, UNFINISHED)
     try:
         with deadline_of(None, monitor):
             problem = ground(base.model, base.store, base.limits)
         if not problem.is_linear or len(problem.objectives) != 1 or problem.objectives[0].sense != "minimize":
-            return Bound(None, "the model over the whole horizon is not linear with one objective to minimise")
+            return RunBound(None, "the model over the whole horizon is not linear with one objective to minimise")
         if problem.size.nonzeros > most:
-            return Bound(None, f"the model over the whole horizon has {problem.size.nonzeros:,} nonzeros")
+            return RunBound(None, f"the model over the whole horizon has {problem.size.nonzeros:,} nonzeros")
         solved = solve_problem(replace(problem, integer=np.zeros_like(problem.integer)), "highs", monitor=monitor)
         solved.close()
-    except Stopped:
-        return Bound(None, "the model over the whole horizon was not solved: interrupted")
+    except StoppedEarly:
+        return RunBound(None, "the model over the whole horizon was not solved: interrupted")
     except DiagnosticError as error:
-        return Bound(None, f"the model over the whole horizon cannot be solved: {error.diagnostics[0].message}")
+        return RunBound(None, f"the model over the whole horizon cannot be solved: {error.diagnostics[0].message}")
     if solved.status is not Status.OPTIMAL:
-        return Bound(None, f"the model over the whole horizon is {solved.status.value}")
-    found = Bound(solved.objective, "the linear relaxation of the model over the whole horizon, at its own prices")
-    return Bound(None, OTHER_PRICES) if found.refuted_by(reading.outcome.total) else found
+        return RunBound(None, f"the model over the whole horizon is {solved.status.value}")
+    found = RunBound(solved.objective, "the linear relaxation of the model over the whole horizon, at its own prices")
+    return RunBound(None, OTHER_PRICES) if found.refuted_by(reading.outcome.total) else found
 
 
 # --- inside ----------------------------------------------------------------------------------------------------------
 
 
-def _least(reading: Reading) -> Floats:
+def _least(reading: RunHistory) -> Floats:
     outcome = reading.outcome
     _refuse_other_charges(reading)
     world = outcome.world
@@ -111,7 +111,7 @@ def _least(reading: Reading) -> Floats:
     return by_job
 
 
-def _slack(reading: Reading) -> float:
+def _slack(reading: RunHistory) -> float:
     """What jobs could save as ends, starts and due dates are one with times within the tolerance of the clock."""
     world = reading.outcome.world
     done = np.flatnonzero(world.status == DONE)
@@ -123,13 +123,13 @@ def _slack(reading: Reading) -> float:
     return float(np.minimum(saved, np.abs(paid) + 4 * near * world.weight[done]).sum())
 
 
-def unfinished(reading: Reading) -> bool:
+def unfinished(reading: RunHistory) -> bool:
     """Whether there are jobs that have not come to their end, or would still come."""
     world = reading.outcome.world
     return bool(len(world.present())) or bool((np.isfinite(world.arrival) & (world.status == FUTURE)).any())
 
 
-def _refuse_other_charges(reading: Reading) -> None:
+def _refuse_other_charges(reading: RunHistory) -> None:
     outcome = reading.outcome
     online = outcome.online
     if online.window is not None:
@@ -157,7 +157,7 @@ class _State:
 class _Configurations:
     """The ways of all jobs of the scenario, sorted by job."""
 
-    reading: Reading
+    reading: RunHistory
 
     def __post_init__(self) -> None:
         outcome = self.reading.outcome

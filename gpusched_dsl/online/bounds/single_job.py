@@ -34,7 +34,7 @@ MOST_PAIRS = 1 << 22  # pairs of ways that are looked at at once
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class RunBound:
     """A proved lower bound of `total`, or why there is none. `by_job`: the least of each job, 0 for the others.
 
     `slack` is by how much a total may be below it as times are one within a tolerance.

@@ -10,8 +10,8 @@ import numpy as np
 
 from gpusched_dsl.compiling.data.instance import Instance, build_instance
 from gpusched_dsl.compiling.data.slicing import InstanceView, KnownValues, LawSlice, ParamSlice, Ready, SetSlice
-from gpusched_dsl.compiling.evaluation.limits import Limits
-from gpusched_dsl.compiling.evaluation.store import Store
+from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
+from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.ir.domains import Codes, Component
 from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.scenarios.scenario import CheckedScenario
@@ -24,14 +24,14 @@ class Base:
     """An instance with all jobs, nodes and slots. Codes of the whole are codes of its universes."""
 
     instance: Instance
-    limits: Limits
+    limits: MemoryLimits
 
     @property
     def model(self) -> CheckedModel:
         return self.instance.scenario.model
 
     @property
-    def store(self) -> Store:
+    def store(self) -> ValueStore:
         return self.instance.store
 
     @cached_property

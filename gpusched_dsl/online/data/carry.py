@@ -11,9 +11,9 @@ import numpy as np
 from gpusched_dsl.compiling.data.slicing import InstanceView, KnownValues
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame
-from gpusched_dsl.compiling.evaluation.store import MISSING, Columns, Param, Store, Values
+from gpusched_dsl.compiling.evaluation.store import MISSING, Columns, Param, Values, ValueStore
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
-from gpusched_dsl.ir.domains import Codes, Domain, Interval, Scalars, Tuples
+from gpusched_dsl.ir.domains import Codes, Domain, IntervalDomain, ScalarDomain, TupleDomain
 from gpusched_dsl.ir.problem import Floats
 from gpusched_dsl.language.checked import Element, VariableRef
 from gpusched_dsl.language.checked_online import CheckedCarry, CheckedOnline
@@ -84,7 +84,7 @@ class Carrier:
                 found[carry.target] = KnownValues(_Maker(self, carry, store, part))
         return found
 
-    def store_at(self, part: InstanceView, clock: LoopClock, last: CurrentPlan | None) -> Store:
+    def store_at(self, part: InstanceView, clock: LoopClock, last: CurrentPlan | None) -> ValueStore:
         """What right sides read: given values of the whole run, elements that are there, the clock, the last plan.
 
         Slots are those of the whole run: what is known when is for the right side to say.
@@ -93,9 +93,9 @@ class Carrier:
         sets: dict[str, Domain] = dict(base.sets)
         for root, codes in part.kept.items():
             if online.window is None or root != self.slots_root:
-                sets[root] = Tuples((base.universes[root],), (codes,))
+                sets[root] = TupleDomain((base.universes[root],), (codes,))
         params = {**base.params, **self._clock_params(clock)}
-        store = Store(base.universes, sets, params, base.randoms, {}, np.zeros(0))
+        store = ValueStore(base.universes, sets, params, base.randoms, {}, np.zeros(0))
         if last is not None:
             self._put_plan(store, last)
         return store
@@ -108,18 +108,18 @@ class Carrier:
         return root
 
     def _clock_params(self, clock: LoopClock) -> dict[str, Param]:
-        scalar = Scalars()
+        scalar = ScalarDomain()
         params = {"now": Param(scalar, np.array([clock.now]))}
         if self.online.window is not None:
             params["committed"] = Param(scalar, np.array([clock.committed], dtype=np.int64))
         if self.online.arrival is not None:
             jobs = self.base.store.universes[self.online.arrival.jobs]
-            every = Interval(0, len(jobs.labels) - 1, 1, jobs)
+            every = IntervalDomain(0, len(jobs.labels) - 1, 1, jobs)
             for name in ("remaining", "done", "running", "requested"):
                 params[name] = Param(every, getattr(clock, name))
         return params
 
-    def _put_plan(self, store: Store, last: CurrentPlan) -> None:
+    def _put_plan(self, store: ValueStore, last: CurrentPlan) -> None:
         points: list[Floats] = []
         first = 0
         ev = Evaluator(self.online.model, self.base.store, self.base.limits)
@@ -131,7 +131,7 @@ class Carrier:
                 no_codes = tuple(np.zeros(0, dtype=np.int64) for _ in components)
                 given = VariableValues(no_codes, np.zeros(0 if components else 1))
             indexed = ev.index_domain(variable.indexing, variable.span, conditions=False)
-            domain = Tuples(components, given.codes) if components else Scalars()
+            domain = TupleDomain(components, given.codes) if components else ScalarDomain()
             store.variables[name] = Columns(domain, first, indexed)
             points.append(given.values)
             first += len(given.values)
@@ -144,7 +144,7 @@ class _Maker:
 
     carrier: Carrier
     carry: CheckedCarry
-    store: Store
+    store: ValueStore
     part: InstanceView
 
     def __call__(self, domain: Domain) -> Values:

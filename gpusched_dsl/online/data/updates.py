@@ -10,9 +10,9 @@ import numpy as np
 
 from gpusched_dsl.compiling.data.instance import Instance, build_instance
 from gpusched_dsl.compiling.data.slicing import InstanceView, KnownValues, LawSlice, ParamSlice, Ready, SetSlice
-from gpusched_dsl.compiling.evaluation.store import Param, RandomLaws, Store, Values
+from gpusched_dsl.compiling.evaluation.store import Param, RandomLaws, Values, ValueStore
 from gpusched_dsl.data.chunks import DataChunk
-from gpusched_dsl.ir.domains import Codes, Component, Domain, Interval, Tuples, Universe
+from gpusched_dsl.ir.domains import Codes, Component, Domain, IntervalDomain, TupleDomain, Universe
 from gpusched_dsl.language.checked import Element, Numeric
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -170,10 +170,10 @@ def _joined(old: Domain, new: Domain, root: str, universe: Universe, first: int)
     columns = tuple(
         np.concatenate(pair) for pair in zip(old.columns(), _shifted(new, root, first), strict=True)
     )
-    return Tuples(_components(old, root, universe), columns)
+    return TupleDomain(_components(old, root, universe), columns)
 
 
-def _param(name: str, base: Base, new: Store, universe: Universe, first: int) -> Param:
+def _param(name: str, base: Base, new: ValueStore, universe: Universe, first: int) -> Param:
     old, root = base.store.params[name], universe.name
     kind = base.model.params[name].type
     added = new.params[name]
@@ -181,7 +181,7 @@ def _param(name: str, base: Base, new: Store, universe: Universe, first: int) ->
         return old
     values = added.values + first if isinstance(kind, Element) and kind.root == root else added.values
     if old.domain.arity == 1:
-        every = Interval(0, len(universe.labels) - 1, 1, universe)
+        every = IntervalDomain(0, len(universe.labels) - 1, 1, universe)
         if old.domain.size == first:
             return Param(every, np.concatenate((old.values, values)))
     return Param(_joined(old.domain, added.domain, root, universe, first), np.concatenate((old.values, values)))

@@ -17,7 +17,7 @@ WORTH_PACKING = 512  # bytes below which compression gains nothing
 MOST_EXPANDED = 1 << 30  # bytes: no step of ours is near it, so what expands further was not written by us
 
 
-class Damaged(Exception):
+class DamagedRecord(Exception):
     """A record is not what was written; the text says how it shows."""
 
 
@@ -42,19 +42,19 @@ def packed(value: Json) -> bytes:
 
 
 def unpacked(content: bytes) -> Json:
-    """The value of a stored content; raises `Damaged`."""
+    """The value of a stored content; raises `DamagedRecord`."""
     try:
         plain = content if content[:1] != b"\x78" else _expanded(content)
         return json.loads(plain)
     except (zlib.error, ValueError, RecursionError) as failure:
-        raise Damaged(f"a record cannot be read ({failure})") from failure
+        raise DamagedRecord(f"a record cannot be read ({failure})") from failure
 
 
 def _expanded(content: bytes) -> bytes:
     expander = zlib.decompressobj()
     plain = expander.decompress(content, MOST_EXPANDED)
     if not expander.eof or expander.unused_data:
-        raise Damaged("a compressed record is cut short")
+        raise DamagedRecord("a compressed record is cut short")
     return plain
 
 

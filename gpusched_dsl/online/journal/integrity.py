@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gpusched_dsl.online.journal.chain import Damaged, Json, linked, root, unpacked
+from gpusched_dsl.online.journal.chain import DamagedRecord, Json, linked, root, unpacked
 from gpusched_dsl.online.journal.errors import cannot_open, damaged, of_sqlite
 from gpusched_dsl.online.journal.store import TABLES, reading, recognise
 
@@ -35,7 +35,7 @@ def verified(path: Path, stack: ExitStack) -> tuple[sqlite3.Connection, Head]:
     try:
         connection = stack.enter_context(reading(path))
         return connection, check(connection)
-    except Damaged as failure:
+    except DamagedRecord as failure:
         raise damaged(path, str(failure)) from failure
     except sqlite3.Error as failure:
         raise of_sqlite(path, failure) from failure
@@ -44,26 +44,26 @@ def verified(path: Path, stack: ExitStack) -> tuple[sqlite3.Connection, Head]:
 
 
 def check(connection: sqlite3.Connection) -> Head:
-    """Check structure, chains and ends in one view; raises `Damaged` and `sqlite3.Error`."""
+    """Check structure, chains and ends in one view; raises `DamagedRecord` and `sqlite3.Error`."""
     found = [row[0] for row in connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")]
     if sorted(map(str, found)) != sorted(TABLES):
-        raise Damaged("its tables are not those of a journal")
+        raise DamagedRecord("its tables are not those of a journal")
     first = connection.execute("PRAGMA integrity_check(1)").fetchone()
     if first != ("ok",):
-        raise Damaged(f"SQLite finds: {str(first[0]).splitlines()[-1]}")
+        raise DamagedRecord(f"SQLite finds: {str(first[0]).splitlines()[-1]}")
     row = connection.execute("SELECT steps, step_digest, events, event_digest, told, finished FROM head").fetchone()
     stored = connection.execute("SELECT header FROM run").fetchone()
     if row is None or stored is None or not isinstance(stored[0], bytes):
-        raise Damaged("its header is missing")
+        raise DamagedRecord("its header is missing")
     steps, step_digest, events, event_digest, told, finished = row
     head = Head(None, steps, step_digest, events, event_digest, told, finished == 1)
     _check_steps(connection, head, stored[0])
     _check_events(connection, head, stored[0])
     head.header = unpacked(stored[0])
     if not 0 <= head.told <= head.steps:
-        raise Damaged(f"{head.told} of {head.steps} steps are said to be told")
+        raise DamagedRecord(f"{head.told} of {head.steps} steps are said to be told")
     if result_of(connection, head) is not None and not head.finished:
-        raise Damaged("it has a result, but was not finished")
+        raise DamagedRecord("it has a result, but was not finished")
     return head
 
 
@@ -72,10 +72,10 @@ def _check_steps(connection: sqlite3.Connection, head: Head, header: bytes) -> N
     for seq, _time, content, digest in connection.execute("SELECT seq, time, content, digest FROM step ORDER BY seq"):
         number += 1
         if seq != number:
-            raise Damaged(f"step {number} is missing")
+            raise DamagedRecord(f"step {number} is missing")
         before = _link(before, number, content, digest, f"step {number}")
     if number != head.steps or before != head.step_digest:
-        raise Damaged(f"it has {number} steps where {head.steps} were recorded")
+        raise DamagedRecord(f"it has {number} steps where {head.steps} were recorded")
 
 
 def _check_events(connection: sqlite3.Connection, head: Head, header: bytes) -> None:
@@ -83,18 +83,18 @@ def _check_events(connection: sqlite3.Connection, head: Head, header: bytes) -> 
     for seq, name, content, digest in connection.execute("SELECT seq, id, content, digest FROM event ORDER BY seq"):
         number += 1
         if seq != number:
-            raise Damaged(f"event {number} is missing")
+            raise DamagedRecord(f"event {number} is missing")
         before = _link(before, number, content, digest, f"event {number}")
         if unpacked(content)["id"] != name:
-            raise Damaged(f"event {number} has another id than its record")
+            raise DamagedRecord(f"event {number} has another id than its record")
         head.ids[name] = number
     if number != head.events or before != head.event_digest:
-        raise Damaged(f"it has {number} events where {head.events} were recorded")
+        raise DamagedRecord(f"it has {number} events where {head.events} were recorded")
 
 
 def _link(before: bytes, number: int, content: object, digest: object, what: str) -> bytes:
     if not isinstance(content, bytes) or linked(before, number, content) != digest:
-        raise Damaged(f"{what} is not what was written")
+        raise DamagedRecord(f"{what} is not what was written")
     return linked(before, number, content)
 
 

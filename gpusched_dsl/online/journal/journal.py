@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from gpusched_dsl.online.journal.chain import Damaged, Json, as_read_back, linked, packed, unpacked
+from gpusched_dsl.online.journal.chain import DamagedRecord, Json, as_read_back, linked, packed, unpacked
 from gpusched_dsl.online.journal.errors import (
     cannot_open,
     cannot_write,
@@ -28,7 +28,7 @@ from gpusched_dsl.online.journal.errors import (
 from gpusched_dsl.online.journal.header import differences
 from gpusched_dsl.online.journal.integrity import Head, result_of, verified
 from gpusched_dsl.online.journal.lock import WriterLock
-from gpusched_dsl.online.journal.records import External, Step
+from gpusched_dsl.online.journal.records import External, JournalStep
 from gpusched_dsl.online.journal.store import connect, create, exists, recognise
 
 
@@ -45,7 +45,7 @@ class Journal:
         self._writes = writes
         self._failed: sqlite3.Error | None = None
         self._gone_through = 0
-        self._kept: list[Step] | None = None  # steps of a trial, not recorded yet
+        self._kept: list[JournalStep] | None = None  # steps of a trial, not recorded yet
 
     # --- open and close ----------------------------------------------------------------------------------------------
 
@@ -132,18 +132,18 @@ class Journal:
         with self._telling():
             return result_of(self._connection, self._head)
 
-    def step(self, seq: int) -> Step:
+    def step(self, seq: int) -> JournalStep:
         """Step number `seq` of those recorded; raises IndexError for others."""
         if not 1 <= seq <= self._head.steps:
             raise IndexError(f"there is no step {seq} of {self._head.steps}")
         with self._telling():
             row = self._connection.execute("SELECT content FROM step WHERE seq = ?", (seq,)).fetchone()
             if row is None:
-                raise Damaged(f"step {seq} is missing")
+                raise DamagedRecord(f"step {seq} is missing")
             content = unpacked(row[0])
-            return Step(seq, content["time"], content["events"], content["decision"])
+            return JournalStep(seq, content["time"], content["events"], content["decision"])
 
-    def steps(self, first: int = 1) -> Iterator[Step]:
+    def steps(self, first: int = 1) -> Iterator[JournalStep]:
         """The recorded steps from number `first` on, in order."""
         seq = first
         while seq <= self._head.steps:
@@ -164,21 +164,21 @@ class Journal:
         with self._telling():
             row = self._connection.execute("SELECT content FROM event WHERE seq = ?", (seq,)).fetchone()
             if row is None:
-                raise Damaged(f"event {seq} is missing")
+                raise DamagedRecord(f"event {seq} is missing")
             return External(**unpacked(row[0]))
 
     @contextmanager
     def _telling(self) -> Iterator[None]:
         try:
             yield
-        except Damaged as failure:
+        except DamagedRecord as failure:
             raise damaged(self.path, str(failure)) from failure
         except sqlite3.Error as failure:
             raise of_sqlite(self.path, failure) from failure
 
     # --- write -------------------------------------------------------------------------------------------------------
 
-    def append(self, step: Step) -> None:
+    def append(self, step: JournalStep) -> None:
         """Record the next step; it is durable when this returns, or after `commit` in a trial.
 
         Raises GSM5107 where it could not be written, and from then on always: the run must end. Raises ValueError for a
@@ -217,7 +217,7 @@ class Journal:
         """Record events from outside, all or none; their ids must be new."""
         self._write(events, ())
 
-    def _write(self, events: Sequence[External], steps: Sequence[Step]) -> None:
+    def _write(self, events: Sequence[External], steps: Sequence[JournalStep]) -> None:
         head = self._head
         step_digest, step_rows = head.step_digest, []
         for step in steps:
@@ -291,7 +291,7 @@ class Journal:
             if how is not None:
                 raise goes_another_way(self.path, seq, how)
         else:
-            step = Step(seq, time, events, as_read_back(plan()))
+            step = JournalStep(seq, time, events, as_read_back(plan()))
             self.append(step)
         self._gone_through = seq
         return step.decision

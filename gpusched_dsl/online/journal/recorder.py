@@ -16,7 +16,7 @@ from gpusched_dsl.online.journal.steps import JournalSteps, step_data
 from gpusched_dsl.online.loops.base import SimulationLoop
 from gpusched_dsl.online.planners.policy import anew
 from gpusched_dsl.online.run_info import RunInfo
-from gpusched_dsl.online.run_record import RECORDED, Outcome
+from gpusched_dsl.online.run_record import RECORDED, RunOutcome
 
 MEASURED: Final = ("seconds", "bound", "notes")  # of a plan: not the same in every run
 COMPLETE = ("finished", "horizon", "stuck", "events")  # ends after which no step can follow
@@ -44,8 +44,8 @@ class Recorder(AbstractContextManager["Recorder"]):
         self.resumed = 0 if replay else len(self.journal)
         self.steps = Compared(self.journal) if replay else JournalSteps(self.journal)
         driver.journal = self.steps
-        if driver.whole is not None:
-            driver.whole, driver.event_by_event = None, (RECORDED,)
+        if driver.fast_replay is not None:
+            driver.fast_replay, driver.event_by_event = None, (RECORDED,)
         anew(driver)  # a run that is resumed knows no more of the plans before than the journal
 
     def opening(self) -> str:
@@ -64,7 +64,7 @@ class Recorder(AbstractContextManager["Recorder"]):
         help = "time limits and versions of solvers change plans; without both the same inputs give the same plans"
         return (Diagnostic("GSM5110", message, notes=tuple(differences[:3]), help=help, severity=Severity.WARNING),)
 
-    def close_with(self, outcome: Outcome) -> None:
+    def close_with(self, outcome: RunOutcome) -> None:
         """Record the result of a run that has come to its end."""
         if not self.replay and outcome.ended in COMPLETE and not self.journal.finished:
             self.journal.finish({"ended": outcome.ended, "time": outcome.world.now, "total": outcome.total})

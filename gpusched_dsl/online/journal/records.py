@@ -9,7 +9,7 @@ from gpusched_dsl.online.journal.chain import Json
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class JournalStep:
     """Step `seq` (from 1) of a run: its time since the start, the events that it processed, what was decided."""
 
     seq: int

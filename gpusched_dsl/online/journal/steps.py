@@ -7,7 +7,7 @@ from typing import Any
 
 from gpusched_dsl.online.journal.errors import goes_another_way
 from gpusched_dsl.online.journal.journal import Journal
-from gpusched_dsl.online.journal.records import Step
+from gpusched_dsl.online.journal.records import JournalStep
 
 
 class JournalSteps:
@@ -35,10 +35,12 @@ class JournalSteps:
         if self.replaying or number != reached + 1:
             how = f"the run makes its step {number} after step {min(self._passed, reached)} of {len(self.journal)}"
             raise goes_another_way(self.journal.path, number, how)
-        self.journal.append(Step(number, step["time"], step["events"], {"why": step["why"], "plan": step["plan"]}))
+        self.journal.append(
+            JournalStep(number, step["time"], step["events"], {"why": step["why"], "plan": step["plan"]})
+        )
         self._passed = number
 
 
-def step_data(step: Step) -> dict[str, Any]:
+def step_data(step: JournalStep) -> dict[str, Any]:
     """A step as the loop writes it."""
     return {"number": step.seq - 1, "time": step.time, "events": list(step.events), **step.decision}

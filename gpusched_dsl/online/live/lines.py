@@ -17,7 +17,7 @@ from gpusched_dsl.online.live.messages import LONGEST_LINE
 _CHUNK = 1 << 16  # bytes
 
 
-class Lines:
+class LineReader:
     """The lines of an open file descriptor, without their ends; blank ones are left out but counted."""
 
     def __init__(self, descriptor: int) -> None:
@@ -75,13 +75,13 @@ def _readable(descriptor: int) -> bool:
 
 
 @contextmanager
-def opened(source: str) -> Iterator[Lines]:
+def opened(source: str) -> Iterator[LineReader]:
     """Lines of `-` (standard input), a file or a named pipe; raises GSM5208.
 
     A pipe is opened for writing too, so that it does not end when one of its writers does.
     """
     if source == "-":
-        yield Lines(sys.stdin.fileno())
+        yield LineReader(sys.stdin.fileno())
         return
     try:
         pipe = stat.S_ISFIFO(os.stat(source).st_mode)
@@ -95,6 +95,6 @@ def opened(source: str) -> Iterator[Lines]:
         )
         raise DiagnosticError([finding]) from failure
     try:
-        yield Lines(descriptor)
+        yield LineReader(descriptor)
     finally:
         os.close(descriptor)

@@ -20,7 +20,7 @@ from gpusched_dsl.online.journal.journal import Journal
 from gpusched_dsl.online.journal.quarantine import quarantine_of, quarantined
 from gpusched_dsl.online.journal.records import External
 from gpusched_dsl.online.live.clock import LiveClock
-from gpusched_dsl.online.live.lines import Lines
+from gpusched_dsl.online.live.lines import LineReader
 from gpusched_dsl.online.live.messages import (
     Acknowledged,
     AnyEvent,
@@ -37,10 +37,10 @@ from gpusched_dsl.online.live.messages import (
     failed,
     line_of,
 )
-from gpusched_dsl.online.live.trial import Defect, Taken, Trial, TrialRun, plain_defect
+from gpusched_dsl.online.live.trial import AcceptedEvent, Defect, TrialLoop, TrialRun, plain_defect
 
 
-class LiveLoop(Trial, Protocol):
+class LiveLoop(TrialLoop, Protocol):
     """What a live run drives. All times are by the clock of the loop; the same calls make the same decisions."""
 
     @property
@@ -108,7 +108,7 @@ class LiveRun:
     def __post_init__(self) -> None:
         self._record: Journal | _Memory = _Memory() if self.journal is None else self.journal
         self._batch = 1
-        self._taken: list[Taken] = []  # applied on trial, in order
+        self._taken: list[AcceptedEvent] = []  # applied on trial, in order
         self._ids: dict[str, External] = {}  # of these events
         self._refused: dict[str, Diagnostic] = {}  # events of the batch that were on trial and are not taken
         self._before: object = None  # the state of the loop before them
@@ -118,7 +118,7 @@ class LiveRun:
         self._ended = False
         self._steps = 0
 
-    def run(self, lines: Lines) -> bool:
+    def run(self, lines: LineReader) -> bool:
         """Go on after what is recorded, then take all lines; whether the run has ended, else it can be resumed.
 
         Raises DiagnosticError where the journal fails.
@@ -138,7 +138,7 @@ class LiveRun:
         told, earlier = self._record.told, len(self._record)
         recorded, self._aside = quarantined(self._record.external())
         warnings = [Quarantined(id=id, message=message) for id, message in self._aside.items()]
-        taken = [Taken(event_of(e.content), e) for e in recorded if e.id not in self._aside]
+        taken = [AcceptedEvent(event_of(e.content), e) for e in recorded if e.id not in self._aside]
         decided: list[Decided] = []
         planned = 0  # how many events a recorded step follows
         for _, batch in groupby(taken, key=lambda one: one.external.batch):
@@ -166,7 +166,7 @@ class LiveRun:
             decision.again = decision.step <= earlier
         self._tell(d for d in decided if d.step >= first)
 
-    def _resume_unplanned(self, rest: list[Taken]) -> list[Quarantined]:
+    def _resume_unplanned(self, rest: list[AcceptedEvent]) -> list[Quarantined]:
         """Take recorded events that no step follows; those that cannot be planned for are set aside from now on.
 
         Their run ended because of them, with an older version, or was killed before its step was recorded.
@@ -184,7 +184,7 @@ class LiveRun:
 
     # --- what comes --------------------------------------------------------------------------------------------------
 
-    def _gather(self, lines: Lines) -> bool:
+    def _gather(self, lines: LineReader) -> bool:
         """Let the loop take the next events: those at one time that are there together. False: no more lines come."""
         while not self._taken or (lines.waiting() and self._goes_with(lines.peek())):
             line = lines.next()
@@ -238,7 +238,7 @@ class LiveRun:
             self._record.begin()
         time = max(stated, self.loop.now)
         external = External(id, time, content, self._batch)
-        self._taken.append(Taken(event, external))
+        self._taken.append(AcceptedEvent(event, external))
         self._ids[id] = external
         trial = self._trial(self._before)
         self._taken = trial.applied(self._taken, candidate)

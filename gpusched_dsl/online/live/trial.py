@@ -22,7 +22,7 @@ MOST_REFUSED = 8  # of one batch; when more fail, their time is at fault, and al
 Defect: TypeAlias = Callable[[Exception], Diagnostic]
 
 
-class Trial(Protocol):
+class TrialLoop(Protocol):
     """What a trial needs of a loop. After `restore` the loop is as it was when it gave `state`."""
 
     def check(self, event: AnyEvent) -> Any:
@@ -49,7 +49,7 @@ class Trial(Protocol):
 
 
 @dataclass(frozen=True)
-class Taken:
+class AcceptedEvent:
     """An event with what is recorded of it."""
 
     event: AnyEvent
@@ -66,13 +66,13 @@ class TrialRun:
     `refused` lists the events that are left out, with the reason.
     """
 
-    loop: Trial
+    loop: TrialLoop
     before: object
     restart: Callable[[], None]
     defect: Defect
-    refused: list[tuple[Taken, Diagnostic]] = field(default_factory=list)
+    refused: list[tuple[AcceptedEvent, Diagnostic]] = field(default_factory=list)
 
-    def applied(self, taken: list[Taken], candidate: Any) -> list[Taken]:
+    def applied(self, taken: list[AcceptedEvent], candidate: Any) -> list[AcceptedEvent]:
         """Apply the last event, checked as `candidate`, to a loop that has the others; what is left, which it has."""
         one = taken[-1]
         try:
@@ -82,7 +82,7 @@ class TrialRun:
             return self._without_plan(taken[:-1])
         return taken
 
-    def sound(self, taken: Sequence[Taken], *, applied: bool) -> list[Taken]:
+    def sound(self, taken: Sequence[AcceptedEvent], *, applied: bool) -> list[AcceptedEvent]:
         """Plan for a batch; the events that are left, which the loop then has. `applied`: the loop has them already."""
         left = list(taken)
         failure = self._planned(left) if applied else self._tried(left)
@@ -106,10 +106,10 @@ class TrialRun:
         self.loop.restore(self.before)
         self.restart()
 
-    def _without_plan(self, taken: list[Taken]) -> list[Taken]:
+    def _without_plan(self, taken: list[AcceptedEvent]) -> list[AcceptedEvent]:
         """Go back and apply these again; those that do not fit any more are refused too."""
         self._back()
-        left: list[Taken] = []
+        left: list[AcceptedEvent] = []
         for one in taken:
             try:
                 self.loop.apply(self.loop.check(one.event), one.external.time)
@@ -119,7 +119,7 @@ class TrialRun:
             left.append(one)
         return left
 
-    def _tried(self, taken: Sequence[Taken]) -> Failure | None:
+    def _tried(self, taken: Sequence[AcceptedEvent]) -> Failure | None:
         """Go back, apply these and plan; None where that goes well."""
         self._back()
         batch = taken[0].external.batch if taken else 0
@@ -137,7 +137,7 @@ class TrialRun:
                 return at, failure
         return self._planned(taken)
 
-    def _planned(self, taken: Sequence[Taken]) -> Failure | None:
+    def _planned(self, taken: Sequence[AcceptedEvent]) -> Failure | None:
         try:
             self.loop.decide()
             if any(isinstance(one.event, Arrival | Value) for one in taken):
@@ -146,7 +146,7 @@ class TrialRun:
             return None, failure
         return None
 
-    def _first(self, taken: Sequence[Taken], failure: Exception) -> tuple[int, Exception]:
+    def _first(self, taken: Sequence[AcceptedEvent], failure: Exception) -> tuple[int, Exception]:
         """The last event of the shortest beginning that fails, where all of it does."""
         good, bad = 0, len(taken)
         while bad - good > 1:
@@ -160,7 +160,7 @@ class TrialRun:
                 bad, failure = middle, found[1]
         return bad - 1, failure
 
-    def _refuse(self, one: Taken, failure: Exception, *, planned: bool) -> None:
+    def _refuse(self, one: AcceptedEvent, failure: Exception, *, planned: bool) -> None:
         if not isinstance(failure, DiagnosticError):
             diagnostic = self.defect(failure)
         elif planned:

@@ -15,7 +15,7 @@ from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import EMPTY_FRAME
 from gpusched_dsl.compiling.evaluation.free_variables import free_variables
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
-from gpusched_dsl.ir.deadline import INTERRUPT, Abandoned, Stopped, limited
+from gpusched_dsl.ir.deadline import INTERRUPT, Abandoned, StoppedEarly, limited
 from gpusched_dsl.ir.domains import Codes, Domain
 from gpusched_dsl.language.blocks.policies.scope import clock_unit
 from gpusched_dsl.language.checked import Element, IndexRef, Numeric, TypedExpr, ValueType
@@ -30,7 +30,7 @@ from gpusched_dsl.online.journal.plan_codec import plan_data, plan_from
 from gpusched_dsl.online.planners.failures import Failures, is_of_solving
 from gpusched_dsl.online.planners.protocol import AS_BEFORE, Plan, Planner, PlanningRequest
 from gpusched_dsl.online.run_config import RunConfig
-from gpusched_dsl.online.run_record import Outcome, Step
+from gpusched_dsl.online.run_record import RunOutcome, RunStep
 from gpusched_dsl.online.simulation.assignments import AllocationReader, Allocations
 from gpusched_dsl.online.simulation.charging import charge, plan_store, rates
 from gpusched_dsl.online.simulation.realisation import Outages, truth_of
@@ -62,7 +62,9 @@ class SimulationLoop:
     stop: Callable[[], bool] = lambda: False
     tell: Callable[[SimulationLoop], None] = lambda driver: None
     external: bool = False  # completions and failures are told from outside, not drawn
-    whole: Callable[[Any], Outcome | None] | None = None  # fast replay of the whole run, where that is possible
+    fast_replay: Callable[[Any], RunOutcome | None] | None = (
+        None  # fast replay of the whole run, where that is possible
+    )
     examine: Callable[[SimulationLoop, Instance, Plan], None] | None = None  # looks at plans that were made
 
     def __post_init__(self) -> None:
@@ -96,7 +98,7 @@ class SimulationLoop:
         self.reader: AllocationReader | None = None
         self.columns: tuple[Codes, ...] = ()  # of the entries in effect, in codes of the part
         self.entry_jobs: Ints = np.zeros(0, dtype=np.int64)
-        self.steps: list[Step] = []
+        self.steps: list[RunStep] = []
         self.warnings: list[Diagnostic] = []
         self.failures: dict[tuple[str, str], Failures] = {}  # by planner and code
         self.failure: DiagnosticError | None = None  # of the last plan
@@ -171,7 +173,7 @@ class SimulationLoop:
         """The time as policies read it."""
         return self.world.now / self.policy_time
 
-    def run(self) -> Outcome:
+    def run(self) -> RunOutcome:
         """The whole run; a plan that `stop` ends is dropped. Raises DiagnosticError as planning does."""
         try:
             replayed = self._replayed()
@@ -188,7 +190,7 @@ class SimulationLoop:
         """Go on to the next plan; why the run is over, else ""."""
         raise NotImplementedError
 
-    def _replayed(self) -> Outcome | None:
+    def _replayed(self) -> RunOutcome | None:
         """The outcome of a fast replay, None where this run has to be simulated step by step."""
         return None
 
@@ -211,7 +213,7 @@ class SimulationLoop:
                 if plan is None:
                     plan = self._ask(instance, running, deadline.rest_of(self.config.time_limit))
                 deadline.check()
-        except Stopped as stopped:
+        except StoppedEarly as stopped:
             if stopped.reason != INTERRUPT:
                 raise
             raise Abandoned from None
@@ -378,7 +380,7 @@ class SimulationLoop:
         why, plan_seconds, build_seconds, other = self._pending
         counts = {name: len(getattr(changed, name)) for name in CHANGES}
         self.steps.append(
-            Step(
+            RunStep(
                 len(self.steps), self.world.now, why, plan.method, plan.status, len(self.world.present()),
                 len(self.world.running), counts["start"], counts["resume"], counts["migration"], counts["resize"],
                 counts["halt"], counts["boot"], plan_seconds, build_seconds, other, plan.objective, plan.bound,
@@ -467,11 +469,11 @@ class SimulationLoop:
 
     # --- the end -----------------------------------------------------------------------------------------------------
 
-    def outcome(self, ended: str, **extra: Any) -> Outcome:
+    def outcome(self, ended: str, **extra: Any) -> RunOutcome:
         money, spare = self.money, None if self.fallback is None else self.fallback.name
         amounts = {c.name: self.amount(c) for c in self.online.charges}
         quantities = {name: str(unit) for name, unit in amounts.items() if not convertible(unit, money)}
-        return Outcome(
+        return RunOutcome(
             online=self.online,
             base=self.base,
             world=self.world,

@@ -46,7 +46,7 @@ def branched(loop: L, seed: int) -> L:
     other = copy(loop)
     other.world = deepcopy(loop.world)
     other.config = replace(loop.config, seed=seed)
-    other.journal = other.whole = other.examine = None
+    other.journal = other.fast_replay = other.examine = None
     other.stop, other.tell = (lambda: False), (lambda driver: None)
     other.down, other.memory = dict(loop.down), {name: values.copy() for name, values in loop.memory.items()}
     other.steps, other.warnings = list(loop.steps), list(loop.warnings)

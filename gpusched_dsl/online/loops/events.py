@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from gpusched_dsl.ir.deadline import INTERRUPT, Abandoned, Stopped, limited
+from gpusched_dsl.ir.deadline import INTERRUPT, Abandoned, StoppedEarly, limited
 from gpusched_dsl.language.text.counting import count_text
 from gpusched_dsl.online.data.magnitudes import check_period
 from gpusched_dsl.online.loops.base import SimulationLoop
-from gpusched_dsl.online.run_record import Outcome
+from gpusched_dsl.online.run_record import RunOutcome
 
 
 @dataclass(eq=False)
@@ -33,13 +33,13 @@ class EventLoop(SimulationLoop):
             check_period(period, self.unit, "the period", expr.span)
         self.period = min((period for period, _ in periods), default=np.inf)
 
-    def _replayed(self) -> Outcome | None:
-        if self.whole is None or self.steps:
+    def _replayed(self) -> RunOutcome | None:
+        if self.fast_replay is None or self.steps:
             return None
         try:
             with limited(None, self.stop):
-                return self.whole(self)
-        except Stopped as stopped:
+                return self.fast_replay(self)
+        except StoppedEarly as stopped:
             if stopped.reason != INTERRUPT:
                 raise
             raise Abandoned from None

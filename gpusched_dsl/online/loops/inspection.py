@@ -16,7 +16,7 @@ from gpusched_dsl.online.data.carry import CurrentPlan
 from gpusched_dsl.online.loops.base import SimulationLoop, StepJournal
 from gpusched_dsl.online.loops.branching import Loop, run_until
 from gpusched_dsl.online.loops.slots import SlotLoop
-from gpusched_dsl.online.run_record import Step
+from gpusched_dsl.online.run_record import RunStep
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,7 @@ class Moment:
     part: InstanceView
     values: Mapping[str, VariableValues]
     running: Mapping[str, VariableValues] | None
-    step: Step
+    step: RunStep
     number: int
     now: float  # in the unit of the world's clock
     policy_now: float  # as policies read it
@@ -42,8 +42,8 @@ def moment_at(loop: Loop, time: float) -> Moment | None:
 
     A plan of the loop's journal is read from it, others are made; nothing is recorded.
     """
-    heard = _Heard(loop.journal, loop)
-    loop.journal, loop.tell, loop.whole = heard, heard.tell, None
+    heard = _PlanRecorder(loop.journal, loop)
+    loop.journal, loop.tell, loop.fast_replay = heard, heard.tell, None
     ended = run_until(loop, time)
     slot = None
     if isinstance(loop, SlotLoop):
@@ -56,7 +56,7 @@ def moment_at(loop: Loop, time: float) -> Moment | None:
     return replace(found, slot=slot - loop.planned)
 
 
-class _Heard:
+class _PlanRecorder:
     """Stands between a loop and its journal: keeps what the newest plan was made of."""
 
     def __init__(self, journal: StepJournal | None, loop: SimulationLoop) -> None:

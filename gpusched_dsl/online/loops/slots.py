@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gpusched_dsl.ir.domains import Codes, Tuples
+from gpusched_dsl.ir.domains import Codes, TupleDomain
 from gpusched_dsl.language.blocks.online.slot_counts import counts_slots, slot_count_errors
 from gpusched_dsl.language.checked import TypedExpr
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
@@ -180,6 +180,6 @@ class SlotLoop(SimulationLoop):
         given = self.standing.values[variable]
         skipped = self.part.outer(components, tuple(column[self.skipped] for column in self.plan_columns))
         kept = np.ones(len(given.values), dtype=np.bool_)
-        place = Tuples(components, given.codes).locate(skipped)
+        place = TupleDomain(components, given.codes).locate(skipped)
         kept[place[place >= 0]] = False
         return without(self.standing, variable, kept)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from gpusched_dsl.compiling.evaluation.store import Store
+from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.language.checked import CheckedModel, Element, IndexRef
@@ -20,7 +20,7 @@ from gpusched_dsl.policies.workload import Floats, Ints
 CHOSEN = 0.5
 
 
-def interchangeable(model: CheckedModel, store: Store) -> tuple[str, Ints] | None:
+def interchangeable(model: CheckedModel, store: ValueStore) -> tuple[str, Ints] | None:
     """The root set of the placement's nodes, and a class for each: nodes of one class may trade names.
 
     None where nodes are not declared `identical`, or where something that is given or carried tells them apart.
@@ -49,7 +49,7 @@ def interchangeable(model: CheckedModel, store: Store) -> tuple[str, Ints] | Non
 
 
 def renamed(
-    model: CheckedModel, store: Store, values: Mapping[str, VariableValues], running: Mapping[str, VariableValues]
+    model: CheckedModel, store: ValueStore, values: Mapping[str, VariableValues], running: Mapping[str, VariableValues]
 ) -> Mapping[str, VariableValues]:
     """The same plan with nodes named so that jobs stay where they run. All codes are those of one instance."""
     found = interchangeable(model, store)

@@ -13,7 +13,7 @@ from gpusched_dsl.compiling.aggregation.aggregate import Aggregation, aggregate
 from gpusched_dsl.compiling.build import Built, Permissions
 from gpusched_dsl.compiling.data.instance import Instance
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
-from gpusched_dsl.ir.deadline import INTERRUPT, Deadline, Stopped, active, limited
+from gpusched_dsl.ir.deadline import INTERRUPT, Deadline, StoppedEarly, active, limited
 from gpusched_dsl.ir.domains import decode_column
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
@@ -99,7 +99,7 @@ class SolverPlanner:
                 start = None if question.running is None else labelled(question.instance, question.running)
                 monitor = self.monitor or Stopping(deadline)
                 solved, _ = solve_built(built, backend, options, start, monitor, before)
-        except Stopped as stopped:
+        except StoppedEarly as stopped:
             if stopped.reason == INTERRUPT:
                 raise _interruption() from None
             return None
@@ -146,7 +146,7 @@ class Stopping(Silent):
 
 def _interruption() -> BaseException:
     """What ends a plan that somebody wants to stop: Stopped where a deadline is active, else KeyboardInterrupt."""
-    return KeyboardInterrupt() if active() is None else Stopped(INTERRUPT)
+    return KeyboardInterrupt() if active() is None else StoppedEarly(INTERRUPT)
 
 
 def built_of(instance: Instance, permissions: Permissions, *, fold: bool = True) -> Built:

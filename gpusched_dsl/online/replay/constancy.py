@@ -14,7 +14,6 @@ from gpusched_dsl.language.checked import (
     Element,
     Expected,
     KnownValue,
-    Label,
     LetRef,
     Membership,
     NamedSet,
@@ -22,6 +21,7 @@ from gpusched_dsl.language.checked import (
     RandomRef,
     SetOperation,
     Shift,
+    StringLiteral,
     TypedIndexing,
     TypedSet,
     VariableRef,
@@ -64,7 +64,7 @@ class Constancy:
                 yield from self._declared(part.name)
             case Shift() if part.ordering == self.jobs:
                 yield "which jobs stand beside a job depends on who is there"
-            case Label() if isinstance(part.type, Element) and part.type.root == self.jobs:
+            case StringLiteral() if isinstance(part.type, Element) and part.type.root == self.jobs:
                 yield f"the job `{part.text}` is not always there"
             case Membership():
                 for element in part.element:

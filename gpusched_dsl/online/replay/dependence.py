@@ -11,9 +11,9 @@ from typing import Final
 
 from gpusched_dsl.language.checked import (
     Arithmetic,
-    Choice,
     Constant,
     Function,
+    IfThenElse,
     IndexRef,
     IndexVar,
     LetRef,
@@ -62,7 +62,7 @@ class Dependences:
                 return _scaled(self.of(expr.operand, own), -1.0)
             case Arithmetic():
                 return self._of_arithmetic(expr, own)
-            case Choice():
+            case IfThenElse():
                 both = (expr.then, expr.otherwise)
                 return self._alike(both, own) if self.still.change_in(expr.condition) is None else None
             case Function() if expr.name in ("min", "max"):

@@ -12,9 +12,9 @@ from gpusched_dsl.online.loops.events import EventLoop
 from gpusched_dsl.online.replay.eligibility import ReplayFacts, clock_of_due, keys_move, replay_facts, why_not
 from gpusched_dsl.online.replay.run import replay
 from gpusched_dsl.online.replay.sampling import difference
-from gpusched_dsl.online.replay.trace import Replayed
+from gpusched_dsl.online.replay.trace import ReplayedJobs
 from gpusched_dsl.online.replay.trace_reader import NoReplay, read_trace
-from gpusched_dsl.online.run_record import Outcome
+from gpusched_dsl.online.run_record import RunOutcome
 from gpusched_dsl.online.simulation.assignments import AllocationReader, Allocations
 from gpusched_dsl.online.simulation.world import DONE, EXECUTION, FUTURE, TARDINESS, WAITING
 from gpusched_dsl.policies.workload import Floats, Ints
@@ -22,7 +22,7 @@ from gpusched_dsl.policies.workload import Floats, Ints
 SAME = 1e-9
 
 
-def replayed(loop: EventLoop, policy: CheckedPolicy) -> Outcome | list[str]:
+def fast_replay(loop: EventLoop, policy: CheckedPolicy) -> RunOutcome | list[str]:
     """The outcome of a loop that has not begun, or every reason against a replay.
 
     Raises DiagnosticError as evaluation does.
@@ -59,7 +59,7 @@ def replayed(loop: EventLoop, policy: CheckedPolicy) -> Outcome | list[str]:
     return loop.outcome("stuck" if waiting else "finished", instants=went.instants)
 
 
-def _events_at_most(loop: EventLoop, went: Replayed, hours: float) -> float:
+def _events_at_most(loop: EventLoop, went: ReplayedJobs, hours: float) -> float:
     """At least as many events as the loop would count: of jobs, and plans after a period."""
     ends, jobs = went.end[np.isfinite(went.end)], len(went.start)
     ticks = 0.0 if np.isinf(loop.period) else float(ends.max(initial=0.0)) * hours / loop.period

@@ -15,8 +15,8 @@ from gpusched_dsl.online.replay.trace import (
     LEFT_OUT,
     NO_ROOM,
     UNOPENED,
-    Replayed,
-    Trace,
+    ArrivalTrace,
+    ReplayedJobs,
     could_start,
     groups_of,
 )
@@ -28,7 +28,7 @@ _OVERHEAD: Final = 16  # what a job costs beside its looks at nodes, in such loo
 _SHORT: Final = 4096  # entries of an array that Python is given as a list
 
 
-def replay(trace: Trace, compiled: bool | None = None) -> Replayed:
+def replay(trace: ArrivalTrace, compiled: bool | None = None) -> ReplayedJobs:
     """Who starts when and where, as the loop over events would have it that calls the policy at each of them.
 
     `compiled`: whether machine code is to be used, by default where the run is long. Raises ValueError for a trace
@@ -62,7 +62,7 @@ def replay(trace: Trace, compiled: bool | None = None) -> Replayed:
         arguments: list[Any] = [_readable(a) if isinstance(a, np.ndarray) else a for a in given]
         arguments += [*(a.data for a in found), _readable(free)]
         instants = run_events(*arguments)
-    return Replayed(start, end, node, way, _reasons(trace, start), instants)
+    return ReplayedJobs(start, end, node, way, _reasons(trace, start), instants)
 
 
 def _readable(given: Ints | Floats) -> Any:
@@ -70,14 +70,14 @@ def _readable(given: Ints | Floats) -> Any:
     return given.tolist() if len(given) <= _SHORT else given.data
 
 
-def _refuse_nonsense(trace: Trace) -> None:
+def _refuse_nonsense(trace: ArrivalTrace) -> None:
     if len(trace.size) and (trace.size.min() < 1 or not (trace.time > 0).all()):
         raise ValueError("a way to run takes no GPU or no time")
     if not np.isfinite(trace.submitted).all():
         raise ValueError("a job is submitted at no time")
 
 
-def _reasons(trace: Trace, start: Floats) -> Ints:
+def _reasons(trace: ArrivalTrace, start: Floats) -> Ints:
     reason = np.where(np.isnan(start), BEHIND, FINISHED)
     reason[np.isnan(start) & ~could_start(trace)] = NO_ROOM
     if not trace.rules.opens:

@@ -41,7 +41,7 @@ class Rules:
 
 
 @dataclass(frozen=True, eq=False)
-class Trace:
+class ArrivalTrace:
     """Jobs that come over time to nodes that are there, J jobs, W ways, N nodes, K kinds of node; times in one unit.
 
     The ways of job j are `first_way[j]` to `first_way[j + 1]`: on a node of `kind[w]` with `size[w]` GPUs, for
@@ -63,7 +63,7 @@ class Trace:
 
 
 @dataclass(frozen=True, eq=False)
-class Replayed:
+class ReplayedJobs:
     """One entry a job: NaN and NONE where it never starts, and then why (`REASONS`). `instants` were decided at."""
 
     start: Floats
@@ -74,7 +74,7 @@ class Replayed:
     instants: int
 
 
-def groups_of(trace: Trace) -> Ints:
+def groups_of(trace: ArrivalTrace) -> Ints:
     """A number for each job: jobs of one number find a place on the same clusters, for they list the same ways."""
     jobs = len(trace.submitted)
     counts = np.diff(trace.first_way)
@@ -91,7 +91,7 @@ def groups_of(trace: Trace) -> Ints:
     return np.unique(varying, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
-def could_start(trace: Trace) -> NDArray[np.bool_]:
+def could_start(trace: ArrivalTrace) -> NDArray[np.bool_]:
     """Of each job: whether an empty cluster has room for a way that the rules look at."""
     jobs = len(trace.submitted)
     job = np.repeat(np.arange(jobs), np.diff(trace.first_way))

@@ -12,14 +12,14 @@ import numpy as np
 
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame
-from gpusched_dsl.compiling.evaluation.limits import Limits
-from gpusched_dsl.compiling.evaluation.store import Store
-from gpusched_dsl.ir.domains import Codes, Tuples
+from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
+from gpusched_dsl.compiling.evaluation.store import ValueStore
+from gpusched_dsl.ir.domains import Codes, TupleDomain
 from gpusched_dsl.language.checked import IndexRef, NamedSet
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.online.replay.eligibility import chooses_nodes, rules_of
 from gpusched_dsl.online.replay.queue_order import NoOneOrder, queue_order
-from gpusched_dsl.online.replay.trace import Trace
+from gpusched_dsl.online.replay.trace import ArrivalTrace
 from gpusched_dsl.policies.placement_reader import cluster_of
 from gpusched_dsl.policies.workload import NONE, Floats, Ints
 
@@ -32,13 +32,13 @@ class NoReplay(Exception):
 
 
 @dataclass(frozen=True, eq=False)
-class Readied:
+class NamedTrace:
     """A trace and what its numbers stand for: `jobs` and `nodes` are codes of elements, in the order of the arrays.
 
     `ways` are the index codes of the placement's family for each way, with a node of its kind in place of the node.
     """
 
-    trace: Trace
+    trace: ArrivalTrace
     jobs: Codes
     nodes: Codes
     ways: tuple[Codes, ...]
@@ -54,9 +54,9 @@ class Readied:
 
 
 def read_trace(
-    policy: CheckedPolicy, store: Store, limits: Limits, submitted: Floats, fractions: Collection[str] = (),
+    policy: CheckedPolicy, store: ValueStore, limits: MemoryLimits, submitted: Floats, fractions: Collection[str] = (),
     keys_move: bool = False,
-) -> Readied:  # fmt: skip
+) -> NamedTrace:  # fmt: skip
     """What is replayed; `submitted` has the arrival of every job, by code, in the unit of the placement's `lasts`.
 
     For policies of which `why_not` says nothing. `store` has all jobs of the run with the values that they arrive with;
@@ -90,7 +90,7 @@ def read_trace(
         raise NoReplay("some jobs arrive before the run begins")
     if len(size) and (size.min() < 1 or not (time > 0).all()):
         raise NoReplay("some jobs take no GPU or no time")
-    trace = Trace(
+    trace = ArrivalTrace(
         submitted=np.asarray(submitted, dtype=np.float64),
         rank=_ranks(policy, store, limits, jobs, keys_move),
         first_way=np.concatenate(([0], np.cumsum(counts))).astype(np.int64),
@@ -104,11 +104,11 @@ def read_trace(
         rules=rules,
     )
     ways = tuple(np.concatenate(columns) for columns in zip(*(part.ways for part in parts), strict=True))
-    return Readied(trace, jobs, first.nodes, ways, first.job_at, first.node_at)
+    return NamedTrace(trace, jobs, first.nodes, ways, first.job_at, first.node_at)
 
 
 @dataclass(frozen=True, eq=False)
-class _Part:
+class _JobGroup:
     """Some of the jobs: what is needed of their cluster, and their ways as the policy lists them."""
 
     jobs: Codes
@@ -127,7 +127,7 @@ class _Part:
     ranked: Ints
 
 
-def _parts(policy: CheckedPolicy, store: Store, limits: Limits) -> Iterator[_Part]:
+def _parts(policy: CheckedPolicy, store: ValueStore, limits: MemoryLimits) -> Iterator[_JobGroup]:
     """All jobs, some at a time where the placement and the queue go through one set of them."""
     name = _jobs_set(policy)
     if name is None:
@@ -137,14 +137,14 @@ def _parts(policy: CheckedPolicy, store: Store, limits: Limits) -> Iterator[_Par
     codes = np.sort(domain.columns()[0])
     at, length = 0, min(_FIRST_JOBS, len(codes))
     while at < len(codes) or at == 0:
-        some = Tuples((domain.components[0],), (codes[at : at + length],))
+        some = TupleDomain((domain.components[0],), (codes[at : at + length],))
         part, entries = _part(policy, replace(store, sets={**store.sets, name: some}), limits)
         yield part
         at += max(length, 1)
         length = max(_FIRST_JOBS, _ENTRIES * length // max(entries, 1))
 
 
-def _part(policy: CheckedPolicy, store: Store, limits: Limits) -> tuple[_Part, int]:
+def _part(policy: CheckedPolicy, store: ValueStore, limits: MemoryLimits) -> tuple[_JobGroup, int]:
     """And how many entries the table had that is let go."""
     cluster = cluster_of(policy.model, store, limits, nodes_differ=chooses_nodes(policy))
     if _lists_all(policy):
@@ -154,7 +154,7 @@ def _part(policy: CheckedPolicy, store: Store, limits: Limits) -> tuple[_Part, i
 
         ranked = instructions_of(policy, cluster, store, limits).ranked
     work = cluster.work
-    part = _Part(
+    part = _JobGroup(
         cluster.jobs, cluster.nodes, cluster.ways, cluster.job_at, cluster.node_at, work.parts, work.node_kind,
         work.units, work.family, np.diff(work.first_way), work.kind, work.size, work.time, ranked,
     )  # fmt: skip
@@ -187,7 +187,7 @@ def _jobs_set(policy: CheckedPolicy) -> str | None:
     return names[0] if names[0] == names[1] else None
 
 
-def _ranks(policy: CheckedPolicy, store: Store, limits: Limits, jobs: Codes, keys_move: bool) -> Ints:
+def _ranks(policy: CheckedPolicy, store: ValueStore, limits: MemoryLimits, jobs: Codes, keys_move: bool) -> Ints:
     """The place of every job in the queue, NONE where it is not in it."""
     ev = Evaluator(policy.model, store, limits)
     indexing = policy.order.indexing
@@ -205,7 +205,7 @@ def _ranks(policy: CheckedPolicy, store: Store, limits: Limits, jobs: Codes, key
     return rank
 
 
-def _families(parts: list[_Part]) -> Ints:
+def _families(parts: list[_JobGroup]) -> Ints:
     """Kinds of one family in any part are of one family; of a kind that no job of a part can have it knows nothing."""
     family = np.arange(len(parts[0].units))
     for part in parts:

@@ -12,8 +12,8 @@ from gpusched_dsl.compiling.data.slicing import InstanceView
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.evaluation.free_variables import free_variables
-from gpusched_dsl.compiling.evaluation.limits import Limits
-from gpusched_dsl.compiling.evaluation.store import Store
+from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
+from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.language.checked import CheckedPlacementItem, Element, IndexRef, IndexVar, TypedExpr
 from gpusched_dsl.language.checked_online import CheckedOnline
@@ -52,13 +52,13 @@ class Allocations:
 class AllocationReader(Roles):
     """Evaluates the roles of a placement for the entries of a plan. Times come out in the unit of the clock."""
 
-    def __init__(self, online: CheckedOnline, store: Store, limits: Limits, part: InstanceView) -> None:
+    def __init__(self, online: CheckedOnline, store: ValueStore, limits: MemoryLimits, part: InstanceView) -> None:
         super().__init__(online.base, store, limits)
         self.online, self.part = online, part
         self.clock: Unit = UNITS["h"] if online.window is not None else online.unit
         self.hours = scale(self.time, self.clock)  # the clock's unit in one unit of `lasts`
 
-    def on(self, store: Store, part: InstanceView) -> AllocationReader:
+    def on(self, store: ValueStore, part: InstanceView) -> AllocationReader:
         """The same for another plan of the run."""
         found = copy(self)
         found.store, found.part, found.ev = store, part, Evaluator(self.model, store, self.limits)

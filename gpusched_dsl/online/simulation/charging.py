@@ -9,10 +9,10 @@ import numpy as np
 
 from gpusched_dsl.compiling.data.slicing import InstanceView
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
-from gpusched_dsl.compiling.evaluation.limits import Limits
-from gpusched_dsl.compiling.evaluation.store import Columns, Store
+from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
+from gpusched_dsl.compiling.evaluation.store import Columns, ValueStore
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
-from gpusched_dsl.ir.domains import Codes, Scalars, Tuples
+from gpusched_dsl.ir.domains import Codes, ScalarDomain, TupleDomain
 from gpusched_dsl.language.checked_online import CheckedCharge, CheckedOnline
 from gpusched_dsl.online.simulation.assignments import AllocationReader
 from gpusched_dsl.online.simulation.ledger import Ledger
@@ -74,16 +74,16 @@ def gpus_in_use(at: Ints, share: Floats, places: int) -> Ints:
 
 def plan_store(
     online: CheckedOnline,
-    store: Store,
+    store: ValueStore,
     values: dict[str, VariableValues],
-    limits: Limits,
+    limits: MemoryLimits,
     slots: tuple[str, Codes] | None,
-) -> Store:
+) -> ValueStore:
     """A store in which variables have the values of a plan (codes of its instance), with some of the slots only."""
     sets = dict(store.sets)
     if slots is not None:
         name, codes = slots
-        sets[name] = Tuples(store.sets[name].components, (codes,))
+        sets[name] = TupleDomain(store.sets[name].components, (codes,))
     found = replace(store, sets=sets, variables={}, point=None)
     ev = Evaluator(online.base, store, limits)
     points: list[Floats] = []
@@ -95,7 +95,7 @@ def plan_store(
         if given is None:
             no_codes = tuple(np.zeros(0, dtype=np.int64) for _ in components)
             given = VariableValues(no_codes, np.zeros(0 if components else 1))
-        domain = Tuples(components, given.codes) if components else Scalars()
+        domain = TupleDomain(components, given.codes) if components else ScalarDomain()
         found.variables[name] = Columns(domain, first, indexed)
         points.append(given.values)
         first += len(given.values)
@@ -106,8 +106,8 @@ def plan_store(
 def charge(
     charge: CheckedCharge,
     online: CheckedOnline,
-    store: Store,
-    limits: Limits,
+    store: ValueStore,
+    limits: MemoryLimits,
     part: InstanceView,
     ledger: Ledger,
     times: float,

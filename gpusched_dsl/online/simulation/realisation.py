@@ -14,9 +14,9 @@ import numpy as np
 from gpusched_dsl.compiling.data.distributions import laws_of
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame, Mask
-from gpusched_dsl.compiling.evaluation.store import Param, RandomLaws, Store
+from gpusched_dsl.compiling.evaluation.store import Param, RandomLaws, ValueStore
 from gpusched_dsl.ir.distributions.base import Distribution
-from gpusched_dsl.ir.domains import Interval
+from gpusched_dsl.ir.domains import IntervalDomain
 from gpusched_dsl.language.checked import CheckedRandom, Numeric, TypedExpr, TypedIndexing, TypedLaw
 from gpusched_dsl.language.checked_online import CheckedOnline, CheckedOutage
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
@@ -66,12 +66,12 @@ def _numbers(ev: Evaluator, expr: TypedExpr, frame: Frame) -> Floats:
     return np.array(np.broadcast_to(ev.numbers(expr, frame), (frame.size,)), dtype=np.float64)
 
 
-def _with_brought(online: CheckedOnline, base: Base) -> Store:
+def _with_brought(online: CheckedOnline, base: Base) -> ValueStore:
     """The data with what events bring along, which is 0 where none has."""
     if not online.brought or online.arrival is None:
         return base.store
     jobs = base.store.universes[online.arrival.jobs]
-    every = Interval(0, len(jobs.labels) - 1, 1, jobs)
+    every = IntervalDomain(0, len(jobs.labels) - 1, 1, jobs)
     brought = {name: Param(every, np.zeros(len(jobs.labels))) for name in online.brought}
     return replace(base.store, params={**base.store.params, **brought})
 

@@ -21,7 +21,7 @@ from gpusched_dsl.policies.workload import NONE, Floats, Instructions, Ints, Sch
 _PRIME, _FACTOR = 2_147_483_647, 48_271  # products stay below 2 ** 62
 
 
-class Pool(NamedTuple):
+class SchedulePool(NamedTuple):
     """The best different schedules so far, cheapest first, then the earliest. `pooled` makes schedules of its rows."""
 
     whole: Ints  # (P, 4 J + 4 N + N G) node, way, gpu; kind, used, jobs, opened; spare; chosen
@@ -32,10 +32,10 @@ class Pool(NamedTuple):
     held: Ints  # (1,) how many there are
 
 
-def make_pool(plan: Schedule, keep: int) -> Pool:
+def make_pool(plan: Schedule, keep: int) -> SchedulePool:
     """An empty pool for `keep` schedules."""
     width = 4 * len(plan.node) + 4 * len(plan.kind) + plan.spare.size
-    return Pool(
+    return SchedulePool(
         np.empty((keep, width), np.int64),
         np.empty((keep, plan.left.size)),
         np.empty(keep),
@@ -45,7 +45,7 @@ def make_pool(plan: Schedule, keep: int) -> Pool:
     )
 
 
-def pooled(pool: Pool, at: int, plan: Schedule) -> Schedule:
+def pooled(pool: SchedulePool, at: int, plan: Schedule) -> Schedule:
     """A copy of the schedule at a place of the pool; `plan` lends its shapes."""
     names = ("node", "way", "gpu", "kind", "used", "jobs", "opened", "spare", "chosen")
     shapes = {name: getattr(plan, name).shape for name in names}
@@ -58,7 +58,7 @@ def pooled(pool: Pool, at: int, plan: Schedule) -> Schedule:
 @compiled
 def randomised(
     work: Workload, look: Lookups, instructions: Instructions, scratch: Scratch, start: Schedule, plan: Schedule,
-    pool: Pool, first: int, stop: int, kind_of_price: int, rng: np.random.Generator,
+    pool: SchedulePool, first: int, stop: int, kind_of_price: int, rng: np.random.Generator,
 ) -> None:  # fmt: skip
     """Passes `first` to `stop - 1`, each from `start`; the result does not depend on how passes are cut into calls."""
     queue = scratch.queue[: len(instructions.order)]
@@ -85,7 +85,7 @@ def draw_queue(order: Ints, swap_chance: Floats, queue: Ints, drawing: bool, rng
 
 
 @compiled
-def keep(work: Workload, pool: Pool, plan: Schedule, cost: float, turn: int) -> bool:
+def keep(work: Workload, pool: SchedulePool, plan: Schedule, cost: float, turn: int) -> bool:
     """Put a schedule into the pool if it is new and good enough."""
     whole, prices, digests, found = pool.whole, pool.price, pool.digest, pool.found
     size, held = len(prices), pool.held[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gpusched_dsl.policies.kernels.compiled import compiled
-from gpusched_dsl.policies.kernels.slotted_cluster import Bools, Cluster, Plan, State
+from gpusched_dsl.policies.kernels.slotted_cluster import Bools, SlottedCluster, SlottedSchedule, SlottedState
 from gpusched_dsl.policies.kernels.slotted_cover import sort
 from gpusched_dsl.policies.workload import Floats
 
@@ -13,7 +13,7 @@ SAME = 1e-12  # relative: sums of the same slots in another order
 
 
 @compiled
-def put(cluster: Cluster, plan: Plan, state: State, j: int, k: int, h: int) -> None:
+def put(cluster: SlottedCluster, plan: SlottedSchedule, state: SlottedState, j: int, k: int, h: int) -> None:
     """Job j runs on node k from slot h to its end."""
     c = cluster.class_of[k]
     slots = plan.job.shape[1]
@@ -26,7 +26,7 @@ def put(cluster: Cluster, plan: Plan, state: State, j: int, k: int, h: int) -> N
 
 
 @compiled
-def free_nodes(cluster: Cluster, plan: Plan, state: State, h: int) -> bool:
+def free_nodes(cluster: SlottedCluster, plan: SlottedSchedule, state: SlottedState, h: int) -> bool:
     """Find the free node of lowest number in every class: it neither trains in slot h nor is taken by a service.
 
     Returns whether there is any.
@@ -43,7 +43,7 @@ def free_nodes(cluster: Cluster, plan: Plan, state: State, h: int) -> bool:
 
 
 @compiled
-def startable(cluster: Cluster, state: State, j: int, h: int, first_only: bool) -> int:
+def startable(cluster: SlottedCluster, state: SlottedState, j: int, h: int, first_only: bool) -> int:
     """The node on which job j may start in slot h: the best by key, then by number, that is free and passes the guard.
 
     With `first_only` the best free node is the only one that is asked about. NONE if there is none.
@@ -76,7 +76,13 @@ def startable(cluster: Cluster, state: State, j: int, h: int, first_only: bool) 
 
 @compiled
 def next_start(
-    cluster: Cluster, plan: Plan, state: State, h: int, place: int, blocking: bool, first_only: bool
+    cluster: SlottedCluster,
+    plan: SlottedSchedule,
+    state: SlottedState,
+    h: int,
+    place: int,
+    blocking: bool,
+    first_only: bool,
 ) -> tuple[int, int]:
     """Start the next of the waiting jobs that can start in slot h, from `place` of the queue on.
 
@@ -98,7 +104,7 @@ def next_start(
 
 
 @compiled
-def put_cheapest(cluster: Cluster, plan: Plan, state: State, j: int, singly: bool) -> int:
+def put_cheapest(cluster: SlottedCluster, plan: SlottedSchedule, state: SlottedState, j: int, singly: bool) -> int:
     """Put job j into the block of slots of least key on one node, in all of which it may train there.
 
     Blocks of equal key go to the node of lowest number, then to the earliest slot. Without a block, and with `singly`,
@@ -126,7 +132,7 @@ def put_cheapest(cluster: Cluster, plan: Plan, state: State, j: int, singly: boo
 
 
 @compiled
-def _block_costs(cluster: Cluster, j: int, cost: Floats) -> None:
+def _block_costs(cluster: SlottedCluster, j: int, cost: Floats) -> None:
     """The cost of a block of job j by the class of its node and its first slot."""
     classes, slots = cost.shape
     width = cluster.key.shape[2]
@@ -139,7 +145,7 @@ def _block_costs(cluster: Cluster, j: int, cost: Floats) -> None:
 
 
 @compiled
-def _usable(cluster: Cluster, plan: Plan, state: State, j: int, k: int, usable: Bools) -> None:
+def _usable(cluster: SlottedCluster, plan: SlottedSchedule, state: SlottedState, j: int, k: int, usable: Bools) -> None:
     """In which slots job j may be put on node k."""
     c = cluster.class_of[k]
     for h in range(len(usable)):
@@ -161,7 +167,7 @@ def _block(usable: Bools, length: int, cost: Floats) -> int:
 
 
 @compiled
-def _put_singly(cluster: Cluster, plan: Plan, state: State, j: int, usable: Bools) -> int:
+def _put_singly(cluster: SlottedCluster, plan: SlottedSchedule, state: SlottedState, j: int, usable: Bools) -> int:
     """Put job j into the cheapest single slots of the node where these cost least, if any node has enough of them."""
     nodes, slots = plan.job.shape
     width = cluster.key.shape[2]

@@ -18,7 +18,7 @@ UNSERVED, CHEAPEST, EQUAL = 0, SERVING_CODES["cheapest_nodes"], SERVING_CODES["e
 IN_TURN, POOLS = SERVING_CODES["equal_parts one_service_each"], SERVING_CODES["pools"]
 
 
-class Cluster(NamedTuple):
+class SlottedCluster(NamedTuple):
     """One decision: J jobs, C classes of nodes that nothing tells apart, K nodes, H slots in the order of time.
 
     Job j may run on a node of class c in slot h where `allowed[j, c, h]`, for `length[j, c]` slots in all, and prefers
@@ -59,7 +59,7 @@ class Serving(NamedTuple):
     bound: Floats  # (S,)
 
 
-class Plan(NamedTuple):
+class SlottedSchedule(NamedTuple):
     """What runs where. `job[k, h]` is the job that trains on a node, `share[s, k, h]` the load that it serves.
 
     `last` may lie after the last slot: work that does not fit before it. `excess` is the load above what nodes take.
@@ -72,7 +72,7 @@ class Plan(NamedTuple):
     excess: Floats  # (S, H)
 
 
-class State(NamedTuple):
+class SlottedState(NamedTuple):
     """What a run keeps beside its plan. With `here_only`, the guard is asked about the slot of starting alone."""
 
     left: Ints  # (C, H) nodes that do not train
@@ -83,11 +83,11 @@ class State(NamedTuple):
     here_only: bool
 
 
-def empty_plan(cluster: Cluster, services: int) -> Plan:
+def empty_plan(cluster: SlottedCluster, services: int) -> SlottedSchedule:
     """Nothing runs."""
     jobs, _, slots = cluster.allowed.shape
     nodes = len(cluster.class_of)
-    return Plan(
+    return SlottedSchedule(
         job=np.full((nodes, slots), NONE),
         node=np.full(jobs, NONE),
         last=np.full(jobs, NONE),
@@ -96,11 +96,11 @@ def empty_plan(cluster: Cluster, services: int) -> Plan:
     )
 
 
-def empty_state(cluster: Cluster, guard: Guard) -> State:
+def empty_state(cluster: SlottedCluster, guard: Guard) -> SlottedState:
     """No node trains or serves; the guard has not been asked."""
     _, classes, slots = cluster.allowed.shape
     count = np.bincount(cluster.class_of, minlength=classes).astype(np.int64)
-    return State(
+    return SlottedState(
         left=np.repeat(count[:, None], slots, axis=1),
         known=np.ones((classes, slots), dtype=np.int64),
         taken=np.zeros(len(cluster.class_of), dtype=np.int64),

@@ -13,7 +13,7 @@ import numpy as np
 
 from gpusched_dsl.policies.kernels.compiled import compiled
 from gpusched_dsl.policies.kernels.slotted import free_nodes, put, startable
-from gpusched_dsl.policies.kernels.slotted_cluster import Cluster, Plan, Serving, State
+from gpusched_dsl.policies.kernels.slotted_cluster import Serving, SlottedCluster, SlottedSchedule, SlottedState
 from gpusched_dsl.policies.kernels.slotted_cover import EXACT
 from gpusched_dsl.policies.workload import Floats, Ints
 
@@ -69,7 +69,7 @@ def taken(pool: Ints, rate: Floats, time: float) -> float:
 
 
 @compiled
-def performance(cluster: Cluster, j: int, last: int) -> float:
+def performance(cluster: SlottedCluster, j: int, last: int) -> float:
     """What job j performs if `last` is its last slot; after the last slot of all it falls on as in the last two."""
     slots = cluster.value.shape[1]
     if last < slots:
@@ -89,7 +89,7 @@ class Turns(NamedTuple):
     shortest: Ints  # (J,) the fewest slots in which a job is done
 
 
-def new_turns(cluster: Cluster, services: int) -> Turns:
+def new_turns(cluster: SlottedCluster, services: int) -> Turns:
     """Arrays for `begin_slot` to fill."""
     jobs, classes, _ = cluster.allowed.shape
     length = np.where(cluster.length > 0, cluster.length, np.iinfo(np.int64).max)
@@ -104,7 +104,9 @@ def new_turns(cluster: Cluster, services: int) -> Turns:
 
 
 @compiled
-def begin_slot(cluster: Cluster, serving: Serving, plan: Plan, state: State, turns: Turns, h: int) -> None:
+def begin_slot(
+    cluster: SlottedCluster, serving: Serving, plan: SlottedSchedule, state: SlottedState, turns: Turns, h: int
+) -> None:
     """No pool has a node, and all that wait take part."""
     turns.least[0] = np.inf
     for k in range(len(state.taken)):
@@ -121,7 +123,9 @@ def begin_slot(cluster: Cluster, serving: Serving, plan: Plan, state: State, tur
 
 
 @compiled
-def take_turns(cluster: Cluster, serving: Serving, plan: Plan, state: State, turns: Turns, h: int) -> int:
+def take_turns(
+    cluster: SlottedCluster, serving: Serving, plan: SlottedSchedule, state: SlottedState, turns: Turns, h: int
+) -> int:
     """The job or service of least performance takes the next node, until taking helps the least one no more; then the
     jobs that still wait start in their turn. Stops after each job that is started and returns it, NONE at the end."""
     while free_nodes(cluster, plan, state, h):
@@ -153,7 +157,9 @@ def take_turns(cluster: Cluster, serving: Serving, plan: Plan, state: State, tur
 
 
 @compiled
-def _worst(cluster: Cluster, serving: Serving, plan: Plan, turns: Turns, h: int) -> tuple[int, int, float]:
+def _worst(
+    cluster: SlottedCluster, serving: Serving, plan: SlottedSchedule, turns: Turns, h: int
+) -> tuple[int, int, float]:
     """The service or the waiting job of least performance, and that; services before jobs, those listed first first.
 
     The performance of a waiting job is what it would be if it were started one slot later.
@@ -194,7 +200,9 @@ def _fastest(serving: Serving, s: int, first_free: Ints) -> int:
 
 
 @compiled
-def split(cluster: Cluster, serving: Serving, plan: Plan, state: State, turns: Turns, h: int) -> None:
+def split(
+    cluster: SlottedCluster, serving: Serving, plan: SlottedSchedule, state: SlottedState, turns: Turns, h: int
+) -> None:
     """Loads in proportion to what the nodes take at the pool's response time: the same time on all of them.
 
     A pool that is too slow is loaded in proportion to its rates.

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from gpusched_dsl.policies.kernels.compiled import compiled
-from gpusched_dsl.policies.kernels.slotted_cluster import Cluster, Plan, Serving
+from gpusched_dsl.policies.kernels.slotted_cluster import Serving, SlottedCluster, SlottedSchedule
 from gpusched_dsl.policies.kernels.slotted_cover import EXACT, sort
 from gpusched_dsl.policies.workload import Ints
 
 
 @compiled
-def free_by_class(cluster: Cluster, plan: Plan, h: int, free: Ints, class_by_id: Ints) -> int:
+def free_by_class(cluster: SlottedCluster, plan: SlottedSchedule, h: int, free: Ints, class_by_id: Ints) -> int:
     """Count the nodes of each class that do not train in slot h and list their classes by rising id."""
     free[:] = 0
     found = 0
@@ -24,7 +24,7 @@ def free_by_class(cluster: Cluster, plan: Plan, h: int, free: Ints, class_by_id:
 
 
 @compiled
-def spread(cluster: Cluster, serving: Serving, plan: Plan, h: int, count: Ints) -> None:
+def spread(cluster: SlottedCluster, serving: Serving, plan: SlottedSchedule, h: int, count: Ints) -> None:
     """Put loads on `count[s, c]` nodes for each service: of a class those of lowest number, the first services first.
 
     The classes with the cheapest unit of load are filled first, their nodes in equal parts. What is above the
@@ -62,7 +62,7 @@ def spread(cluster: Cluster, serving: Serving, plan: Plan, h: int, count: Ints) 
 
 
 @compiled
-def equal_parts(cluster: Cluster, serving: Serving, plan: Plan, h: int) -> None:
+def equal_parts(cluster: SlottedCluster, serving: Serving, plan: SlottedSchedule, h: int) -> None:
     """Every load in equal parts over all nodes that do not train and on which the service runs."""
     for s in range(len(serving.capacity)):
         if serving.load[s, h] <= 0:
@@ -79,7 +79,7 @@ def equal_parts(cluster: Cluster, serving: Serving, plan: Plan, h: int) -> None:
 
 
 @compiled
-def dealt_in_turn(cluster: Cluster, serving: Serving, plan: Plan, h: int) -> None:
+def dealt_in_turn(cluster: SlottedCluster, serving: Serving, plan: SlottedSchedule, h: int) -> None:
     """Nodes that do not train are dealt in turn to the services with a load, which split it equally over theirs.
 
     A node on which the service whose turn it is does not run goes to the next one that runs there.

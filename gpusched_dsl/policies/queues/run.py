@@ -14,8 +14,8 @@ import numpy as np
 
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame
-from gpusched_dsl.compiling.evaluation.limits import Limits
-from gpusched_dsl.compiling.evaluation.store import Store
+from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
+from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.language.checked import CheckedPlacementItem, IndexRef, TypedExpr
@@ -55,8 +55,8 @@ def appends(policy: CheckedPolicy) -> bool:
 
 def run_queues(
     policy: CheckedPolicy,
-    store: Store,
-    limits: Limits,
+    store: ValueStore,
+    limits: MemoryLimits,
     stop: Callable[[], bool] | None = None,
 ) -> QueuePlan:
     """The plan of a policy with `place append`. Nothing is drawn and nothing kept.
@@ -67,7 +67,7 @@ def run_queues(
 
 
 class _Queues:
-    def __init__(self, policy: CheckedPolicy, store: Store, limits: Limits) -> None:
+    def __init__(self, policy: CheckedPolicy, store: ValueStore, limits: MemoryLimits) -> None:
         assert policy.model.placement is not None, "the checker refuses policies for models without a placement"
         self.policy, self.placement, self.store = policy, policy.model.placement, store
         self.items = {item.role: item for item in self.placement.items}

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from gpusched_dsl.compiling.evaluation.store import Store
+from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.language.checked import CheckedModel, IndexRef, IndexVar, LetRef, ParamRef, TypedExpr
 from gpusched_dsl.language.checking.walk import Part, children
@@ -50,7 +50,7 @@ def _is(expr: TypedExpr, node: IndexVar) -> bool:
     return isinstance(expr, IndexRef) and expr.variable is node
 
 
-def classes_of(nodes: Codes, read: frozenset[str] | None, store: Store, marks: Iterable[Codes] = ()) -> Ints:
+def classes_of(nodes: Codes, read: frozenset[str] | None, store: ValueStore, marks: Iterable[Codes] = ()) -> Ints:
     """The class of every node, numbered by the first node of each; `marks` tell nodes apart as parameters do."""
     if read is None:
         return np.arange(len(nodes), dtype=np.int64)

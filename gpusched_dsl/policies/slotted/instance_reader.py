@@ -9,24 +9,24 @@ import numpy as np
 
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame, Mask
-from gpusched_dsl.compiling.evaluation.grids import Axis
-from gpusched_dsl.compiling.evaluation.limits import Limits
-from gpusched_dsl.compiling.evaluation.store import Store
+from gpusched_dsl.compiling.evaluation.grids import GridAxis
+from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
+from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.language.checked import Element, IndexVar, TypedExpr, TypedIndexing
 from gpusched_dsl.language.checked_policy import CheckedKey, CheckedLoads, CheckedPolicy, CheckedSlots
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.policies.kernels.slotted_cluster import Bools, Cluster, Guard, Serving
+from gpusched_dsl.policies.kernels.slotted_cluster import Bools, Guard, Serving, SlottedCluster
 from gpusched_dsl.policies.rules import GUARD_CODES, SERVING_CODES
 from gpusched_dsl.policies.slotted.classes import classes_of, read_of_nodes
 from gpusched_dsl.policies.workload import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
-class Instance:
+class SlottedInstance:
     """A cluster and what its numbers stand for: codes of jobs, nodes, slots, and of the services that are served."""
 
-    cluster: Cluster
+    cluster: SlottedCluster
     guard: Guard
     serving: Serving
     jobs: Codes
@@ -35,7 +35,7 @@ class Instance:
     services: Codes
 
 
-def read_instance(policy: CheckedPolicy, store: Store, limits: Limits) -> Instance:
+def read_instance(policy: CheckedPolicy, store: ValueStore, limits: MemoryLimits) -> SlottedInstance:
     """What a policy with `slots` decides on. Raises DiagnosticError as evaluation does, and GSM3016."""
     assert policy.slots is not None
     return _Reader(policy, policy.slots, Evaluator(policy.model, store, limits)).run()
@@ -50,7 +50,7 @@ class _Reader:
         self.node = chosen.get(slots.node.name, slots.node)
         self.slot = chosen.get(slots.slot.name, slots.slot)
 
-    def run(self) -> Instance:
+    def run(self) -> SlottedInstance:
         jobs = np.sort(self.ev.index_domain(self.policy.order.indexing, self.policy.order.span).columns()[0])
         nodes = np.sort(self._elements(self.node))
         self.slots = self._elements(self.slot)
@@ -60,7 +60,7 @@ class _Reader:
         self.kinds = nodes[first]  # one node of each class
         allowed = self._allowed()
         reserve, serve = self.lines.reserve, self.lines.serve
-        cluster = Cluster(
+        cluster = SlottedCluster(
             class_of=class_of,
             allowed=allowed,
             key=self._key(allowed),
@@ -70,7 +70,7 @@ class _Reader:
             value=self._performance(),
         )
         services = np.zeros(0, dtype=np.int64) if serve is None else self._elements(serve.service)
-        return Instance(cluster, self._guard(reserve), self._serving(serve), jobs, nodes, self.slots, services)
+        return SlottedInstance(cluster, self._guard(reserve), self._serving(serve), jobs, nodes, self.slots, services)
 
     # --- axes --------------------------------------------------------------------------------------------------------
 
@@ -106,7 +106,7 @@ class _Reader:
         return classes_of(nodes, read, self.ev.store, [m.astype(np.int64) for m in marks])
 
     def _grid(self, *axes: tuple[IndexVar, Codes]) -> Frame:
-        return Frame.grid([Axis((variable,), (codes,), len(codes)) for variable, codes in axes])
+        return Frame.grid([GridAxis((variable,), (codes,), len(codes)) for variable, codes in axes])
 
     # --- jobs --------------------------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.evaluation.free_variables import free_variables
 from gpusched_dsl.compiling.evaluation.store import Values
-from gpusched_dsl.ir.domains import Tuples
+from gpusched_dsl.ir.domains import TupleDomain
 from gpusched_dsl.language.checked import IndexRef, Reduction, VariableRef
 
 
@@ -56,7 +56,7 @@ class PlanEvaluator(Evaluator):
         keys, which = np.unique(np.stack([entries.columns[v] for v in outer]), axis=1, return_inverse=True)
         sums = np.bincount(which.reshape(-1), weights=values)
         components = tuple(self.store.component(v.type) for v in outer)
-        place = Tuples(components, tuple(keys)).locate(
+        place = TupleDomain(components, tuple(keys)).locate(
             [np.broadcast_to(frame.columns[v], (frame.size,)) for v in outer]
         )
         return np.where(place >= 0, sums[np.maximum(place, 0)], 0.0)

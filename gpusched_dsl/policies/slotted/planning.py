@@ -16,11 +16,11 @@ from gpusched_dsl.policies.kernels.slotted_cluster import (
     ONE_SERVICE_EACH,
     POOLS,
     UNGUARDED,
-    Cluster,
     Guard,
-    Plan,
     Serving,
-    State,
+    SlottedCluster,
+    SlottedSchedule,
+    SlottedState,
     empty_plan,
     empty_state,
 )
@@ -43,16 +43,18 @@ class Placing:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Planned:
+class SlottedResult:
     """`unproven` counts the slots whose serving nodes may not be the cheapest ones; `whole` tells whether the run was
     not stopped before its end."""
 
-    plan: Plan
+    plan: SlottedSchedule
     unproven: int
     whole: bool
 
 
-def make_plan(cluster: Cluster, guard: Guard, serving: Serving, placing: Placing, stop: Stop | None = None) -> Planned:
+def make_plan(
+    cluster: SlottedCluster, guard: Guard, serving: Serving, placing: Placing, stop: Stop | None = None
+) -> SlottedResult:
     """A plan by the rules of a policy; the same whenever it is asked for."""
     plan = empty_plan(cluster, len(serving.load))
     state = empty_state(cluster, guard)
@@ -66,13 +68,13 @@ def make_plan(cluster: Cluster, guard: Guard, serving: Serving, placing: Placing
     if placing.rule == "cheapest_block":
         for job in cluster.order.tolist():
             if stop is not None and stop():
-                return Planned(plan, unproven, False)
+                return SlottedResult(plan, unproven, False)
             if put_cheapest(cluster, plan, state, job, placing.singly) >= 0:
                 placed(job, int(cluster.first[job]))
     turns = new_turns(cluster, len(serving.load)) if placing.rule == "by_performance" else None
     for h in range(slots):
         if stop is not None and stop():
-            return Planned(plan, unproven, False)
+            return SlottedResult(plan, unproven, False)
         if serving.kind == CHEAPEST:
             unproven += not _cheapest(cluster, serving, plan, state, h)
         if turns is not None:
@@ -91,10 +93,10 @@ def make_plan(cluster: Cluster, guard: Guard, serving: Serving, placing: Placing
         elif serving.kind == POOLS:
             assert turns is not None, "pools are formed by turns"
             split(cluster, serving, plan, state, turns, h)
-    return Planned(plan, unproven, True)
+    return SlottedResult(plan, unproven, True)
 
 
-def _ask(guard: Guard, state: State, begin: int, end: int) -> None:
+def _ask(guard: Guard, state: SlottedState, begin: int, end: int) -> None:
     """Have the guard's answers for some slots. The two are apart since compiling the second takes seconds."""
     if guard.kind == ONE_SERVICE_EACH:
         ask_one_service_each(guard, state.left, state.known, begin, end)
@@ -102,7 +104,7 @@ def _ask(guard: Guard, state: State, begin: int, end: int) -> None:
         ask(guard, state.left, state.known, begin, end)
 
 
-def _cheapest(cluster: Cluster, serving: Serving, plan: Plan, state: State, h: int) -> bool:
+def _cheapest(cluster: SlottedCluster, serving: Serving, plan: SlottedSchedule, state: SlottedState, h: int) -> bool:
     """Put the loads of a slot on the cheapest nodes that do not train, one service a node; whether it is proven that
     there are no cheaper ones. Where they cannot take all, the nodes of least excess are taken."""
     state.taken[:] = 0

@@ -8,19 +8,19 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gpusched_dsl.compiling.evaluation.frames import Frame, Mask
-from gpusched_dsl.compiling.evaluation.limits import Limits
-from gpusched_dsl.compiling.evaluation.store import Columns, Store
+from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
+from gpusched_dsl.compiling.evaluation.store import Columns, ValueStore
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
-from gpusched_dsl.ir.domains import Codes, Tuples
+from gpusched_dsl.ir.domains import Codes, TupleDomain
 from gpusched_dsl.language.checked import CheckedVariable, IndexRef
 from gpusched_dsl.language.checked_policy import CheckedFix, CheckedLoads, CheckedPolicy
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.policies.kernels.slotted_cluster import Plan
-from gpusched_dsl.policies.slotted.instance_reader import Instance, read_instance
+from gpusched_dsl.policies.kernels.slotted_cluster import SlottedSchedule
+from gpusched_dsl.policies.slotted.instance_reader import SlottedInstance, read_instance
 from gpusched_dsl.policies.slotted.meaning import slot_is_start
 from gpusched_dsl.policies.slotted.plan_values import PlanEvaluator
-from gpusched_dsl.policies.slotted.planning import Planned, make_plan
+from gpusched_dsl.policies.slotted.planning import SlottedResult, make_plan
 from gpusched_dsl.policies.slotted.rules import placing_of
 
 
@@ -45,8 +45,8 @@ def has_slots(policy: CheckedPolicy) -> bool:
 
 def run_slotted(
     policy: CheckedPolicy,
-    store: Store,
-    limits: Limits,
+    store: ValueStore,
+    limits: MemoryLimits,
     stop: Callable[[], bool] | None = None,
 ) -> SlottedPlan:
     """The plan of a policy with `occupies`. Nothing is drawn and nothing kept.
@@ -66,7 +66,9 @@ def run_slotted(
     return SlottedPlan(found.values, _statistics(instance, planned, found), not planned.whole)
 
 
-def _of_jobs(policy: CheckedPolicy, instance: Instance, plan: Plan, *, starts: bool) -> tuple[str, VariableValues]:
+def _of_jobs(
+    policy: CheckedPolicy, instance: SlottedInstance, plan: SlottedSchedule, *, starts: bool
+) -> tuple[str, VariableValues]:
     """The family of the placement: 1 where a job is on a node in a slot, or with `starts` in its first slot alone."""
     placement = policy.model.placement
     assert placement is not None
@@ -90,7 +92,7 @@ def _of_jobs(policy: CheckedPolicy, instance: Instance, plan: Plan, *, starts: b
 
 
 def _of_services(
-    policy: CheckedPolicy, loads: CheckedLoads, instance: Instance, plan: Plan
+    policy: CheckedPolicy, loads: CheckedLoads, instance: SlottedInstance, plan: SlottedSchedule
 ) -> tuple[str, VariableValues]:
     """The family that `serve` names: what each node serves of each load."""
     assert loads.variable is not None
@@ -105,7 +107,7 @@ def _of_services(
     )
 
 
-def _statistics(instance: Instance, planned: Planned, found: _Values) -> dict[str, float]:
+def _statistics(instance: SlottedInstance, planned: SlottedResult, found: _Values) -> dict[str, float]:
     plan, cluster = planned.plan, instance.cluster
     return {
         "jobs_not_started": float((plan.node < 0).sum()),
@@ -120,7 +122,7 @@ def _statistics(instance: Instance, planned: Planned, found: _Values) -> dict[st
 class _Values:
     """Values of families, gathered one after the other; each expression reads those before it."""
 
-    def __init__(self, policy: CheckedPolicy, store: Store, limits: Limits) -> None:
+    def __init__(self, policy: CheckedPolicy, store: ValueStore, limits: MemoryLimits) -> None:
         self.model = policy.model
         self.store = replace(store, variables={}, point=np.zeros(0))
         self.ev = PlanEvaluator(policy.model, self.store, limits)
@@ -136,7 +138,7 @@ class _Values:
         components = tuple(self.store.component(v.type) for v in variable.indexing.variables)
         indexed = self.ev.index_domain(variable.indexing, variable.span, conditions=False)
         assert self.store.point is not None
-        self.store.variables[name] = Columns(Tuples(components, given.codes), len(self.store.point), indexed)
+        self.store.variables[name] = Columns(TupleDomain(components, given.codes), len(self.store.point), indexed)
         self.store.point = np.concatenate([self.store.point, given.values])
 
     def fix(self, fix: CheckedFix) -> None:

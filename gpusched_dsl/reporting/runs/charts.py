@@ -21,7 +21,7 @@ TICKS = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Tick:
+class AxisTick:
     """A line of the grid: where it is, and the number there."""
 
     at: float
@@ -29,7 +29,7 @@ class Tick:
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
+class ChartCurve:
     """`points` as SVG takes them; `colour` is a class of the page's style."""
 
     label: str
@@ -42,9 +42,9 @@ class Chart:
     """Curves on one grid, sizes in pixels. `thinned` says so where curves are means over short spans."""
 
     title: str
-    curves: tuple[Curve, ...]
-    x_ticks: tuple[Tick, ...]
-    y_ticks: tuple[Tick, ...]
+    curves: tuple[ChartCurve, ...]
+    x_ticks: tuple[AxisTick, ...]
+    y_ticks: tuple[AxisTick, ...]
     unit: str
     thinned: bool = False
     width: int = WIDTH
@@ -56,7 +56,7 @@ class Chart:
 
 
 @dataclass(frozen=True, slots=True)
-class Axis:
+class ChartAxis:
     """Numbers from `low` to `high` as pixels from `start` to `end`."""
 
     low: float
@@ -68,19 +68,20 @@ class Axis:
         found: Floats = self.start + (values - self.low) / (self.high - self.low) * (self.end - self.start)
         return found
 
-    def ticks(self, most: int = TICKS) -> tuple[Tick, ...]:
+    def ticks(self, most: int = TICKS) -> tuple[AxisTick, ...]:
         """Round numbers, at most about so many."""
         step = _round_up((self.high - self.low) / most)
         first = math.ceil(self.low / step - 1e-9)
         values: Floats = np.arange(first, math.floor(self.high / step + 1e-9) + 1, dtype=np.float64) * step
         return tuple(
-            Tick(round(float(x), 1), f"{v + 0.0:,.10g}") for v, x in zip(values.tolist(), self.at(values), strict=True)
+            AxisTick(round(float(x), 1), f"{v + 0.0:,.10g}")
+            for v, x in zip(values.tolist(), self.at(values), strict=True)
         )
 
 
-def time_axis(result: RunResultData) -> Axis:
+def time_axis(result: RunResultData) -> ChartAxis:
     """The time of the run, from 0 to its end."""
-    return Axis(0.0, max(result.outcome.world.now, 1e-9), LEFT, WIDTH - RIGHT)
+    return ChartAxis(0.0, max(result.outcome.world.now, 1e-9), LEFT, WIDTH - RIGHT)
 
 
 def cost_chart(result: RunResultData) -> Chart:
@@ -124,8 +125,8 @@ def _chart(
     x = time_axis(result)
     values = np.concatenate([ys for _, _, _, ys in curves])
     low, high = min(0.0, float(values.min(initial=0.0))), float(values.max(initial=0.0))
-    y = Axis(low, high if high > low else low + 1.0, HEIGHT - BOTTOM, TOP)
-    drawn = tuple(Curve(label, colour, _points(x.at(xs), y.at(ys))) for label, colour, xs, ys in curves)
+    y = ChartAxis(low, high if high > low else low + 1.0, HEIGHT - BOTTOM, TOP)
+    drawn = tuple(ChartCurve(label, colour, _points(x.at(xs), y.at(ys))) for label, colour, xs, ys in curves)
     return Chart(title, drawn, x.ticks(10), y.ticks(), result.unit, thinned)
 
 

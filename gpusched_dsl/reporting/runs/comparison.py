@@ -11,9 +11,9 @@ from gpusched_dsl.ir.contradiction import REMARK, contradiction
 from gpusched_dsl.ir.tolerances import ROUNDING
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.text.numbers import column_texts, number_text, percent_text, seconds_text, with_unit
-from gpusched_dsl.online.bounds.single_job import Bound
+from gpusched_dsl.online.bounds.single_job import RunBound
 from gpusched_dsl.reporting.document import finite
-from gpusched_dsl.reporting.grid import Column, Grid, plain
+from gpusched_dsl.reporting.grid import Grid, GridColumn, plain
 from gpusched_dsl.reporting.runs.metrics import METRICS
 from gpusched_dsl.reporting.runs.result import RunResult
 
@@ -106,7 +106,7 @@ class RunComparison:
         return "; ".join(text for text in (REMARK if self.refutes(row) else "", row.remark) if text)
 
     @cached_property
-    def bound(self) -> Bound | None:
+    def bound(self) -> RunBound | None:
         """The best bound that follows from any of the runs: it holds for all methods; None without runs.
 
         What is due when, and what really happens, is the same whatever the method.
@@ -152,27 +152,27 @@ class RunComparison:
         """The figures that matter most as texts; `*` stands at the least total. Without `terms` in fewer columns."""
         first = next(iter(self.results), None)
         money, time = ("", "") if first is None else (first.money, first.unit)
-        columns = [Column("method", [row.method for row in self.rows])]
+        columns = [GridColumn("method", [row.method for row in self.rows])]
         if any(row.status != "finished" for row in self.rows):
-            columns.append(Column("ended", [row.status for row in self.rows]))
+            columns.append(GridColumn("ended", [row.status for row in self.rows]))
         for name in self.terms if terms and len(self.terms) > 1 else ():
             values = [None if r.result is None else r.result.costs.get(name, 0.0) for r in self.rows]
-            columns.append(Column(name, column_texts(values, digits=6), right=True))
+            columns.append(GridColumn(name, column_texts(values, digits=6), right=True))
         totals = column_texts([None if r.result is None else r.result.total for r in self.rows], digits=6)
         marked = [f"{text} {self._mark(row)}" for text, row in zip(totals, self.rows, strict=True)]
-        columns.append(Column(f"{_header('total', money)}  ", marked, right=True))
+        columns.append(GridColumn(f"{_header('total', money)}  ", marked, right=True))
         if self.bound is not None and self.bound.value is not None:
-            columns.append(Column("gap", [percent_text(self.gap(row)) for row in self.rows], right=True))
+            columns.append(GridColumn("gap", [percent_text(self.gap(row)) for row in self.rows], right=True))
         columns += self._figures(time, terms)
         if any(self.remark(row) for row in self.rows):
-            columns.append(Column("remark", [self.remark(row) for row in self.rows]))
+            columns.append(GridColumn("remark", [self.remark(row) for row in self.rows]))
         return Grid(tuple(columns))
 
     def _mark(self, row: RunRow) -> str:
         """`*` at the least total, `!` at one that is below the bound."""
         return "!" if self.refutes(row) else "*" if self.is_best(row) else " "
 
-    def _figures(self, time: str, all_of_them: bool) -> list[Column]:
+    def _figures(self, time: str, all_of_them: bool) -> list[GridColumn]:
         columns = [self._share("late", "late_share")]
         if all_of_them:
             columns.append(self._number(_header("tardiness", time), "tardiness_mean"))
@@ -185,19 +185,19 @@ class RunComparison:
             columns.append(self._number("moved", "migrations"))
             columns.append(self._number("halted", "halts"))
         columns.append(self._number("plans", "plans"))
-        columns.append(Column("plan", [_seconds(row.result, "plan_seconds_mean") for row in self.rows], right=True))
+        columns.append(GridColumn("plan", [_seconds(row.result, "plan_seconds_mean") for row in self.rows], right=True))
         return columns
 
     def _known(self, name: str) -> bool:
         return any(r.metrics[name] is not None for r in self.results)
 
-    def _number(self, header: str, name: str) -> Column:
+    def _number(self, header: str, name: str) -> GridColumn:
         values = [None if row.result is None else row.result.metrics[name] for row in self.rows]
-        return Column(header, column_texts(values), right=True)
+        return GridColumn(header, column_texts(values), right=True)
 
-    def _share(self, header: str, name: str) -> Column:
+    def _share(self, header: str, name: str) -> GridColumn:
         texts = [percent_text(None if row.result is None else row.result.metrics[name]) for row in self.rows]
-        return Column(header, texts, right=True)
+        return GridColumn(header, texts, right=True)
 
     def footer(self) -> list[str]:
         """What stands below the table: the bound, what the columns mean, and whether methods are missing."""

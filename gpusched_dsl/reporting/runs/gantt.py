@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpusched_dsl.language.text.counting import count_text
-from gpusched_dsl.online.history import Reading
+from gpusched_dsl.online.history import RunHistory
 from gpusched_dsl.policies.workload import Floats, Ints
-from gpusched_dsl.reporting.runs.charts import LEFT, WIDTH, Axis, Tick, time_axis
+from gpusched_dsl.reporting.runs.charts import LEFT, WIDTH, AxisTick, ChartAxis, time_axis
 
 if TYPE_CHECKING:
     from gpusched_dsl.reporting.runs.result_data import RunResultData
@@ -40,7 +40,7 @@ class Bar:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class GanttRow:
     """A node, or several: its label and where it stands."""
 
     label: str
@@ -53,8 +53,8 @@ class Gantt:
     """The chart in pixels. `note` says what stands for what where it is not single jobs."""
 
     bars: tuple[Bar, ...]
-    rows: tuple[Row, ...]
-    x_ticks: tuple[Tick, ...]
+    rows: tuple[GanttRow, ...]
+    x_ticks: tuple[AxisTick, ...]
     height: float
     unit: str
     note: str = ""
@@ -75,7 +75,7 @@ def gantt(result: RunResultData) -> Gantt:
 # --- bars ------------------------------------------------------------------------------------------------------------
 
 
-def _lanes(reading: Reading) -> tuple[Ints, Ints, Ints]:
+def _lanes(reading: RunHistory) -> tuple[Ints, Ints, Ints]:
     """For each stretch the lane of its node that is free then, how many lanes each node needs, and the nodes."""
     parts = reading.stretches
     places, row = np.unique(parts.place, return_inverse=True)
@@ -112,7 +112,7 @@ def _bars(result: RunResultData, lane: Ints, count: Ints, places: Ints) -> Gantt
         colour = f"c{int(parts.job[at]) % COLOURS}"
         bars.append(Bar(round(float(left[at]), 1), y, round(width, 1), LANE - 2, colour, told, label, bool(late[at])))
     labels = reading.labels(reading.places_root, places)
-    rows = [Row(name, float(y), float(n * LANE)) for name, y, n in zip(labels, top, count, strict=False)]
+    rows = [GanttRow(name, float(y), float(n * LANE)) for name, y, n in zip(labels, top, count, strict=False)]
     return Gantt(tuple(bars), tuple(rows), x.ticks(10), float(top[-1]) + 6, result.unit)
 
 
@@ -140,7 +140,7 @@ def _shades(result: RunResultData) -> Gantt:
     names = reading.labels(reading.places_root, places)
     first = np.searchsorted(band, np.arange(rows))
     labels = [names[f] if r % 2 == 0 else "" for r, f in enumerate(first.tolist())]
-    shown = [Row(label, float(HEAD + r * ROW), float(ROW)) for r, label in enumerate(labels)]
+    shown = [GanttRow(label, float(HEAD + r * ROW), float(ROW)) for r, label in enumerate(labels)]
     together = f", {count_text(-(-len(places) // rows), 'node')} a row" if rows < len(places) else ""
     stretches = (
         f"{count_text(len(reading.stretches), 'stretch', 'stretches')} of jobs on {count_text(len(places), 'node')}"
@@ -149,7 +149,7 @@ def _shades(result: RunResultData) -> Gantt:
     return Gantt(tuple(bars), tuple(shown), x.ticks(10), HEAD + rows * ROW + 6.0, result.unit, note)
 
 
-def _shares(reading: Reading, places: Ints, band: Ints, rows: int, x: Axis) -> Floats:
+def _shares(reading: RunHistory, places: Ints, band: Ints, rows: int, x: ChartAxis) -> Floats:
     """Of each band of nodes and span of time, the part of GPUs used: of the most ever used where sizes are unknown."""
     parts = reading.stretches
     row = band[np.searchsorted(places, parts.place)]

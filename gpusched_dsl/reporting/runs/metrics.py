@@ -10,7 +10,7 @@ import numpy as np
 
 from gpusched_dsl.ir.tolerances import ROUNDING
 from gpusched_dsl.language.units import UNITS, convertible, factor
-from gpusched_dsl.online.history import Reading
+from gpusched_dsl.online.history import RunHistory
 from gpusched_dsl.online.simulation.world import DONE, GONE, TARDINESS
 from gpusched_dsl.policies.workload import Floats
 
@@ -82,7 +82,7 @@ METRICS: Final[Mapping[str, Metric]] = {
 }  # fmt: skip
 
 
-def metrics_of(reading: Reading, method: str) -> dict[str, Number]:
+def metrics_of(reading: RunHistory, method: str) -> dict[str, Number]:
     """All figures of `METRICS`, None for one that this run does not tell. `method` is the one that was asked for.
 
     Percentiles interpolate linearly between order statistics. Means over nothing are None.
@@ -92,13 +92,13 @@ def metrics_of(reading: Reading, method: str) -> dict[str, Number]:
     return {name: found[name] for name in METRICS}
 
 
-def quantities_of(reading: Reading) -> dict[str, float]:
+def quantities_of(reading: RunHistory) -> dict[str, float]:
     """Stated charges that are no money, each in its unit (`Outcome.quantities`)."""
     outcome = reading.outcome
     return {n: v for n, v in outcome.world.ledger.totals.items() if n in outcome.quantities}
 
 
-def unit_of(reading: Reading, metric: str) -> str:
+def unit_of(reading: RunHistory, metric: str) -> str:
     """The unit of a figure of this run, `""` for shares and counts."""
     kind = METRICS[metric].kind
     if kind == MONEY:
@@ -108,7 +108,7 @@ def unit_of(reading: Reading, metric: str) -> str:
     return {SHARE: "", COUNT: "", SECONDS: "s"}.get(kind, kind)
 
 
-def tardiness_of(reading: Reading) -> Floats:
+def tardiness_of(reading: RunHistory) -> Floats:
     """By how much each job ended after its due date; NaN for jobs that have not ended or have none."""
     world = reading.outcome.world
     known = (world.status == DONE) & np.isfinite(world.due)
@@ -118,7 +118,7 @@ def tardiness_of(reading: Reading) -> Floats:
     return found
 
 
-def busy_of(reading: Reading) -> tuple[Floats, Floats]:
+def busy_of(reading: RunHistory) -> tuple[Floats, Floats]:
     """Of each job the time that it ran, and GPUs used times time."""
     parts, count = reading.stretches, len(reading.outcome.world.status)
     time = parts.end - parts.start
@@ -126,7 +126,7 @@ def busy_of(reading: Reading) -> tuple[Floats, Floats]:
     return busy, np.bincount(parts.job, weights=time * parts.uses, minlength=count).astype(np.float64)
 
 
-def waiting_of(reading: Reading) -> Floats:
+def waiting_of(reading: RunHistory) -> Floats:
     """The time that each job was there and did not run."""
     world = reading.outcome.world
     until = np.where(np.isnan(world.end), world.now, world.end)
@@ -135,7 +135,7 @@ def waiting_of(reading: Reading) -> Floats:
     return np.maximum(there - busy_of(reading)[0], 0.0)
 
 
-def in_one_go(reading: Reading) -> bool:
+def is_fast_replay(reading: RunHistory) -> bool:
     """Whether the run was replayed without single plans: there are no steps, and nodes were not watched."""
     return "instants" in reading.outcome.extra
 
@@ -143,7 +143,7 @@ def in_one_go(reading: Reading) -> bool:
 # --- groups ----------------------------------------------------------------------------------------------------------
 
 
-def _energy(reading: Reading) -> Number:
+def _energy(reading: RunHistory) -> Number:
     """Charges that are energy: amounts for slots, and in loops over events rates of power by time."""
     online, totals = reading.outcome.online, reading.outcome.world.ledger.totals
     per = UNITS["h"] / UNITS["h"] if online.window is not None else online.unit
@@ -154,7 +154,7 @@ def _energy(reading: Reading) -> Number:
     return sum(totals.get(name, 0.0) * float(factor(unit, UNITS["kWh"])) for name, unit in stated.items())
 
 
-def _jobs(reading: Reading) -> dict[str, Number]:
+def _jobs(reading: RunHistory) -> dict[str, Number]:
     world = reading.outcome.world
     came, done = reading.came, world.status == DONE
     there = world.present()
@@ -176,7 +176,7 @@ def _jobs(reading: Reading) -> dict[str, Number]:
     }
 
 
-def _times(reading: Reading) -> dict[str, Number]:
+def _times(reading: RunHistory) -> dict[str, Number]:
     world = reading.outcome.world
     done = world.status == DONE
     jct = (world.end - world.arrival)[done]
@@ -191,14 +191,14 @@ def _times(reading: Reading) -> dict[str, Number]:
     return found | {"waiting_sum": float(waiting.sum()), "waiting_mean": _mean(waiting)}
 
 
-def makespan_of(reading: Reading) -> Number:
+def makespan_of(reading: RunHistory) -> Number:
     """From the first arrival to the last completion; None where no job is done."""
     world = reading.outcome.world
     done = world.status == DONE
     return float(world.end[done].max() - world.arrival[reading.came].min()) if done.any() else None
 
 
-def _use(reading: Reading) -> dict[str, Number]:
+def _use(reading: RunHistory) -> dict[str, Number]:
     world = reading.outcome.world
     used, in_use = world.gpu_time, world.place_time
     room = float(np.where(in_use > 0, in_use * reading.gpus, 0.0).sum())
@@ -213,14 +213,14 @@ def _use(reading: Reading) -> dict[str, Number]:
     }
 
 
-def _changes(reading: Reading) -> dict[str, Number]:
+def _changes(reading: RunHistory) -> dict[str, Number]:
     world = reading.outcome.world
     names = {"starts": "start", "resumes": "resume", "migrations": "migration", "resizes": "resize", "halts": "halt"}
     found: dict[str, Number] = {name: int(world.counts[of].sum()) for name, of in names.items()}
-    return found | {"boots": None if in_one_go(reading) else int(world.boots)}
+    return found | {"boots": None if is_fast_replay(reading) else int(world.boots)}
 
 
-def _plans(reading: Reading, method: str) -> dict[str, Number]:
+def _plans(reading: RunHistory, method: str) -> dict[str, Number]:
     steps = reading.outcome.steps
     seconds = np.array([s.plan_seconds for s in steps])
     others = sum(s.method != method for s in steps)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from gpusched_dsl.ir.contradiction import contradiction
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
-from gpusched_dsl.online.bounds.single_job import Bound
-from gpusched_dsl.online.history import Reading, costs_of
-from gpusched_dsl.online.progress import Samples
+from gpusched_dsl.online.bounds.single_job import RunBound
+from gpusched_dsl.online.history import RunHistory, costs_of
+from gpusched_dsl.online.progress import CostSamples
 from gpusched_dsl.online.run_info import RunInfo
-from gpusched_dsl.online.run_record import Outcome
+from gpusched_dsl.online.run_record import RunOutcome
 from gpusched_dsl.reporting.runs.metrics import Number, metrics_of, quantities_of, unit_of
 from gpusched_dsl.version import __version__
 
@@ -26,10 +26,10 @@ COMPLETE = ("finished", "horizon")  # how runs end whose totals are compared wit
 class RunResultData:
     """What the writers of a run read; `RunResult` describes the fields."""
 
-    outcome: Outcome
+    outcome: RunOutcome
     about: RunInfo
-    samples: Samples = field(default_factory=Samples)
-    given_bound: Bound | None = None
+    samples: CostSamples = field(default_factory=CostSamples)
+    given_bound: RunBound | None = None
 
     # --- what came out -----------------------------------------------------------------------------------------------
 
@@ -62,9 +62,9 @@ class RunResultData:
         return "" if self.outcome.money == "1" else self.outcome.money
 
     @cached_property
-    def reading(self) -> Reading:
+    def reading(self) -> RunHistory:
         """The arrays behind the tables."""
-        return Reading(self.outcome)
+        return RunHistory(self.outcome)
 
     @cached_property
     def costs(self) -> dict[str, float]:
@@ -86,7 +86,7 @@ class RunResultData:
         return unit_of(self.reading, metric)
 
     @cached_property
-    def bound(self) -> Bound:
+    def bound(self) -> RunBound:
         """A lower bound of `total` over all methods, or why there is none."""
         from gpusched_dsl.online.bounds.run_bound import job_by_job_bound
 

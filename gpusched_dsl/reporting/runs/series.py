@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpusched_dsl.online.history import Reading, cost_of_jobs
+from gpusched_dsl.online.history import RunHistory, cost_of_jobs
 from gpusched_dsl.online.simulation.world import EXECUTION
 from gpusched_dsl.policies.workload import Floats, Ints
 
@@ -34,7 +34,7 @@ class Steps:
         return float((self.values[:-1] * span).sum() / span.sum()) if span.sum() > 0 else 0.0
 
 
-def waiting_over_time(reading: Reading) -> Steps:
+def waiting_over_time(reading: RunHistory) -> Steps:
     """Jobs that are there and do not run: the length of the queue."""
     world, parts = reading.outcome.world, reading.stretches
     came = world.arrival[reading.came]
@@ -45,7 +45,7 @@ def waiting_over_time(reading: Reading) -> Steps:
     return _steps(np.concatenate(times), signs, world.now)
 
 
-def used_over_time(reading: Reading) -> Steps:
+def used_over_time(reading: RunHistory) -> Steps:
     """GPUs that jobs use."""
     parts = reading.stretches
     return _steps(
@@ -53,7 +53,7 @@ def used_over_time(reading: Reading) -> Steps:
     )
 
 
-def room_over_time(reading: Reading) -> Steps | None:
+def room_over_time(reading: RunHistory) -> Steps | None:
     """GPUs of the nodes that are in use; None where nodes are counted, or of unknown size."""
     parts = reading.stretches
     if reading.counted or np.isnan(reading.gpus[parts.kind]).any():
@@ -64,7 +64,7 @@ def room_over_time(reading: Reading) -> Steps | None:
     return _steps(times, np.concatenate((gpus, -gpus)), reading.outcome.world.now)
 
 
-def cost_over_time(reading: Reading) -> tuple[Floats, Floats]:
+def cost_over_time(reading: RunHistory) -> tuple[Floats, Floats]:
     """Money charged by jobs up to each time at which one starts or ends: points of a line.
 
     Execution evenly over the time that a job runs, all else when it ends (of unfinished jobs: at the end of the run).

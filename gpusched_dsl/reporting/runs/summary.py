@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpusched_dsl.language.text.numbers import aligned, count_text, number_text, percent_text, seconds_text, with_unit
 from gpusched_dsl.online.run_record import EXPECTED
-from gpusched_dsl.reporting.runs.metrics import in_one_go
+from gpusched_dsl.reporting.runs.metrics import is_fast_replay
 
 if TYPE_CHECKING:
     from gpusched_dsl.reporting.runs.result_data import RunResultData
@@ -124,7 +124,7 @@ def _plans(result: RunResultData) -> list[tuple[str, str]]:
         other = f"; {share} not by {about.method}" if metrics["fallback_share"] else ""
         resumed = f"; {count_text(about.resumed_steps, 'plan')} from the journal" if about.resumed_steps else ""
         fields.append(("plans", f"{short(metrics['plans'])}: {times}{other}{resumed}"))
-    if in_one_go(result.reading):
+    if is_fast_replay(result.reading):
         times = count_text(int(result.outcome.extra["instants"]), "time", "times")
         told = f"fast replay, {times} at which jobs could start"
         return [("plans", told), ("time", seconds_text(about.seconds))]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from gpusched_dsl.online.history import Reading, cost_of_jobs
-from gpusched_dsl.online.run_record import Step
+from gpusched_dsl.online.history import RunHistory, cost_of_jobs
+from gpusched_dsl.online.run_record import RunStep
 from gpusched_dsl.online.simulation.world import STATES
 from gpusched_dsl.policies.workload import Floats, Ints
 from gpusched_dsl.reporting.runs.metrics import busy_of, tardiness_of, waiting_of
@@ -20,7 +20,7 @@ STEP_COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
 }  # fmt: skip
 
 
-def jobs_table(reading: Reading) -> pl.DataFrame:
+def jobs_table(reading: RunHistory) -> pl.DataFrame:
     """The jobs that arrived, in the order of their set.
 
     `job`, `state`, `arrival`, `start` (the first), `end`, `due`, `tardiness`, `weight`, `cost` (money, all terms),
@@ -51,7 +51,7 @@ def jobs_table(reading: Reading) -> pl.DataFrame:
     return pl.DataFrame(found)
 
 
-def schedule_table(reading: Reading) -> pl.DataFrame:
+def schedule_table(reading: RunHistory) -> pl.DataFrame:
     """What ran where: `job`, `node`, `node_type`, `gpus`, `start`, `end`; by start, then job."""
     parts = reading.stretches
     return pl.DataFrame(
@@ -66,8 +66,8 @@ def schedule_table(reading: Reading) -> pl.DataFrame:
     )
 
 
-def steps_table(steps: tuple[Step, ...]) -> pl.DataFrame:
-    """A row per plan with the fields of `Step`."""
+def steps_table(steps: tuple[RunStep, ...]) -> pl.DataFrame:
+    """A row per plan with the fields of `RunStep`."""
     columns = list(zip(*steps, strict=True)) if steps else [()] * len(STEP_COLUMNS)
     data = {
         name: pl.Series(name, [list(v) for v in column] if name == "why" else column, dtype=dtype)
@@ -76,7 +76,7 @@ def steps_table(steps: tuple[Step, ...]) -> pl.DataFrame:
     return pl.DataFrame(data)
 
 
-def node_types_table(reading: Reading) -> pl.DataFrame:
+def node_types_table(reading: RunHistory) -> pl.DataFrame:
     """Types of nodes: `gpus` of a node, `nodes` in the cluster, hours of GPUs used and of nodes in use, utilisation."""
     world = reading.outcome.world
     used, in_use = world.gpu_time * reading.hours, world.place_time * reading.hours
@@ -94,7 +94,7 @@ def node_types_table(reading: Reading) -> pl.DataFrame:
     )
 
 
-def _last(reading: Reading) -> tuple[Ints, Ints, Floats]:
+def _last(reading: RunHistory) -> tuple[Ints, Ints, Floats]:
     """Place, kind and GPUs of the last stretch of each job; -1 and NaN for jobs that never ran."""
     parts, count = reading.stretches, len(reading.outcome.world.status)
     last = np.full(count, -1, dtype=np.int64)

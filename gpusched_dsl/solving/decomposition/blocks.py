@@ -26,7 +26,7 @@ HASH_SEED = 20_220
 
 
 @dataclass(frozen=True, eq=False)
-class Parts:
+class BlockStructure:
     """`shared` and `own` are column numbers of the problem (own: of blocks, sorted by block); `block` that of each own.
 
     `a` is rows x shared, `use` uses x own; `use_of` is the use of each row, -1 where it uses no block. `lower` and
@@ -61,7 +61,7 @@ class Parts:
         """Which shared columns must be whole."""
         return self.problem.integer[self.shared]
 
-    def with_rows(self, a: sp.csr_array, lower: Floats) -> Parts:
+    def with_rows(self, a: sp.csr_array, lower: Floats) -> BlockStructure:
         """The same with more rows `a x >= lower` of shared columns, which the problem implies."""
         added = a.shape[0]
         return replace(
@@ -89,7 +89,7 @@ class Parts:
         return point
 
 
-def take_apart(problem: Problem, blocks: Blocks) -> Parts:
+def take_apart(problem: Problem, blocks: Blocks) -> BlockStructure:
     """The parts of a linear problem with at most one objective."""
     matrix = problem.matrix
     whole = sp.csr_array((matrix.values, matrix.columns, matrix.starts), shape=(problem.rows, problem.columns))
@@ -106,7 +106,7 @@ def take_apart(problem: Problem, blocks: Blocks) -> Parts:
         objective = problem.objectives[0]
         sign = -1.0 if objective.sense == "maximize" else 1.0
         costs, constant = sign * objective.costs(problem.columns), sign * objective.offset
-    return Parts(
+    return BlockStructure(
         problem,
         blocks,
         shared,

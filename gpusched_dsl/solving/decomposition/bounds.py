@@ -18,7 +18,7 @@ import numpy as np
 
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Floats
-from gpusched_dsl.solving.decomposition.blocks import Parts
+from gpusched_dsl.solving.decomposition.blocks import BlockStructure
 
 # What rounding in the sums of a bound can amount to, relative to the sum of the sizes of its parts.
 ROUNDING = 1e-12
@@ -33,7 +33,7 @@ class SharedBound:
     size: float
 
 
-def cleaned(parts: Parts, duals: Floats, rounds: int = 3) -> Floats:
+def cleaned(parts: BlockStructure, duals: Floats, rounds: int = 3) -> Floats:
     """Multipliers near `duals` with the signs that the sides allow, and set right for columns without bounds."""
     lower, upper = parts.lower, parts.upper
     finite_low, finite_high = np.isfinite(lower), np.isfinite(upper)
@@ -60,14 +60,14 @@ def cleaned(parts: Parts, duals: Floats, rounds: int = 3) -> Floats:
     return duals
 
 
-def reduced_costs(parts: Parts, duals: Floats) -> Floats:
+def reduced_costs(parts: BlockStructure, duals: Floats) -> Floats:
     """`c - A^T v` of the shared columns; 0 where it is not larger than the rounding errors it was computed with."""
     reduced = parts.shared_cost - parts.a.T @ duals
     size = np.abs(parts.shared_cost) + abs(parts.a).T @ np.abs(duals)
     return np.asarray(np.where(np.abs(reduced) <= ZERO * size, 0.0, reduced))
 
 
-def shared_bound(parts: Parts, duals: Floats) -> SharedBound:
+def shared_bound(parts: BlockStructure, duals: Floats) -> SharedBound:
     """The part of the bound that does not come from blocks; minus infinity where a column without bounds spoils it."""
     lower, upper = parts.lower, parts.upper
     with np.errstate(invalid="ignore"):

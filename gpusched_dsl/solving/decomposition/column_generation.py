@@ -14,11 +14,11 @@ import numpy as np
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Floats
 from gpusched_dsl.ir.solver_result import Status
-from gpusched_dsl.solving.decomposition.blocks import Parts
+from gpusched_dsl.solving.decomposition.blocks import BlockStructure
 from gpusched_dsl.solving.decomposition.bounds import cleaned, lagrangian_bound, shared_bound
 from gpusched_dsl.solving.decomposition.master import Master, MasterAnswer
-from gpusched_dsl.solving.decomposition.monitor import Watch
-from gpusched_dsl.solving.decomposition.points import Points, Pool
+from gpusched_dsl.solving.decomposition.monitor import DecompositionClock
+from gpusched_dsl.solving.decomposition.points import PointPool, Points
 from gpusched_dsl.solving.decomposition.pricing import Pricer
 
 SMOOTHING = 0.5
@@ -32,11 +32,11 @@ MOST_ROUNDS = 500
 class Generation:
     """A master, a pool of points and the best bound so far (of what is minimised; minus infinity at first)."""
 
-    parts: Parts
+    parts: BlockStructure
     pricer: Pricer
-    pool: Pool
+    pool: PointPool
     master: Master
-    watch: Watch
+    watch: DecompositionClock
     bound: float = -np.inf
     least: Floats | None = None  # of the blocks, where the bound is best
     duals: Floats | None = None  # where the bound is best
@@ -44,11 +44,11 @@ class Generation:
     rounds: int = 0
 
     @staticmethod
-    def begin(parts: Parts, pricer: Pricer, watch: Watch) -> Generation:
+    def begin(parts: BlockStructure, pricer: Pricer, watch: DecompositionClock) -> Generation:
         """With the points that are cheapest when use has no price, of every alternative."""
         sizes = np.abs(np.concatenate((parts.own_cost, parts.shared_cost)))
         mean = float(sizes[sizes > 0].mean()) if (sizes > 0).any() else 1.0
-        generation = Generation(parts, pricer, Pool(parts), Master(parts, ELASTIC * mean, watch), watch)
+        generation = Generation(parts, pricer, PointPool(parts), Master(parts, ELASTIC * mean, watch), watch)
         priced = pricer.price(parts.own_cost, watch, every_lane=True)
         generation.status = priced.status
         generation.add(priced.points)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from gpusched_dsl.solving.decomposition.blocks import Parts
+from gpusched_dsl.solving.decomposition.blocks import BlockStructure
 
 # Fractions this near to 0 or 1 are whole up to rounding: such a cut would be weak and its coefficients uncertain.
 LEAST_FRACTION = 1e-4
@@ -22,7 +22,7 @@ MOST_ENTRIES = 30  # of a row: cuts of longer rows are weak and many
 WHOLE = 1e-9
 
 
-def with_rounding_cuts(parts: Parts) -> Parts:
+def with_rounding_cuts(parts: BlockStructure) -> BlockStructure:
     """The parts with the rounding cuts of all rows that have whole non-negative shared columns only."""
     a = parts.a
     counts = np.diff(a.indptr)

@@ -10,7 +10,7 @@ from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Floats
 from gpusched_dsl.solving.decomposition.column_generation import NO_SLACK, Generation
 from gpusched_dsl.solving.decomposition.master import MasterAnswer
-from gpusched_dsl.solving.decomposition.pieces import Pieces
+from gpusched_dsl.solving.decomposition.pieces import SharedPieces
 
 SURE = 0.999  # a weight from which a point is taken as chosen
 SHARE = 0.25  # of the undecided blocks that are decided in one step
@@ -19,7 +19,7 @@ REFINING, WORTH = 6, 2e-4
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class BlockPlan:
     """A plan: the shared columns, the point of each block (numbers of the pool), and its cost (infinite: no plan)."""
 
     value: float
@@ -34,9 +34,9 @@ class Planning:
         self._generation = generation
         self._master, self._parts = generation.master, generation.parts
         self._whole = np.flatnonzero(self._parts.whole)
-        self._pieces = Pieces(self._parts) if len(self._whole) else None
+        self._pieces = SharedPieces(self._parts) if len(self._whole) else None
 
-    def first(self, answer: MasterAnswer) -> Plan | None:
+    def first(self, answer: MasterAnswer) -> BlockPlan | None:
         """A plan from the optimum of the master; None where the time is over or none is found.
 
         Shared columns are made whole before the blocks are decided, which then make room for one another; where that
@@ -59,27 +59,27 @@ class Planning:
         values = self._pieces.choose(plan.shared, self._use_of(plan.chosen), self._generation.watch)
         return None if values is None else self._with_shared(values, plan.chosen)
 
-    def with_better_pieces(self, plan: Plan) -> Plan | None:
+    def with_better_pieces(self, plan: BlockPlan) -> BlockPlan | None:
         """Each piece bettered with all else of the plan held."""
         if self._pieces is None:
             return None
         values = self._pieces.improve(plan.shared, self._use_of(plan.chosen), self._generation.watch)
         return self._with_shared(values, plan.chosen)
 
-    def with_better_blocks(self, plan: Plan, free: Codes) -> Plan | None:
+    def with_better_blocks(self, plan: BlockPlan, free: Codes) -> BlockPlan | None:
         """Some blocks chosen anew, the other blocks and the whole shared columns held."""
         self._master.fix_shared(self._whole, plan.shared[self._whole])
         held = np.setdiff1d(np.arange(self._parts.blocks.count), free)
         return self.dive(plan.chosen[held])
 
-    def _with_shared(self, values: Floats, chosen: Codes) -> Plan | None:
+    def _with_shared(self, values: Floats, chosen: Codes) -> BlockPlan | None:
         self._master.fix_shared(self._whole, np.rint(values[self._whole]))
         self._master.free_points()
         self._master.fix_points(chosen)
         answer = self._master.solve()
         return None if answer is None else self._plan(answer, chosen)
 
-    def dive(self, held: Codes) -> Plan | None:
+    def dive(self, held: Codes) -> BlockPlan | None:
         """Decide block by block, the surest first, with the master and the points anew after each step.
 
         `held`: points decided before. The plan has an infinite value where slack is left.
@@ -104,7 +104,7 @@ class Planning:
             answer = generation.refine(1, 0.0, np.flatnonzero(chosen < 0))
         return None if answer is None else self._repaired(answer, chosen)
 
-    def _repaired(self, answer: MasterAnswer, chosen: Codes) -> Plan | None:
+    def _repaired(self, answer: MasterAnswer, chosen: Codes) -> BlockPlan | None:
         """The plan; where it lacks room for the blocks, with the pieces around chosen anew."""
         plan = self._plan(answer, chosen)
         if np.isfinite(plan.value) or self._pieces is None:
@@ -115,10 +115,10 @@ class Planning:
         )  # fmt: skip
         return self._with_shared(values, chosen)
 
-    def _plan(self, answer: MasterAnswer, chosen: Codes) -> Plan:
+    def _plan(self, answer: MasterAnswer, chosen: Codes) -> BlockPlan:
         whole = answer.shared[self._whole]
         fits = answer.slack.sum() <= NO_SLACK and bool((np.abs(whole - np.rint(whole)) <= 1e-6).all())
-        return Plan(answer.value if fits else np.inf, answer.shared, chosen)
+        return BlockPlan(answer.value if fits else np.inf, answer.shared, chosen)
 
     def _heaviest(self, weights: Floats) -> tuple[Codes, Floats]:
         """The point of each block with the largest weight, and that weight."""

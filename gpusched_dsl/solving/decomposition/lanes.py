@@ -60,7 +60,7 @@ class _Bucket:
     slot: Codes  # place of slot t of each lane in the arrays per slot, [slots, lanes]; 0 where there is none
 
 
-class Planner:
+class LanePlanner:
     """Solves the lanes again and again for other costs. Lanes whose work exceeds their slots cost infinity."""
 
     def __init__(self, lanes: Lanes) -> None:

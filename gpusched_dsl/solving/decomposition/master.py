@@ -18,8 +18,8 @@ import scipy.sparse as sp
 
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Floats
-from gpusched_dsl.solving.decomposition.blocks import Parts
-from gpusched_dsl.solving.decomposition.monitor import Watch
+from gpusched_dsl.solving.decomposition.blocks import BlockStructure
+from gpusched_dsl.solving.decomposition.monitor import DecompositionClock
 from gpusched_dsl.solving.decomposition.points import Points
 
 Highs: Any = highspy.Highs
@@ -29,7 +29,8 @@ INFINITE = highspy.kHighsInf
 
 @dataclass(frozen=True, eq=False)
 class MasterAnswer:
-    """`duals` of the rows of `Parts`, `shared` and `weights` the point, `slack` by how much each use is off."""
+    """`duals` of the rows of `BlockStructure`, `shared` and `weights` the point, `slack` by how much each use is
+    off."""
 
     value: float
     duals: Floats
@@ -42,7 +43,7 @@ class MasterAnswer:
 class Master:
     """One master problem, warm from solve to solve."""
 
-    def __init__(self, parts: Parts, elastic: float, watch: Watch) -> None:
+    def __init__(self, parts: BlockStructure, elastic: float, watch: DecompositionClock) -> None:
         self._parts = parts
         self._watch = watch
         self.elastic = elastic

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gpusched_dsl.backends.interrupt import Control
-from gpusched_dsl.backends.protocol import Progress
+from gpusched_dsl.backends.protocol import SolverProgress
 
 
 @dataclass(frozen=True, slots=True)
-class Watch:
+class DecompositionClock:
     """The clock and the wish to stop.
 
     `sign` (1 or -1) turns what is minimised inside into the objective of the problem inside, `unit` divides the latter
@@ -52,9 +52,9 @@ class Watch:
 class Quiet:
     """The monitor of a solve of a part: stops it when the whole is to stop, and tells nothing."""
 
-    watch: Watch
+    watch: DecompositionClock
 
-    def progress(self, progress: Progress) -> None:
+    def progress(self, progress: SolverProgress) -> None:
         pass
 
     @property
@@ -66,11 +66,11 @@ class Quiet:
 class Within:
     """The monitor of a solve inside: stops it when the whole is to stop, and tells the better of the bounds."""
 
-    watch: Watch
+    watch: DecompositionClock
     objective: float | None
     bound: float | None
 
-    def progress(self, progress: Progress) -> None:
+    def progress(self, progress: SolverProgress) -> None:
         sign = self.watch.sign
         seen = None if progress.objective is None else sign * progress.objective
         known = [v for v in (seen, self.objective) if v is not None]

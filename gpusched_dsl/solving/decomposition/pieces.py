@@ -17,8 +17,8 @@ from scipy.sparse.csgraph import connected_components
 
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Floats
-from gpusched_dsl.solving.decomposition.blocks import Parts
-from gpusched_dsl.solving.decomposition.monitor import Watch
+from gpusched_dsl.solving.decomposition.blocks import BlockStructure
+from gpusched_dsl.solving.decomposition.monitor import DecompositionClock
 
 Highs: Any = highspy.Highs
 # What takes longer than it saves on problems of a dozen whole columns: half the time is saved without it.
@@ -36,10 +36,10 @@ PIECE_SECONDS = 2.0
 LEAST_SECONDS = 0.01
 
 
-class Pieces:
+class SharedPieces:
     """The pieces of the shared part of a problem."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: BlockStructure) -> None:
         self._parts = parts
         a = parts.a
         whole = parts.whole
@@ -65,7 +65,7 @@ class Pieces:
         self._rows = _grouped(inside, self.numbers)
         self._by_column = a.tocsc()
 
-    def choose(self, values: Floats, used: Floats, watch: Watch) -> Floats | None:
+    def choose(self, values: Floats, used: Floats, watch: DecompositionClock) -> Floats | None:
         """Whole columns at their best in each piece by itself, for about this much use; other values are kept.
 
         Use is rounded up where a row bounds it from above, down where from below, if that leaves the piece feasible.
@@ -94,7 +94,7 @@ class Pieces:
         return np.array(holding, dtype=np.int64)
 
     def improve(
-        self, values: Floats, used: Floats, watch: Watch, some: Codes | None = None, broken: bool = False
+        self, values: Floats, used: Floats, watch: DecompositionClock, some: Codes | None = None, broken: bool = False
     ) -> Floats:
         """Each piece again with everything else of the plan held: the use, and what crossing rows see of the others.
 
@@ -135,7 +135,7 @@ class Pieces:
         used: tuple[Floats, Floats],
         fixed: Floats | None,
         start: Floats | None,
-        watch: Watch,
+        watch: DecompositionClock,
         gap: float,
     ) -> Floats | None:
         """The best values of some columns in some rows; all other columns are at `fixed` (None: not in the rows)."""

@@ -10,12 +10,13 @@ import scipy.sparse as sp
 
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Floats
-from gpusched_dsl.solving.decomposition.blocks import Parts
+from gpusched_dsl.solving.decomposition.blocks import BlockStructure
 
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Point p is of `block[p]`; its values other than 0 are row p of `values`, over the own columns of `Parts`."""
+    """Point p is of `block[p]`; its values other than 0 are row p of `values`, over the own columns of
+    `BlockStructure`."""
 
     block: Codes
     values: sp.csr_array
@@ -27,15 +28,15 @@ class Points:
     def take(self, some: Codes) -> Points:
         return Points(self.block[some], self.values[some])
 
-    def costs(self, parts: Parts) -> Floats:
+    def costs(self, parts: BlockStructure) -> Floats:
         return np.asarray(self.values @ parts.own_cost)
 
-    def uses(self, parts: Parts) -> sp.csr_array:
+    def uses(self, parts: BlockStructure) -> sp.csr_array:
         """What every point takes of every use: points x uses."""
         return (self.values @ parts.use.T).tocsr()
 
     @staticmethod
-    def none(parts: Parts) -> Points:
+    def none(parts: BlockStructure) -> Points:
         return Points(np.zeros(0, dtype=np.int64), sp.csr_array((0, len(parts.own))))
 
 
@@ -44,10 +45,10 @@ def together(some: Sequence[Points]) -> Points:
     return Points(np.concatenate([p.block for p in some]), sp.vstack([p.values for p in some], format="csr"))
 
 
-class Pool:
+class PointPool:
     """Distinct points with their costs and uses, numbered in the order in which they came."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: BlockStructure) -> None:
         self._parts = parts
         self._weights = np.random.default_rng(1).random(len(parts.own))
         self._seen: set[tuple[int, float]] = set()

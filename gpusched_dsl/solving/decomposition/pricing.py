@@ -8,13 +8,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from gpusched_dsl.backends.protocol import Backend, Session, SolveOptions
-from gpusched_dsl.ir.domains import Codes, Interval
+from gpusched_dsl.ir.domains import Codes, IntervalDomain
 from gpusched_dsl.ir.matrix import Floats
 from gpusched_dsl.ir.problem import Family, Objective, Problem, Term
 from gpusched_dsl.ir.solver_result import SolverResult, Status
-from gpusched_dsl.solving.decomposition.blocks import Parts
-from gpusched_dsl.solving.decomposition.lanes import Planner
-from gpusched_dsl.solving.decomposition.monitor import Quiet, Watch
+from gpusched_dsl.solving.decomposition.blocks import BlockStructure
+from gpusched_dsl.solving.decomposition.lanes import LanePlanner
+from gpusched_dsl.solving.decomposition.monitor import DecompositionClock, Quiet
 from gpusched_dsl.solving.decomposition.points import Points, together
 from gpusched_dsl.solving.decomposition.recognition import Choices, recognised
 
@@ -37,14 +37,14 @@ class Priced:
 class Pricer:
     """Prices all blocks of a problem again and again."""
 
-    def __init__(self, parts: Parts, backend: Backend, recognise: bool = True) -> None:
+    def __init__(self, parts: BlockStructure, backend: Backend, recognise: bool = True) -> None:
         self._parts = parts
         self._choices: Choices | None = recognised(parts) if recognise else None
-        self._planner: Planner | None = None
+        self._planner: LanePlanner | None = None
         known = np.zeros(parts.blocks.count, dtype=np.bool_)
         if self._choices is not None:
             known = self._choices.known
-            self._planner = Planner(self._choices.lanes)
+            self._planner = LanePlanner(self._choices.lanes)
         self.known = known
         self.others = int((~known).sum())
         self._others = [_Other(parts, backend, int(k)) for k in np.flatnonzero(~known)]
@@ -56,7 +56,7 @@ class Pricer:
     def price(
         self,
         costs: Floats,
-        watch: Watch | None = None,
+        watch: DecompositionClock | None = None,
         every_lane: bool = False,
         some: Codes | None = None,
     ) -> Priced:
@@ -109,7 +109,7 @@ class Pricer:
         return _points_of_lanes(self._parts, choices, active, chosen)
 
 
-def _points_of_lanes(parts: Parts, choices: Choices, active: np.ndarray, chosen: Codes) -> Points:
+def _points_of_lanes(parts: BlockStructure, choices: Choices, active: np.ndarray, chosen: Codes) -> Points:
     """A point for each chosen lane: its slots, its starts and its alternative."""
     starts, running = choices.lanes.starts, choices.lanes.running
     before = np.concatenate(([False], active[:-1])) if len(active) else active
@@ -129,7 +129,7 @@ def _points_of_lanes(parts: Parts, choices: Choices, active: np.ndarray, chosen:
 class _Other:
     """A block of another shape: a small problem for the backend."""
 
-    def __init__(self, parts: Parts, backend: Backend, block: int) -> None:
+    def __init__(self, parts: BlockStructure, backend: Backend, block: int) -> None:
         self.block = block
         self._backend = backend
         self._width = len(parts.own)
@@ -137,7 +137,7 @@ class _Other:
         self._problem = _problem_of(parts, block, parts.own[self._own])
         self._session: Session | None = None
 
-    def solve(self, costs: Floats, watch: Watch | None) -> SolverResult:
+    def solve(self, costs: Floats, watch: DecompositionClock | None) -> SolverResult:
         term = Term(None, np.arange(len(self._own), dtype=np.int32), costs[self._own])
         problem = replace(self._problem, objectives=(Objective("minimize", (term,)),))
         if self._session is not None and self._backend.capabilities.in_place_update:
@@ -164,7 +164,7 @@ class _Other:
             self._session = None
 
 
-def _problem_of(parts: Parts, block: int, columns: Codes) -> Problem:
+def _problem_of(parts: BlockStructure, block: int, columns: Codes) -> Problem:
     """The rows and columns of one block, without costs."""
     problem = parts.problem
     rows = parts.blocks.rows_of(block)
@@ -173,11 +173,11 @@ def _problem_of(parts: Parts, block: int, columns: Codes) -> Problem:
     matrix = problem.matrix.take(rows)
     return Problem(
         name=f"{problem.name} {parts.blocks.labels[block]}",
-        variables=(Family("block", 0, Interval(0, len(columns) - 1)),),
+        variables=(Family("block", 0, IntervalDomain(0, len(columns) - 1)),),
         lower=problem.lower[columns],
         upper=problem.upper[columns],
         integer=problem.integer[columns],
-        constraints=(Family("inside", 0, Interval(0, len(rows) - 1)),),
+        constraints=(Family("inside", 0, IntervalDomain(0, len(rows) - 1)),),
         matrix=replace(matrix, columns=place[matrix.columns]),
         row_lower=problem.row_lower[rows],
         row_upper=problem.row_upper[rows],

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Floats
-from gpusched_dsl.solving.decomposition.blocks import Parts
+from gpusched_dsl.solving.decomposition.blocks import BlockStructure
 from gpusched_dsl.solving.decomposition.lanes import Lanes
 
 Flags = NDArray[np.bool_]
@@ -30,7 +30,7 @@ WHOLE = 1e-9  # how far the work may be from a whole number: rounding errors of 
 
 @dataclass(frozen=True, eq=False)
 class Choices:
-    """Blocks of the shape: `known` says which. All columns are places among the own columns of `Parts`.
+    """Blocks of the shape: `known` says which. All columns are places among the own columns of `BlockStructure`.
 
     Lanes are sorted by block; `home` is the column z of each lane, `slot` and `start` the columns x and u of each slot
     of the lanes (start -1: there is none, starting costs nothing), `usable` whether the slot may be used at all.
@@ -79,7 +79,7 @@ class _Entries:
         return column, value
 
 
-def recognised(parts: Parts) -> Choices:
+def recognised(parts: BlockStructure) -> Choices:
     """The blocks of the shape; others are left to be solved as problems of their own."""
     problem, own = parts.problem, parts.own
     entries = _entries(parts)
@@ -206,7 +206,7 @@ def recognised(parts: Parts) -> Choices:
     )
 
 
-def _entries(parts: Parts) -> _Entries:
+def _entries(parts: BlockStructure) -> _Entries:
     """The entries of the rows inside blocks, with columns as places among the own columns."""
     problem = parts.problem
     rows = np.flatnonzero(parts.blocks.row >= 0)

@@ -21,7 +21,7 @@ LEAST_BLOCKS = 8
 
 
 @dataclass(frozen=True, eq=False)
-class Choice:
+class DecompositionChoice:
     """`blocks` where the problem has them; `reason`, in words that fit behind `: `, where it is not solved by them.
 
     `able` says that it could be; `family` is the family of columns that is in the way.
@@ -38,25 +38,25 @@ class Choice:
         return self.able and not self.reason
 
 
-def choice_for(problem: Problem, mode: str = AUTO) -> Choice:
+def choice_for(problem: Problem, mode: str = AUTO) -> DecompositionChoice:
     """Whether a problem that is reformulated for a backend is solved by the blocks that its author names."""
     root = problem.decompose
     if root is None:
-        return Choice(None, reason="the model does not say `decompose by`")
+        return DecompositionChoice(None, reason="the model does not say `decompose by`")
     try:
         blocks = blocks_of(problem, root)
     except NoBlocksError as refusal:
-        return Choice(root, reason=refusal.reason, family=refusal.family)
+        return DecompositionChoice(root, reason=refusal.reason, family=refusal.family)
     unable = _unable(problem)
     if unable:
-        return Choice(root, blocks, reason=unable)
-    return Choice(root, blocks, able=True, reason=_unwilling(problem, blocks, mode))
+        return DecompositionChoice(root, blocks, reason=unable)
+    return DecompositionChoice(root, blocks, able=True, reason=_unwilling(problem, blocks, mode))
 
 
-def chosen_or_refused(problem: Problem, mode: str) -> Choice:
+def chosen_or_refused(problem: Problem, mode: str) -> DecompositionChoice:
     """The choice; raises DiagnosticError (GSM4013) where `on` asks for what cannot be."""
     if mode == OFF:
-        return Choice(problem.decompose, reason="decomposition is switched off")
+        return DecompositionChoice(problem.decompose, reason="decomposition is switched off")
     choice = choice_for(problem, mode)
     if mode == ON and not choice.able:
         raise DiagnosticError([_refusal(choice)])
@@ -83,7 +83,7 @@ def _unwilling(problem: Problem, blocks: Blocks, mode: str) -> str:
     return ""
 
 
-def _refusal(choice: Choice) -> Diagnostic:
+def _refusal(choice: DecompositionChoice) -> Diagnostic:
     by = f" by `{choice.root}`" if choice.root else ""
     return Diagnostic(
         "GSM4013",

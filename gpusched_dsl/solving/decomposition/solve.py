@@ -21,12 +21,12 @@ from gpusched_dsl.ir.matrix import Floats
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import SolverResult, Status, relative_gap
 from gpusched_dsl.ir.verify import verify
-from gpusched_dsl.solving.decomposition.blocks import Parts, take_apart
+from gpusched_dsl.solving.decomposition.blocks import BlockStructure, take_apart
 from gpusched_dsl.solving.decomposition.column_generation import NO_SLACK, Generation
 from gpusched_dsl.solving.decomposition.cuts import with_rounding_cuts
-from gpusched_dsl.solving.decomposition.diving import Plan, Planning
+from gpusched_dsl.solving.decomposition.diving import BlockPlan, Planning
 from gpusched_dsl.solving.decomposition.master import Highs
-from gpusched_dsl.solving.decomposition.monitor import Watch, Within
+from gpusched_dsl.solving.decomposition.monitor import DecompositionClock, Within
 from gpusched_dsl.solving.decomposition.pricing import Pricer
 from gpusched_dsl.solving.lexicographic import in_own_size, with_visible_costs
 
@@ -94,7 +94,7 @@ class _Run:
     ) -> None:
         self.problem, self.backend, self.options, self.ways = problem, backend, options, ways
         self.parts = take_apart(problem, blocks)
-        self.watch = Watch(control, options.time_limit, self.parts.sign, factor)
+        self.watch = DecompositionClock(control, options.time_limit, self.parts.sign, factor)
         self.best: Floats | None = None
         self.value, self.bound = np.inf, -np.inf
         self.statistics: dict[str, float] = {}
@@ -124,7 +124,7 @@ class _Run:
     def _gap(self) -> float:
         return relative_gap(self.value, min(self.bound, self.value)) if np.isfinite(self.value) else np.inf
 
-    def _generate(self, parts: Parts, pricer: Pricer) -> Status | None:
+    def _generate(self, parts: BlockStructure, pricer: Pricer) -> Status | None:
         """Bound and plans by column generation; a status where that alone settles the problem."""
         began = self.watch.control.seconds
         generation = Generation.begin(parts, pricer, self.watch)
@@ -147,7 +147,7 @@ class _Run:
             generation.master.close()
         return None
 
-    def _plan(self, generation: Generation, plan: Plan | None, planning: Planning) -> None:
+    def _plan(self, generation: Generation, plan: BlockPlan | None, planning: Planning) -> None:
         """Better a plan by turns: its pieces, then its blocks."""
         every = np.arange(self.parts.blocks.count)
         best = plan
@@ -166,7 +166,7 @@ class _Run:
             if before - best.value <= WORTH_A_TURN * (before - self.bound):
                 return
 
-    def _take(self, generation: Generation, plan: Plan | None) -> None:
+    def _take(self, generation: Generation, plan: BlockPlan | None) -> None:
         if plan is None or not np.isfinite(plan.value):
             return
         own = np.asarray(generation.pool.points.values[plan.chosen].sum(axis=0)).reshape(-1)

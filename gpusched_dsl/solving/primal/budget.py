@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from gpusched_dsl.backends.protocol import Monitor, Progress, Silent
+from gpusched_dsl.backends.protocol import Monitor, Silent, SolverProgress
 
 
-class Budget:
+class HeuristicBudget:
     """Seconds that count down from when it is made, and a wish to stop that is kept once it was seen.
 
     It is also the `Monitor` that solvers get for parts of the search: it passes a stop on, but not their progress,
@@ -45,25 +45,25 @@ class Budget:
     def over(self) -> bool:
         return self.left <= 0.0 or self.stop_requested
 
-    def progress(self, progress: Progress) -> None:
+    def progress(self, progress: SolverProgress) -> None:
         """What a solver says of a part of the search is not passed on."""
 
     def tell(self, objective: float | None, bound: float | None) -> None:
         """Tell the monitor of the search itself."""
-        self._monitor.progress(Progress(self.seconds, objective, bound))
+        self._monitor.progress(SolverProgress(self.seconds, objective, bound))
 
-    def share(self, part: float) -> Budget:
+    def share(self, part: float) -> HeuristicBudget:
         """A budget for a part of what is left."""
-        return Budget(self.left * part, _StopOnly(self))
+        return HeuristicBudget(self.left * part, _StopOnly(self))
 
 
 class _StopOnly:
     """Hears of no progress, and passes on the wish to stop."""
 
-    def __init__(self, budget: Budget) -> None:
+    def __init__(self, budget: HeuristicBudget) -> None:
         self._budget = budget
 
-    def progress(self, progress: Progress) -> None:
+    def progress(self, progress: SolverProgress) -> None:
         pass
 
     @property

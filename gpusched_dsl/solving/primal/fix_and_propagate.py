@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusched_dsl.ir.problem import Floats
-from gpusched_dsl.solving.primal.budget import Budget
+from gpusched_dsl.solving.primal.budget import HeuristicBudget
 from gpusched_dsl.solving.primal.propagation import PropagationDomain
 from gpusched_dsl.solving.primal.rows import entries
 
@@ -21,7 +21,7 @@ MOST_DEAD_ENDS = 24
 GROWTH, SHRINKAGE = 2, 4
 
 
-def fix_what_fits(box: PropagationDomain, order: Order, targets: Floats, budget: Budget) -> Order:
+def fix_what_fits(box: PropagationDomain, order: Order, targets: Floats, budget: HeuristicBudget) -> Order:
     """Fix the columns of `order` at their targets where the rows allow that; the columns that were left as they are.
 
     As `fix`, but a column that contradicts those before it is passed over, and so is one whose bounds exclude its
@@ -53,7 +53,7 @@ def fix(
     box: PropagationDomain,
     order: Order,
     targets: Floats,
-    budget: Budget,
+    budget: HeuristicBudget,
     *,
     first: int = 1,
     dead_ends: int = MOST_DEAD_ENDS,

@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from gpusched_dsl.backends.protocol import Backend, SolveOptions
 from gpusched_dsl.ir.problem import Floats, Problem
 from gpusched_dsl.ir.solver_result import Status
-from gpusched_dsl.solving.primal.budget import Budget
+from gpusched_dsl.solving.primal.budget import HeuristicBudget
 from gpusched_dsl.solving.primal.incumbent import Incumbent
 from gpusched_dsl.solving.primal.neighbourhoods import Direction, choose, directions_of
 from gpusched_dsl.solving.primal.restriction import Restriction, restricted, solve_part, usable, with_row
-from gpusched_dsl.solving.primal.rows import Rows, entries
+from gpusched_dsl.solving.primal.rows import PropagationRows, entries
 
 Free = NDArray[np.bool_]
 
@@ -39,14 +39,14 @@ class Neighbourhoods:
     """Improves `incumbent` as long as that works; `relaxed` and `reduced` are point and reduced costs of the LP."""
 
     incumbent: Incumbent
-    rows: Rows
+    rows: PropagationRows
     backend: Backend
     options: SolveOptions
     relaxed: Floats | None
     reduced: Floats | None
     random: np.random.Generator
 
-    def improve(self, budget: Budget) -> None:
+    def improve(self, budget: HeuristicBudget) -> None:
         problem = self.incumbent.problem
         integers = int(problem.integer.sum())
         directions = directions_of(problem)
@@ -87,7 +87,7 @@ class Neighbourhoods:
             elif not better or kind == "guided":
                 sizes[kind] = min(MOST, size * 2)
 
-    def near(self, budget: Budget, changes: int = NEAR_CHANGES) -> bool:
+    def near(self, budget: HeuristicBudget, changes: int = NEAR_CHANGES) -> bool:
         """Local branching: all columns free, at most so many binaries changed; whether the point became better."""
         point = self.incumbent.point
         assert point is not None
@@ -98,7 +98,7 @@ class Neighbourhoods:
         whole = with_row(problem, coefficients, -np.inf, limit)
         return self._take(restricted(whole, whole.lower, whole.upper), budget)[0]
 
-    def _solve(self, free: Free, budget: Budget) -> tuple[bool, bool]:
+    def _solve(self, free: Free, budget: HeuristicBudget) -> tuple[bool, bool]:
         """Whether the point became better, and whether the neighbourhood was searched wholly."""
         problem, point = self.incumbent.problem, self.incumbent.point
         assert point is not None
@@ -106,7 +106,7 @@ class Neighbourhoods:
         lower, upper = np.where(stays, point, problem.lower), np.where(stays, point, problem.upper)
         return self._take(restricted(problem, lower, upper), budget)
 
-    def _take(self, part: Restriction, budget: Budget) -> tuple[bool, bool]:
+    def _take(self, part: Restriction, budget: HeuristicBudget) -> tuple[bool, bool]:
         assert self.incumbent.point is not None
         if not part.problem.columns:
             return self.incumbent.offer(part.base), True

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from gpusched_dsl.backends.protocol import Backend, SolveOptions
 from gpusched_dsl.ir.problem import Floats, Problem
 from gpusched_dsl.ir.verify import Violation, verify
-from gpusched_dsl.solving.primal.budget import Budget
+from gpusched_dsl.solving.primal.budget import HeuristicBudget
 from gpusched_dsl.solving.primal.fix_and_propagate import fix_what_fits
 from gpusched_dsl.solving.primal.incumbent import Incumbent
 from gpusched_dsl.solving.primal.propagation import PropagationDomain
 from gpusched_dsl.solving.primal.restriction import Restriction, restricted, solve_part, usable
-from gpusched_dsl.solving.primal.rows import Rows, entries, rows_of
+from gpusched_dsl.solving.primal.rows import PropagationRows, entries, rows_of
 from gpusched_dsl.solving.primal.search import Search
 
 Flags = NDArray[np.bool_]
@@ -32,7 +32,7 @@ SHARE = 0.5  # of what is left, for each attempt
 
 
 @dataclass(frozen=True, eq=False)
-class Completion:
+class StartCompletion:
     """`point` is feasible, None where none was found; `broken` is then what the start breaks.
 
     `as_given`: the point has every given value, and zero (or the nearest bound) where none was given.
@@ -43,7 +43,9 @@ class Completion:
     as_given: bool = False
 
 
-def complete(problem: Problem, partial: Floats, backend: Backend, options: SolveOptions, budget: Budget) -> Completion:
+def complete(
+    problem: Problem, partial: Floats, backend: Backend, options: SolveOptions, budget: HeuristicBudget
+) -> StartCompletion:
     """Complete `partial` (NaN where nothing is said) to a feasible point of a linear problem."""
     said = np.isfinite(partial)
     filled = np.clip(np.where(said, partial, 0.0), problem.lower, problem.upper)
@@ -54,7 +56,7 @@ def complete(problem: Problem, partial: Floats, backend: Backend, options: Solve
     if checked.feasible:
         incumbent.offer(filled)
         if not open_integers:
-            return Completion(filled, as_given=True)
+            return StartCompletion(filled, as_given=True)
     rows = rows_of(problem)
     box = PropagationDomain(problem, rows)
     if box.settle():
@@ -63,11 +65,13 @@ def complete(problem: Problem, partial: Floats, backend: Backend, options: Solve
     if incumbent.point is None:
         _repair(problem, filled, said, rows, backend, options, incumbent, budget)
     if incumbent.point is None:
-        return Completion(None, checked.worst[0] if checked.worst else None)
-    return Completion(incumbent.point)
+        return StartCompletion(None, checked.worst[0] if checked.worst else None)
+    return StartCompletion(incumbent.point)
 
 
-def _keep(box: PropagationDomain, problem: Problem, partial: Floats, rows: Rows, budget: Budget) -> None:
+def _keep(
+    box: PropagationDomain, problem: Problem, partial: Floats, rows: PropagationRows, budget: HeuristicBudget
+) -> None:
     """Fix given integers where the rows allow it."""
     given = np.flatnonzero(problem.integer & np.isfinite(partial))
     chosen = np.rint(partial[given]) != 0
@@ -85,7 +89,7 @@ def _solve_rest(
     backend: Backend,
     options: SolveOptions,
     incumbent: Incumbent,
-    budget: Budget,
+    budget: HeuristicBudget,
 ) -> None:
     """Let the backend decide about the integers that are not fixed, and about all other columns."""
     whole = problem.integer
@@ -93,7 +97,9 @@ def _solve_rest(
     _solve(restricted(problem, lower, upper), backend, options, incumbent, budget.share(SHARE))
 
 
-def _solve(part: Restriction, backend: Backend, options: SolveOptions, incumbent: Incumbent, budget: Budget) -> None:
+def _solve(
+    part: Restriction, backend: Backend, options: SolveOptions, incumbent: Incumbent, budget: HeuristicBudget
+) -> None:
     if not part.problem.columns:
         incumbent.offer(part.base)
         return
@@ -115,11 +121,11 @@ def _repair(
     problem: Problem,
     filled: Floats,
     said: Flags,
-    rows: Rows,
+    rows: PropagationRows,
     backend: Backend,
     options: SolveOptions,
     incumbent: Incumbent,
-    budget: Budget,
+    budget: HeuristicBudget,
 ) -> None:
     """The nearest point: free columns around broken rows, minimise how many 0/1 columns change."""
     activity = problem.matrix.activity(filled)
@@ -153,7 +159,7 @@ def _repair(
             return
 
 
-def _around(rows: Rows, columns: NDArray[np.int64], count: int, rings: int) -> Flags:
+def _around(rows: PropagationRows, columns: NDArray[np.int64], count: int, rings: int) -> Flags:
     """The columns that are, through so many rows, related to some."""
     near = np.zeros(count, dtype=np.bool_)
     near[columns] = True

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusched_dsl.ir.problem import Floats, Int32s, Problem
-from gpusched_dsl.solving.primal.rows import Rows, distinct, entries
+from gpusched_dsl.solving.primal.rows import PropagationRows, distinct, entries
 
 # A chain of steps on continuous columns may go on for ever; what is known when it is cut is sound.
 MOST_ROUNDS = 100
@@ -40,7 +40,7 @@ class _Step:
 class PropagationDomain:
     """Bounds of all columns; see above. `conflict` is the last row (-1: none known) that could not be fulfilled."""
 
-    def __init__(self, problem: Problem, rows: Rows) -> None:
+    def __init__(self, problem: Problem, rows: PropagationRows) -> None:
         self.rows = rows
         self.lower, self.upper = problem.lower.copy(), problem.upper.copy()
         whole = problem.integer

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
-from gpusched_dsl.ir.domains import Interval
+from gpusched_dsl.ir.domains import IntervalDomain
 from gpusched_dsl.ir.problem import Family, Floats, Matrix, Objective, Problem, Term
 from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.solving.lexicographic import in_own_size, with_visible_costs
@@ -71,11 +71,11 @@ def restricted(
     objectives = _objectives(problem, kept, base, costs)
     smaller = Problem(
         name=problem.name,
-        variables=(Family("x", 0, Interval(0, len(kept) - 1)),),
+        variables=(Family("x", 0, IntervalDomain(0, len(kept) - 1)),),
         lower=lower[kept],
         upper=upper[kept],
         integer=integer,
-        constraints=(Family("row", 0, Interval(0, len(rows) - 1)),),
+        constraints=(Family("row", 0, IntervalDomain(0, len(rows) - 1)),),
         matrix=Matrix(starts, columns, values),
         row_lower=row_lower[rows],
         row_upper=row_upper[rows],
@@ -88,7 +88,7 @@ def with_row(problem: Problem, coefficients: Floats, lower: float, upper: float)
     """The problem with one row more."""
     used = np.flatnonzero(coefficients)
     row = Matrix(np.array([0, len(used)], dtype=np.int64), used.astype(np.int32), coefficients[used])
-    family = Family("distance", problem.rows, Interval(0, 0))
+    family = Family("distance", problem.rows, IntervalDomain(0, 0))
     return Problem(
         name=problem.name,
         variables=problem.variables,

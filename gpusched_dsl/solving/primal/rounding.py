@@ -6,12 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusched_dsl.ir.problem import Floats, Problem
-from gpusched_dsl.solving.primal.rows import Rows
+from gpusched_dsl.solving.primal.rows import PropagationRows
 
 FRACTION = 1e-6  # an integer column of an LP point is whole within this
 
 
-def locks(problem: Problem, rows: Rows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def locks(problem: Problem, rows: PropagationRows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """How many rows a column may break by falling, and how many by rising."""
     above = np.isfinite(rows.upper)[rows.rows]
     below = np.isfinite(rows.lower)[rows.rows]

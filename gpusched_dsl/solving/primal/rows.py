@@ -14,7 +14,7 @@ Places = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class PropagationRows:
     """`lower <= matrix @ point <= upper`, the matrix in both orders.
 
     `starts`, `columns`, `values` by row; `column_starts`, `rows`, `column_values` by column. `reach[i]` is the largest
@@ -42,7 +42,7 @@ class Rows:
 TOLERANCE = 1e-7  # of the size of a side: a tenth of what verification allows
 
 
-def rows_of(problem: Problem) -> Rows:
+def rows_of(problem: Problem) -> PropagationRows:
     """The rows of a linear problem."""
     matrix = problem.matrix
     by_row = csr_array(
@@ -59,7 +59,7 @@ def rows_of(problem: Problem) -> Rows:
         reach[filled] = np.maximum.reduceat(spans, matrix.starts[filled])
     lower, upper = problem.row_lower, problem.row_upper
     sizes = np.maximum(np.where(np.isfinite(lower), np.abs(lower), 0), np.where(np.isfinite(upper), np.abs(upper), 0))
-    return Rows(
+    return PropagationRows(
         matrix.starts.astype(np.int64, copy=False), matrix.columns, matrix.values,
         by_column.indptr.astype(np.int64), by_column.indices.astype(np.int32), by_column.data,
         lower, upper, reach, problem.integer, TOLERANCE * np.maximum(1.0, sizes),

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
 from gpusched_dsl.ir.problem import Floats, Problem
 from gpusched_dsl.ir.solver_result import Status
-from gpusched_dsl.solving.primal.budget import Budget
+from gpusched_dsl.solving.primal.budget import HeuristicBudget
 from gpusched_dsl.solving.primal.fix_and_propagate import MOST_DEAD_ENDS, Order, fix
 from gpusched_dsl.solving.primal.incumbent import Incumbent
 from gpusched_dsl.solving.primal.large_neighbourhood import Neighbourhoods
 from gpusched_dsl.solving.primal.propagation import PropagationDomain
 from gpusched_dsl.solving.primal.restriction import restricted, solve_part, usable
 from gpusched_dsl.solving.primal.rounding import guided, is_whole, locks, simply_rounded
-from gpusched_dsl.solving.primal.rows import Rows, rows_of
+from gpusched_dsl.solving.primal.rows import PropagationRows, rows_of
 
 Counts = NDArray[np.int64]
 
@@ -44,7 +44,7 @@ def find_start(
     columns are whole. With enough time the same seed gives the same point; where time runs out it decides.
     """
     given = replace(options or SolveOptions(), seed=seed, extra={}, time_limit=None)
-    return Search(problem, backend, given, Budget(seconds, monitor)).run().point
+    return Search(problem, backend, given, HeuristicBudget(seconds, monitor)).run().point
 
 
 @dataclass(eq=False)
@@ -54,9 +54,9 @@ class Search:
     problem: Problem
     backend: Backend
     options: SolveOptions
-    budget: Budget
+    budget: HeuristicBudget
     start: Floats | None = None
-    rows: Rows = field(init=False)
+    rows: PropagationRows = field(init=False)
     integers: Order = field(init=False)
     costs: Floats = field(init=False)
     incumbent: Incumbent = field(init=False)

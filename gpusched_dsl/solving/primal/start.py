@@ -12,7 +12,7 @@ from gpusched_dsl.ir.problem import Floats, Problem
 from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.ir.verify import Violation, objective_value, verify
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
-from gpusched_dsl.solving.primal.budget import Budget
+from gpusched_dsl.solving.primal.budget import HeuristicBudget
 
 # Smaller problems are solvers' own business: they have a point, often the optimum, before a search of ours would end.
 LARGE_INTEGERS, LARGE_NONZEROS = 5_000, 50_000
@@ -108,7 +108,7 @@ def _started(
 
     seconds = MOST_SECONDS if options.time_limit is None else min(MOST_SECONDS, SHARE * options.time_limit)
     control = Control()
-    budget = Budget(seconds, monitor, lambda: control.stopping)
+    budget = HeuristicBudget(seconds, monitor, lambda: control.stopping)
     with CtrlC(control):
         done = complete(problem, start, backend, replace(options, extra={}), budget)
     stopped = budget.stop_requested
@@ -125,7 +125,7 @@ def _searched(
     share = SHARE if problem.matrix.nonzeros < HUGE_NONZEROS else HUGE_SHARE
     seconds = MOST_SECONDS if options.time_limit is None else share * options.time_limit
     control = Control()
-    budget = Budget(seconds, monitor, lambda: control.stopping)
+    budget = HeuristicBudget(seconds, monitor, lambda: control.stopping)
     with CtrlC(control):
         given = replace(options, extra={}, time_limit=None)
         found = Search(problem, backend, given, budget, beginning.point).run()

@@ -16,8 +16,8 @@ from gpusched_dsl.compiling.aggregation.counts import by_counts
 from gpusched_dsl.compiling.aggregation.means import by_means
 from gpusched_dsl.compiling.aggregation.parts import AggregatedComponent, Component, Spread, Treatment
 from gpusched_dsl.compiling.build import Permissions, checked, choose_scenario, read_data
-from gpusched_dsl.compiling.evaluation.limits import Limits
-from gpusched_dsl.compiling.evaluation.store import Store
+from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
+from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
 from gpusched_dsl.compiling.symmetry.quotient import Quotient, classes_of, place_of, quotient
@@ -30,7 +30,7 @@ from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import Workspace, load_workspace
 from gpusched_dsl.solving.solve import solve_problem
 
-LIMITS = Limits(1 << 30)
+LIMITS = MemoryLimits(1 << 30)
 EXACT = SolveOptions(gap=0.0, heuristic="off", decompose="off")
 
 
@@ -55,7 +55,7 @@ def case(loaded: Workspace, root: str, scenario: str | None = None, settings: Ma
     return Case(ground(model, store, LIMITS), quotient(model, store, root, classes_of(model, store, root), LIMITS))
 
 
-def _data(loaded: Workspace, scenario: str | None, settings: Mapping[str, str]) -> tuple[CheckedModel, Store]:
+def _data(loaded: Workspace, scenario: str | None, settings: Mapping[str, str]) -> tuple[CheckedModel, ValueStore]:
     chosen, _ = checked(loaded, choose_scenario(loaded, scenario), dict(settings))
     return chosen.model, read_data(loaded, chosen, permissions=Permissions(1 << 30)).store
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gpusched_dsl.compiling.aggregation.enumeration import count_points, whole_points
-from gpusched_dsl.compiling.aggregation.work import STEP, Work
+from gpusched_dsl.compiling.aggregation.work import STEP, ElementWork
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
 
 
@@ -71,14 +71,14 @@ def test_counting_takes_less_work_than_listing() -> None:
     ways[0] = 1
     for size in sizes[0].astype(int):
         ways[size:] = ways[size:] + ways[:-size]
-    work = Work(10**9, root="Nodes")
+    work = ElementWork(10**9, root="Nodes")
     assert count_points(*system, work) == ways.sum()
     assert work.done <= 2 * 40 * (STEP + 65)
 
 
 def test_counting_gives_up_where_all_sums_differ() -> None:
     sizes = (2.0 ** np.arange(40))[None, :]
-    work = Work(10**9, root="Nodes")
+    work = ElementWork(10**9, root="Nodes")
     none, one = np.zeros(40, np.int64), np.ones(40, np.int64)
     assert count_points(sizes, np.array([-np.inf]), np.array([np.inf]), none, one, work) is None
     assert work.done < 1_000_000
@@ -89,5 +89,5 @@ def test_work_is_limited() -> None:
     none, one = np.zeros(16, np.int64), np.ones(16, np.int64)
     system = (sizes, np.array([-np.inf]), np.array([np.inf]), none, one, 10**9)
     with pytest.raises(Obstacle, match="more work than it is worth"):
-        whole_points(*system, Work(100_000, root="Nodes"))
-    assert len(whole_points(*system, Work(1_000_000, root="Nodes"))) == 2**16
+        whole_points(*system, ElementWork(100_000, root="Nodes"))
+    assert len(whole_points(*system, ElementWork(1_000_000, root="Nodes"))) == 2**16

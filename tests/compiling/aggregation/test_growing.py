@@ -10,7 +10,7 @@ import pytest
 import sharing_cases
 from exactness import EXACT, Tally, built, check_same, check_solved, loaded
 
-from gpusched_dsl.backends.protocol import Progress, SolveOptions
+from gpusched_dsl.backends.protocol import SolveOptions, SolverProgress
 from gpusched_dsl.compiling.aggregation import patterns
 from gpusched_dsl.compiling.aggregation.assembling import AggregatedProblem
 from gpusched_dsl.compiling.build import Built
@@ -170,7 +170,7 @@ class Stopping:
     after: int
     asked: int = 0
 
-    def progress(self, progress: Progress) -> None: ...
+    def progress(self, progress: SolverProgress) -> None: ...
 
     @property
     def stop_requested(self) -> bool:

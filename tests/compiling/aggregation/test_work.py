@@ -14,9 +14,9 @@ from gpusched_dsl.compiling.aggregation.aggregate import Aggregation, aggregate
 from gpusched_dsl.compiling.aggregation.components import components_of
 from gpusched_dsl.compiling.aggregation.counts import by_counts
 from gpusched_dsl.compiling.aggregation.exclusion import ON_PAIRS
-from gpusched_dsl.compiling.aggregation.work import A_COLUMN, BLAS, STEP, Work
+from gpusched_dsl.compiling.aggregation.work import A_COLUMN, BLAS, STEP, ElementWork
 from gpusched_dsl.compiling.build import Permissions, build, checked, choose_scenario
-from gpusched_dsl.compiling.evaluation.limits import Limits
+from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import workspace_from_text
@@ -40,20 +40,20 @@ def starter(nodes: int, gpus: int, needs: list[int], hours: list[float] | None =
 
 def looked_at(text: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Aggregation, int]:
     """What aggregation came to, and how much work it did."""
-    spent: list[Work] = []
-    make = Work.of
+    spent: list[ElementWork] = []
+    make = ElementWork.of
 
-    def of(root: str, columns: int) -> Work:
+    def of(root: str, columns: int) -> ElementWork:
         spent.append(make(root, columns))
         return spent[-1]
 
-    monkeypatch.setattr(Work, "of", staticmethod(of))
+    monkeypatch.setattr(ElementWork, "of", staticmethod(of))
     found = Diagnostics()
     workspace = workspace_from_text(text, "work.gsm", found, Path.cwd())
     found.raise_if_errors()
     scenario, _ = checked(workspace, choose_scenario(workspace))
     instance = build(workspace, scenario, permissions=Permissions(), fold=False).instance
-    result = aggregate(scenario.model, instance.store, Limits(1 << 30))
+    result = aggregate(scenario.model, instance.store, MemoryLimits(1 << 30))
     return result, sum(w.done for w in spent)
 
 
@@ -99,12 +99,12 @@ scenario S for Hourly {{ Nodes = 1..4; Jobs = 1..{jobs}; table Hours: price = 1 
 
 def counted(folder: Path, jobs: int) -> tuple[int, str]:
     """How much work it takes to count nodes hour by hour, and why they are not counted."""
-    spent: list[Work] = []
+    spent: list[ElementWork] = []
     made = case_of(folder, hourly(jobs), "Nodes")
     component = components_of(made.small)[0]  # an hour
-    make = Work.of
+    make = ElementWork.of
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Work, "of", staticmethod(lambda root, n: spent.append(make(root, n)) or spent[-1]))
+        patch.setattr(ElementWork, "of", staticmethod(lambda root, n: spent.append(make(root, n)) or spent[-1]))
         try:
             by_counts(made.small, component)
         except Obstacle as obstacle:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gpusched_dsl.compiling.data.instance import build_instance
-from gpusched_dsl.compiling.evaluation.store import Store
+from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.scenarios.scenario import check_scenario
 from gpusched_dsl.language.workspace import workspace_from_text
@@ -22,7 +22,7 @@ model M {
 """
 
 
-def store_of(given: str) -> Store:
+def store_of(given: str) -> ValueStore:
     diagnostics = Diagnostics()
     text = MODEL + "scenario S for M { A = { a, b, c }; Good = { b, c }; n = 2; " + given + " }"
     scenario = check_scenario(workspace_from_text(text, "test", diagnostics, None), "S", {}, diagnostics)

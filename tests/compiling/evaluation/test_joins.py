@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from gpusched_dsl.compiling.data.instance import build_instance
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import EMPTY_FRAME
-from gpusched_dsl.compiling.evaluation.limits import Limits
+from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.scenario import check_scenario
 from gpusched_dsl.language.workspace import workspace_from_text
@@ -187,6 +187,6 @@ def test_domains_keep_the_order_in_which_indices_are_listed() -> None:
     assert scenario is not None
     store = build_instance(scenario, folder=Path()).store
     declared = scenario.model.variables["y"]
-    domain = Evaluator(scenario.model, store, Limits()).index_domain(declared.indexing, declared.span)
+    domain = Evaluator(scenario.model, store, MemoryLimits()).index_domain(declared.indexing, declared.span)
     assert list(zip(*domain.label_columns(), strict=True)) == list(itertools.product(A, B, (1, 3)))
     assert EMPTY_FRAME.size == 1

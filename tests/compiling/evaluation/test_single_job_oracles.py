@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from random_models import instance_of
 
-from gpusched_dsl.compiling.evaluation.limits import Limits
+from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.compiling.passes.partial_expectations import PartialExpectations
 from gpusched_dsl.solving.solution import Solution
@@ -59,7 +59,7 @@ def solution(name: str, backend: str) -> Solution:
     given = f"""K = {len(LADDER)};  due = {due}[s];  done = {done}[epoch];
     table Levels: speed[epoch/s] power[$/s] = {rungs};  length ~ {law};"""
     instance = instance_of(f"model M {{ {MODEL} }}\nscenario S for M {{ {given} }}")
-    return solve_problem(ground(instance.scenario.model, instance.store, Limits()), backend)
+    return solve_problem(ground(instance.scenario.model, instance.store, MemoryLimits()), backend)
 
 
 @pytest.mark.parametrize("name", ORACLES)

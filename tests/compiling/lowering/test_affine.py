@@ -6,14 +6,14 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusched_dsl.compiling.lowering.affine import Affine, Block, assemble
+from gpusched_dsl.compiling.lowering.affine import Affine, AffineBlock, assemble
 from gpusched_dsl.ir.problem import Matrix
 
 SIZE, COLUMNS = 5, 6
 
 
 @st.composite
-def blocks(draw: st.DrawFn) -> list[Block]:
+def blocks(draw: st.DrawFn) -> list[AffineBlock]:
     made = []
     for number in range(draw(st.integers(0, 4))):
         everywhere = draw(st.booleans())
@@ -26,11 +26,11 @@ def blocks(draw: st.DrawFn) -> list[Block]:
         coefficients = np.array(
             draw(st.lists(st.sampled_from([-2.0, -1.0, 0.0, 0.5, 3.0]), min_size=count, max_size=count))
         )
-        made.append(Block(rows, columns, coefficients, f"v{number % 2}", frozenset(), distinct=False))
+        made.append(AffineBlock(rows, columns, coefficients, f"v{number % 2}", frozenset(), distinct=False))
     return made
 
 
-def dense(made: list[Block]) -> np.ndarray:
+def dense(made: list[AffineBlock]) -> np.ndarray:
     result = np.zeros((SIZE, COLUMNS))
     for block in made:
         rows = np.arange(SIZE) if block.rows is None else block.rows
@@ -40,7 +40,7 @@ def dense(made: list[Block]) -> np.ndarray:
 
 @settings(max_examples=300, deadline=None)
 @given(blocks())
-def test_assembled_rows_equal_the_dense_sum(made: list[Block]) -> None:
+def test_assembled_rows_equal_the_dense_sum(made: list[AffineBlock]) -> None:
     starts, columns, values = assemble(SIZE, made)
     matrix = Matrix(starts, columns, values)
     result = np.zeros((SIZE, COLUMNS))
@@ -52,7 +52,7 @@ def test_assembled_rows_equal_the_dense_sum(made: list[Block]) -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(blocks(), st.lists(st.integers(0, 2), min_size=SIZE, max_size=SIZE))
-def test_summing_over_parents_adds_rows(made: list[Block], parents: list[int]) -> None:
+def test_summing_over_parents_adds_rows(made: list[AffineBlock], parents: list[int]) -> None:
     parent = np.array(sorted(parents), dtype=np.int64)
     affine = Affine(SIZE, np.arange(SIZE, dtype=np.float64), tuple(made))
     summed = affine.summed(parent, 3, frozenset())
@@ -66,7 +66,7 @@ def test_summing_over_parents_adds_rows(made: list[Block], parents: list[int]) -
 
 
 def test_spread_puts_rows_where_they_belong() -> None:
-    block = Block(None, np.array([1, 2]), np.array([3.0, 4.0]), "v", frozenset())
+    block = AffineBlock(None, np.array([1, 2]), np.array([3.0, 4.0]), "v", frozenset())
     spread = Affine(2, np.array([5.0, 6.0]), (block,)).spread(np.array([0, 3]), 4)
     assert spread.constant.tolist() == [5.0, 0.0, 0.0, 6.0]
     starts, columns, values = assemble(4, spread.blocks)

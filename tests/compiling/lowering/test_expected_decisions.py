@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from random_models import instance_of
 
-from gpusched_dsl.compiling.evaluation.limits import Limits
+from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.ir.definitions import PartialExpectation, completed
 from gpusched_dsl.ir.distributions import Exponential
@@ -54,7 +54,7 @@ A = np.array([5.0, 10.0, 15.0])
 def problem_of(term: str, law: str) -> Problem:
     text = f"model M {{ {MODEL.replace('LAW', law).replace('TERM', term)} }} scenario S for M {{ }}"
     instance = instance_of(text)
-    return ground(instance.scenario.model, instance.store, Limits())
+    return ground(instance.scenario.model, instance.store, MemoryLimits())
 
 
 def points(problem: Problem, count: int = 12) -> list[tuple[np.ndarray, np.ndarray, float]]:

@@ -11,13 +11,13 @@ import gpusched_dsl as gs
 from gpusched_dsl.compiling.data.instance import Instance, build_instance
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import EMPTY_FRAME, Frame
-from gpusched_dsl.compiling.evaluation.limits import Limits
+from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.compiling.passes.pipeline import reformulate
 from gpusched_dsl.compiling.passes.steps import Target
 from gpusched_dsl.ir.blocks import blocks_of
 from gpusched_dsl.ir.problem import Problem
-from gpusched_dsl.language.checked import CheckedModel, Comparison, Logic
+from gpusched_dsl.language.checked import CheckedModel, ComparisonChain, Logic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.scenarios.scenario import CheckedScenario, check_scenario
 from gpusched_dsl.language.workspace import load_workspace, workspace_from_text
@@ -82,7 +82,7 @@ def assert_matches_formulas(scenario: CheckedScenario, instance: Instance, probl
     rng = np.random.default_rng(7)
     for _ in range(3):
         store.point = rng.integers(-3, 4, problem.columns).astype(float) / 2
-        evaluator = Evaluator(model, store, Limits())
+        evaluator = Evaluator(model, store, MemoryLimits())
         activity = problem.matrix.activity(store.point)
         for name, constraint in model.constraints.items():
             for family in problem.constraint(name):
@@ -92,7 +92,7 @@ def assert_matches_formulas(scenario: CheckedScenario, instance: Instance, probl
                 body = constraint.body
                 if isinstance(body, Logic):
                     body = body.operands[1] if body.op == "=>" else body.operands[family.part]
-                assert isinstance(body, Comparison)
+                assert isinstance(body, ComparisonChain)
                 values = [np.broadcast_to(evaluator.numbers(o, frame), (frame.size,)) for o in body.operands]
                 if len(problem.constraint(name)) == 1 and len(values) == 3:
                     lower, middle, upper = values
@@ -145,7 +145,7 @@ def test_shipped_models_are_grounded_as_written(file: str, name: str) -> None:
     assert_matches_formulas(scenario, instance, ground(scenario.model, instance.store))
 
 
-def refused(declarations: str, given: str = "", limits: Limits | None = None) -> tuple[str, str]:
+def refused(declarations: str, given: str = "", limits: MemoryLimits | None = None) -> tuple[str, str]:
     """The code and the underlined text of the first error in grounding a small model."""
     text = f"""
 model M {{
@@ -186,7 +186,7 @@ def test_what_cannot_be_grounded_is_refused_with_its_place(declarations: str, co
 
 
 def test_sizes_are_refused_before_rows_are_made() -> None:
-    small = Limits(memory=100_000_000)
+    small = MemoryLimits(memory=100_000_000)
     dense = "constraint big[a in A, i in 1..2000, k in 1..2000]: sum[c in A] x[c] >= 0;"
     assert refused(dense, limits=small) == ("GSM3001", "big")
     wide = "constraint wide: sum[a in A, i in 1..10000000, k in 1..1000] x[a] >= 0;"
@@ -201,7 +201,7 @@ def test_a_join_needs_no_memory_for_the_product() -> None:
         f"model M {{ set A; param p[A] default 1; var x[A] >= 0; minimize sum[a in A] x[a]; {joined} }}"
         "scenario S for M { A = { a }; }"
     )
-    problem = ground(scenario.model, build_instance(scenario, folder=Path()).store, Limits(memory=50_000_000))
+    problem = ground(scenario.model, build_instance(scenario, folder=Path()).store, MemoryLimits(memory=50_000_000))
     assert problem.matrix.values.tolist() == [100000.0]
 
 

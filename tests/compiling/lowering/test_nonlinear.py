@@ -11,7 +11,7 @@ import pytest
 from gpusched_dsl.compiling.data.instance import build_instance
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import EMPTY_FRAME
-from gpusched_dsl.compiling.evaluation.limits import Limits
+from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.ir.definitions import completed
 from gpusched_dsl.ir.problem import Floats, Problem
@@ -59,7 +59,7 @@ def assert_rows_mean_the_formulas(body: str, rng: np.random.Generator, points: i
     scenario = scenario_of(body)
     instance = build_instance(scenario, folder=Path())
     problem = ground(scenario.model, instance.store)
-    evaluator = Evaluator(scenario.model, instance.store, Limits())
+    evaluator = Evaluator(scenario.model, instance.store, MemoryLimits())
     declared = problem.variables[-1].stop
     for _ in range(points):
         point = np.zeros(problem.columns)

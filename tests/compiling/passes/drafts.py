@@ -20,7 +20,7 @@ from gpusched_dsl.ir.definitions import (
     Reified,
     Unary,
 )
-from gpusched_dsl.ir.domains import Domain, Interval
+from gpusched_dsl.ir.domains import Domain, IntervalDomain
 from gpusched_dsl.ir.granularity import with_steps
 from gpusched_dsl.ir.problem import Family, Matrix, Objective, Problem, Term
 
@@ -155,7 +155,7 @@ class Draft:
 
 
 def numbered(count: int) -> Domain:
-    return Interval(1, count)
+    return IntervalDomain(1, count)
 
 
 def parts(affine: Affine) -> tuple[list[int], list[float], float]:

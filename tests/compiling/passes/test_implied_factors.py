@@ -13,7 +13,7 @@ from random_problems import random_problem
 
 from gpusched_dsl.compiling.passes.implications import Implications
 from gpusched_dsl.compiling.passes.implied_factors import ImpliedFactors
-from gpusched_dsl.compiling.work_budget import Work
+from gpusched_dsl.compiling.work_budget import WorkBudget
 from gpusched_dsl.ir.problem import Problem
 
 
@@ -115,7 +115,9 @@ def test_facts_hold_at_every_point() -> None:
         implications = Implications(problem, np.ones(problem.columns, dtype=np.bool_))
         first, second = (a.ravel() for a in np.meshgrid(np.arange(4), np.arange(6)))
         for value in (0, 1):
-            for y, other in np.stack((first, second))[:, implications.forces(first, second, value, Work(10**9))].T:
+            for y, other in np.stack((first, second))[
+                :, implications.forces(first, second, value, WorkBudget(10**9))
+            ].T:
                 if y != other and len(points):
                     found += 1
                     assert (points[points[:, y] == value, other] == 0).all()

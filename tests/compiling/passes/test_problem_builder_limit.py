@@ -7,7 +7,7 @@ import re
 import pytest
 from drafts import Draft
 
-from gpusched_dsl.compiling.evaluation.limits import ENTRY, Limits
+from gpusched_dsl.compiling.evaluation.limits import ENTRY, MemoryLimits
 from gpusched_dsl.compiling.passes import problem_builder, steps
 from gpusched_dsl.compiling.passes.pipeline import reformulate
 from gpusched_dsl.compiling.passes.steps import Target
@@ -51,7 +51,7 @@ def squares() -> Problem:
 )
 def test_the_term_is_named(problem: Problem, entries: int, monkeypatch: pytest.MonkeyPatch) -> None:
     assert reformulate(problem, TARGET).problem.matrix.nonzeros >= entries // 2
-    monkeypatch.setattr(problem_builder, "LIMITS", Limits(ENTRY * (entries - 1)))
+    monkeypatch.setattr(problem_builder, "LIMITS", MemoryLimits(ENTRY * (entries - 1)))
     with pytest.raises(DiagnosticError) as refusal:
         reformulate(problem, TARGET)
     (found,) = refusal.value.diagnostics
@@ -64,7 +64,7 @@ def test_the_term_is_named(problem: Problem, entries: int, monkeypatch: pytest.M
 
 
 def test_what_is_linear_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(problem_builder, "LIMITS", Limits(1))
+    monkeypatch.setattr(problem_builder, "LIMITS", MemoryLimits(1))
     draft = Draft()
     x = draft.columns("x", 3)
     draft.rows("some", [(1, dict.fromkeys(x, 1.0), 3)])

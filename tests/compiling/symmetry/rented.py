@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from gpusched_dsl.compiling.build import Permissions, checked, choose_scenario, read_data
-from gpusched_dsl.compiling.evaluation.limits import Limits
-from gpusched_dsl.compiling.evaluation.store import Store
+from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
+from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import workspace_from_text
 
-LIMITS = Limits(1 << 30)
+LIMITS = MemoryLimits(1 << 30)
 
 TEXT = """model Rented {
   set Machines;
@@ -43,7 +43,7 @@ def line_of(text: str, piece: str) -> int:
     return next(k for k, line in enumerate(text.splitlines(), start=1) if piece in line)
 
 
-def read(text: str) -> tuple[CheckedModel, Store]:
+def read(text: str) -> tuple[CheckedModel, ValueStore]:
     """The model and data of the only scenario; raises DiagnosticError."""
     found = Diagnostics()
     loaded = workspace_from_text(text, "rented.gsm", found, Path.cwd())

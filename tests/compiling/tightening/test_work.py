@@ -12,7 +12,7 @@ from gpusched_dsl.compiling.passes import pipeline
 from gpusched_dsl.compiling.passes.pipeline import TIGHTENINGS, reformulate
 from gpusched_dsl.compiling.passes.steps import Analysis, Pass, Target
 from gpusched_dsl.compiling.tightening.column_sets import ColumnSets, containments
-from gpusched_dsl.compiling.work_budget import TooMuchWork, Work
+from gpusched_dsl.compiling.work_budget import TooMuchWork, WorkBudget
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.problem import Problem
 
@@ -84,8 +84,8 @@ def test_pairs_are_counted_before_they_are_looked_up() -> None:
         starts: Codes = np.arange(count + 1, dtype=np.int64) * 50
         return ColumnSets(starts, np.tile(np.arange(50, dtype=np.int32), count))
 
-    work = Work(10**9)
+    work = WorkBudget(10**9)
     assert len(containments(sets(100), sets(20), 50, work=work).inner) == 800
     assert work.done == 20 * 100 * 8 * 50
     with pytest.raises(TooMuchWork):
-        containments(sets(100), sets(20), 50, work=Work(work.done - 1))
+        containments(sets(100), sets(20), 50, work=WorkBudget(work.done - 1))

@@ -15,7 +15,7 @@ from trace_help import SAMPLES
 import gpusched_dsl as gs
 from gpusched_dsl.compiling.data.instance import Instance, build_instance
 from gpusched_dsl.data.formats import registry
-from gpusched_dsl.data.formats.shape import Column, Dropped, Format, Option, Raw, Setting, Table
+from gpusched_dsl.data.formats.shape import Dropped, Format, FormatColumn, FormatTable, Option, Raw, Setting
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.formatting.formatter import format_text
@@ -221,7 +221,7 @@ def test_places_of_values_are_lines_of_the_file(folder: Path) -> None:
 # --- generators ------------------------------------------------------------------------------------------------------
 
 
-def drawn(raw: Raw | None, settings: Mapping[str, Setting]) -> Table:
+def drawn(raw: Raw | None, settings: Mapping[str, Setting]) -> FormatTable:
     import polars as pl
 
     assert raw is None
@@ -229,13 +229,13 @@ def drawn(raw: Raw | None, settings: Mapping[str, Setting]) -> Table:
     assert isinstance(count, int)
     assert isinstance(seed, int)
     frame = pl.DataFrame({"job": [f"g{i}" for i in range(count)], "length": [float(i + seed) for i in range(count)]})
-    return Table(frame, count, (Dropped("too long", 1),) if settings["lossy"] else ())
+    return FormatTable(frame, count, (Dropped("too long", 1),) if settings["lossy"] else ())
 
 
 FAKE = Format(
     "fake_jobs",
     "made for this test",
-    (Column("job", "the job"), Column("length", "its length", "h")),
+    (FormatColumn("job", "the job"), FormatColumn("length", "its length", "h")),
     drawn,
     (
         Option("jobs", "how many", kind=int, least=1),

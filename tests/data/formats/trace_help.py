@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from gpusched_dsl.data.formats.registry import reader
-from gpusched_dsl.data.formats.shape import Dropped, Raw, Setting, Table
+from gpusched_dsl.data.formats.shape import Dropped, FormatTable, Raw, Setting
 from gpusched_dsl.data.sources.files import Fault, Unreadable
 
 SAMPLES = Path(__file__).parent / "samples"
 SHARED = Path(__file__).resolve().parents[4] / "shared" / "data"
 
 
-def read_text(name: str, content: str | bytes, **options: Setting) -> Table:
+def read_text(name: str, content: str | bytes, **options: Setting) -> FormatTable:
     """What a format makes of a file with this content; options that are not given have their defaults."""
     found = reader(name)
     known = {option.name: option.default for option in found.options}
@@ -26,22 +26,22 @@ def read_text(name: str, content: str | bytes, **options: Setting) -> Table:
     return table
 
 
-def read_file(name: str, path: Path, **options: Setting) -> Table:
+def read_file(name: str, path: Path, **options: Setting) -> FormatTable:
     return read_text(name, path.read_bytes(), **options)
 
 
-def sample(name: str, file: str, **options: Setting) -> Table:
+def sample(name: str, file: str, **options: Setting) -> FormatTable:
     return read_file(name, SAMPLES / file, **options)
 
 
-def shared(name: str, file: str, **options: Setting) -> Table:
+def shared(name: str, file: str, **options: Setting) -> FormatTable:
     """A file of the published data; the test is skipped where they are not."""
     if not SHARED.is_dir():
         pytest.skip("the published traces are not here")
     return read_file(name, SHARED / file, **options)
 
 
-def check(name: str, table: Table) -> None:
+def check(name: str, table: FormatTable) -> None:
     """What holds for every table: columns of the format in its order, a line for each row, no row unaccounted for."""
     columns = [column.name for column in reader(name).columns]
     assert table.frame.columns == [c for c in columns if c in table.frame.columns]
@@ -66,6 +66,6 @@ def reasons(dropped: tuple[Dropped, ...]) -> dict[str, tuple[int, int | None]]:
     return {d.reason: (d.rows, d.first) for d in dropped}
 
 
-def first(table: Table, row: int = 0) -> dict[str, object]:
+def first(table: FormatTable, row: int = 0) -> dict[str, object]:
     """One row without what is not given."""
     return {name: value for name, value in table.frame.row(row, named=True).items() if value is not None}

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from gpusched_dsl.data.formats.registry import reader
-from gpusched_dsl.data.formats.shape import Raw, Setting, Table
+from gpusched_dsl.data.formats.shape import FormatTable, Raw, Setting
 from gpusched_dsl.data.sources.files import Fault, Unreadable
 
 SAMPLES = Path(__file__).parent / "samples"
 SHARED = Path(__file__).resolve().parents[4] / "shared" / "data"
 
 
-def read(name: str, data: Path | str | bytes, file: str = "prices.csv", **options: Setting) -> Table:
+def read(name: str, data: Path | str | bytes, file: str = "prices.csv", **options: Setting) -> FormatTable:
     """`start` stands for the option `from`."""
     known = reader(name)
     if "start" in options:
@@ -38,7 +38,7 @@ def fault(name: str, data: Path | str | bytes, file: str = "prices.csv", **optio
     return found
 
 
-def prices(table: Table) -> list[float]:
+def prices(table: FormatTable) -> list[float]:
     return [round(price, 6) for price in table.frame["price"].to_list()]
 
 

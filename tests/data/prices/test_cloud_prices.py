@@ -7,12 +7,12 @@ import pytest
 from price_files import SAMPLES, SHARED, fault
 
 from gpusched_dsl.data.formats.registry import reader
-from gpusched_dsl.data.formats.shape import Raw, Setting, Table
+from gpusched_dsl.data.formats.shape import FormatTable, Raw, Setting
 
 OFFERS = SAMPLES / "cloud_offers.csv"
 
 
-def offers(file: str = "cloud_offers.csv", data: bytes | None = None, **options: Setting) -> Table:
+def offers(file: str = "cloud_offers.csv", data: bytes | None = None, **options: Setting) -> FormatTable:
     known = reader("cloud_prices")
     settings = {option.name: option.default for option in known.options if option.default is not None}
     return known.read(Raw(file, OFFERS.read_bytes() if data is None else data), settings | options)

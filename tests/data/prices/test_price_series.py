@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from gpusched_dsl.data.formats.prices_clock import to_utc
-from gpusched_dsl.data.formats.prices_series import Rows, from_ends, from_starts
+from gpusched_dsl.data.formats.prices_series import PriceRows, from_ends, from_starts
 from gpusched_dsl.data.formats.slots import MINUTE, SECOND, cut, weighted_means
 
 ZONES = ("America/New_York", "Europe/Brussels", "Europe/London", "Australia/Lord_Howe", "UTC")
 
 
-def rows_of(times: list[int], prices: list[float]) -> Rows:
-    return Rows(np.array(times) * SECOND, np.array(prices)[:, None], np.arange(len(times)) + 2)
+def rows_of(times: list[int], prices: list[float]) -> PriceRows:
+    return PriceRows(np.array(times) * SECOND, np.array(prices)[:, None], np.arange(len(times)) + 2)
 
 
 def by_seconds_from_ends(times: list[int], prices: list[float], nominal: int) -> dict[int, float]:

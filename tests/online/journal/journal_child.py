@@ -13,17 +13,17 @@ import sys
 
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.journal.journal import Journal
-from gpusched_dsl.online.journal.records import External, Step
+from gpusched_dsl.online.journal.records import External, JournalStep
 
 HEADER = {"inputs_sha256": {"model.gsm": "ab" * 32}, "options": {"gap": 0.01}, "seed": 7, "method": "highs"}
 
 
-def step_number(seq: int) -> Step:
+def step_number(seq: int) -> JournalStep:
     """A step that is told by its number alone: small ones stored plain, large ones compressed."""
     draw = random.Random(seq)
     entries = [{"index": [f"job{draw.randrange(999)}", "V100"], "value": draw.random()} for _ in range(seq % 4 * 20)]
     decision = {"entries": {"run": entries}, "method": "highs", "seconds": draw.random()}
-    return Step(seq, seq / 3, [{"kind": "arrival", "job": f"jäö{seq}"}], decision)
+    return JournalStep(seq, seq / 3, [{"kind": "arrival", "job": f"jäö{seq}"}], decision)
 
 
 def event_number(seq: int) -> External:

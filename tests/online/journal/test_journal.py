@@ -16,7 +16,7 @@ from journal_child import HEADER, event_number, record, step_number
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.journal.header import header_of
 from gpusched_dsl.online.journal.journal import Journal
-from gpusched_dsl.online.journal.records import External, Step
+from gpusched_dsl.online.journal.records import External, JournalStep
 from gpusched_dsl.online.journal.steps import JournalSteps
 
 
@@ -65,7 +65,7 @@ def test_what_goes_in_comes_out(path: Path) -> None:
 def test_numbers_come_back_exactly(path: Path) -> None:
     numbers = [0.1 + 0.2, 1e-320, 1.7976931348623157e308, -0.0, 2**63, 10**40, True, None, "ä\u2028\x00"]
     with Journal.open(path, HEADER) as journal:
-        journal.append(Step(1, math.pi, [], numbers))
+        journal.append(JournalStep(1, math.pi, [], numbers))
         assert repr(journal.step(1).decision) == repr(numbers)
         assert journal.step(1).time == math.pi
 
@@ -74,11 +74,11 @@ def test_what_json_cannot_say_is_refused_and_nothing_recorded(path: Path) -> Non
     with Journal.open(path, HEADER) as journal:
         for wrong in (math.nan, math.inf, {"a": [-math.inf]}):
             with pytest.raises(ValueError, match="JSON"):
-                journal.append(Step(1, 0.0, [], wrong))
+                journal.append(JournalStep(1, 0.0, [], wrong))
         with pytest.raises(TypeError):
-            journal.append(Step(1, 0.0, [], {"a": object()}))
+            journal.append(JournalStep(1, 0.0, [], {"a": object()}))
         with pytest.raises(ValueError, match="time"):
-            journal.append(Step(1, math.nan, [], None))
+            journal.append(JournalStep(1, math.nan, [], None))
         journal.append(step_number(1))
     with Journal.open(path, HEADER) as journal:
         assert list(journal.steps()) == [step_number(1)]

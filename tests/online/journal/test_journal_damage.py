@@ -22,7 +22,7 @@ from journal_child import HEADER, child, event_number, record, step_number
 
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.journal.journal import Journal
-from gpusched_dsl.online.journal.records import Step
+from gpusched_dsl.online.journal.records import JournalStep
 
 STEPS = 40
 CHILD = [sys.executable, str(Path(__file__).with_name("journal_child.py"))]
@@ -416,5 +416,5 @@ def test_a_kill_while_a_journal_is_made_leaves_none_or_a_whole_one(tmp_path: Pat
     assert os.waitpid(pid, 0)[1] == signal.SIGKILL
     assert path.exists() is (point == "after")
     with Journal.open(path, HEADER) as journal:
-        journal.append(Step(1, 0.0, [], None))
+        journal.append(JournalStep(1, 0.0, [], None))
     assert sorted(p.name for p in tmp_path.iterdir()) == ["run.db", "run.db-lock"]

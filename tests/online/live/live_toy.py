@@ -12,7 +12,7 @@ from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.journal.journal import Journal
 from gpusched_dsl.online.live.clock import LiveClock
-from gpusched_dsl.online.live.lines import Lines
+from gpusched_dsl.online.live.lines import LineReader
 from gpusched_dsl.online.live.messages import Arrival, Completion, Decided, Entry, Event
 from gpusched_dsl.online.live.session import LiveRun
 
@@ -140,7 +140,7 @@ def feed(
     write: Callable[[bytes], None] = pipe.write
     try:
         clock = others.pop("clock", LiveClock("h", 3600.0))
-        ended = LiveRun(toy, write, "Toy", clock, record, **others).run(Lines(descriptor))
+        ended = LiveRun(toy, write, "Toy", clock, record, **others).run(LineReader(descriptor))
     except Killed:
         ended = None
         if record is not None:

@@ -11,13 +11,13 @@ import pytest
 
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.live.clock import LiveClock, start_of
-from gpusched_dsl.online.live.lines import Lines, opened
+from gpusched_dsl.online.live.lines import LineReader, opened
 from gpusched_dsl.online.live.messages import LONGEST_LINE
 
 # --- lines ------------------------------------------------------------------------------------------------------------
 
 
-def all_of(lines: Lines) -> list[tuple[int, bytes]]:
+def all_of(lines: LineReader) -> list[tuple[int, bytes]]:
     found = []
     while (line := lines.next()) is not None:
         found.append((lines.number, line))
@@ -52,7 +52,7 @@ def test_a_line_that_is_too_long_is_cut(tmp_path: Path) -> None:
 
 def test_a_pipe_says_whether_a_whole_line_is_there() -> None:
     reading, writing = os.pipe()
-    lines = Lines(reading)
+    lines = LineReader(reading)
     assert not lines.waiting()
     os.write(writing, b"one\ntw")
     assert (lines.waiting(), lines.peek(), lines.next()) == (True, b"one", b"one")

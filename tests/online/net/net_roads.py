@@ -20,7 +20,7 @@ from gpusched_dsl.online.loops.events import EventLoop
 from gpusched_dsl.online.open import open_run
 from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.online.run_info import RunInfo
-from gpusched_dsl.online.run_record import Outcome
+from gpusched_dsl.online.run_record import RunOutcome
 from gpusched_dsl.reporting.runs.result import RunResult
 from gpusched_dsl.workflows.estimate import estimate
 from gpusched_dsl.workflows.live import drive_live
@@ -59,7 +59,7 @@ def loop_of(workspace: Workspace, *, whole: bool = False) -> EventLoop:
     loop = open_run(workspace, replace(CONFIG, most_events=MOST))
     assert isinstance(loop, EventLoop)
     if not whole:
-        loop.whole = None
+        loop.fast_replay = None
     return loop
 
 
@@ -83,13 +83,13 @@ def check(case: Case, folder: Path | None = None) -> Told:
     return Told(wrong, fast is not None, len(loop.steps), loop.ended, loop.total)
 
 
-def replayed(workspace: Workspace) -> Outcome | None:
+def replayed(workspace: Workspace) -> RunOutcome | None:
     """The replay of a run, None where it is not proved equal: `run` takes the same loop as without it then."""
     fast = loop_of(workspace, whole=True)
-    return None if fast.whole is None else fast.whole(fast)
+    return None if fast.fast_replay is None else fast.fast_replay(fast)
 
 
-def compared(what: str, one: Outcome, other: Outcome, *, exact: bool = False) -> list[str]:
+def compared(what: str, one: RunOutcome, other: RunOutcome, *, exact: bool = False) -> list[str]:
     """Differences between two runs."""
     wrong = [f"{what}: ended {one.ended}, not {other.ended}"] if one.ended != other.ended else []
     for name in ("end", "first_start", "status", "due", "done"):
@@ -103,7 +103,7 @@ def compared(what: str, one: Outcome, other: Outcome, *, exact: bool = False) ->
     return wrong
 
 
-def against_simulator(run: Outcome, slow: Simulation) -> list[str]:
+def against_simulator(run: RunOutcome, slow: Simulation) -> list[str]:
     wrong = [] if run.ended == slow.ended else [f"simulator: ended {slow.ended}, not {run.ended}"]
     starts, ends = [one.start for one in slow.jobs], [one.end for one in slow.jobs]
     if not near(run.world.first_start, np.array(starts)):
@@ -117,7 +117,7 @@ def against_simulator(run: Outcome, slow: Simulation) -> list[str]:
     return wrong
 
 
-def journalled(workspace: Workspace, loop: Outcome, folder: Path, seed: int) -> list[str]:
+def journalled(workspace: Workspace, loop: RunOutcome, folder: Path, seed: int) -> list[str]:
     """Recorded; killed after some plans and resumed; and all made again: the same to the last bit."""
     path = folder / f"net{seed}.db"
     kill_after = seed % max(len(loop.steps), 1)
@@ -133,7 +133,7 @@ def journalled(workspace: Workspace, loop: Outcome, folder: Path, seed: int) -> 
     return compared("killed and resumed", again, loop, exact=True)
 
 
-def estimated(workspace: Workspace, loop: Outcome) -> list[str]:
+def estimated(workspace: Workspace, loop: RunOutcome) -> list[str]:
     """Where nothing is drawn, an estimate is the run itself. Outages are drawn, though by a constant law."""
     ends = loop.world.end
     if loop.ended != "finished" or np.isnan(ends).any():
@@ -144,7 +144,7 @@ def estimated(workspace: Workspace, loop: Outcome) -> list[str]:
     return told + ([] if near(found.cost, np.array(cost)) else [f"estimate: cost {found.cost.tolist()}, not {cost}"])
 
 
-def lived(workspace: Workspace, case: Case, loop: Outcome, slow: Simulation, folder: Path) -> list[str]:
+def lived(workspace: Workspace, case: Case, loop: RunOutcome, slow: Simulation, folder: Path) -> list[str]:
     """A live session that hears of what happened in the run: the same decisions, the same bill."""
     file, out = folder / f"live{case.seed}.jsonl", io.BytesIO()
     file.write_bytes(b"".join(events_of(case, loop, slow)))
@@ -161,7 +161,7 @@ def lived(workspace: Workspace, case: Case, loop: Outcome, slow: Simulation, fol
     return wrong
 
 
-def events_of(case: Case, loop: Outcome, slow: Simulation) -> list[bytes]:
+def events_of(case: Case, loop: RunOutcome, slow: Simulation) -> list[bytes]:
     """Lines of events: each completion and outage at its time, and a tick wherever else something happens."""
     told: list[tuple[float, int, dict[str, object]]] = []
     for number, end in enumerate(loop.world.end.tolist()):

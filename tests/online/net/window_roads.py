@@ -19,7 +19,7 @@ from gpusched_dsl.online.planners.protocol import Plan
 from gpusched_dsl.online.planners.solver import labelled
 from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.online.run_info import About
-from gpusched_dsl.online.run_record import Outcome
+from gpusched_dsl.online.run_record import RunOutcome
 from gpusched_dsl.reporting.runs.result import RunResult
 from gpusched_dsl.workflows.estimate import estimate
 
@@ -66,7 +66,7 @@ def by_places(case: WindowCase, instance: Instance, plan: Plan) -> dict[str, dic
     return {name: {tuple(map(place, key)): value for key, value in given} for name, given in listed.items()}
 
 
-def against_simulation(case: WindowCase, run: Outcome, plans: list[Taken]) -> list[str]:
+def against_simulation(case: WindowCase, run: RunOutcome, plans: list[Taken]) -> list[str]:
     slow = WindowSimulation(case, plans).run()
     if slow.wrong:
         return slow.wrong
@@ -90,7 +90,7 @@ def against_simulation(case: WindowCase, run: Outcome, plans: list[Taken]) -> li
     return wrong
 
 
-def journalled(workspace: Workspace, case: WindowCase, run: Outcome, folder: Path) -> list[str]:
+def journalled(workspace: Workspace, case: WindowCase, run: RunOutcome, folder: Path) -> list[str]:
     """Recorded whole; killed at a slot and resumed: the same to the last bit. And the simulator follows both."""
     path = folder / f"windows{case.seed}.db"
     outcomes, wrong = [], []
@@ -113,7 +113,7 @@ def journalled(workspace: Workspace, case: WindowCase, run: Outcome, folder: Pat
     return wrong
 
 
-def estimated(workspace: Workspace, case: WindowCase, run: Outcome) -> list[str]:
+def estimated(workspace: Workspace, case: WindowCase, run: RunOutcome) -> list[str]:
     """Where nothing is drawn, an estimate is the run itself. Outages are drawn, though by a constant law."""
     if case.method == "highs":
         return []

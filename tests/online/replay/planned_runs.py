@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from gpusched_dsl.compiling.data.instance import build_instance
-from gpusched_dsl.compiling.evaluation.limits import Limits
-from gpusched_dsl.compiling.evaluation.store import Store
+from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
+from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
-from gpusched_dsl.ir.domains import Tuples
+from gpusched_dsl.ir.domains import TupleDomain
 from gpusched_dsl.language.blocks.blocks import check_online
 from gpusched_dsl.language.blocks.policies.policy import check_policy
 from gpusched_dsl.language.checked_online import CheckedOnline
@@ -21,7 +21,7 @@ from gpusched_dsl.language.scenarios.scenario import check_scenario
 from gpusched_dsl.language.workspace import Workspace, workspace_from_text
 from gpusched_dsl.online.replay.eligibility import ReplayFacts, replay_facts, why_not
 from gpusched_dsl.online.replay.run import replay
-from gpusched_dsl.online.replay.trace_reader import Readied, read_trace
+from gpusched_dsl.online.replay.trace_reader import NamedTrace, read_trace
 from gpusched_dsl.policies.decide import decide
 
 NEAR = 1e-9
@@ -33,7 +33,7 @@ class Ready:
 
     workspace: Workspace
     policy: CheckedPolicy
-    store: Store
+    store: ValueStore
 
     @property
     def submitted(self) -> np.ndarray:
@@ -73,7 +73,9 @@ def driven(given: Ready) -> ReplayFacts:
 
 def replayed(given: Ready) -> dict[int, tuple[float, float, tuple[int, ...]]]:
     """Of every job that starts, by code: start, end, and the codes of its element of the family."""
-    readied: Readied = read_trace(given.policy, given.store, Limits(), given.submitted, driven(given).fractions)
+    readied: NamedTrace = read_trace(
+        given.policy, given.store, MemoryLimits(), given.submitted, driven(given).fractions
+    )
     found = replay(readied.trace)
     entries = readied.entries(found.node, found.way)
     started = np.flatnonzero(found.node >= 0)
@@ -90,7 +92,7 @@ def planned(given: Ready) -> dict[int, tuple[float, float, tuple[int, ...]]]:
     The placement's family has the job as its first index, the node as its second; `exec_time` is indexed by the job
     alone, or by the family with the `type` of the node in its place.
     """
-    limits, jobs = Limits(), given.store.sets["Jobs"]
+    limits, jobs = MemoryLimits(), given.store.sets["Jobs"]
     codes = jobs.columns()[0]
     come = {int(code): float(at) for code, at in zip(codes, given.submitted, strict=True)}
     times = given.store.params["exec_time"]
@@ -108,7 +110,7 @@ def planned(given: Ready) -> dict[int, tuple[float, float, tuple[int, ...]]]:
         new = [job for job, at in come.items() if at <= until]
         here = sorted(here + new)
         come = {job: at for job, at in come.items() if job not in new}
-        some = Tuples((jobs.components[0],), (np.array(here, dtype=np.int64),))
+        some = TupleDomain((jobs.components[0],), (np.array(here, dtype=np.int64),))
         store = replace(given.store, sets={**given.store.sets, "Jobs": some})
         width = len(given.policy.model.placement.indices)  # type: ignore[union-attr]
         rows = np.array([element for _, element in runs.values()], dtype=np.int64).reshape(-1, width)

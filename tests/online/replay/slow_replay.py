@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpusched_dsl.online.replay.trace import BEST_FIT, FIRST_FIT, FITS_NOWHERE, Rules, Trace
+from gpusched_dsl.online.replay.trace import BEST_FIT, FIRST_FIT, FITS_NOWHERE, ArrivalTrace, Rules
 
 NEAR = 1e-9
 
@@ -142,7 +142,7 @@ def random_setting(rng: np.random.Generator) -> Setting:
     return Setting(tuple(jobs), tuple(int(k) for k in rng.integers(0, kinds, nodes)), gpus, family, rules)
 
 
-def trace_of(setting: Setting) -> Trace:
+def trace_of(setting: Setting) -> ArrivalTrace:
     """The same as arrays."""
     ways = [way for job in setting.jobs for way in job.ways]
     first = np.cumsum([0, *(len(job.ways) for job in setting.jobs)], dtype=np.int64)
@@ -150,7 +150,7 @@ def trace_of(setting: Setting) -> Trace:
     for j, job in enumerate(setting.jobs):
         listed = sorted((w.listed, at) for at, w in enumerate(job.ways) if w.listed is not None)
         ranked[first[j] : first[j] + len(listed)] = [first[j] + at for _, at in listed]
-    return Trace(
+    return ArrivalTrace(
         submitted=np.array([job.submitted for job in setting.jobs], dtype=np.float64),
         rank=np.array([-1 if job.rank is None else job.rank for job in setting.jobs], dtype=np.int64),
         first_way=first,

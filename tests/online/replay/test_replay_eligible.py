@@ -9,7 +9,7 @@ import pytest
 from planned_runs import Ready, block, driven, ready, reasons
 from replay_texts import LIBRARY, MIXED
 
-from gpusched_dsl.compiling.evaluation.limits import Limits
+from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.language.blocks.policies.policy import check_policy
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import load_workspace
@@ -191,17 +191,17 @@ def test_keys_too_near_one_another_are_no_replay() -> None:
     given = ready(LIBRARY + text, "FIFO")
     assert reasons(given, "Replay") == []
     with pytest.raises(NoReplay, match="so near one another"):
-        read_trace(given.policy, given.store, Limits(), given.submitted, driven(given).fractions)
+        read_trace(given.policy, given.store, MemoryLimits(), given.submitted, driven(given).fractions)
 
 
 def test_arrivals_that_never_are_are_no_replay() -> None:
     given = pool("FIFO")
     with pytest.raises(NoReplay, match="never arrive"):
-        read_trace(given.policy, given.store, Limits(), np.array([0.0, np.inf]))
+        read_trace(given.policy, given.store, MemoryLimits(), np.array([0.0, np.inf]))
 
 
 def test_jobs_that_arrive_with_part_of_their_work_done_are_no_replay() -> None:
     text = POOL.replace("exec_time[h] =", "exec_time[h] remaining =").replace("j1 0 2 1", "j1 0 2 1 1")
     given = ready(LIBRARY + text.replace("j2 1 4 2", "j2 1 4 2 0.5"), "FIFO")
     with pytest.raises(NoReplay, match="`remaining` is not 1"):
-        read_trace(given.policy, given.store, Limits(), given.submitted, driven(given).fractions)
+        read_trace(given.policy, given.store, MemoryLimits(), given.submitted, driven(given).fractions)

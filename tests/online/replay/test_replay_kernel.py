@@ -17,7 +17,7 @@ from gpusched_dsl.online.replay.trace import (
     LEFT_OUT,
     NO_ROOM,
     UNOPENED,
-    Replayed,
+    ReplayedJobs,
     Rules,
 )
 
@@ -31,7 +31,7 @@ def one_pool(jobs: list[tuple[float, int, float]], gpus: int, rules: Rules) -> S
     return Setting(made, (0,), (gpus,), (0,), rules)
 
 
-def check(setting: Setting, compiled: bool = False) -> Replayed:
+def check(setting: Setting, compiled: bool = False) -> ReplayedJobs:
     found, slow = replay(trace_of(setting), compiled), simulate(setting)
     assert np.array_equal(found.start, none_for(slow.start), equal_nan=True), setting
     assert np.array_equal(found.end, none_for(slow.end), equal_nan=True), setting

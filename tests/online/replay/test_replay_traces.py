@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from planned_runs import Ready, driven, planned, ready, replayed
 
-from gpusched_dsl.compiling.evaluation.limits import Limits
+from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.online.replay.run import replay
 from gpusched_dsl.online.replay.trace_reader import read_trace
 
@@ -53,7 +53,7 @@ def mean_completion(rows: list[Row], gpus: int, shortest_first: bool) -> float:
 
 
 def mean_of(given: Ready) -> float:
-    trace = read_trace(given.policy, given.store, Limits(), given.submitted, driven(given).fractions).trace
+    trace = read_trace(given.policy, given.store, MemoryLimits(), given.submitted, driven(given).fractions).trace
     done = replay(trace)
     assert np.isfinite(done.end).all()
     return float((done.end - trace.submitted).mean())

@@ -6,7 +6,7 @@ import pytest
 from online_texts import driver, run
 
 from gpusched_dsl.online.planners.protocol import Plan, PlanningRequest
-from gpusched_dsl.online.run_record import Outcome
+from gpusched_dsl.online.run_record import RunOutcome
 from gpusched_dsl.online.simulation.world import DONE
 
 TEXT = """
@@ -40,7 +40,7 @@ scenario Deceived extends ValleysRolling {
 """
 
 
-def totals(outcome: Outcome, *names: str) -> list[float]:
+def totals(outcome: RunOutcome, *names: str) -> list[float]:
     return [outcome.world.ledger.totals[name] for name in names]
 
 

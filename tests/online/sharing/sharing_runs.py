@@ -11,7 +11,7 @@ from gpusched_dsl.language.workspace import Workspace, workspace_from_text
 from gpusched_dsl.online.loops.events import EventLoop
 from gpusched_dsl.online.open import open_run
 from gpusched_dsl.online.run_config import RunConfig
-from gpusched_dsl.online.run_record import Outcome
+from gpusched_dsl.online.run_record import RunOutcome
 
 # 1, 1.8, 2.4, 2.8 epochs in an hour for 1, 2, 3, 4 money in an hour; every job has a node for itself.
 SPEEDS = (1.0, 1.8, 2.4, 2.8)
@@ -64,7 +64,7 @@ def workspace(text: str) -> Workspace:
 class Run:
     """A run and what its plans asked for."""
 
-    outcome: Outcome
+    outcome: RunOutcome
     plans: list[dict[str, tuple[str, int, int]]]  # of each step: node, GPUs and twentieths of the jobs that run
     wanted: list[dict[str, float]]  # of each step: when jobs want the next plan
 

@@ -16,7 +16,7 @@ from random_clusters import some_policy, some_workload
 
 from gpusched_dsl.policies import engine
 from gpusched_dsl.policies.controllers import split
-from gpusched_dsl.policies.engine import Settings, run
+from gpusched_dsl.policies.engine import SearchSettings, run
 from gpusched_dsl.policies.kernels.construct import look_up, make_scratch
 from gpusched_dsl.policies.kernels.drawing import make_pool, pooled, randomised
 from gpusched_dsl.policies.kernels.pricing import PRICES, price
@@ -26,14 +26,14 @@ from gpusched_dsl.policies.workload import NONE, empty_schedule
 
 
 def test_two_short_jobs_share_a_node() -> None:
-    found = run(cp_6(), instructions(cp_6(), GREEDY, TIDY), Settings())
+    found = run(cp_6(), instructions(cp_6(), GREEDY, TIDY), SearchSettings())
     assert told(cp_6(), found.schedule) == [(0, [(0, 1), (1, 1)])]
     assert found.price == pytest.approx(2.0)
 
 
 def test_greedy_packs_as_worked_out() -> None:
     work = cp_9()
-    found = run(work, instructions(work, GREEDY, TIDY), Settings())
+    found = run(work, instructions(work, GREEDY, TIDY), SearchSettings())
     assert told(work, found.schedule) == [(0, [(0, 3), (2, 1)]), (0, [(1, 4)])]
     assert found.price == pytest.approx(16.6)
     assert price(work, found.schedule, PRICES["first_end"]) == pytest.approx(15.2)
@@ -41,11 +41,11 @@ def test_greedy_packs_as_worked_out() -> None:
 
 def test_greedy_postpones_the_wrong_job_and_draws_repair_it() -> None:
     work = cp_10()
-    found = run(work, instructions(work, GREEDY, TIDY), Settings())
+    found = run(work, instructions(work, GREEDY, TIDY), SearchSettings())
     assert told(work, found.schedule) == [(0, [(2, 1)]), (1, [(0, 2)])]
     assert found.price == pytest.approx(103.2)
     for kind, least in (("total", 5.0), ("first_end", 3.2)):
-        best = run(work, drawn(work), Settings(iterations=1000, keep=10, price=kind), seed=1)
+        best = run(work, drawn(work), SearchSettings(iterations=1000, keep=10, price=kind), seed=1)
         assert best.price == pytest.approx(least)
         assert told(work, best.schedule) == [(0, [(1, 1)]), (1, [(0, 2)])]
 
@@ -54,7 +54,7 @@ def test_greedy_postpones_the_wrong_job_and_draws_repair_it() -> None:
 @pytest.mark.parametrize("subopt", ["best_suboptimal", "first_suboptimal"])
 def test_greedy_in_four_variants(existing: str, subopt: str) -> None:
     work = cp_ls()
-    found = run(work, instructions(work, (existing, "new_node", subopt), TIDY), Settings())
+    found = run(work, instructions(work, (existing, "new_node", subopt), TIDY), SearchSettings())
     assert told(work, found.schedule) == [(3, [(0, 3), (3, 1)]), (3, [(1, 2), (2, 2)])]
     assert found.price == pytest.approx(13.299)
     assert found.terms.sum() == pytest.approx(13.299)
@@ -64,7 +64,7 @@ def test_greedy_in_four_variants(existing: str, subopt: str) -> None:
 def test_moves_improve_what_passes_made() -> None:
     work = cp_9()
     moves = (("regroup_gpus", 10),)
-    found = run(work, instructions(work, GREEDY, TIDY), Settings(price="first_end", moves=moves))
+    found = run(work, instructions(work, GREEDY, TIDY), SearchSettings(price="first_end", moves=moves))
     assert found.price == pytest.approx(14.2)
 
 
@@ -99,7 +99,7 @@ def test_baselines_give_each_job_its_own_node(order: tuple[int, int], expected: 
         1, [(1, 0.5, 0), (2, 1.0, 0)], [-0.6, 5.0], [2, 4], [[[2], [2, 1.2]], [[1], [1, 0.6]]]
     )  # J2 and J3 of the worked online example at the end of J1
     for place in (("new_node exclusive",), ("new_node exclusive", "wait"), ("new_node exclusive", "postpone")):
-        assert told(work, run(work, right_sized(work, order, place), Settings()).schedule) == expected
+        assert told(work, run(work, right_sized(work, order, place), SearchSettings()).schedule) == expected
 
 
 def test_waiting_holds_up_the_queue_and_postponing_does_not() -> None:
@@ -107,7 +107,7 @@ def test_waiting_holds_up_the_queue_and_postponing_does_not() -> None:
     work = workload(kinds, [0, 1], [9] * 3, [1] * 3, [1] * 3, {(0, 0, 2): 1.0, (1, 0, 1): 1.0, (2, 1, 1): 1.0})
     for last, running in (("wait", [0]), ("postpone", [0, 2])):
         lines = instructions(work, ("best_fit", "new_node", last), order=(0, 1, 2))
-        assert np.flatnonzero(run(work, lines, Settings()).schedule.node != NONE).tolist() == running
+        assert np.flatnonzero(run(work, lines, SearchSettings()).schedule.node != NONE).tolist() == running
 
 
 def test_parts_of_gpus_are_packed_and_made_larger() -> None:
@@ -115,10 +115,10 @@ def test_parts_of_gpus_are_packed_and_made_larger() -> None:
     allowed = np.array([size == (2, 1, 2, 1)[j] for j, _, size in sorted(times)])
     work = workload([{"units": 8, "family": 0, "price": 1.0}], [0], [99] * 4, [1] * 4, [1] * 4, times, parts=4)
     lines = instructions(work, ("best_fit", "new_node"), order=(0, 1, 2, 3), allowed=allowed)
-    plan = run(work, lines, Settings()).schedule
+    plan = run(work, lines, SearchSettings()).schedule
     assert plan.gpu.tolist() == [0, 0, 1, 0]
     assert plan.spare.tolist() == [[0, 2]]
-    larger = run(work, lines._replace(finish=np.array([FINISH_CODES["expand_parts"]])), Settings()).schedule
+    larger = run(work, lines._replace(finish=np.array([FINISH_CODES["expand_parts"]])), SearchSettings()).schedule
     assert work.size[larger.way].tolist() == [2, 1, 4, 1]
     assert larger.gpu.tolist() == [0, 0, NONE, 0]
     assert larger.used.tolist() == [8]
@@ -133,12 +133,12 @@ def test_jobs_and_nodes_are_dealt_to_controllers() -> None:
 
 def test_controllers_know_nothing_of_each_other() -> None:
     work = cp_9()
-    settings = Settings(controllers=2, iterations=50)
+    settings = SearchSettings(controllers=2, iterations=50)
     found = run(work, drawn(work), settings, seed=5)
     for group, stream in zip(
         split(work, drawn(work), empty_schedule(work), 2), np.random.SeedSequence(5).spawn(2), strict=True
     ):
-        alone = run(group.work, group.instructions, Settings(iterations=50), seed=0)
+        alone = run(group.work, group.instructions, SearchSettings(iterations=50), seed=0)
         assert group.jobs.tolist() in ([0, 2], [1])
         assert alone.price in (pytest.approx(10.5), pytest.approx(11.0), pytest.approx(5.5), pytest.approx(5.6))
         assert stream.spawn_key
@@ -151,10 +151,12 @@ def test_runs_depend_on_the_seed_alone(controllers: int, monkeypatch: pytest.Mon
     for number in range(20):
         work = some_workload(np.random.default_rng(number))
         _, lines = some_policy(np.random.default_rng(number), work)
-        settings = Settings(iterations=30, keep=4, controllers=controllers, threads=1)
+        settings = SearchSettings(iterations=30, keep=4, controllers=controllers, threads=1)
         first = run(work, lines, settings, seed=[7, number])
         monkeypatch.setattr(engine, "_CALL_SECONDS", 1e-9)
-        again = run(work, lines, Settings(iterations=30, keep=4, controllers=controllers, threads=3), seed=[7, number])
+        again = run(
+            work, lines, SearchSettings(iterations=30, keep=4, controllers=controllers, threads=3), seed=[7, number]
+        )
         monkeypatch.undo()
         assert len(first.elite) == len(again.elite)
         for one, other in zip(first.elite, again.elite, strict=True):
@@ -167,7 +169,7 @@ def test_the_pool_holds_the_best_different_schedules() -> None:
         rng = np.random.default_rng(number)
         work = some_workload(rng)
         _, lines = some_policy(rng, work)
-        found = run(work, lines, Settings(iterations=40, keep=5), seed=number)
+        found = run(work, lines, SearchSettings(iterations=40, keep=5), seed=number)
         start, look, scratch = empty_schedule(work), look_up(work), make_scratch(work, lines.node_list)
         stream = np.random.default_rng(np.random.SeedSequence(number))
         seen: list[tuple[float, int, object]] = []
@@ -189,21 +191,21 @@ def test_drawn_passes_are_never_worse_than_the_first() -> None:
         rng = np.random.default_rng(1_000 + number)
         work = some_workload(rng)
         _, lines = some_policy(rng, work)
-        assert run(work, lines, Settings(iterations=20)).price <= run(work, lines, Settings()).price
+        assert run(work, lines, SearchSettings(iterations=20)).price <= run(work, lines, SearchSettings()).price
 
 
 def test_a_stopped_run_gives_the_best_so_far() -> None:
     work = cp_10()
     asked = iter([False, False, True])
-    found = run(work, drawn(work), Settings(iterations=10**9), stop=lambda: next(asked))
+    found = run(work, drawn(work), SearchSettings(iterations=10**9), stop=lambda: next(asked))
     assert found.stopped
     assert 0 < found.iterations < 10**9
-    assert run(work, drawn(work), Settings(iterations=5), stop=lambda: True).price == pytest.approx(103.2)
+    assert run(work, drawn(work), SearchSettings(iterations=5), stop=lambda: True).price == pytest.approx(103.2)
 
 
 def test_broken_schedules_are_noticed() -> None:
     work = cp_9()
-    good = run(work, instructions(work, GREEDY, TIDY), Settings()).schedule
+    good = run(work, instructions(work, GREEDY, TIDY), SearchSettings()).schedule
     for name in ("node", "way", "kind", "used", "jobs", "opened"):
         for change in (1, -1):
             bad = good._replace(
@@ -212,7 +214,7 @@ def test_broken_schedules_are_noticed() -> None:
             with pytest.raises(BrokenSchedule):
                 verify(work, bad)
     with pytest.raises(ValueError, match="no price"):
-        run(work, instructions(work, GREEDY), Settings(price="cheap"))
+        run(work, instructions(work, GREEDY), SearchSettings(price="cheap"))
 
 
 PROGRAM = """

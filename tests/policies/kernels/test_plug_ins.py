@@ -12,7 +12,7 @@ from clusters import instructions, told, workload
 from random_clusters import some_policy, some_workload
 
 from gpusched_dsl.policies import plug_ins as added_module
-from gpusched_dsl.policies.engine import Settings, run
+from gpusched_dsl.policies.engine import SearchSettings, run
 from gpusched_dsl.policies.kernels.construct import look_up, make_scratch
 from gpusched_dsl.policies.kernels.drawing import make_pool, randomised
 from gpusched_dsl.policies.kernels.free_capacity import has_room
@@ -74,10 +74,10 @@ def test_an_added_rule_places_jobs(install: Install) -> None:
     install(PlaceRule("last_node", "the last node in use that has room", last_node))
     work = pair()
     lines = with_codes(instructions(work, (), order=(0, 1, 2, 3)), ["last_node", "new_node"], [])
-    plan = run(work, lines, Settings(iterations=3)).schedule
+    plan = run(work, lines, SearchSettings(iterations=3)).schedule
     assert plan.node.tolist() == [0, 0, 1, 1]
     lines = with_codes(lines, ["new_node", "last_node"], [])
-    assert run(work, lines, Settings()).schedule.node.tolist() == [0, 1, 1, 0]
+    assert run(work, lines, SearchSettings()).schedule.node.tolist() == [0, 1, 1, 0]
 
 
 def test_an_added_rule_finishes(install: Install) -> None:
@@ -90,7 +90,7 @@ def test_an_added_rule_finishes(install: Install) -> None:
     install(FinishRule("faster", "two GPUs for jobs that are alone", faster))
     work = pair()
     lines = with_codes(instructions(work, (), order=(0,)), ["new_node"], ["faster"])
-    assert told(work, run(work, lines, Settings()).schedule) == [(0, [(0, 2)])]
+    assert told(work, run(work, lines, SearchSettings()).schedule) == [(0, [(0, 2)])]
 
 
 def test_a_rule_that_finds_no_room_is_told_so(install: Install) -> None:
@@ -98,7 +98,7 @@ def test_a_rule_that_finds_no_room_is_told_so(install: Install) -> None:
     work = pair()
     lines = with_codes(instructions(work, (), order=(0, 1, 2)), ["always"], [])
     with pytest.raises(ValueError, match="`always` puts job 2 on node 0"):
-        run(work, lines, Settings())
+        run(work, lines, SearchSettings())
 
 
 def test_names_are_taken_once(install: Install) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from gpusched_dsl.compiling.build import Built, build
-from gpusched_dsl.compiling.evaluation.limits import Limits
+from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.language.blocks.policies.policy import check_policy
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
@@ -33,7 +33,7 @@ class Case:
     def queues(self, values=None) -> dict[str, list[str]]:
         """Jobs of every queue that is not empty, the first one first."""
         assert self.policy is not None
-        given = (values or decide(self.policy, self.store, Limits()).values)["run"]
+        given = (values or decide(self.policy, self.store, MemoryLimits()).values)["run"]
         jobs, gpus, places = given.codes
         assert (given.values == 1).all()
         names = {s: self.store.universes[s].labels for s in ("Jobs", "GPUs")}

@@ -8,8 +8,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from gpusched_dsl.compiling.data.instance import build_instance
-from gpusched_dsl.compiling.evaluation.limits import Limits
-from gpusched_dsl.compiling.evaluation.store import Store
+from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
+from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.language.blocks.policies.policy import check_policy
 from gpusched_dsl.language.checked_policy import CheckedPolicy
@@ -21,7 +21,7 @@ from gpusched_dsl.policies.stages import with_stages
 
 MODELS = Path(__file__).resolve().parents[3] / "models"
 ORACLES = MODELS / "gpu_sharing" / "tests" / "policies.gsm"
-LIMITS = Limits()
+LIMITS = MemoryLimits()
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +29,7 @@ class Case:
     """A policy on an instance; `store` has the results of its stages."""
 
     policy: CheckedPolicy
-    store: Store
+    store: ValueStore
 
     def entries(self, name: str) -> dict[tuple, float]:
         """A parameter by labels."""
@@ -53,7 +53,7 @@ def labelled(case: Case, values: Mapping[str, VariableValues]) -> dict[str, tupl
 
 
 @lru_cache(maxsize=16)
-def built(scenario: str, source: Path | str) -> tuple[Workspace, CheckedScenario, Store]:
+def built(scenario: str, source: Path | str) -> tuple[Workspace, CheckedScenario, ValueStore]:
     """The scenario of a file or a text, with its data; kept, so that policies can share it."""
     found = Diagnostics()
     if isinstance(source, Path):

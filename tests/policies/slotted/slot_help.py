@@ -7,13 +7,13 @@ from functools import cache
 from pathlib import Path
 
 from gpusched_dsl.compiling.build import Built, build
-from gpusched_dsl.compiling.evaluation.limits import Limits
+from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.language.blocks.policies.policy import check_policy
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.scenario import check_scenario
 from gpusched_dsl.language.workspace import Workspace, workspace_from_text
-from gpusched_dsl.policies.slotted.instance_reader import Instance, read_instance
+from gpusched_dsl.policies.slotted.instance_reader import SlottedInstance, read_instance
 from gpusched_dsl.policies.slotted.run import SlottedPlan, run_slotted
 from gpusched_dsl.workflows.solve_by_policy import solve_by_policy
 
@@ -27,10 +27,10 @@ class Case:
     policy: CheckedPolicy
 
     def plan(self) -> SlottedPlan:
-        return run_slotted(self.policy, self.built.instance.store, Limits())
+        return run_slotted(self.policy, self.built.instance.store, MemoryLimits())
 
-    def instance(self) -> Instance:
-        return read_instance(self.policy, self.built.instance.store, Limits())
+    def instance(self) -> SlottedInstance:
+        return read_instance(self.policy, self.built.instance.store, MemoryLimits())
 
     def entries(self, family: str) -> dict[tuple[object, ...], float]:
         """Labels and values of what is not 0."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusched_dsl.policies.kernels.slotted_cluster import CHEAPEST, POOLS, Cluster, Guard, Serving
+from gpusched_dsl.policies.kernels.slotted_cluster import CHEAPEST, POOLS, Guard, Serving, SlottedCluster
 
 Floats = NDArray[np.float64]
 
@@ -44,7 +44,7 @@ class Case:
     def fits(self, j: int, k: int) -> bool:
         return bool(self.length[j, self.class_of[k]] > 0)
 
-    def cluster(self, key: Floats, *, until_due: bool = False) -> Cluster:
+    def cluster(self, key: Floats, *, until_due: bool = False) -> SlottedCluster:
         """`key` by job and class, or by job, class and slot."""
         h = np.arange(self.slots)
         inside = h[None] >= self.arrives[:, None]
@@ -52,7 +52,7 @@ class Case:
             inside &= h[None] <= self.due[:, None]
         allowed = inside[:, None, :] & (self.length > 0)[:, :, None]
         window = self.due - self.arrives + 1
-        return Cluster(
+        return SlottedCluster(
             class_of=self.class_of,
             allowed=allowed,
             key=(key if key.ndim == 3 else key[:, :, None]).astype(np.float64),

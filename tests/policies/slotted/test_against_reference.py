@@ -8,7 +8,7 @@ from slotted_reference import Plan, Simulation, cap, eprons, fifo, pa_mbt, respo
 from small_clusters import Case, random_case
 
 from gpusched_dsl.policies.kernels.slotted_cluster import CHEAPEST, EQUAL, IN_TURN, POOLS, UNSERVED
-from gpusched_dsl.policies.kernels.slotted_cluster import Plan as Planned
+from gpusched_dsl.policies.kernels.slotted_cluster import SlottedSchedule as Planned
 from gpusched_dsl.policies.slotted.planning import Placing, make_plan
 
 SEEDS = range(40)

@@ -7,7 +7,7 @@ import pytest
 from slotted_reference import can_serve
 from small_clusters import Case, random_case
 
-from gpusched_dsl.policies.kernels.slotted_cluster import CHEAPEST, EQUAL, IN_TURN, POOLS, Plan
+from gpusched_dsl.policies.kernels.slotted_cluster import CHEAPEST, EQUAL, IN_TURN, POOLS, SlottedSchedule
 from gpusched_dsl.policies.slotted.planning import Placing, make_plan
 
 RULES = [
@@ -20,7 +20,7 @@ RULES = [
 ]
 
 
-def plan(case: Case, placing: Placing, serving: int, guard: int) -> Plan:
+def plan(case: Case, placing: Placing, serving: int, guard: int) -> SlottedSchedule:
     key = case.price[None, None, :] * case.power[:, :, None]
     cluster = case.cluster(key, until_due=placing.rule == "cheapest_block")
     found = make_plan(cluster, case.guard(guard), case.serving(serving), placing)

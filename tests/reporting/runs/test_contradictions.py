@@ -14,13 +14,13 @@ from gpusched_dsl.cli import exits, main
 from gpusched_dsl.cli.run import exit_code
 from gpusched_dsl.ir.contradiction import CODE, REMARK, beats
 from gpusched_dsl.online.bounds import run_bound as bounding
-from gpusched_dsl.online.bounds.single_job import Bound
+from gpusched_dsl.online.bounds.single_job import RunBound
 from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.reporting.runs import result_data
 from gpusched_dsl.reporting.runs.summary import summary_lines
 from gpusched_dsl.workflows.run import run_methods
 
-WRONG = Bound(100.0, "a bound that is too high")
+WRONG = RunBound(100.0, "a bound that is too high")
 
 
 def test_rounding_is_no_contradiction() -> None:

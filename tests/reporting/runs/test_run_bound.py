@@ -11,7 +11,7 @@ from run_texts import THREE_JOBS, opened, ran, random_text
 from scipy.optimize import linprog
 
 from gpusched_dsl.online.bounds import run_bound as bounding
-from gpusched_dsl.online.bounds.single_job import MOST_PAIRS, Bound, least_costs
+from gpusched_dsl.online.bounds.single_job import MOST_PAIRS, RunBound, least_costs
 from gpusched_dsl.online.history import cost_of_jobs
 from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.policies.cluster import Cluster
@@ -146,7 +146,7 @@ def test_why_there_is_none() -> None:
     assert result.bound.value is None
     assert "charges that the block states" in result.bound.how
     assert result.gap is None
-    assert Bound(3.0, "").gap(4.0) == 0.25
+    assert RunBound(3.0, "").gap(4.0) == 0.25
 
 
 RATES = {1: 1.0, 2: 1.5, 3: 2.4, 4: 2.6}  # of a node by its GPUs in use: a GPU costs least where all four are, 0.65

@@ -12,7 +12,7 @@ from run_texts import THREE_JOBS, random_text, seconds_hidden
 
 import gpusched_dsl as gs
 from gpusched_dsl.reporting.runs import gantt
-from gpusched_dsl.reporting.runs.charts import Axis
+from gpusched_dsl.reporting.runs.charts import ChartAxis
 from gpusched_dsl.reporting.runs.comparison import RunComparison
 from gpusched_dsl.reporting.runs.page import page
 from gpusched_dsl.reporting.runs.result import RunResult
@@ -187,7 +187,7 @@ def test_large_runs_are_drawn_in_shades(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_ticks_are_round() -> None:
     for low, high in ((0, 1), (0, 6.2), (0, 1234), (0, 3e-5), (-4, 17)):
-        ticks = Axis(float(low), float(high), 0.0, 100.0).ticks()
+        ticks = ChartAxis(float(low), float(high), 0.0, 100.0).ticks()
         assert 3 <= len(ticks) <= 14
         assert all(-0.1 <= tick.at <= 100.1 for tick in ticks)
         steps = np.diff([float(tick.text.replace(",", "")) for tick in ticks])

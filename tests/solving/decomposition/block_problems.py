@@ -10,7 +10,7 @@ from price_aware_reference import Instance, Job, Service
 from price_aware_texts import scenario, write_file
 
 import gpusched_dsl as gs
-from gpusched_dsl.ir.domains import Interval, Product, Universe
+from gpusched_dsl.ir.domains import IntervalDomain, ProductDomain, Universe
 from gpusched_dsl.ir.problem import Family, Matrix, Objective, Problem, Term
 
 OPTIONS = {
@@ -94,7 +94,7 @@ def any_blocks(seed: int) -> Problem:
     shared = int(random.integers(0, 3))
     columns = count * width + shared
     parts = Universe("Parts", tuple(f"p{k}" for k in range(count)))
-    own = Product((Interval(0, count - 1, component=parts), Interval(0, width - 1)))
+    own = ProductDomain((IntervalDomain(0, count - 1, component=parts), IntervalDomain(0, width - 1)))
     lower = np.where(random.random(columns) < 0.8, 0.0, -2.0)
     upper = lower + random.integers(1, 5, columns)
     integer = random.random(columns) < 0.7
@@ -121,9 +121,9 @@ def any_blocks(seed: int) -> Problem:
     term = Term(None, np.arange(columns, dtype=np.int32), costs, float(random.integers(-5, 5)))
     variables = [Family("own", 0, own)]
     if shared:
-        variables.append(Family("shared", count * width, Interval(0, shared - 1)))
-    constraints = [Family("inside", 0, Interval(0, inside - 1))] if inside else []
-    constraints.append(Family("link", inside, Interval(0, len(rows) - inside - 1)))
+        variables.append(Family("shared", count * width, IntervalDomain(0, shared - 1)))
+    constraints = [Family("inside", 0, IntervalDomain(0, inside - 1))] if inside else []
+    constraints.append(Family("link", inside, IntervalDomain(0, len(rows) - inside - 1)))
     sense = "maximize" if random.random() < 0.5 else "minimize"
     return Problem(
         "AnyBlocks", tuple(variables), lower, upper, integer, tuple(constraints), matrix, row_lower, row_upper,

@@ -12,14 +12,14 @@ import scipy.sparse as sp
 from block_problems import any_blocks, by_type
 
 from gpusched_dsl.ir.blocks import blocks_of
-from gpusched_dsl.ir.domains import Scalars
+from gpusched_dsl.ir.domains import ScalarDomain
 from gpusched_dsl.ir.problem import Family, Matrix, Problem
-from gpusched_dsl.solving.decomposition.blocks import Parts, take_apart
+from gpusched_dsl.solving.decomposition.blocks import BlockStructure, take_apart
 from gpusched_dsl.solving.decomposition.cuts import with_rounding_cuts
 from gpusched_dsl.solving.decomposition.recognition import recognised
 
 
-def parts_of(problem: Problem) -> Parts:
+def parts_of(problem: Problem) -> BlockStructure:
     return take_apart(problem, blocks_of(problem, "Batch"))
 
 
@@ -37,7 +37,7 @@ def test_rows_of_several_services_use_a_job_alike(tmp_path: Path) -> None:
     assert shared > 0
 
 
-def a_job(tmp_path: Path) -> tuple[Problem, Parts, int, int]:
+def a_job(tmp_path: Path) -> tuple[Problem, BlockStructure, int, int]:
     """A problem, its parts, a recognised block, and a row of the block that holds the start of a slot."""
     problem = next(iter(by_type(tmp_path, range(1), work_balance="exact").values()))
     parts = parts_of(problem)
@@ -108,7 +108,7 @@ def with_row(problem: Problem, columns: list[int]) -> Problem:
     more = Matrix(np.array([0, count]), np.array(sorted(columns), dtype=np.int32), np.ones(count))
     return replace(
         problem,
-        constraints=(*problem.constraints, Family("more", problem.rows, Scalars())),
+        constraints=(*problem.constraints, Family("more", problem.rows, ScalarDomain())),
         matrix=problem.matrix.under(more),
         row_lower=np.append(problem.row_lower, 0.0),
         row_upper=np.append(problem.row_upper, 2.0),

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from gpusched_dsl.solving.decomposition.lanes import Lanes, Planner
+from gpusched_dsl.solving.decomposition.lanes import LanePlanner, Lanes
 
 
 def cost(active: tuple[bool, ...], slot: np.ndarray, start: np.ndarray, running: bool) -> float:
@@ -36,7 +36,7 @@ def test_plans_are_cheapest(seed: int) -> None:
     slot = random.normal(0, 3, starts[-1])
     slot[random.random(starts[-1]) < 0.1] = np.inf
     start = random.random(starts[-1]) * 2
-    planner = Planner(Lanes(starts, work, exact, running))
+    planner = LanePlanner(Lanes(starts, work, exact, running))
     for slots in (slot, slot[::-1].copy()):  # the planner is used again and again
         values, active = planner.solve(slots, start)
         for a in range(count):
@@ -54,9 +54,9 @@ def test_plans_are_cheapest(seed: int) -> None:
 def test_work_goes_to_the_cheap_slots_unless_starting_is_dear() -> None:
     lanes = Lanes(np.array([0, 6]), np.array([3]), np.array([True]), np.array([False]))
     slots = np.array([30.0, 10.0, 40.0, 12.0, 45.0, 14.0])
-    values, active = Planner(lanes).solve(slots, np.full(6, 1.0))
+    values, active = LanePlanner(lanes).solve(slots, np.full(6, 1.0))
     assert values[0] == 39.0
     assert active.tolist() == [False, True, False, True, False, True]
-    values, active = Planner(lanes).solve(slots, np.full(6, 20.0))
+    values, active = LanePlanner(lanes).solve(slots, np.full(6, 20.0))
     assert values[0] == 82.0
     assert active.tolist() == [False, True, True, True, False, False]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import gpusched_dsl as gs
-from gpusched_dsl.ir.domains import Interval, Product
+from gpusched_dsl.ir.domains import IntervalDomain, ProductDomain
 from gpusched_dsl.ir.problem import Family, Problem
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.decomposition import selection as by_blocks
@@ -102,7 +102,7 @@ def test_what_cannot_be_is_refused_when_asked_for(one: Problem, words: str) -> N
 def test_the_family_in_the_way_is_named() -> None:
     one = problem()
     (jobs, _) = (component for component in one.variables[0].domain.components)
-    pairs = Product((Interval(0, 2, 1, jobs), Interval(0, 2, 1, jobs)))
+    pairs = ProductDomain((IntervalDomain(0, 2, 1, jobs), IntervalDomain(0, 2, 1, jobs)))
     before = Family("before", one.columns, pairs, one.variables[0].span)
     wider = replace(
         one,

@@ -21,7 +21,7 @@ from gpusched_dsl.solving.decomposition.blocks import take_apart
 from gpusched_dsl.solving.decomposition.bounds import cleaned, lagrangian_bound, shared_bound
 from gpusched_dsl.solving.decomposition.column_generation import Generation
 from gpusched_dsl.solving.decomposition.cuts import with_rounding_cuts
-from gpusched_dsl.solving.decomposition.monitor import Watch
+from gpusched_dsl.solving.decomposition.monitor import DecompositionClock
 from gpusched_dsl.solving.decomposition.pricing import Pricer
 from gpusched_dsl.solving.decomposition.recognition import recognised
 from gpusched_dsl.solving.decomposition.solve import Techniques, solve_by_blocks
@@ -154,7 +154,7 @@ def test_the_master_is_the_problem_over_mixed_points(tmp_path: Path) -> None:
     together = 0
     for seed, problem in by_type(tmp_path, range(10), inference_sharing="independent").items():
         parts = take_apart(problem, blocks_of(problem, "Batch"))
-        generation = Generation.begin(parts, Pricer(parts, HIGHS), Watch(Control(), None))
+        generation = Generation.begin(parts, Pricer(parts, HIGHS), DecompositionClock(Control(), None))
         answer = generation.run(1e-9)
         if answer is None or generation.status is not Status.OPTIMAL or answer.slack.sum() > 1e-9:
             continue

@@ -15,7 +15,7 @@ import pytest
 
 import gpusched_dsl as gs
 from gpusched_dsl.backends.highs.backend import HighsBackend
-from gpusched_dsl.backends.protocol import Progress, SolveOptions
+from gpusched_dsl.backends.protocol import SolveOptions, SolverProgress
 from gpusched_dsl.ir.blocks import blocks_of
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import SolverResult, Status, relative_gap
@@ -67,9 +67,9 @@ class Telling:
     """Collects what is told; wants to stop once there is a bound, or a plan."""
 
     def __init__(self, wanted: str) -> None:
-        self.wanted, self.told = wanted, list[Progress]()
+        self.wanted, self.told = wanted, list[SolverProgress]()
 
-    def progress(self, progress: Progress) -> None:
+    def progress(self, progress: SolverProgress) -> None:
         self.told.append(progress)
 
     @property

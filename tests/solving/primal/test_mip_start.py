@@ -12,18 +12,18 @@ from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.ir.problem import Floats, Problem
 from gpusched_dsl.ir.verify import verify
 from gpusched_dsl.solving.primal import mip_start as completion
-from gpusched_dsl.solving.primal.budget import Budget
-from gpusched_dsl.solving.primal.mip_start import Completion, complete
+from gpusched_dsl.solving.primal.budget import HeuristicBudget
+from gpusched_dsl.solving.primal.mip_start import StartCompletion, complete
 
 HIGHS = HighsBackend()
 NAN = float("nan")
 
 
-def done(one: Problem, partial: Floats | list[float], seconds: float = 10.0) -> Completion:
-    return complete(one, np.array(partial, dtype=float), HIGHS, SolveOptions(gap=0.0), Budget(seconds))
+def done(one: Problem, partial: Floats | list[float], seconds: float = 10.0) -> StartCompletion:
+    return complete(one, np.array(partial, dtype=float), HIGHS, SolveOptions(gap=0.0), HeuristicBudget(seconds))
 
 
-def feasible(one: Problem, found: Completion) -> Floats:
+def feasible(one: Problem, found: StartCompletion) -> Floats:
     assert found.point is not None
     assert verify(one, found.point).feasible
     return found.point

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from building import minimize, problem
 
-from gpusched_dsl.ir.domains import Interval, Product, Universe
+from gpusched_dsl.ir.domains import IntervalDomain, ProductDomain, Universe
 from gpusched_dsl.ir.problem import Family, Problem
 from gpusched_dsl.solving.primal.neighbourhoods import Direction, choose, directions_of
 
@@ -17,8 +17,8 @@ NODES = Universe("Nodes", ("n", "m"))
 
 def placed() -> Problem:
     """run[Jobs, Nodes] and late[Jobs], of which `late` is continuous, and open[Nodes]."""
-    jobs, nodes = Interval(0, 2, 1, JOBS), Interval(0, 1, 1, NODES)
-    families = (Family("run", 0, Product((jobs, nodes))), Family("late", 6, jobs), Family("open", 9, nodes))
+    jobs, nodes = IntervalDomain(0, 2, 1, JOBS), IntervalDomain(0, 1, 1, NODES)
+    families = (Family("run", 0, ProductDomain((jobs, nodes))), Family("late", 6, jobs), Family("open", 9, nodes))
     one = problem(minimize(*[1.0] * 11), columns=11, upper=1, integer=[*range(6), 9, 10])
     return replace(one, variables=families)
 

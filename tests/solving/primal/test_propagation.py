@@ -8,7 +8,7 @@ from building import INF, at_least, at_most, between, equal, minimize, problem
 from small_mips import random_mip, whole_points
 
 from gpusched_dsl.ir.verify import verify
-from gpusched_dsl.solving.primal.budget import Budget
+from gpusched_dsl.solving.primal.budget import HeuristicBudget
 from gpusched_dsl.solving.primal.fix_and_propagate import fix, fix_what_fits
 from gpusched_dsl.solving.primal.propagation import PropagationDomain
 from gpusched_dsl.solving.primal.rows import distinct, entries, rows_of
@@ -73,7 +73,7 @@ def test_what_is_fixed_wholly_is_feasible(seed: int) -> None:
     if not box.settle():
         return
     targets = np.random.default_rng(seed).integers(0, 2, 8).astype(float)
-    done = fix(box, np.arange(8), targets, Budget(10.0), first=8)
+    done = fix(box, np.arange(8), targets, HeuristicBudget(10.0), first=8)
     assert done == bool((box.lower == box.upper).all())
     if done:
         assert verify(one, box.lower).feasible
@@ -84,7 +84,7 @@ def test_what_is_fixed_wholly_is_feasible(seed: int) -> None:
 def test_a_column_that_contradicts_is_kept_from_its_value() -> None:
     one = problem(minimize(1, 1, 1), columns=3, rows=[equal(1, 1, 1, 1)], upper=1, integer=True)
     box = PropagationDomain(one, rows_of(one))
-    assert fix(box, np.arange(3), np.zeros(3), Budget(10.0), first=3)
+    assert fix(box, np.arange(3), np.zeros(3), HeuristicBudget(10.0), first=3)
     assert box.lower.tolist() == [0, 0, 1]
 
 
@@ -98,10 +98,10 @@ def test_dead_ends_are_left_by_going_back() -> None:
     box = PropagationDomain(one, rows_of(one))
     assert box.narrow(np.array([0]), np.ones(1), np.ones(1))
     box.undo(0)
-    assert fix(box, np.arange(3), np.array([1.0, 1, 0]), Budget(10.0), first=1)
+    assert fix(box, np.arange(3), np.array([1.0, 1, 0]), HeuristicBudget(10.0), first=1)
     assert box.lower.tolist() == [0, 1, 1]
     box.undo(0)
-    assert not fix(box, np.arange(3), np.array([1.0, 1, 0]), Budget(10.0), first=1, dead_ends=0)
+    assert not fix(box, np.arange(3), np.array([1.0, 1, 0]), HeuristicBudget(10.0), first=1, dead_ends=0)
 
 
 def test_steps_on_columns_without_bounds_are_taken_back() -> None:
@@ -123,7 +123,7 @@ def test_steps_on_columns_without_bounds_are_taken_back() -> None:
 def test_what_fits_is_fixed_and_the_rest_named() -> None:
     one = problem(minimize(1, 1, 1), columns=3, rows=[at_most(2, 1, 1, 1)], upper=1, integer=True)
     box = PropagationDomain(one, rows_of(one))
-    left = fix_what_fits(box, np.arange(3), np.ones(3), Budget(10.0))
+    left = fix_what_fits(box, np.arange(3), np.ones(3), HeuristicBudget(10.0))
     assert left.tolist() == [2]
     assert box.lower.tolist() == [1, 1, 0]
 
@@ -131,8 +131,8 @@ def test_what_fits_is_fixed_and_the_rest_named() -> None:
 def test_no_time_fixes_nothing() -> None:
     one = random_mip(3)
     box = PropagationDomain(one, rows_of(one))
-    assert not fix(box, np.arange(6), np.zeros(8), Budget(0.0))
-    assert fix_what_fits(box, np.arange(6), np.zeros(8), Budget(0.0)).tolist() == list(range(6))
+    assert not fix(box, np.arange(6), np.zeros(8), HeuristicBudget(0.0))
+    assert fix_what_fits(box, np.arange(6), np.zeros(8), HeuristicBudget(0.0)).tolist() == list(range(6))
 
 
 def test_entries_and_distinct_numbers() -> None:

@@ -12,11 +12,11 @@ from building import at_least, at_most, equal, minimize, problem
 from small_mips import assignment, optimum, random_mip
 
 from gpusched_dsl.backends.highs.backend import HighsBackend, HighsSession
-from gpusched_dsl.backends.protocol import Progress, SolveOptions
+from gpusched_dsl.backends.protocol import SolveOptions, SolverProgress
 from gpusched_dsl.ir.problem import Floats, Problem
 from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.ir.verify import verify
-from gpusched_dsl.solving.primal.budget import Budget
+from gpusched_dsl.solving.primal.budget import HeuristicBudget
 from gpusched_dsl.solving.primal.incumbent import Incumbent
 from gpusched_dsl.solving.primal.large_neighbourhood import Neighbourhoods
 from gpusched_dsl.solving.primal.restriction import restricted
@@ -29,7 +29,7 @@ HIGHS = HighsBackend()
 
 def check(one: Problem) -> bool:
     """Search; whether a point was found. What is found is feasible and no better than the optimum."""
-    found = Search(one, HIGHS, SolveOptions(gap=0.0), Budget(5.0)).run()
+    found = Search(one, HIGHS, SolveOptions(gap=0.0), HeuristicBudget(5.0)).run()
     best = optimum(one)
     if found.point is None:
         return False
@@ -93,9 +93,9 @@ class Stopper:
 
     def __init__(self, after: int) -> None:
         self.after = after
-        self.heard: list[Progress] = []
+        self.heard: list[SolverProgress] = []
 
-    def progress(self, progress: Progress) -> None:
+    def progress(self, progress: SolverProgress) -> None:
         self.heard.append(progress)
 
     @property
@@ -122,7 +122,7 @@ class NeverRelaxes(HighsBackend):
 
 def test_a_relaxation_that_takes_too_long_is_done_without() -> None:
     one = assignment(12, 4, 1)
-    found = Search(one, NeverRelaxes(one.columns), SolveOptions(), Budget(10.0)).run()
+    found = Search(one, NeverRelaxes(one.columns), SolveOptions(), HeuristicBudget(10.0)).run()
     assert found.point is not None
     assert verify(one, found.point).feasible
     assert found.bound is None
@@ -234,11 +234,11 @@ def spread_out(jobs: int, places: int) -> tuple[Problem, Floats]:
 def test_local_branching_changes_few_columns() -> None:
     one, point = spread_out(6, 3)
     near = neighbourhoods(one, point)
-    assert near.near(Budget(10.0), changes=2)
+    assert near.near(HeuristicBudget(10.0), changes=2)
     assert near.incumbent.point is not None
     assert int(np.abs(near.incumbent.point - point).sum()) == 2
     for _ in range(6):
-        near.near(Budget(10.0), changes=2)
+        near.near(HeuristicBudget(10.0), changes=2)
     assert near.incumbent.objective == optimum(one)
 
 
@@ -246,5 +246,5 @@ def test_neighbourhoods_reach_the_optimum_of_what_is_easy() -> None:
     one, point = spread_out(30, 4)
     for relaxed in (None, np.full(one.columns, 0.25)):
         search = neighbourhoods(one, point, relaxed)
-        search.improve(Budget(20.0))
+        search.improve(HeuristicBudget(20.0))
         assert search.incumbent.objective == optimum(one)

@@ -129,7 +129,7 @@ def test_the_backend_begins_from_the_point_that_was_found(monkeypatch: pytest.Mo
 @pytest.mark.usefixtures("everything_is_large")
 def test_the_search_gets_a_share_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[float] = []
-    real = beginning.Budget
+    real = beginning.HeuristicBudget
 
     def noted(seconds: float, *rest: Any) -> Any:
         seen.append(seconds)

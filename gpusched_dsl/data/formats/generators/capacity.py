@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from gpusched_dsl.data.formats.shape import Column, Format, Option, Raw, Setting, Table
+from gpusched_dsl.data.formats.shape import Format, FormatColumn, FormatTable, Option, Raw, Setting
 
 _CATALOGUE = Option(
     "catalogue",
@@ -25,11 +25,11 @@ _SOURCE = (
 )
 
 
-def _read(draw: str) -> Callable[[Raw | None, Mapping[str, Setting]], Table]:
-    def read(raw: Raw | None, settings: Mapping[str, Setting]) -> Table:
+def _read(draw: str) -> Callable[[Raw | None, Mapping[str, Setting]], FormatTable]:
+    def read(raw: Raw | None, settings: Mapping[str, Setting]) -> FormatTable:
         from gpusched_dsl.data.formats.generators import capacity_tables
 
-        found: Table = getattr(capacity_tables, draw)(settings)
+        found: FormatTable = getattr(capacity_tables, draw)(settings)
         return found
 
     return read
@@ -40,10 +40,10 @@ FORMATS: Mapping[str, Format] = {
         "capacity_types",
         "The VM types of a catalogue.",
         (
-            Column("type", "VM type"),
-            Column("family", "model of its GPUs"),
-            Column("gpus", "GPUs of a VM"),
-            Column("price", "rent of a VM", "$/h"),
+            FormatColumn("type", "VM type"),
+            FormatColumn("family", "model of its GPUs"),
+            FormatColumn("gpus", "GPUs of a VM"),
+            FormatColumn("price", "rent of a VM", "$/h"),
         ),
         _read("types"),
         (_CATALOGUE,),
@@ -52,7 +52,7 @@ FORMATS: Mapping[str, Format] = {
     "capacity_nodes": Format(
         "capacity_nodes",
         "Nodes that may be rented, numbered.",
-        (Column("node", "node: `n1`, `n2`, ..."),),
+        (FormatColumn("node", "node: `n1`, `n2`, ..."),),
         _read("nodes"),
         (Option("nodes", "number of nodes", 4, least=1),),
         _SOURCE,
@@ -61,21 +61,21 @@ FORMATS: Mapping[str, Format] = {
         "capacity_jobs",
         "Jobs of four applications, with arrivals, due times and weights.",
         (
-            Column("job", "job: `j1`, `j2`, ... in the order of arrival"),
-            Column("application", "AlexNet, ResNet50, VGG19 or DeepSpeech, equally likely"),
-            Column("framework", "PyTorch or TensorFlow, equally likely"),
-            Column(
+            FormatColumn("job", "job: `j1`, `j2`, ... in the order of arrival"),
+            FormatColumn("application", "AlexNet, ResNet50, VGG19 or DeepSpeech, equally likely"),
+            FormatColumn("framework", "PyTorch or TensorFlow, equally likely"),
+            FormatColumn(
                 "work",
                 "time on one K80: log-uniform between the bounds of the application, 1.1 times by TensorFlow",
                 "h",
             ),
-            Column("submitted", "arrival: 0 for the first job, then exponential gaps", "h"),
-            Column(
+            FormatColumn("submitted", "arrival: 0 for the first job, then exponential gaps", "h"),
+            FormatColumn(
                 "deadline", "time from arrival to due time, uniform from the shortest to twice the longest time", "h"
             ),
-            Column("due", "arrival and deadline together", "h"),
-            Column("weight", "price of an hour of tardiness, uniform from 0.36 to 1.08", "$/h"),
-            Column(
+            FormatColumn("due", "arrival and deadline together", "h"),
+            FormatColumn("weight", "price of an hour of tardiness, uniform from 0.36 to 1.08", "$/h"),
+            FormatColumn(
                 "postponed_weight", "price of an hour of tardiness that postponing may bring: 100 times that", "$/h"
             ),
         ),
@@ -87,10 +87,10 @@ FORMATS: Mapping[str, Format] = {
         "capacity_times",
         "Execution times of the jobs of capacity_jobs with the same options, on every VM type and number of GPUs.",
         (
-            Column("job", "job"),
-            Column("type", "VM type"),
-            Column("gpus", "GPUs of the VM that the job uses"),
-            Column("time", "execution time", "h"),
+            FormatColumn("job", "job"),
+            FormatColumn("type", "VM type"),
+            FormatColumn("gpus", "GPUs of the VM that the job uses"),
+            FormatColumn("time", "execution time", "h"),
         ),
         _read("times"),
         _INSTANCE,

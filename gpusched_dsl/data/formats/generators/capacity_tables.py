@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusched_dsl.data.formats.generators.streams import numbered
-from gpusched_dsl.data.formats.shape import Setting, Table
+from gpusched_dsl.data.formats.shape import FormatTable, Setting
 
 Floats = NDArray[np.float64]
 
@@ -96,22 +96,22 @@ def _listed(catalogue: str) -> tuple[tuple[str, str, int, float], ...]:
     return CATALOGUE if catalogue == "full9" else CATALOGUE[:_AZURE]
 
 
-def types(settings: Mapping[str, Setting]) -> Table:
+def types(settings: Mapping[str, Setting]) -> FormatTable:
     import polars as pl
 
     listed = _listed(str(settings["catalogue"]))
     frame = pl.DataFrame(listed, schema=["type", "family", "gpus", "price"], orient="row")
-    return Table(frame, frame.height)
+    return FormatTable(frame, frame.height)
 
 
-def nodes(settings: Mapping[str, Setting]) -> Table:
+def nodes(settings: Mapping[str, Setting]) -> FormatTable:
     import polars as pl
 
     count = int(settings["nodes"])
-    return Table(pl.DataFrame({"node": numbered("n", count)}), count)
+    return FormatTable(pl.DataFrame({"node": numbered("n", count)}), count)
 
 
-def jobs(settings: Mapping[str, Setting]) -> Table:
+def jobs(settings: Mapping[str, Setting]) -> FormatTable:
     import polars as pl
 
     found = drawn(settings)
@@ -128,10 +128,10 @@ def jobs(settings: Mapping[str, Setting]) -> Table:
             "postponed_weight": 100 * found.weight,
         }
     )
-    return Table(frame, frame.height)
+    return FormatTable(frame, frame.height)
 
 
-def times(settings: Mapping[str, Setting]) -> Table:
+def times(settings: Mapping[str, Setting]) -> FormatTable:
     import polars as pl
 
     found = drawn(settings)
@@ -148,4 +148,4 @@ def times(settings: Mapping[str, Setting]) -> Table:
             "time": found.hours.ravel(),
         }
     )
-    return Table(frame, frame.height)
+    return FormatTable(frame, frame.height)

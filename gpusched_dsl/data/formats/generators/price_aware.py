@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from gpusched_dsl.data.formats.shape import Column, Format, Option, Raw, Setting, Table
+from gpusched_dsl.data.formats.shape import Format, FormatColumn, FormatTable, Option, Raw, Setting
 
 _OPTIONS = (
     Option("seed", "of the random numbers", 1, least=0),
@@ -31,22 +31,22 @@ _SOURCE = (
 )
 
 
-def _read(draw: str) -> Callable[[Raw | None, Mapping[str, Setting]], Table]:
-    def read(raw: Raw | None, settings: Mapping[str, Setting]) -> Table:
+def _read(draw: str) -> Callable[[Raw | None, Mapping[str, Setting]], FormatTable]:
+    def read(raw: Raw | None, settings: Mapping[str, Setting]) -> FormatTable:
         from gpusched_dsl.data.formats.generators import price_aware_tables
 
-        found: Table = getattr(price_aware_tables, draw)(settings)
+        found: FormatTable = getattr(price_aware_tables, draw)(settings)
         return found
 
     return read
 
 
-def _format(name: str, doc: str, draw: str, *columns: Column) -> Format:
+def _format(name: str, doc: str, draw: str, *columns: FormatColumn) -> Format:
     return Format(name, doc, columns, _read(draw), _OPTIONS, _SOURCE)
 
 
-_TYPE, _SERVICE = Column("type", "node type"), Column("service", "service: ResNet152, VGG19 or InceptionV3")
-_SLOT = Column("slot", "number of the slot, from 0")
+_TYPE, _SERVICE = FormatColumn("type", "node type"), FormatColumn("service", "service: ResNet152, VGG19 or InceptionV3")
+_SLOT = FormatColumn("slot", "number of the slot, from 0")
 
 FORMATS: Mapping[str, Format] = {
     each.name: each
@@ -56,39 +56,39 @@ FORMATS: Mapping[str, Format] = {
             "The four node types, one GPU each.",
             "types",
             _TYPE,
-            Column("nodes", "nodes of the type"),
-            Column("idle_power", "power of a node that is on", "W"),
-            Column("boot_cost", "cost of switching a node on", "$"),
+            FormatColumn("nodes", "nodes of the type"),
+            FormatColumn("idle_power", "power of a node that is on", "W"),
+            FormatColumn("boot_cost", "cost of switching a node on", "$"),
         ),
-        _format("price_aware_nodes", "The nodes.", "nodes", Column("node", "node: `n1`, `n2`, ..."), _TYPE),
+        _format("price_aware_nodes", "The nodes.", "nodes", FormatColumn("node", "node: `n1`, `n2`, ..."), _TYPE),
         _format(
             "price_aware_jobs",
             "Training jobs with the window in which they may run.",
             "jobs",
-            Column("job", "job: `j1`, `j2`, ..."),
-            Column("network", "ResNet152, VGG19 or InceptionV3, equally likely"),
-            Column("arrives", "first slot in which the job may run"),
-            Column("due", "last slot that is still in time"),
-            Column("epochs", "epochs to train", "epoch"),
-            Column("lateness_weight", "of a slot that is late by one slot", "$"),
+            FormatColumn("job", "job: `j1`, `j2`, ..."),
+            FormatColumn("network", "ResNet152, VGG19 or InceptionV3, equally likely"),
+            FormatColumn("arrives", "first slot in which the job may run"),
+            FormatColumn("due", "last slot that is still in time"),
+            FormatColumn("epochs", "epochs to train", "epoch"),
+            FormatColumn("lateness_weight", "of a slot that is late by one slot", "$"),
         ),
         _format(
             "price_aware_training",
             "Every job on every node type.",
             "training",
-            Column("job", "job"),
+            FormatColumn("job", "job"),
             _TYPE,
-            Column("epoch_time", "time of an epoch", "min/epoch"),
-            Column("power", "power added while training", "W"),
-            Column("restart_cost", "cost of starting or resuming the job", "$"),
+            FormatColumn("epoch_time", "time of an epoch", "min/epoch"),
+            FormatColumn("power", "power added while training", "W"),
+            FormatColumn("restart_cost", "cost of starting or resuming the job", "$"),
         ),
         _format(
             "price_aware_services",
             "The services.",
             "services",
             _SERVICE,
-            Column("latency_bound", "largest mean response time", "s"),
-            Column("share", "share of all requests"),
+            FormatColumn("latency_bound", "largest mean response time", "s"),
+            FormatColumn("share", "share of all requests"),
         ),
         _format(
             "price_aware_serving",
@@ -96,10 +96,10 @@ FORMATS: Mapping[str, Format] = {
             "serving",
             _SERVICE,
             _TYPE,
-            Column("rate", "service rate", "request/min"),
-            Column("base_power", "power added by serving at all", "W"),
-            Column("load_power", "power added by a request per minute", "W*min/request"),
-            Column("latency_weight", "of a request per minute beyond the latency bound", "$*min/request"),
+            FormatColumn("rate", "service rate", "request/min"),
+            FormatColumn("base_power", "power added by serving at all", "W"),
+            FormatColumn("load_power", "power added by a request per minute", "W*min/request"),
+            FormatColumn("latency_weight", "of a request per minute beyond the latency bound", "$*min/request"),
         ),
         _format(
             "price_aware_load",
@@ -107,16 +107,16 @@ FORMATS: Mapping[str, Format] = {
             "load",
             _SERVICE,
             _SLOT,
-            Column("rate", "requests that arrive", "request/min"),
+            FormatColumn("rate", "requests that arrive", "request/min"),
         ),
         _format(
             "price_aware_prices",
             "Prices of electricity: waves over the day with noise, from 2 to 50 $/MWh.",
             "prices",
             _SLOT,
-            Column("time", "start of the slot", "h"),
-            Column("price", "price", "$/MWh"),
-            Column("forecast", "the wave without the noise", "$/MWh"),
+            FormatColumn("time", "start of the slot", "h"),
+            FormatColumn("price", "price", "$/MWh"),
+            FormatColumn("forecast", "the wave without the noise", "$/MWh"),
         ),
     )
 }

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusched_dsl.data.formats.generators.streams import numbered, stream
-from gpusched_dsl.data.formats.shape import Setting, Table
+from gpusched_dsl.data.formats.shape import FormatTable, Setting
 from gpusched_dsl.data.sources.files import Fault, Unreadable
 
 Floats = NDArray[np.float64]
@@ -37,7 +37,7 @@ LEAST_SLACK = 0.05
 LEAST_PRICE, MOST_PRICE = 2.0, 50.0
 
 
-class Stream(IntEnum):
+class PriceAwareStream(IntEnum):
     """What is drawn from which stream; numbers are never used for anything else."""
 
     MODELS = 0
@@ -60,18 +60,20 @@ def requests_per_minute() -> Floats:
     return found
 
 
-def jobs(settings: Mapping[str, Setting]) -> Table:
+def jobs(settings: Mapping[str, Setting]) -> FormatTable:
     """Raises Unreadable (GSM2033) where a job does not fit into the horizon."""
     import polars as pl
 
     seed, count, slots = int(settings["seed"]), int(settings["jobs"]), int(settings["slots"])
     model = _models(settings)
-    normal = stream(seed, Stream.EPOCHS).standard_normal(count)
+    normal = stream(seed, PriceAwareStream.EPOCHS).standard_normal(count)
     epochs = np.floor(float(settings["median_epochs"]) * np.exp(float(settings["epochs_deviation"]) * normal))
     epochs = np.clip(epochs, int(settings["least_epochs"]), int(settings["most_epochs"])).astype(np.int64)
     minutes = minutes_per_epoch(int(settings["iterations"]))[model]
     needed = np.ceil(epochs[:, None] * minutes / float(settings["slot"]) - 1e-9).min(axis=1)
-    slack = stream(seed, Stream.SLACK).normal(float(settings["slack"]), float(settings["slack_deviation"]), count)
+    slack = stream(seed, PriceAwareStream.SLACK).normal(
+        float(settings["slack"]), float(settings["slack_deviation"]), count
+    )
     window = np.ceil(needed * (1 + np.maximum(slack, LEAST_SLACK))).astype(np.int64)
     if (window > slots).any():
         longest = int(window.max())
@@ -82,7 +84,7 @@ def jobs(settings: Mapping[str, Setting]) -> Table:
                 help="take more or longer slots, or fewer epochs",
             )
         )
-    place = stream(seed, Stream.ARRIVALS).random(count)
+    place = stream(seed, PriceAwareStream.ARRIVALS).random(count)
     arrives = np.floor(place * np.maximum(slots - window, 1)).astype(np.int64)
     frame = pl.DataFrame(
         {
@@ -94,14 +96,14 @@ def jobs(settings: Mapping[str, Setting]) -> Table:
             "lateness_weight": np.full(count, LATENESS_USD),
         }
     )
-    return Table(frame, count)
+    return FormatTable(frame, count)
 
 
 def _models(settings: Mapping[str, Setting]) -> Ints:
-    return stream(int(settings["seed"]), Stream.MODELS).integers(len(MODELS), size=int(settings["jobs"]))
+    return stream(int(settings["seed"]), PriceAwareStream.MODELS).integers(len(MODELS), size=int(settings["jobs"]))
 
 
-def training(settings: Mapping[str, Setting]) -> Table:
+def training(settings: Mapping[str, Setting]) -> FormatTable:
     import polars as pl
 
     model = _models(settings)
@@ -117,10 +119,10 @@ def training(settings: Mapping[str, Setting]) -> Table:
             "restart_cost": np.full(count * kinds, RESTART_USD),
         }
     )
-    return Table(frame, frame.height)
+    return FormatTable(frame, frame.height)
 
 
-def types(settings: Mapping[str, Setting]) -> Table:
+def types(settings: Mapping[str, Setting]) -> FormatTable:
     import polars as pl
 
     size = len(TYPES)
@@ -130,25 +132,25 @@ def types(settings: Mapping[str, Setting]) -> Table:
         "idle_power": [IDLE_WATTS] * size,
         "boot_cost": [BOOT_USD] * size,
     }
-    return Table(pl.DataFrame(columns), size)
+    return FormatTable(pl.DataFrame(columns), size)
 
 
-def nodes(settings: Mapping[str, Setting]) -> Table:
+def nodes(settings: Mapping[str, Setting]) -> FormatTable:
     import polars as pl
 
     each = int(settings["nodes"])
     kinds = pl.Series(TYPES).gather(pl.Series(np.repeat(np.arange(len(TYPES)), each)))
-    return Table(pl.DataFrame({"node": numbered("n", len(kinds)), "type": kinds}), len(kinds))
+    return FormatTable(pl.DataFrame({"node": numbered("n", len(kinds)), "type": kinds}), len(kinds))
 
 
-def services(settings: Mapping[str, Setting]) -> Table:
+def services(settings: Mapping[str, Setting]) -> FormatTable:
     import polars as pl
 
     bounds = [float(settings["latency_bound"])] * len(MODELS)
-    return Table(pl.DataFrame({"service": MODELS, "latency_bound": bounds, "share": SHARE_OF_LOAD}), len(MODELS))
+    return FormatTable(pl.DataFrame({"service": MODELS, "latency_bound": bounds, "share": SHARE_OF_LOAD}), len(MODELS))
 
 
-def serving(settings: Mapping[str, Setting]) -> Table:
+def serving(settings: Mapping[str, Setting]) -> FormatTable:
     import polars as pl
 
     rate = requests_per_minute()
@@ -163,7 +165,7 @@ def serving(settings: Mapping[str, Setting]) -> Table:
             "latency_weight": np.full(rate.size, LATENCY_USD),
         }
     )
-    return Table(frame, frame.height)
+    return FormatTable(frame, frame.height)
 
 
 def _hours(settings: Mapping[str, Setting]) -> Floats:
@@ -172,25 +174,25 @@ def _hours(settings: Mapping[str, Setting]) -> Floats:
     return found
 
 
-def load(settings: Mapping[str, Setting]) -> Table:
+def load(settings: Mapping[str, Setting]) -> FormatTable:
     import polars as pl
 
     wave = 1 + 0.35 * np.sin(2 * np.pi * (_hours(settings) - 8) / 24)
     shape = (len(MODELS), len(wave))
-    noise = stream(int(settings["seed"]), Stream.LOAD).uniform(-1, 1, shape[::-1]).T
+    noise = stream(int(settings["seed"]), PriceAwareStream.LOAD).uniform(-1, 1, shape[::-1]).T
     rate = float(settings["rate"]) * SHARE_OF_LOAD[:, None] * wave * (1 + float(settings["load_noise"]) * noise)
     model, slot = (each.ravel() for each in np.indices(shape))
     columns = {"service": np.array(MODELS)[model], "slot": slot, "rate": np.maximum(rate, 0).ravel()}
-    return Table(pl.DataFrame(columns), rate.size)
+    return FormatTable(pl.DataFrame(columns), rate.size)
 
 
-def prices(settings: Mapping[str, Setting]) -> Table:
+def prices(settings: Mapping[str, Setting]) -> FormatTable:
     import polars as pl
 
     hours = _hours(settings)
     wave = 24 + 9 * np.sin(2 * np.pi * (hours - 9) / 24) + 3 * np.sin(2 * np.pi * (hours - 14) / 12)
-    noise = stream(int(settings["seed"]), Stream.PRICES).standard_normal(len(hours))
+    noise = stream(int(settings["seed"]), PriceAwareStream.PRICES).standard_normal(len(hours))
     price = np.clip(wave + float(settings["price_noise"]) * noise, LEAST_PRICE, MOST_PRICE)
     time = hours - float(settings["first_hour"])
     frame = pl.DataFrame({"slot": np.arange(len(hours)), "time": time, "price": price, "forecast": wave})
-    return Table(frame, len(hours))
+    return FormatTable(frame, len(hours))

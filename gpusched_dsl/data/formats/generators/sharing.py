@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from gpusched_dsl.data.formats.shape import Column, Format, Option, Raw, Setting, Table
+from gpusched_dsl.data.formats.shape import Format, FormatColumn, FormatTable, Option, Raw, Setting
 
 _OPTIONS = (
     Option("seed", "of the random numbers", 1, least=0),
@@ -41,21 +41,21 @@ _SOURCE = (
 )
 
 
-def _read(draw: str) -> Callable[[Raw | None, Mapping[str, Setting]], Table]:
-    def read(raw: Raw | None, settings: Mapping[str, Setting]) -> Table:
+def _read(draw: str) -> Callable[[Raw | None, Mapping[str, Setting]], FormatTable]:
+    def read(raw: Raw | None, settings: Mapping[str, Setting]) -> FormatTable:
         from gpusched_dsl.data.formats.generators import sharing_tables
 
-        found: Table = getattr(sharing_tables, draw)(settings)
+        found: FormatTable = getattr(sharing_tables, draw)(settings)
         return found
 
     return read
 
 
-def _format(name: str, doc: str, draw: str, *columns: Column) -> Format:
+def _format(name: str, doc: str, draw: str, *columns: FormatColumn) -> Format:
     return Format(name, doc, columns, _read(draw), _OPTIONS, _SOURCE)
 
 
-_JOB, _GPU = Column("job", "job"), Column("gpu", "model of GPU")
+_JOB, _GPU = FormatColumn("job", "job"), FormatColumn("gpu", "model of GPU")
 
 FORMATS: Mapping[str, Format] = {
     each.name: each
@@ -65,47 +65,47 @@ FORMATS: Mapping[str, Format] = {
             "The models of GPU.",
             "gpus",
             _GPU,
-            Column("memory", "memory of one GPU", "GB"),
-            Column("gpus", "most GPUs of a node"),
+            FormatColumn("memory", "memory of one GPU", "GB"),
+            FormatColumn("gpus", "most GPUs of a node"),
         ),
         _format(
             "sharing_rates",
             "What a node costs while some of its GPUs are in use.",
             "rates",
             _GPU,
-            Column("gpus", "GPUs in use"),
-            Column("rate", "cost of the node", "$/h"),
+            FormatColumn("gpus", "GPUs in use"),
+            FormatColumn("rate", "cost of the node", "$/h"),
         ),
         _format(
             "sharing_nodes",
             "The nodes.",
             "nodes",
-            Column("node", "node: `n1`, `n2`, ..."),
+            FormatColumn("node", "node: `n1`, `n2`, ..."),
             _GPU,
-            Column("gpus", "GPUs of the node"),
+            FormatColumn("gpus", "GPUs of the node"),
         ),
         _format(
             "sharing_shares",
             "The parts of a GPU that a job may have.",
             "shares",
             _GPU,
-            Column("twentieths", "of one GPU"),
-            Column("slowdown", "of a job on this part of one GPU, against the whole"),
+            FormatColumn("twentieths", "of one GPU"),
+            FormatColumn("slowdown", "of a job on this part of one GPU, against the whole"),
         ),
         _format(
             "sharing_jobs",
             "The jobs: what they train, when they come and when they are due.",
             "jobs",
-            Column("job", "job: `j1`, `j2`, ... in the order of arrival"),
-            Column("network", "AlexNet, ResNet, VGG16 or MobileNetV2, equally likely"),
-            Column("batch", "batch size: 16, 32 or 64, equally likely"),
-            Column("memory", "memory needed on each GPU, by network and batch size", "GB"),
-            Column("submitted", "arrival", "h"),
-            Column("deadline", "time from arrival to due time", "h"),
-            Column("due", "arrival and deadline together", "h"),
-            Column("weight", "price of a second of tardiness, uniform from 0.0254 to 0.0444", "$/s"),
-            Column("max_epochs", "epochs at the most: 100", "epoch"),
-            Column("epochs", "epochs after which training truly ends", "epoch"),
+            FormatColumn("job", "job: `j1`, `j2`, ... in the order of arrival"),
+            FormatColumn("network", "AlexNet, ResNet, VGG16 or MobileNetV2, equally likely"),
+            FormatColumn("batch", "batch size: 16, 32 or 64, equally likely"),
+            FormatColumn("memory", "memory needed on each GPU, by network and batch size", "GB"),
+            FormatColumn("submitted", "arrival", "h"),
+            FormatColumn("deadline", "time from arrival to due time", "h"),
+            FormatColumn("due", "arrival and deadline together", "h"),
+            FormatColumn("weight", "price of a second of tardiness, uniform from 0.0254 to 0.0444", "$/s"),
+            FormatColumn("max_epochs", "epochs at the most: 100", "epoch"),
+            FormatColumn("epochs", "epochs after which training truly ends", "epoch"),
         ),
         _format(
             "sharing_times",
@@ -113,26 +113,26 @@ FORMATS: Mapping[str, Format] = {
             "times",
             _JOB,
             _GPU,
-            Column("gpus", "GPUs that the job uses"),
-            Column("time", "execution time of all epochs", "h"),
-            Column("speed", "epochs in an hour", "epoch/h"),
+            FormatColumn("gpus", "GPUs that the job uses"),
+            FormatColumn("time", "execution time of all epochs", "h"),
+            FormatColumn("speed", "epochs in an hour", "epoch/h"),
         ),
         _format(
             "sharing_epochs",
             "Equally likely lengths of each job, independent of its true one.",
             "epochs",
-            Column("outcome", "number of the outcome, from 1"),
+            FormatColumn("outcome", "number of the outcome, from 1"),
             _JOB,
-            Column("epochs", "epochs after which training ends", "epoch"),
-            Column("probability", "of the outcome"),
+            FormatColumn("epochs", "epochs after which training ends", "epoch"),
+            FormatColumn("probability", "of the outcome"),
         ),
         _format(
             "sharing_law",
             "The law of lengths of each network.",
             "law",
-            Column("network", "network"),
-            Column("epochs", "epochs after which training ends: 11 to 100", "epoch"),
-            Column("probability", "that it ends there"),
+            FormatColumn("network", "network"),
+            FormatColumn("epochs", "epochs after which training ends: 11 to 100", "epoch"),
+            FormatColumn("probability", "that it ends there"),
         ),
     )
 }

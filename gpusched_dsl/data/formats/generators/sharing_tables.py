@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusched_dsl.data.formats.generators.streams import numbered, stream
-from gpusched_dsl.data.formats.shape import Setting, Table
+from gpusched_dsl.data.formats.shape import FormatTable, Setting
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -54,7 +54,7 @@ WEIGHTS = (0.0254, 0.0444)  # $/s
 MEAN_GAP = 50_000.0  # s, over the number of nodes
 
 
-class Stream(IntEnum):
+class SharingStream(IntEnum):
     """What is drawn from which stream; numbers are never used for anything else."""
 
     NODES = 0
@@ -89,18 +89,22 @@ class Jobs:
 
 def drawn(settings: Mapping[str, Setting]) -> Jobs:
     seed, count = int(settings["seed"]), number_of_jobs(settings)
-    network = stream(seed, Stream.NETWORKS).integers(len(NETWORKS), size=count)
-    batch = stream(seed, Stream.BATCHES).integers(len(BATCHES), size=count)
-    epoch = BASE_SECONDS[network] * BATCH_FACTOR[batch] * stream(seed, Stream.EPOCH_TIMES).uniform(0.8, 1.2, count)
+    network = stream(seed, SharingStream.NETWORKS).integers(len(NETWORKS), size=count)
+    batch = stream(seed, SharingStream.BATCHES).integers(len(BATCHES), size=count)
+    epoch = (
+        BASE_SECONDS[network] * BATCH_FACTOR[batch] * stream(seed, SharingStream.EPOCH_TIMES).uniform(0.8, 1.2, count)
+    )
     low, high = A100_SPEED[network].T
     faster = np.column_stack(
         [
             np.ones(count),
-            stream(seed, Stream.M60).uniform(*M60_SPEED, count),
-            low + stream(seed, Stream.A100).random(count) * (high - low),
+            stream(seed, SharingStream.M60).uniform(*M60_SPEED, count),
+            low + stream(seed, SharingStream.A100).random(count) * (high - low),
         ]
     )
-    overhead = OVERHEAD[network] * stream(seed, Stream.OVERHEADS).uniform(0.7, 1.3, count) * float(settings["overhead"])
+    overhead = (
+        OVERHEAD[network] * stream(seed, SharingStream.OVERHEADS).uniform(0.7, 1.3, count) * float(settings["overhead"])
+    )
     k = np.arange(1, MOST_GPUS + 1)
     gain = k / (1 + overhead[:, None] * (k - 1))
     return Jobs(network, batch, (faster / epoch[:, None])[:, :, None] * gain[:, None, :])
@@ -141,7 +145,7 @@ def arrivals(settings: Mapping[str, Setting], found: Jobs) -> Floats:
         speed = there[:, :, 0] if settings["rate_basis"] == "gpu_time" else there.reshape(count, -1)
         busy = float((expected[found.network] / speed.max(axis=1)).mean())
         mean = busy / (float(settings["load"]) * int(_node_gpus(settings).sum())) * (4 if kind == "low" else 1)
-    gaps = stream(int(settings["seed"]), Stream.ARRIVALS).exponential(1.0, count)
+    gaps = stream(int(settings["seed"]), SharingStream.ARRIVALS).exponential(1.0, count)
     return np.cumsum(gaps * mean)
 
 
@@ -149,7 +153,7 @@ def _node_gpus(settings: Mapping[str, Setting]) -> Ints:
     count, fixed = int(settings["nodes"]), int(settings["gpus"])
     if fixed:
         return np.full(count, min(fixed, MOST_GPUS))
-    return 4 * (1 + stream(int(settings["seed"]), Stream.NODE_GPUS).integers(2, size=count))
+    return 4 * (1 + stream(int(settings["seed"]), SharingStream.NODE_GPUS).integers(2, size=count))
 
 
 def _node_models(settings: Mapping[str, Setting]) -> Ints:
@@ -157,7 +161,7 @@ def _node_models(settings: Mapping[str, Setting]) -> Ints:
     if mix in MODELS:
         return np.full(count, MODELS.index(mix))
     if mix == "random":
-        return stream(int(settings["seed"]), Stream.NODES).integers(len(MODELS), size=count)
+        return stream(int(settings["seed"]), SharingStream.NODES).integers(len(MODELS), size=count)
     return np.arange(count) % len(MODELS)
 
 
@@ -167,39 +171,39 @@ def _there(settings: Mapping[str, Setting], by_way: Floats) -> Floats:
     return by_way[:, np.unique(_node_models(settings)), :largest]
 
 
-def gpus(settings: Mapping[str, Setting]) -> Table:
+def gpus(settings: Mapping[str, Setting]) -> FormatTable:
     import polars as pl
 
     largest = int(_node_gpus(settings).max())
-    return Table(pl.DataFrame({"gpu": MODELS, "memory": MEMORY, "gpus": [largest] * len(MODELS)}), len(MODELS))
+    return FormatTable(pl.DataFrame({"gpu": MODELS, "memory": MEMORY, "gpus": [largest] * len(MODELS)}), len(MODELS))
 
 
-def rates(settings: Mapping[str, Setting]) -> Table:
+def rates(settings: Mapping[str, Setting]) -> FormatTable:
     import polars as pl
 
     largest = int(_node_gpus(settings).max())
     rows = [(gpu, k + 1, RATES[at][k]) for at, gpu in enumerate(MODELS) for k in range(largest)]
-    return Table(pl.DataFrame(rows, schema=["gpu", "gpus", "rate"], orient="row"), len(rows))
+    return FormatTable(pl.DataFrame(rows, schema=["gpu", "gpus", "rate"], orient="row"), len(rows))
 
 
-def nodes(settings: Mapping[str, Setting]) -> Table:
+def nodes(settings: Mapping[str, Setting]) -> FormatTable:
     import polars as pl
 
     count = int(settings["nodes"])
     named = np.array(MODELS)[_node_models(settings)]
-    return Table(pl.DataFrame({"node": numbered("n", count), "gpu": named, "gpus": _node_gpus(settings)}), count)
+    return FormatTable(pl.DataFrame({"node": numbered("n", count), "gpu": named, "gpus": _node_gpus(settings)}), count)
 
 
-def shares(settings: Mapping[str, Setting]) -> Table:
+def shares(settings: Mapping[str, Setting]) -> FormatTable:
     import polars as pl
 
     most = np.array([each[2] for each in SHARES])
-    slowdown = 1.01 + stream(int(settings["seed"]), Stream.SLOWDOWNS).random(len(SHARES)) * (most - 1.01)
+    slowdown = 1.01 + stream(int(settings["seed"]), SharingStream.SLOWDOWNS).random(len(SHARES)) * (most - 1.01)
     columns = {"gpu": [s[0] for s in SHARES], "twentieths": [s[1] for s in SHARES], "slowdown": slowdown}
-    return Table(pl.DataFrame(columns), len(SHARES))
+    return FormatTable(pl.DataFrame(columns), len(SHARES))
 
 
-def jobs(settings: Mapping[str, Setting]) -> Table:
+def jobs(settings: Mapping[str, Setting]) -> FormatTable:
     import polars as pl
 
     seed, found = int(settings["seed"]), drawn(settings)
@@ -207,7 +211,7 @@ def jobs(settings: Mapping[str, Setting]) -> Table:
     seconds = _there(settings, found.seconds).reshape(count, -1)
     shortest, longest = seconds.min(axis=1), seconds.max(axis=1)
     latest = np.minimum(3 * shortest, longest) * (1 + float(settings["due_extra"]))
-    length = shortest + stream(seed, Stream.DUE).random(count) * (latest - shortest)
+    length = shortest + stream(seed, SharingStream.DUE).random(count) * (latest - shortest)
     submitted = arrivals(settings, found)
     frame = pl.DataFrame(
         {
@@ -218,15 +222,15 @@ def jobs(settings: Mapping[str, Setting]) -> Table:
             "submitted": submitted / 3600,
             "deadline": length / 3600,
             "due": (submitted + length) / 3600,
-            "weight": stream(seed, Stream.WEIGHTS).uniform(*WEIGHTS, count),
+            "weight": stream(seed, SharingStream.WEIGHTS).uniform(*WEIGHTS, count),
             "max_epochs": np.full(count, MAX_EPOCHS),
-            "epochs": lengths(found.network, stream(seed, Stream.LENGTHS).random(count)),
+            "epochs": lengths(found.network, stream(seed, SharingStream.LENGTHS).random(count)),
         }
     )
-    return Table(frame, count)
+    return FormatTable(frame, count)
 
 
-def times(settings: Mapping[str, Setting]) -> Table:
+def times(settings: Mapping[str, Setting]) -> FormatTable:
     import polars as pl
 
     found = drawn(settings)
@@ -242,15 +246,15 @@ def times(settings: Mapping[str, Setting]) -> Table:
         }
     )
     frame = frame.filter(pl.col("gpus") <= int(_node_gpus(settings).max()))
-    return Table(frame, frame.height)
+    return FormatTable(frame, frame.height)
 
 
-def epochs(settings: Mapping[str, Setting]) -> Table:
+def epochs(settings: Mapping[str, Setting]) -> FormatTable:
     import polars as pl
 
     found = drawn(settings)
     count, outcomes = len(found.network), int(settings["outcomes"])
-    uniform = stream(int(settings["seed"]), Stream.OUTCOMES).random((count, outcomes))
+    uniform = stream(int(settings["seed"]), SharingStream.OUTCOMES).random((count, outcomes))
     job, outcome = (each.ravel() for each in np.indices((count, outcomes)))
     frame = pl.DataFrame(
         {
@@ -260,10 +264,10 @@ def epochs(settings: Mapping[str, Setting]) -> Table:
             "probability": np.full(count * outcomes, 1 / outcomes),
         }
     )
-    return Table(frame, frame.height)
+    return FormatTable(frame, frame.height)
 
 
-def law(settings: Mapping[str, Setting]) -> Table:
+def law(settings: Mapping[str, Setting]) -> FormatTable:
     import polars as pl
 
     rows = MAX_EPOCHS - PATIENCE
@@ -274,4 +278,4 @@ def law(settings: Mapping[str, Setting]) -> Table:
             "probability": np.concatenate([law_of(n) for n in range(len(NETWORKS))]),
         }
     )
-    return Table(frame, frame.height)
+    return FormatTable(frame, frame.height)

@@ -18,7 +18,7 @@ from gpusched_dsl.language.checked import (
     ValueType,
 )
 from gpusched_dsl.language.checking import EMPTY, Binding, Scope
-from gpusched_dsl.language.checking.symbols import Slot, slots_of
+from gpusched_dsl.language.checking.symbols import SubscriptSlot, slots_of
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.units import DIMENSIONLESS, Unit
 
@@ -70,7 +70,7 @@ def placement_scope(model: CheckedModel) -> Scope:
     return scope
 
 
-def bind(scope: Scope, index: IndexVar, slot: Slot) -> Scope:
+def bind(scope: Scope, index: IndexVar, slot: SubscriptSlot) -> Scope:
     return scope.bind(index.name, Binding(index, slot.domain, slot.component))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.blocks.policies.draws import check_draw
-from gpusched_dsl.language.blocks.policies.inheritance import Lines
+from gpusched_dsl.language.blocks.policies.inheritance import PolicyLines
 from gpusched_dsl.language.blocks.policies.memory import VERBS as LAST
 from gpusched_dsl.language.blocks.policies.memory import MemoryLines
 from gpusched_dsl.language.blocks.policies.names import decisions_of, extra_name, fits_order, fits_ways
@@ -68,11 +68,11 @@ class PolicyChecker:
             "remember": self._remember,
             "again": self._again,
         }
-        self.lines = Lines()
+        self.lines = PolicyLines()
         self.slots = None if self.decisions is None else SlotLines(self.checker, model, self.decisions)
         self.memory = None if self.decisions is None else MemoryLines(self.checker, model, self.decisions)
 
-    def run(self, policy: tree.Policy, lines: Lines) -> CheckedPolicy | None:
+    def run(self, policy: tree.Policy, lines: PolicyLines) -> CheckedPolicy | None:
         """The checked policy; None, or something unfit for use, where errors were reported."""
         self._has_decisions(policy)
         lets = self._lets(policy.name.span, lines)
@@ -143,7 +143,7 @@ class PolicyChecker:
 
     # --- names -------------------------------------------------------------------------------------------------------
 
-    def _lets(self, span: Span, lines: Lines) -> dict[str, CheckedLet]:
+    def _lets(self, span: Span, lines: PolicyLines) -> dict[str, CheckedLet]:
         """`let`s, and stages, whose results are parameters, each after all that it needs."""
         declared: list[tree.LetDecl | tree.PolicyStage] = []
         results: dict[str, str] = {}

@@ -26,7 +26,7 @@ class HasPolicies(HasModels, Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Lines:
+class PolicyLines:
     """`lets` and `stages` by name, `rules` by their words (`order`, `randomise place`), `written` as `let a`."""
 
     lets: dict[str, tree.LetDecl] = field(default_factory=dict)
@@ -58,9 +58,9 @@ def chain_of(workspace: HasPolicies, policy: tree.Policy, diagnostics: Diagnosti
     return chain[::-1]
 
 
-def merged(chain: Sequence[tree.Policy], diagnostics: Diagnostics) -> Lines:
+def merged(chain: Sequence[tree.Policy], diagnostics: Diagnostics) -> PolicyLines:
     """The lines that hold: each takes the place of the inherited one of the same words or the same name."""
-    lines = Lines()
+    lines = PolicyLines()
     for policy in chain:
         seen: dict[str, Span] = {}
         for statement in policy.statements:

@@ -8,7 +8,7 @@ from gpusched_dsl.language.checked_policy import NOW, REMAINING
 from gpusched_dsl.language.checking import EMPTY, Binding, Scope
 from gpusched_dsl.language.checking.conversion import unit_in
 from gpusched_dsl.language.checking.indexings import IGNORED
-from gpusched_dsl.language.checking.symbols import Slot, slots_of
+from gpusched_dsl.language.checking.symbols import SubscriptSlot, slots_of
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.units import UNITS, Unit
 
@@ -66,11 +66,11 @@ def clock(model: CheckedModel, decisions: Decisions | None, span: Span) -> dict[
     return lets
 
 
-def _slot(model: CheckedModel, decisions: Decisions, index: IndexVar) -> Slot:
+def _slot(model: CheckedModel, decisions: Decisions, index: IndexVar) -> SubscriptSlot:
     """What an index of the placement runs over."""
     placement = decisions.placement
     return slots_of(model.variables[placement.variable])[placement.indices.index(index)]
 
 
-def _bind(scope: Scope, index: IndexVar, slot: Slot) -> Scope:
+def _bind(scope: Scope, index: IndexVar, slot: SubscriptSlot) -> Scope:
     return scope.bind(index.name, Binding(index, slot.domain, slot.component))

@@ -14,7 +14,7 @@ from gpusched_dsl.policies.kernels.compiled import compiled
 from gpusched_dsl.policies.workload import NONE, Ints, Schedule, Workload
 
 
-class Change(NamedTuple):
+class ScheduleChange(NamedTuple):
     """Arrays are overwritten in place: one buffer serves all candidates.
 
     `shape` is the number of jobs named, the node that changes its kind (NONE: none does), and its new kind.
@@ -27,15 +27,15 @@ class Change(NamedTuple):
     gpu: Ints  # (J,) which shared GPU, for a way that is a part of one, else NONE
 
 
-def empty_change(work: Workload) -> Change:
+def empty_change(work: Workload) -> ScheduleChange:
     """A buffer that names nothing."""
     jobs = len(work.due)
     shape = np.array([0, NONE, NONE], dtype=np.int64)
-    return Change(shape, *(np.full(jobs, NONE, dtype=np.int64) for _ in range(4)))
+    return ScheduleChange(shape, *(np.full(jobs, NONE, dtype=np.int64) for _ in range(4)))
 
 
 @compiled
-def clear(change: Change) -> None:
+def clear(change: ScheduleChange) -> None:
     """Name nothing."""
     change.shape[0] = 0
     change.shape[1] = NONE
@@ -43,7 +43,7 @@ def clear(change: Change) -> None:
 
 
 @compiled
-def name_job(change: Change, j: int, way: int, node: int, gpu: int) -> None:
+def name_job(change: ScheduleChange, j: int, way: int, node: int, gpu: int) -> None:
     """Send a job to a node, a way of NONE to the queue."""
     i = change.shape[0]
     change.job[i] = j
@@ -54,7 +54,7 @@ def name_job(change: Change, j: int, way: int, node: int, gpu: int) -> None:
 
 
 @compiled
-def copy_change(into: Change, change: Change) -> None:
+def copy_change(into: ScheduleChange, change: ScheduleChange) -> None:
     """Overwrite one buffer by another."""
     into.shape[:] = change.shape
     for i in range(change.shape[0]):
@@ -65,7 +65,7 @@ def copy_change(into: Change, change: Change) -> None:
 
 
 @compiled
-def apply(work: Workload, plan: Schedule, change: Change) -> None:
+def apply(work: Workload, plan: Schedule, change: ScheduleChange) -> None:
     """Carry a change out, in place."""
     for i in range(change.shape[0]):
         _take_out(work, plan, change.job[i])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gpusched_dsl.policies.kernels.compiled import compiled
-from gpusched_dsl.policies.kernels.moves.change import Change, apply, copy_change
+from gpusched_dsl.policies.kernels.moves.change import ScheduleChange, apply, copy_change
 from gpusched_dsl.policies.kernels.moves.delta_evaluation import DeltaEvaluation, keep_books, tolerance
 from gpusched_dsl.policies.kernels.moves.regroup import regroup_gpus
 from gpusched_dsl.policies.kernels.moves.ruin_and_recreate import repack_node, repack_two
@@ -28,8 +28,8 @@ def climb(
     moves: Ints,
     lengths: Ints,
     rounds: int,
-    change: Change,
-    trial: Change,
+    change: ScheduleChange,
+    trial: ScheduleChange,
 ) -> int:
     """Change a schedule for the better, in place, at most so many times; how often it was. The books are kept.
 

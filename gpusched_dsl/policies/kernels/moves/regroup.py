@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from gpusched_dsl.policies.kernels.compiled import compiled
-from gpusched_dsl.policies.kernels.moves.change import Change, clear
+from gpusched_dsl.policies.kernels.moves.change import ScheduleChange, clear
 from gpusched_dsl.policies.kernels.moves.delta_evaluation import DeltaEvaluation, tolerance
 from gpusched_dsl.policies.kernels.moves.shapes import is_first, shares_gpus, sizes_of, try_ways, ways_of
 from gpusched_dsl.policies.kernels.moves.swaps import first_of
@@ -19,7 +19,7 @@ FEW = 2000  # distributions of one node
 
 
 @compiled
-def regroup_gpus(work: Workload, plan: Schedule, books: DeltaEvaluation, length: int, change: Change) -> float:
+def regroup_gpus(work: Workload, plan: Schedule, books: DeltaEvaluation, length: int, change: ScheduleChange) -> float:
     """N7: see above."""
     best, margin = np.inf, tolerance(books.sums[0])
     clear(change)

@@ -14,13 +14,13 @@ from typing import NamedTuple
 import numpy as np
 
 from gpusched_dsl.policies.kernels.compiled import compiled
-from gpusched_dsl.policies.kernels.moves.change import Change, apply, clear, name_job
+from gpusched_dsl.policies.kernels.moves.change import ScheduleChange, apply, clear, name_job
 from gpusched_dsl.policies.kernels.moves.delta_evaluation import DeltaEvaluation, keep_books, tolerance
 from gpusched_dsl.policies.kernels.pricing import TOTAL
 from gpusched_dsl.policies.workload import NONE, Floats, Ints, Schedule, Workload
 
 
-class Table(NamedTuple):
+class PackingTable(NamedTuple):
     """Row i + 1 of `price` is after job i; its columns are the pairs of units used. `taken` is how job i joined: its
     way on the first node, W more on the second, NONE if it does not run."""
 
@@ -30,7 +30,7 @@ class Table(NamedTuple):
 
 
 @compiled
-def repack_node(work: Workload, plan: Schedule, books: DeltaEvaluation, length: int, change: Change) -> float:
+def repack_node(work: Workload, plan: Schedule, books: DeltaEvaluation, length: int, change: ScheduleChange) -> float:
     """One node, which may become of another kind, opened or closed; of the postponed jobs, the `length` dearest."""
     clear(change)
     if not separable(work, books):
@@ -62,7 +62,7 @@ def repack_node(work: Workload, plan: Schedule, books: DeltaEvaluation, length: 
 
 
 @compiled
-def repack_two(work: Workload, plan: Schedule, books: DeltaEvaluation, length: int, change: Change) -> float:
+def repack_two(work: Workload, plan: Schedule, books: DeltaEvaluation, length: int, change: ScheduleChange) -> float:
     """Every two nodes in use in turn, which keep their kinds; of the postponed jobs, the `length` dearest.
 
     What is for the better is carried out at once, on a copy, so that one sweep finds many changes; together they are
@@ -170,13 +170,15 @@ def price_now(work: Workload, plan: Schedule, books: DeltaEvaluation, n: int) ->
 
 
 @compiled
-def empty_table(jobs: int, pairs: int) -> Table:
+def empty_table(jobs: int, pairs: int) -> PackingTable:
     """Room for so many jobs and pairs of units used."""
-    return Table(np.empty(jobs, dtype=np.int64), np.empty((jobs + 1, pairs)), np.empty((jobs, pairs), dtype=np.int64))
+    return PackingTable(
+        np.empty(jobs, dtype=np.int64), np.empty((jobs + 1, pairs)), np.empty((jobs, pairs), dtype=np.int64)
+    )
 
 
 @compiled
-def add_jobs(work: Workload, table: Table, jobs: Ints, row: int, k: int, other: int) -> None:
+def add_jobs(work: Workload, table: PackingTable, jobs: Ints, row: int, k: int, other: int) -> None:
     """Let jobs join from `row` on, on a node of kind k, or on one of kind `other` (NONE: there is no other)."""
     first = work.units[k]
     second = 0 if other == NONE else work.units[other]
@@ -210,7 +212,7 @@ def add_jobs(work: Workload, table: Table, jobs: Ints, row: int, k: int, other: 
 
 
 @compiled
-def least(work: Workload, table: Table, rows: int, k: int, other: int) -> tuple[float, int]:
+def least(work: Workload, table: PackingTable, rows: int, k: int, other: int) -> tuple[float, int]:
     """The least price of both nodes, and the pair of units that has it; a node without jobs is closed, for nothing."""
     second = 0 if other == NONE else work.units[other]
     wide = second + 1
@@ -229,7 +231,15 @@ def least(work: Workload, table: Table, rows: int, k: int, other: int) -> tuple[
 
 @compiled
 def write(
-    work: Workload, plan: Schedule, table: Table, rows: int, n: int, k: int, m: int, other: int, change: Change
+    work: Workload,
+    plan: Schedule,
+    table: PackingTable,
+    rows: int,
+    n: int,
+    k: int,
+    m: int,
+    other: int,
+    change: ScheduleChange,
 ) -> None:
     """Name the jobs that come, stay or go."""
     at = least(work, table, rows, k, other)[1]

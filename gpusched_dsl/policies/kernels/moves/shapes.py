@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from gpusched_dsl.policies.kernels.compiled import compiled
-from gpusched_dsl.policies.kernels.moves.change import Change, clear, name_job
+from gpusched_dsl.policies.kernels.moves.change import ScheduleChange, clear, name_job
 from gpusched_dsl.policies.kernels.moves.delta_evaluation import DeltaEvaluation, tolerance
 from gpusched_dsl.policies.kernels.moves.gains import reshape_gain, shift_gain
 from gpusched_dsl.policies.kernels.moves.swaps import first_of
@@ -18,7 +18,7 @@ from gpusched_dsl.policies.workload import NONE, Floats, Ints, Schedule, Workloa
 
 
 @compiled
-def faster_type(work: Workload, plan: Schedule, books: DeltaEvaluation, length: int, change: Change) -> float:
+def faster_type(work: Workload, plan: Schedule, books: DeltaEvaluation, length: int, change: ScheduleChange) -> float:
     """N4: the node becomes one of as many GPUs on which the times of its jobs sum to less."""
     best, margin = np.inf, tolerance(books.sums[0])
     clear(change)
@@ -44,19 +44,21 @@ def faster_type(work: Workload, plan: Schedule, books: DeltaEvaluation, length: 
 
 
 @compiled
-def double_gpus(work: Workload, plan: Schedule, books: DeltaEvaluation, length: int, change: Change) -> float:
+def double_gpus(work: Workload, plan: Schedule, books: DeltaEvaluation, length: int, change: ScheduleChange) -> float:
     """N5: the node becomes one of the same family with twice the GPUs, and its jobs take twice as many."""
     return resized(work, plan, books, length, change, True)
 
 
 @compiled
-def halve_gpus(work: Workload, plan: Schedule, books: DeltaEvaluation, length: int, change: Change) -> float:
+def halve_gpus(work: Workload, plan: Schedule, books: DeltaEvaluation, length: int, change: ScheduleChange) -> float:
     """N6: the node becomes one of the same family with half the GPUs, and its jobs take half as many."""
     return resized(work, plan, books, length, change, False)
 
 
 @compiled
-def resized(work: Workload, plan: Schedule, books: DeltaEvaluation, length: int, change: Change, up: bool) -> float:
+def resized(
+    work: Workload, plan: Schedule, books: DeltaEvaluation, length: int, change: ScheduleChange, up: bool
+) -> float:
     """The best of the nodes whose jobs take twice as many GPUs, or half as many."""
     times, over = (2, 1) if up else (1, 2)
     best, margin = np.inf, tolerance(books.sums[0])
@@ -87,7 +89,7 @@ def try_ways(
     ways: Ints,
     best: float,
     margin: float,
-    change: Change,
+    change: ScheduleChange,
 ) -> float:
     """The better of the best gain so far and that of a node's new ways, which are written down if they win."""
     gain = reshape_gain(work, plan, books, n, kind, ways)
@@ -105,7 +107,7 @@ def try_ways(
 
 @compiled
 def _faster_node(
-    work: Workload, plan: Schedule, books: DeltaEvaluation, j: int, best: float, margin: float, change: Change
+    work: Workload, plan: Schedule, books: DeltaEvaluation, j: int, best: float, margin: float, change: ScheduleChange
 ) -> float:
     """A job of whole GPUs goes to a node that is there and on which as many of them are faster."""
     if plan.gpu[j] >= 0:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from gpusched_dsl.policies.kernels.compiled import compiled
-from gpusched_dsl.policies.kernels.moves.change import Change, clear, name_job
+from gpusched_dsl.policies.kernels.moves.change import ScheduleChange, clear, name_job
 from gpusched_dsl.policies.kernels.moves.delta_evaluation import DeltaEvaluation, tolerance
 from gpusched_dsl.policies.kernels.moves.gains import exchange_gain
 from gpusched_dsl.policies.workload import NONE, Schedule, Workload
@@ -23,7 +23,9 @@ def first_of(count: int, length: int) -> int:
 
 
 @compiled
-def swap_tardy_costly(work: Workload, plan: Schedule, books: DeltaEvaluation, length: int, change: Change) -> float:
+def swap_tardy_costly(
+    work: Workload, plan: Schedule, books: DeltaEvaluation, length: int, change: ScheduleChange
+) -> float:
     """N1: one of the latest jobs and one of the dearest that are on time, on another node."""
     best, best_a, best_b = np.inf, NONE, NONE
     margin = tolerance(books.sums[0])
@@ -37,7 +39,9 @@ def swap_tardy_costly(work: Workload, plan: Schedule, books: DeltaEvaluation, le
 
 
 @compiled
-def swap_tardy_any(work: Workload, plan: Schedule, books: DeltaEvaluation, length: int, change: Change) -> float:
+def swap_tardy_any(
+    work: Workload, plan: Schedule, books: DeltaEvaluation, length: int, change: ScheduleChange
+) -> float:
     """N2: one of the latest jobs and any that runs on another node, the most urgent first."""
     best, best_a, best_b = np.inf, NONE, NONE
     margin = tolerance(books.sums[0])
@@ -54,7 +58,7 @@ def swap_tardy_any(work: Workload, plan: Schedule, books: DeltaEvaluation, lengt
 
 @compiled
 def swap_postponed_running(
-    work: Workload, plan: Schedule, books: DeltaEvaluation, length: int, change: Change
+    work: Workload, plan: Schedule, books: DeltaEvaluation, length: int, change: ScheduleChange
 ) -> float:
     """N3: a postponed job, the most urgent first, takes the place of a less urgent one, which goes to the queue."""
     best, best_a, best_b = np.inf, NONE, NONE
@@ -90,7 +94,7 @@ def swap_postponed_running(
 
 
 @compiled
-def _write(work: Workload, plan: Schedule, change: Change, a: int, b: int) -> None:
+def _write(work: Workload, plan: Schedule, change: ScheduleChange, a: int, b: int) -> None:
     """Name the exchange of two places, if there is one."""
     clear(change)
     if a < 0:

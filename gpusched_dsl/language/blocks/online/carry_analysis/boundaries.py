@@ -10,11 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from gpusched_dsl.language.blocks.online.carry_analysis.slots import Reach, Reference, Seen, variables_in
+from gpusched_dsl.language.blocks.online.carry_analysis.slots import Reference, Seen, SlotReference, variables_in
 from gpusched_dsl.language.checked import (
-    Choice,
-    Comparison,
+    ComparisonChain,
     Fallback,
+    IfThenElse,
     LetRef,
     ParamRef,
     SetFunction,
@@ -62,7 +62,7 @@ class _Edges:
                 for subscript in reference.subscripts:
                     self.visit(subscript, None)
                 self.visit(fallback, None)
-            case Choice(condition=condition, then=then, otherwise=other) if self._chooses_slots(condition):
+            case IfThenElse(condition=condition, then=then, otherwise=other) if self._chooses_slots(condition):
                 self.visit(condition, None)
                 self.visit(then, other)
                 self.visit(other, then)
@@ -91,7 +91,7 @@ class _Edges:
 
     # --- before the window -------------------------------------------------------------------------------------------
 
-    def _before(self, reference: Reference, reach: Reach, otherwise: TypedExpr | None) -> None:
+    def _before(self, reference: Reference, reach: SlotReference, otherwise: TypedExpr | None) -> None:
         if otherwise is None:
             if self.anchored.isdisjoint(self.seen.families(reference)):
                 self._lost(reference, "before")
@@ -152,7 +152,7 @@ class _Edges:
         return frozenset(found)
 
     def _names_first(self, part: Part) -> bool:
-        if isinstance(part, Comparison):
+        if isinstance(part, ComparisonChain):
             return "==" in part.ops and any(self.seen.is_first(o) for o in part.operands)
         return isinstance(part, VariableRef | LetRef) and any(self.seen.is_first(s) for s in part.subscripts)
 

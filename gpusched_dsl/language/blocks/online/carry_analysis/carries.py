@@ -16,8 +16,8 @@ from gpusched_dsl.language.blocks.policies.inheritance import HasPolicies
 from gpusched_dsl.language.checked import (
     Arithmetic,
     CheckedParam,
-    Choice,
     Constant,
+    IfThenElse,
     IndexVar,
     LetRef,
     Negate,
@@ -219,7 +219,7 @@ def _whole(expr: TypedExpr) -> bool:
             return True
         case Negate(operand=operand):
             return _whole(operand)
-        case Arithmetic(op="+" | "-" | "*", left=left, right=right) | Choice(then=left, otherwise=right):
+        case Arithmetic(op="+" | "-" | "*", left=left, right=right) | IfThenElse(then=left, otherwise=right):
             return _whole(left) and _whole(right)
     return kind is not None and kind.integer
 

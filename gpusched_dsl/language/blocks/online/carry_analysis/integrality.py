@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from gpusched_dsl.language.blocks.online.carry_analysis.slots import Owner, Seen
 from gpusched_dsl.language.checked import (
     Arithmetic,
-    Comparison,
+    ComparisonChain,
     Fallback,
     IndexRef,
     IndexVar,
@@ -51,7 +51,7 @@ def _plain(seen: Seen, name: str) -> bool:
 
 
 def _keeps_whole(row: Owner, seen: Seen, name: str) -> bool:
-    if not isinstance(row.body, Comparison) or len(row.body.operands) != 2:
+    if not isinstance(row.body, ComparisonChain) or len(row.body.operands) != 2:
         return False
     left, right = (_places(o, seen, sign, False) for o, sign in zip(row.body.operands, (1, -1), strict=True))
     if left is None or right is None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from gpusched_dsl.language.blocks.online.carry_analysis.scopes import Teller, decided, listed, scopes
+from gpusched_dsl.language.blocks.online.carry_analysis.scopes import RowReporter, decided, listed, scopes
 from gpusched_dsl.language.blocks.online.carry_analysis.slots import Owner, Seen
 from gpusched_dsl.language.checked import CheckedParam, NamedSet, VariableRef
 from gpusched_dsl.language.checked_online import CheckedOnline
@@ -22,7 +22,7 @@ from gpusched_dsl.language.source import Span
 
 def prove_ties(online: CheckedOnline, seen: Seen, diagnostics: Diagnostics) -> None:
     """Reports GSM1645 (rules over several slots) and GSM1653 (decisions for all slots)."""
-    ties = _Ties(online, seen, Teller(online, diagnostics))
+    ties = _Ties(online, seen, RowReporter(online, diagnostics))
     for owner in seen.owners:
         ties.ties(owner)
         if owner.constraint:
@@ -35,7 +35,7 @@ def prove_ties(online: CheckedOnline, seen: Seen, diagnostics: Diagnostics) -> N
 class _Ties:
     online: CheckedOnline
     seen: Seen
-    teller: Teller
+    teller: RowReporter
 
     def ties(self, owner: Owner) -> None:
         """Aggregates over slots near another slot, and rows for pairs of slots."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from gpusched_dsl.language.blocks.online.carry_analysis.slots import Owner, Seen, variables_in
 from gpusched_dsl.language.checked import (
-    Comparison,
+    ComparisonChain,
     IndexRef,
     IndexVar,
     LetRef,
@@ -51,8 +51,8 @@ def listed(indexing: TypedIndexing, own: tuple[IndexVar, ...], around: tuple[Ind
         if len(mentioned) < 2:
             continue
         mentioned &= frozenset(own)
-        compares = isinstance(condition, Comparison)
-        same = isinstance(condition, Comparison) and set(condition.ops) == {"=="}
+        compares = isinstance(condition, ComparisonChain)
+        same = isinstance(condition, ComparisonChain) and set(condition.ops) == {"=="}
         if same and all(isinstance(p, IndexRef) for p in children(condition)):
             equal |= mentioned
         else:
@@ -90,7 +90,7 @@ def scopes(
 
 
 @dataclass
-class Teller:
+class RowReporter:
     """Tells of each row once with each code, and where the window is."""
 
     online: CheckedOnline

@@ -12,11 +12,11 @@ from gpusched_dsl.language.checked import (
     CheckedModel,
     CheckedParam,
     CheckedVariable,
-    Choice,
     ComprehensionSet,
     Constant,
     Element,
     Fallback,
+    IfThenElse,
     IndexRef,
     IndexVar,
     IntegerRange,
@@ -40,7 +40,7 @@ Reference = ParamRef | VariableRef | LetRef
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class SlotReference:
     """A subscript of a slot position: `offset` slots after `base` (None: not known); without a base a fixed slot."""
 
     base: IndexVar | None
@@ -165,11 +165,11 @@ class Seen:
         where = [p for i in declared.indexing.iterators for p in self.positions(i.domain)]
         return tuple(s for s, slot in zip(reference.subscripts, where, strict=True) if slot)
 
-    def reach(self, subscript: TypedExpr) -> Reach:
+    def reach(self, subscript: TypedExpr) -> SlotReference:
         """How far a subscript is from an index."""
         match subscript:
             case IndexRef(variable=variable):
-                return Reach(variable, 0)
+                return SlotReference(variable, 0)
             case Shift(operand=operand, offset=offset):
                 return _plus(self.reach(operand), _constant(offset))
             case Arithmetic(op="+", left=left, right=right) if isinstance(left, Constant):
@@ -177,7 +177,7 @@ class Seen:
             case Arithmetic(op="+" | "-" as op, left=left, right=right):
                 times = _constant(right)
                 return _plus(self.reach(left), times if op == "+" or times is None else -times)
-        return Reach(None, None)
+        return SlotReference(None, None)
 
     def is_first(self, part: Part) -> bool:
         """Whether this is `first(Slots)`: of a window, its own first slot."""
@@ -199,7 +199,7 @@ class Seen:
                 found |= self._reads_of(each.name, edges)
             if not edges and isinstance(each, Fallback):
                 waiting.append(each.reference)
-            elif not edges and isinstance(each, Choice) and any(self.is_first(p) for p in walk(each.condition)):
+            elif not edges and isinstance(each, IfThenElse) and any(self.is_first(p) for p in walk(each.condition)):
                 continue
             elif isinstance(each, TypedIndexing):
                 waiting += each.conditions  # sets that are gone through say little of what a rule is about
@@ -265,6 +265,6 @@ def _constant(expr: TypedExpr) -> int | None:
     return None
 
 
-def _plus(reach: Reach, offset: int | None) -> Reach:
+def _plus(reach: SlotReference, offset: int | None) -> SlotReference:
     known = reach.offset is not None and offset is not None
-    return Reach(reach.base, (reach.offset or 0) + (offset or 0) if known else None)
+    return SlotReference(reach.base, (reach.offset or 0) + (offset or 0) if known else None)

@@ -10,15 +10,15 @@ from collections.abc import Iterator as Iterates
 from dataclasses import dataclass
 from itertools import pairwise
 
-from gpusched_dsl.language.blocks.online.carry_analysis.scopes import Teller, decided, listed, scopes
+from gpusched_dsl.language.blocks.online.carry_analysis.scopes import RowReporter, decided, listed, scopes
 from gpusched_dsl.language.blocks.online.carry_analysis.slots import Owner, Seen
 from gpusched_dsl.language.checked import (
     Arithmetic,
-    Choice,
-    Comparison,
+    ComparisonChain,
     Constant,
     Fallback,
     Function,
+    IfThenElse,
     IndexVar,
     LetRef,
     Logic,
@@ -38,7 +38,7 @@ _OTHER_WAY = {">=": "<=", "<=": ">=", ">": "<", "<": ">", "==": "==", "!=": "!="
 
 def prove_totals(online: CheckedOnline, seen: Seen, diagnostics: Diagnostics) -> None:
     """Reports GSM1646."""
-    totals = _Totals(seen, Teller(online, diagnostics))
+    totals = _Totals(seen, RowReporter(online, diagnostics))
     for owner in seen.owners:
         if owner.constraint:
             totals.budgets(owner)
@@ -59,7 +59,7 @@ class Total:
 @dataclass
 class _Totals:
     seen: Seen
-    teller: Teller
+    teller: RowReporter
 
     def budgets(self, owner: Owner) -> None:
         if self.seen.carried_in(owner.indexing, owner.body, edges=False):
@@ -68,7 +68,7 @@ class _Totals:
         for comparison, sure in _comparisons(owner.body):
             if isinstance(comparison, Reduction) and self._is_total(comparison, around):
                 self._budget(owner, Total("any", 1, comparison.span, comparison), ">=", comparison, sure)
-            if not isinstance(comparison, Comparison):
+            if not isinstance(comparison, ComparisonChain):
                 continue
             for (left, right), op in zip(pairwise(comparison.operands), comparison.ops, strict=True):
                 found = [*self._totals(left, 1, around), *self._totals(right, -1, around)]
@@ -109,7 +109,7 @@ class _Totals:
                 parts = [(left, turned), (right, turned if op == "*" else None)]
             case Negate(operand=operand):
                 parts = [(operand, flipped)]
-            case Choice(then=then, otherwise=otherwise):
+            case IfThenElse(then=then, otherwise=otherwise):
                 parts = [(then, sign), (otherwise, sign)]
             case Fallback(reference=reference):
                 parts = [(reference, sign)]
@@ -148,7 +148,7 @@ class _Totals:
         while waiting:
             expr = waiting.pop()
             match expr:
-                case Comparison(operands=operands):
+                case ComparisonChain(operands=operands):
                     waiting += operands
                 case Arithmetic(op="+" | "-", left=left, right=right):
                     waiting += [left, right]
@@ -185,7 +185,7 @@ def _comparisons(expr: TypedExpr) -> Iterates[tuple[TypedExpr, bool]]:
     while waiting:
         part, sure = waiting.pop()
         match part:
-            case Comparison() | Reduction(op="any"):
+            case ComparisonChain() | Reduction(op="any"):
                 yield part, sure
             case Reduction(op="all", body=body):
                 waiting.append((body, sure))
@@ -195,13 +195,13 @@ def _comparisons(expr: TypedExpr) -> Iterates[tuple[TypedExpr, bool]]:
                 waiting += [(condition, False), (conclusion, sure)]
             case Logic(operands=operands):
                 waiting += [(o, False) for o in operands]
-            case Choice(then=then, otherwise=otherwise):
+            case IfThenElse(then=then, otherwise=otherwise):
                 waiting += [(then, sure), (otherwise, sure)]
 
 
 def _defines(row: TypedExpr) -> bool:
     """Whether a row says what a variable is, or at most or at least is."""
-    return isinstance(row, Comparison) and any(isinstance(o, VariableRef) for o in row.operands)
+    return isinstance(row, ComparisonChain) and any(isinstance(o, VariableRef) for o in row.operands)
 
 
 def _negative(expr: TypedExpr) -> bool:
