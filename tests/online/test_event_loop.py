@@ -245,7 +245,7 @@ def test_a_block_must_be_named() -> None:
 
 def test_runs_end_after_the_most_events() -> None:
     loop = driver(machines(1, [(0.0, 1.0), (0.0, 1.0), (0.0, 1.0)]), method="SRPT")
-    loop.options = replace(loop.options, most_events=4)
+    loop.config = replace(loop.config, most_events=4)
     outcome = loop.run()
     assert outcome.ended == "events"
     assert [w.code for w in outcome.warnings] == ["GSM7004"]

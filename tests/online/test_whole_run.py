@@ -65,6 +65,12 @@ def test_jobs_that_never_fit_are_told_alike() -> None:
     assert_equal(whole, each)
 
 
+def test_a_job_that_never_fits_and_comes_after_all_others_have_ended_waits() -> None:
+    whole, each = both(QUEUE.format(nodes="a 4", jobs="j0 0 2 1 9 1  j1 3 8 1 9 1"), "Backfilling")
+    assert whole.ended == "stuck"
+    assert_equal(whole, each)
+
+
 def test_rents_of_machines() -> None:
     text = machines(2, [(0.0, 2.0), (0.5, 3.0), (0.5, 1.0), (4.0, 0.5)], "weight = 1[$/h];", due=[1.5, 2.0, 3.0, 9.0])
     text = text.replace("carry due_in[j] = due_in[j] - now;", "")
@@ -155,5 +161,5 @@ def test_arrivals_before_the_run_and_runs_that_may_be_too_long_are_planned_at_ev
     assert early.event_by_event == ("some jobs arrive before the run begins",)
     assert early.world.first_start.tolist() == [0.0, 2.0]
     loop = driver(machines(1, [(0.0, 2.0), (0.5, 1.0)]))
-    loop.options = replace(loop.options, most_events=3)
+    loop.config = replace(loop.config, most_events=3)
     assert loop.run().ended == "events"

@@ -95,7 +95,7 @@ def _due(loop: EventLoop, policy: CheckedPolicy, driven: ReplayFacts, jobs: Ints
 def _settle(loop: EventLoop, entries: Allocations, start: Floats, end: Floats) -> None:
     """The world when all is over."""
     world, jobs = loop.world, entries.job
-    world.now = float(end.max(initial=0.0))
+    world.now = float(max(end.max(initial=0.0), world.arrival.max(initial=0.0)))  # a job that never runs may come last
     came = world.arrival <= world.now + world.tolerance()
     world.status[came & (world.status == FUTURE)] = WAITING
     world.status[jobs], world.done[jobs] = DONE, world.ends[jobs]
