@@ -15,10 +15,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from net_hunt import EVENTS, WINDOWS
+from net_hunt import EVENTS, TYPED, WINDOWS
 
 JOURNALS = 5  # one case in so many is recorded, killed and resumed
-NETS = {"events": EVENTS, "windows": WINDOWS}
+NETS = {"events": EVENTS, "typed": TYPED, "windows": WINDOWS}
 
 
 def main() -> int:

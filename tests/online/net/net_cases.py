@@ -73,6 +73,8 @@ class Case:
     ends: bool = False
     stretch: bool = False
     work: bool = False  # work and speed are stated, in hours
+    laws: frozenset[str] = frozenset()  # what is drawn: `ends`, `stretch`, `outages`
+    outage_times: tuple[tuple[float, ...], ...] = ()  # by node, as they were drawn
     inherited: frozenset[int] = frozenset()  # the lines of the block, by number, that come from a block it extends
 
     @property
@@ -132,7 +134,8 @@ def drawn(seed: int) -> Case:
     more = random.Random(f"more {seed}")  # the draws above stay what they were
     if more.random() < 0.3:
         case = replace(case, inherited=frozenset(k for k in range(20) if more.random() < 0.5))
-    return case
+    stated = {"ends": case.ends, "stretch": case.stretch, "outages": bool(case.mtbf)}
+    return replace(case, laws=frozenset(name for name, there in stated.items() if there and more.random() < 0.5))
 
 
 def calmed(case: Case, rng: random.Random) -> Case:
@@ -143,6 +146,21 @@ def calmed(case: Case, rng: random.Random) -> Case:
         ends=False, stretch=False, work=False, every=case.every if "remaining" in carries else 0.0,
         factor=case.factor if rng.random() < 0.3 else "constant", key=case.key if rng.random() < 0.3 else "submitted",
     )  # fmt: skip
+
+
+ENDS_LAW = (0.4, 1.6)  # of the work
+STRETCH_LAW = (
+    "mixture({ (uniform(0.5, 1), 0.5), (truncate(lognormal(median = 1, sigma = 0.5), low = 0.5, high = 2), 0.5) })"
+)
+
+
+def _goal(laws: frozenset[str], work: str) -> str:
+    low, high = ENDS_LAW
+    return f"random goal[j in Jobs] ~ uniform({low} * {work}, {high} * {work});" if "ends" in laws else ""
+
+
+def _lasting(repair: float) -> str:
+    return f"uniform({repair / 2!r}[h], {repair * 2!r}[h])"
 
 
 def text_of(case: Case) -> str:
@@ -156,15 +174,19 @@ def text_of(case: Case) -> str:
     lines += [CARRIES[name] for name in sorted(case.carries)]
     if case.work:
         lines.append("work length[j] / 1[h];  speed 1[1/h];")
-    if case.ends:
+    if case.ends and "ends" in case.laws:
+        lines.append("ends at goal[j];")
+    elif case.ends:
         lines.append("ends at ends[j] * length[j] / 1[h];" if case.work else "ends at ends[j];")
     if case.stretch:
-        lines.append("stretch stretch[j];")
+        lines.append(f"stretch {STRETCH_LAW};" if "stretch" in case.laws else "stretch stretch[j];")
     for kind in sorted({*case.delays, *case.costs}):
         delay = f" delay {case.delays[kind]!r}[h]" if kind in case.delays else ""
         costs = f" costs {case.costs[kind]!r}[$]" if kind in case.costs else ""
         lines.append(f"on {kind}{delay}{costs};")
-    if case.mtbf:
+    if case.mtbf and "outages" in case.laws:
+        lines.append(f"outage n in Nodes every exponential(mean = mtbf[n]) lasting {_lasting(case.repair)};")
+    elif case.mtbf:
         lines.append(f"outage n in Nodes every mtbf[n] lasting {case.repair!r}[h];")
     if case.fee:
         lines.append(f"charge extra[j in Jobs] in $/h = {case.fee!r}[$/h] * sum[n in Nodes] run[j, n];")
@@ -186,6 +208,7 @@ model Net {{
   param remaining[Jobs] > 0 <= 1 default 1;  param ran[Jobs] default 0;
   param tariff[Hours];  param price default 1;  param clock in h default 0[h];
   param left[j in Jobs] in h = remaining[j] * length[j];
+  {_goal(case.laws, "length[j] / 1[h]" if case.work else "1")}
   var run[Jobs, Nodes] binary;
   minimize cost in $: sum[j in Jobs, n in Nodes] rate[j] * left[j] * run[j, n];
   constraint room[n in Nodes]: sum[j in Jobs] needs[j] * run[j, n] <= {case.gpus};
@@ -245,6 +268,8 @@ def smaller(case: Case) -> list[Case]:
     found += [replace(case, carries=case.carries - {name}) for name in sorted(case.carries)]
     found += [replace(case, delays={k: v for k, v in case.delays.items() if k != kind}) for kind in case.delays]
     found += [replace(case, costs={k: v for k, v in case.costs.items() if k != kind}) for kind in case.costs]
+    if case.laws:
+        found.append(replace(case, laws=frozenset()))
     if case.mtbf:
         found.append(replace(case, mtbf=()))
     if case.fee:

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from net_cases import drawn, smaller
 from net_roads import Told, check
+from typed_cases import drawn_typed, smaller_typed
 from window_cases import drawn_window, smaller_window
 from window_roads import check_windows
 
@@ -39,6 +40,7 @@ class Net:
 
 
 EVENTS: Final = Net(drawn, check, smaller)
+TYPED: Final = Net(drawn_typed, check, smaller_typed)
 WINDOWS: Final = Net(drawn_window, check_windows, smaller_window)
 
 

@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Protocol
 
 import numpy as np
-from net_cases import Case
+from net_cases import ENDS_LAW, Case
 from net_simulator import Simulation
+from typed_cases import TypedCase
+from typed_simulator import TypedSimulation
 
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import Workspace, workspace_from_text
@@ -63,24 +65,57 @@ def loop_of(workspace: Workspace, *, whole: bool = False) -> EventLoop:
     return loop
 
 
-def check(case: Case, folder: Path | None = None) -> Told:
+def check(case: Case | TypedCase, folder: Path | None = None) -> Told:
     """Drive a case by all roads; those by a journal only where there is a folder for one."""
     workspace = opened(case)
     loop = loop_of(workspace).run()
     if loop.ended == "events":
         return Told([], False, len(loop.steps), loop.ended, loop.total)
     fast = replayed(workspace)
-    slow = Simulation(case).run()
-    wrong = [] if fast is None else compared("replay", fast, loop)
-    wrong += against_simulator(loop, slow)
+    case, wrong = realised(workspace, case, loop)
+    slow = simulated(case)
+    wrong += [] if fast is None else compared("replay", fast, loop)
+    wrong += parts_of(loop) if slow is None else against_simulator(loop, slow)
     result = RunResult(fast or loop, RunInfo("Queue"))
     if result.contradiction is not None:
         wrong.append(f"the total {result.total!r} is below its bound {result.bound.value!r}")
     if folder is not None:
         wrong += journalled(workspace, loop, folder, case.seed)
-        wrong += estimated(workspace, loop)
-        wrong += lived(workspace, case, loop, slow, folder)
+        wrong += estimated(workspace, case, loop) if slow is not None else []
+        wrong += lived(workspace, case, loop, slow, folder) if slow is not None else []
     return Told(wrong, fast is not None, len(loop.steps), loop.ended, loop.total)
+
+
+def simulated(case: Case | TypedCase) -> Simulation | None:
+    """The run by the simulator; None where the policy draws."""
+    if isinstance(case, TypedCase):
+        return None if case.draws else TypedSimulation(case).run()
+    return Simulation(case).run()
+
+
+def realised(workspace: Workspace, case: Case | TypedCase, run: RunOutcome) -> tuple[Case | TypedCase, list[str]]:
+    """The case with what the run has drawn, which is an input of the simulator; what no law allows is wrong."""
+    world, wrong = run.world, []
+    ends, stretch = world.ends / world.work, world.stretch
+    if "ends" in case.laws and not ((ends >= ENDS_LAW[0] - SAME) & (ends <= ENDS_LAW[1] + SAME)).all():
+        wrong.append(f"drawn ends {ends.tolist()}")
+    if "stretch" in case.laws and not ((stretch >= 0.5) & (stretch <= 2.0)).all():
+        wrong.append(f"drawn stretch {stretch.tolist()}")
+    jobs = zip(case.jobs, ends.tolist(), stretch.tolist(), strict=True)
+    case = replace(case, jobs=tuple(replace(job, ends=end, stretch=slower) for job, end, slower in jobs))
+    return replace(case, outage_times=flips(workspace, case)) if "outages" in case.laws else case, wrong
+
+
+def flips(workspace: Workspace, case: Case) -> tuple[tuple[float, ...], ...]:
+    """When each node fails and is there again, as the engine draws it."""
+    [outages] = loop_of(workspace).outages
+    times: list[list[float]] = [[] for _ in outages.next]
+    for _ in range(MOST):
+        now = float(outages.next.min())
+        for n in np.flatnonzero(outages.next == now).tolist():
+            times[n].append(now)
+        outages.at(now, 0.0)
+    return tuple(map(tuple, times))
 
 
 def replayed(workspace: Workspace) -> RunOutcome | None:
@@ -112,6 +147,10 @@ def against_simulator(run: RunOutcome, slow: Simulation) -> list[str]:
         wrong.append(f"simulator: ends {ends}, not {run.world.end.tolist()}")
     if not alike(run.world.ledger.totals, slow.terms):
         wrong.append(f"simulator: {slow.terms}, not {run.world.ledger.totals}")
+    counts = {name: int(amounts.sum()) for name, amounts in run.world.counts.items()}
+    if counts != {name: slow.counts[name] for name in counts}:
+        wrong.append(f"simulator: {dict(slow.counts)}, not {counts}")
+    wrong += parts_of(run)
     if len(run.steps) != slow.plans:
         wrong.append(f"simulator: {slow.plans} plans, not {len(run.steps)}")
     return wrong
@@ -133,18 +172,21 @@ def journalled(workspace: Workspace, loop: RunOutcome, folder: Path, seed: int) 
     return compared("killed and resumed", again, loop, exact=True)
 
 
-def estimated(workspace: Workspace, loop: RunOutcome) -> list[str]:
-    """Where nothing is drawn, an estimate is the run itself. Outages are drawn, though by a constant law."""
+def estimated(workspace: Workspace, case: Case | TypedCase, loop: RunOutcome) -> list[str]:
+    """Where nothing is drawn, an estimate is the run itself. Outages by a constant law count as drawn."""
     ends = loop.world.end
     if loop.ended != "finished" or np.isnan(ends).any():
         return []
     found = estimate(workspace, "j0", replace(CONFIG, seed=0), samples=2)
+    if case.laws:
+        known = found.end[~np.isnan(found.end)]
+        return [] if found.drawn and (known >= case.jobs[0].submitted).all() else [f"estimate: {found.end.tolist()}"]
     cost = sum(float(amounts[0]) for amounts in loop.world.ledger.jobs.values())
     told = [f"estimate: end {found.end.tolist()}, not {ends[0]}"] if not near(found.end, ends[0]) else []
     return told + ([] if near(found.cost, np.array(cost)) else [f"estimate: cost {found.cost.tolist()}, not {cost}"])
 
 
-def lived(workspace: Workspace, case: Case, loop: RunOutcome, slow: Simulation, folder: Path) -> list[str]:
+def lived(workspace: Workspace, case: Case | TypedCase, loop: RunOutcome, slow: Simulation, folder: Path) -> list[str]:
     """A live session that hears of what happened in the run: the same decisions, the same bill."""
     file, out = folder / f"live{case.seed}.jsonl", io.BytesIO()
     file.write_bytes(b"".join(events_of(case, loop, slow)))
@@ -161,7 +203,7 @@ def lived(workspace: Workspace, case: Case, loop: RunOutcome, slow: Simulation, 
     return wrong
 
 
-def events_of(case: Case, loop: RunOutcome, slow: Simulation) -> list[bytes]:
+def events_of(case: Case | TypedCase, loop: RunOutcome, slow: Simulation) -> list[bytes]:
     """Lines of events: each completion and outage at its time, and a tick wherever else something happens."""
     told: list[tuple[float, int, dict[str, object]]] = []
     for number, end in enumerate(loop.world.end.tolist()):
@@ -179,6 +221,16 @@ def events_of(case: Case, loop: RunOutcome, slow: Simulation) -> list[bytes]:
         json.dumps({"version": 1, "id": f"e{k}", "time": time, **event}).encode() + b"\n"
         for k, (time, _, event) in enumerate(told)
     ]
+
+
+def parts_of(run: RunOutcome) -> list[str]:
+    """Costs by job and by place add up to the total wherever they are told."""
+    totals, wrong = run.world.ledger.totals, []
+    for parts in (run.world.ledger.jobs, run.world.ledger.places):
+        sums = {name: float(amounts.sum()) for name, amounts in parts.items()}
+        if not alike(sums, {name: totals[name] for name in sums}):
+            wrong.append(f"parts {sums} of {totals}")
+    return wrong
 
 
 def near(one: np.ndarray, other: np.ndarray) -> bool:

@@ -6,7 +6,10 @@ One Python loop over events, one object for each job. Times are hours, money is 
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import repeat
 
 from net_cases import Case, Job
 
@@ -24,7 +27,10 @@ class Running:
     state: str = "future"
     done: float = 0.0
     node: int = -1
+    way: object = None  # how it runs on its node
     pace: float = 0.0  # true work by hour
+    request: float = math.inf  # when its policy wants a plan
+    asked: bool = False  # whether this plan was wanted because of it
     hold: float = 0.0  # no progress before this time
     rate: float = 0.0
     due: float = math.inf
@@ -44,7 +50,7 @@ class Running:
 class Node:
     up: bool = True
     next: float = math.inf
-    used: bool = False
+    flips: Iterator[float] = field(default_factory=lambda: repeat(math.inf))
 
 
 @dataclass
@@ -59,16 +65,38 @@ class Simulation:
     terms: dict[str, float] = field(default_factory=dict)
     outages_at: list[tuple[float, int, bool]] = field(default_factory=list)  # time, node, whether it is up
     done_at: list[tuple[float, dict[int, float]]] = field(default_factory=list)  # work done before each plan
+    counts: Counter[str] = field(default_factory=Counter)  # of changes
 
     def __post_init__(self) -> None:
         self.jobs = []
         for number, job in enumerate(self.case.jobs):
-            work = job.length if self.case.work else 1.0
+            work = self.work_of(job)
             ends = (job.ends if self.case.ends else 1.0) * work
             self.jobs.append(Running(number, job, work, ends))
-        self.nodes = [Node() for _ in range(self.case.nodes)]
-        for node, mtbf in zip(self.nodes, self.case.mtbf, strict=False):
-            node.next = mtbf
+        self.nodes = [Node() for _ in range(self.node_count)]
+        for n, node in enumerate(self.nodes):
+            node.flips = self.flips(n)
+            node.next = next(node.flips)
+
+    @property
+    def node_count(self) -> int:
+        return self.case.nodes
+
+    def work_of(self, job: Job) -> float:
+        return job.length if self.case.work else 1.0
+
+    def flips(self, n: int) -> Iterator[float]:
+        """When a node fails and is there again, in turn."""
+        case = self.case
+        if case.outage_times:
+            yield from case.outage_times[n]
+        elif case.mtbf:
+            time, up = 0.0, True
+            while True:
+                time += case.mtbf[n] if up else case.repair
+                up = not up
+                yield time
+        yield from repeat(math.inf)
 
     # --- the loop ----------------------------------------------------------------------------------------------------
 
@@ -100,30 +128,34 @@ class Simulation:
             times.append(max(self.now, one.hold) + (left / one.pace if left else 0.0))
         if self.present():
             times += [node.next for node in self.nodes]
+            times += [one.request for one in self.jobs]
             if self.case.every:
                 times.append(self.last_plan + self.case.every)
         return max(min(times, default=math.inf), self.now)
 
     def advance(self, until: float) -> None:
-        passed = until - self.now
+        self.accrue(until - self.now)
         for one in self.running():
             one.done += one.pace * max(until - max(self.now, one.hold), 0.0)
+        self.now = until
+
+    def accrue(self, passed: float) -> None:
+        """The money of a span of time."""
+        for one in self.running():
             if self.case.charges_jobs or not self.case.fee:
                 self.add("execution", passed * one.rate)
             if self.case.fee:
                 self.add("extra", passed * self.case.fee)
-        self.now = until
 
     def happen(self) -> list[str]:
         """Completions, failures and recoveries, arrivals; those that ask for a plan."""
         happened = []
         ended = [one for one in self.running() if self.is_over(one)]
         for one in ended:
-            one.state, one.end = "done", self.now
+            one.state, one.end, one.request = "done", self.now, math.inf
             self.add("tardiness", one.weight * max(0.0, self.now - one.due) if one.weight else 0.0)
         if ended:
             happened.append("completion")
-            self.free_nodes()
         happened += self.outages()
         came = [one for one in self.jobs if one.state == "future" and one.job.submitted <= self.now + self.near()]
         for one in came:
@@ -135,6 +167,8 @@ class Simulation:
             first = self.last_plan == -math.inf and not why and bool(self.present())
             if first or (self.last_plan > -math.inf and self.now >= self.last_plan + self.case.every - self.near()):
                 why.append("period")
+        if any(one.request <= self.now + self.near() for one in self.jobs):
+            why.append("request")
         return why
 
     def is_over(self, one: Running) -> bool:
@@ -144,28 +178,30 @@ class Simulation:
 
     def outages(self) -> list[str]:
         before = [node.up for node in self.nodes]
-        for node, mtbf in zip(self.nodes, self.case.mtbf, strict=False):
+        for node in self.nodes:
             while node.next <= self.now + self.near():
                 node.up = not node.up
-                node.next += mtbf if node.up else self.case.repair
+                node.next = next(node.flips)
         happened = []
         changed = [n for n, node in enumerate(self.nodes) if node.up != before[n]]
         self.outages_at += [(self.now, n, self.nodes[n].up) for n in changed]
         failed = [n for n, node in enumerate(self.nodes) if before[n] and not node.up]
         for one in self.running():
             if one.node in failed:
-                one.state, one.node, one.owed = "waiting", -1, max(one.hold - self.now, 0.0)
+                self.halt(one)
         if failed:
             happened.append("failure")
-            self.free_nodes()
         if any(node.up and not up for node, up in zip(self.nodes, before, strict=True)):
             happened.append("recovery")
         return happened
 
-    def free_nodes(self) -> None:
-        used = {one.node for one in self.running()}
-        for n, node in enumerate(self.nodes):
-            node.used = n in used
+    def halt(self, one: Running) -> None:
+        one.state, one.node, one.request = "waiting", -1, math.inf
+        one.owed = max(one.hold - self.now, 0.0)
+        self.counts["halt"] += 1
+
+    def in_use(self) -> set[int]:
+        return {one.node for one in self.running()}
 
     def add(self, term: str, amount: float) -> None:
         self.terms[term] = self.terms.get(term, 0.0) + amount
@@ -180,23 +216,42 @@ class Simulation:
         self.plans += 1
         if self.case.stretch:  # else jobs progress as planned
             self.done_at.append((self.now, {one.number: one.done for one in self.running()}))
-        self.booting: set[int] = set()
         self.last_plan = self.now
-        given = {one.number: Given(self, one, len(there)) for one in there}
         for one in there:
+            one.asked = one.request <= self.now + self.near()
+        given = {one.number: self.given(one, len(there)) for one in there}
+        for one in there:
+            one.request = math.inf
             if one.due == math.inf and one.weight == 0:
                 one.due, one.weight = self.now + given[one.number].due, one.job.weight
         ran = {one.number for one in self.running()}
         where = self.placed(there, given)
+        booting = {node for node, _ in where.values()} - self.in_use() if self.boots else set()
         for one in there:
-            self.change(one, where.get(one.number, -1), one.number in ran)
-        for one in self.running():
-            one.rate = given[one.number].rate
-            planned = 1.0 if case.work else max(1.0 - one.done, NEAR) / given[one.number].lasts
+            if one.number not in where and one.number in ran:
+                self.cost("halt", one)
+                self.halt(one)
+        for node in booting:
+            self.cost("boot", next(one for one in there if where.get(one.number, (-1,))[0] == node))
+        for number, (node, way) in where.items():
+            one = self.jobs[number]
+            self.change(one, node, way, node in booting)
+            lasts = given[number].lasts(node, way)
+            planned = one.work / lasts if case.work else max(one.work - one.done, NEAR * one.work) / lasts
             one.pace = planned / (one.job.stretch if case.stretch else 1.0)
+            one.rate = given[number].rate(node, way)
 
-    def placed(self, there: list[Running], given: dict[int, Given]) -> dict[int, int]:
-        """The node of each job that runs from now on."""
+    @property
+    def boots(self) -> bool:
+        """Whether it is stated which nodes are in use."""
+        return self.case.keeps
+
+    def given(self, one: Running, there: int) -> Given:
+        """What the plan knows of a job."""
+        return Given(self, one, there)
+
+    def placed(self, there: list[Running], given: dict[int, Given]) -> dict[int, tuple[int, object]]:
+        """The node of each job that runs from now on, and how it runs there."""
         case = self.case
         up = [n for n, node in enumerate(self.nodes) if node.up]
         order = in_order([(one.number, given[one.number].keys) for one in there])
@@ -221,7 +276,7 @@ class Simulation:
             used[node] += needs
             where[number] = node
             started.append(number)
-        return where if case.keeps else self.named(started)
+        return {number: (node, None) for number, node in (where if case.keeps else self.named(started)).items()}
 
     def named(self, chosen: list[int]) -> dict[int, int]:
         """Nodes that are all alike, one job each: as many jobs as can stay where they are."""
@@ -229,28 +284,27 @@ class Simulation:
         free = [n for n in range(len(self.nodes)) if n not in stay.values()]
         return {**stay, **dict(zip((n for n in chosen if n not in stay), free, strict=False))}
 
-    def change(self, one: Running, node: int, ran: bool) -> None:
-        """Start, resume or halt a job, with what that takes and costs."""
-        case = self.case
-        if node < 0:
-            if ran:
-                one.state, one.node, one.owed = "waiting", -1, max(one.hold - self.now, 0.0)
-                self.cost("halt")
-        elif not ran:
+    def change(self, one: Running, node: int, way: object, booting: bool) -> None:
+        """Let a job run on a node from now on, with what that takes and costs."""
+        case, ran, kinds = self.case, one.state == "running", []
+        if not ran:
             kinds = ["resume" if one.begun else "start"]
-            self.cost(kinds[0])
-            if case.keeps and not self.nodes[node].used:  # a node boots once, for all jobs that it gets
-                self.nodes[node].used = True
-                self.booting.add(node)
-                self.cost("boot")
-            if node in self.booting:
-                kinds.append("boot")
-            wait = max(one.owed, *(case.delays.get(kind, 0.0) for kind in kinds))
-            if not one.begun:
-                one.start = self.now
-            one.state, one.node, one.begun, one.hold = "running", node, True, self.now + wait
+        elif one.node != node:
+            kinds = ["migration"]
+        elif one.way != way:
+            kinds = ["resize"]
+        one.state, one.node, one.way = "running", node, way
+        for kind in kinds:
+            self.counts[kind] += 1
+            self.cost(kind, one)
+        kinds += ["boot"] if booting else []
+        wait = max(0.0 if ran else one.owed, *(case.delays.get(kind, 0.0) for kind in kinds), 0.0)
+        one.hold = max(one.hold if ran else -math.inf, self.now + wait)
+        one.start = one.start if one.begun else self.now
+        one.begun = True
 
-    def cost(self, kind: str) -> None:
+    def cost(self, kind: str, one: Running) -> None:
+        """What a change of a job costs, by how it runs."""
         if kind in self.case.costs:
             self.add(kind, self.case.costs[kind])
 
@@ -269,18 +323,26 @@ class Given:
         factors = {
             "constant": 1.0, "tariff": price, "clock": 1 + clock, "left": 1 + left, "ran": 1 + ran, "there": there,
         }  # fmt: skip
-        self.rate = factors[case.factor] * job.rate
-        self.lasts = left * job.length
+        self.money = factors[case.factor] * job.rate
+        self.left = left * job.length
+        self.hours = job.length if case.work else self.left
         self.due = deadline - clock if case.due == "clock" else deadline
         self.keys = {
             "submitted": (job.submitted,),
-            "left": (self.lasts, job.submitted),
+            "left": (self.left, job.submitted),
             "deadline": (deadline,),
             "weight": (-job.weight, job.submitted),
             "needs": (-float(job.needs),),
             "age": (at.now - job.submitted,),
             "remaining": (-left, job.weight),
         }[case.key]
+
+
+    def lasts(self, node: int, way: object) -> float:
+        return self.hours
+
+    def rate(self, node: int, way: object) -> float:
+        return self.money
 
 
 def in_order(listed: list[tuple[int, tuple[float, ...]]]) -> list[int]:

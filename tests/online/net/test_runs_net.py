@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from net_cases import drawn
-from net_hunt import EVENTS, WINDOWS, hunt
+from net_hunt import EVENTS, TYPED, WINDOWS, hunt
 from net_roads import check
 from net_simulator import Simulation
 from window_cases import WindowCase, drawn_window, text_of
@@ -25,6 +25,13 @@ def test_a_hundred_random_runs(tmp_path: Path) -> None:
     assert counts["plans"] >= 500, counts
 
 
+def test_random_runs_on_nodes_of_several_types(tmp_path: Path) -> None:
+    counts = hunt(TYPED, range(30), tmp_path, WITH_JOURNAL)
+    assert counts["cases"] == 30
+    assert counts["finished"] >= 20, counts
+    assert counts["replayed"] >= 1, counts
+
+
 def test_random_windows(tmp_path: Path) -> None:
     counts = hunt(WINDOWS, range(15), tmp_path, 8)
     assert counts["horizon"] == counts["cases"] == 15
@@ -36,6 +43,13 @@ def test_random_windows(tmp_path: Path) -> None:
 def test_five_thousand_random_runs(part: int, tmp_path: Path) -> None:
     first = 10_000 + 500 * part
     assert hunt(EVENTS, range(first, first + 500), tmp_path, WITH_JOURNAL)["replayed"] >= 50
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(4))
+def test_many_random_runs_on_nodes_of_several_types(part: int, tmp_path: Path) -> None:
+    first = 10_000 + 100 * part
+    assert hunt(TYPED, range(first, first + 100), tmp_path, WITH_JOURNAL)["replayed"] >= 3
 
 
 @pytest.mark.slow

@@ -5,20 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from net_roads import Told, alike, compared, near, opened
+from net_roads import Told, alike, compared, near, opened, parts_of
 from window_cases import WindowCase
 from window_simulator import Taken, WindowSimulation
 
 from gpusched_dsl.compiling.data.instance import Instance
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.online.journal.recorder import Recorder
-from gpusched_dsl.online.loops.base import Driver
+from gpusched_dsl.online.loops.base import SimulationLoop
 from gpusched_dsl.online.loops.slots import SlotLoop
 from gpusched_dsl.online.open import open_run
 from gpusched_dsl.online.planners.protocol import Plan
 from gpusched_dsl.online.planners.solver import labelled
 from gpusched_dsl.online.run_config import RunConfig
-from gpusched_dsl.online.run_info import About
+from gpusched_dsl.online.run_info import RunInfo
 from gpusched_dsl.online.run_record import RunOutcome
 from gpusched_dsl.reporting.runs.result import RunResult
 from gpusched_dsl.workflows.estimate import estimate
@@ -31,7 +31,7 @@ def check_windows(case: WindowCase, folder: Path | None = None) -> Told:
     run = loop.run()
     wrong = against_simulation(case, run, plans)
     wrong += [f"warning: {warning.message}" for warning in run.warnings]
-    result = RunResult(run, About(case.method))
+    result = RunResult(run, RunInfo(case.method))
     if result.contradiction is not None:
         wrong.append(f"the total {result.total!r} is below its bound {result.bound.value!r}")
     if folder is not None:
@@ -47,7 +47,7 @@ def slot_loop(workspace: Workspace, case: WindowCase, verify: str = "none") -> t
     plans: list[Taken] = []
     check_plan = loop.examine
 
-    def noted(driver: Driver, instance: Instance, plan: Plan) -> None:
+    def noted(driver: SimulationLoop, instance: Instance, plan: Plan) -> None:
         if check_plan is not None:
             check_plan(driver, instance, plan)
         plans.append(Taken(driver.world.now, by_places(case, instance, plan), plan.objective))
@@ -83,11 +83,7 @@ def against_simulation(case: WindowCase, run: RunOutcome, plans: list[Taken]) ->
             wrong.append(f"simulator: {name} {theirs.tolist()}, not {ours.tolist()}")
     if not alike(world.ledger.totals, slow.terms):
         wrong.append(f"simulator: {slow.terms}, not {world.ledger.totals}")
-    for parts in (world.ledger.jobs, world.ledger.places):
-        sums = {name: float(amounts.sum()) for name, amounts in parts.items()}
-        if not alike(sums, {name: world.ledger.totals[name] for name in sums}):
-            wrong.append(f"parts {sums} of {world.ledger.totals}")
-    return wrong
+    return wrong + parts_of(run)
 
 
 def journalled(workspace: Workspace, case: WindowCase, run: RunOutcome, folder: Path) -> list[str]:
@@ -97,11 +93,11 @@ def journalled(workspace: Workspace, case: WindowCase, run: RunOutcome, folder: 
     for kill_after in (None, case.seed % max(len(run.steps), 1)):
         if kill_after is not None:
             died, _ = slot_loop(workspace, case)
-            with Recorder(path, died, About(case.method)):
+            with Recorder(path, died, RunInfo(case.method)):
                 died.stop = lambda died=died, most=kill_after: len(died.steps) > most
                 died.run()  # and no more is written: as of a process that has gone
         loop, plans = slot_loop(workspace, case)
-        with Recorder(path, loop, About(case.method)) as recorder:
+        with Recorder(path, loop, RunInfo(case.method)) as recorder:
             outcomes.append(loop.run())
             recorder.close_with(outcomes[-1])
         path.unlink()
