@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).with_name("extensions_package")
+SOLVE = str(PACKAGE / "solve_excess.py")
 ENTRY_POINTS = """
 [gpusched_dsl.rules]
 last_fit = extras:last_fit
@@ -99,30 +100,6 @@ print(laws.families[0].survival(np.array([[4.0]]), np.array([0]))[0, 0])
         gsdsl(installed, tmp_path, "check", "wrong.gsm")
 
 
-IR = """
-import numpy as np
-from extras import Excess
-from gpusched_dsl.backends.registry import backend
-from gpusched_dsl.ir.definitions import Affines, unary_starts
-from gpusched_dsl.ir.domains import Interval
-from gpusched_dsl.ir.json.codec import from_json, to_json
-from gpusched_dsl.ir.matrix import Matrix
-from gpusched_dsl.ir.problem import Family, Objective, Problem, Term
-from gpusched_dsl.solving.solve import solve_problem
-
-excess = Excess(np.array([1], np.int32), unary_starts(1), Affines.of_columns(np.array([0], np.int32)), name="excess(x)")
-problem = Problem(
-    "outside", (Family("x", 0, Interval(1, 1)),), np.array([LOWER, -np.inf]), np.array([UPPER, np.inf]),
-    np.array([WHOLE, False]), (), Matrix.empty(), np.zeros(0), np.zeros(0),
-    (Objective("SENSE", (Term(None, np.array([0, 1], np.int32), np.array([COST, 1.0])),)),),
-    (Family("excess", 1, Interval(1, 1)),), (excess,),
-)
-problem = from_json(to_json(problem))
-solved = solve_problem(problem, backend("highs"))
-print(solved.status, round(float(solved.objective), 6), [note.made_by for note in solved.reformulated.notes])
-"""
-
-
 @pytest.mark.parametrize(
     ("lower", "upper", "whole", "sense", "cost", "optimum"),
     [
@@ -134,11 +111,8 @@ print(solved.status, round(float(solved.objective), 6), [note.made_by for note i
 def test_a_definition_kind_and_a_pass(
     installed: Path, tmp_path: Path, lower: float, upper: float, whole: bool, sense: str, cost: float, optimum: float
 ) -> None:
-    values = {"LOWER": lower, "UPPER": upper, "WHOLE": whole, "SENSE": sense, "COST": cost}
-    text = IR
-    for name, value in values.items():
-        text = text.replace(name, str(value))
-    status, objective, notes = run(installed, tmp_path, "-c", text).split(maxsplit=2)
+    told = run(installed, tmp_path, SOLVE, "stored", str(lower), str(upper), str(int(whole)), sense, str(cost))
+    status, objective, notes = told.split(maxsplit=2)
     assert status == "optimal"
     assert float(objective) == pytest.approx(optimum)
     assert "excess_as_maximum" in notes
@@ -148,10 +122,7 @@ def test_a_definition_kind_of_a_whole_argument_needs_no_pass(installed: Path, tm
     alone = tmp_path / "alone"  # the module without its entry points
     alone.mkdir()
     (alone / "extras.py").write_bytes((installed / "extras.py").read_bytes())
-    text = IR.replace("from_json(to_json(problem))", "problem")
-    for name, value in {"LOWER": -4.0, "UPPER": 3.0, "WHOLE": True, "SENSE": "maximize", "COST": 0.6}.items():
-        text = text.replace(name, str(value))
-    status, objective, notes = run(alone, tmp_path, "-c", text).split(maxsplit=2)
+    status, objective, notes = run(alone, tmp_path, SOLVE, "fresh", "-4", "3", "1", "maximize", "0.6").split(maxsplit=2)
     assert (status, float(objective)) == ("optimal", 3.8)
     assert "whole_arguments" in notes
 

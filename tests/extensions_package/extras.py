@@ -23,7 +23,7 @@ from gpusched_dsl.ir.distributions.named import NamedDistribution
 from gpusched_dsl.ir.distributions.restricted import Restrictable
 from gpusched_dsl.ir.matrix import Flags, Floats, stacked
 from gpusched_dsl.ir.problem import Problem
-from gpusched_dsl.ir.solver_result import Answer, Status
+from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.language.distributions import spelling
 from gpusched_dsl.policies.kernels.free_capacity import has_room
 from gpusched_dsl.policies.plug_ins import PlaceRule
@@ -177,16 +177,16 @@ class _Enumerated:
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
 
-    def solve(self, options: SolveOptions, start: Floats | None = None, monitor: Monitor | None = None) -> Answer:
+    def solve(self, options: SolveOptions, start: Floats | None = None, monitor: Monitor | None = None) -> SolverResult:
         problem, [objective] = self.problem, self.problem.objectives
         ends = zip(problem.lower.tolist(), problem.upper.tolist(), strict=True)
         points = [np.array(p, dtype=float) for p in itertools.product(*(range(int(a), int(b) + 1) for a, b in ends))]
         fine = [p for p in points if self._keeps_rows(p)]
         if not fine:
-            return Answer(Status.INFEASIBLE)
+            return SolverResult(Status.INFEASIBLE)
         sign = 1 if objective.sense == "minimize" else -1
         best = min(fine, key=lambda p: sign * objective.value(p))
-        return Answer(Status.OPTIMAL, best, objective.value(best), objective.value(best))
+        return SolverResult(Status.OPTIMAL, best, objective.value(best), objective.value(best))
 
     def _keeps_rows(self, point: Floats) -> bool:
         activity = self.problem.matrix.activity(point)

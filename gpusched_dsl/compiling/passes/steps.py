@@ -147,7 +147,7 @@ class ReformulatedProblem:
     bound_error: float = 0.0
 
     def __getstate__(self) -> dict[str, object]:
-        return self.__dict__ | {"recover": unmapped, "lift": unmapped}
+        return self.__dict__ | {"invert": unmapped, "map_start": unmapped}
 
     def then(self, step: PassResult) -> ReformulatedProblem:
         before_recover, before_lift = self.invert, self.map_start
