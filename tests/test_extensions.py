@@ -58,6 +58,7 @@ def test_a_placing_rule(installed: Path, tmp_path: Path) -> None:
     (tmp_path / "m.gsm").write_text("""
 import "gsdsl:capacity_planning/scenarios/figure1.gsm";
 import "gsdsl:capacity_planning/policies.gsm";
+import "gsdsl:capacity_planning/online.gsm";
 policy Last for CapacityPlanning extends Greedy { place last_fit, new_node, postpone; }
 """)
     assert "last_fit" in gsdsl(installed, tmp_path, "policies", "--rules")
@@ -65,6 +66,8 @@ policy Last for CapacityPlanning extends Greedy { place last_fit, new_node, post
         gsdsl(installed, tmp_path, "solve", "m.gsm", "--scenario", "Figure1", "--backend", "Last", "--json", "-")
     )
     assert found["status"] == "feasible"
+    asked = ("--scenario", "Figure1", "--online", "EveryEvent", "--method", "Last", "--job", "j2", "--at", "0")
+    assert "`last_fit` places it" in gsdsl(installed, tmp_path, "why", "m.gsm", *asked)
 
 
 def test_a_distribution(installed: Path, tmp_path: Path) -> None:
