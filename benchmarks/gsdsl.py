@@ -13,7 +13,7 @@ import polars  # noqa: F401
 
 from benchmarks.child import Lap
 from gpusched_dsl.backends.registry import backend
-from gpusched_dsl.compiling.build import Permissions, checked, choose_scenario, read_data
+from gpusched_dsl.compiling.build import Permissions, check_solvable, choose_scenario, read_data
 from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
@@ -28,7 +28,7 @@ def build(path: Path, lap: Lap) -> Problem:
     workspace = load_workspace(path, found)
     found.raise_if_errors()
     lap("parse")
-    scenario, _ = checked(workspace, choose_scenario(workspace))
+    scenario, _ = check_solvable(workspace, choose_scenario(workspace))
     lap("check")
     permissions = Permissions()
     instance = read_data(workspace, scenario, permissions=permissions)

@@ -13,13 +13,13 @@ from gpusched_dsl.compiling.build import (
     Built,
     Permissions,
     build,
-    checked,
+    check_solvable,
     choose_scenario,
     with_counts,
     with_problem,
 )
 from gpusched_dsl.compiling.passes.names import folds
-from gpusched_dsl.ir.deadline import Deadline, StoppedEarly, limited
+from gpusched_dsl.ir.deadline import Deadline, StoppedEarly, limit
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
@@ -399,7 +399,7 @@ class Model:
         try:
             with deadline_of(None, monitor):
                 built = self._build(name, texts, whole=False)
-                with limited(clock.rest_of(options.time_limit)):
+                with limit(clock.rest_of(options.time_limit)):
                     built = with_counts(built, fold=True)
         except StoppedEarly:
             raise KeyboardInterrupt from None  # no method has run
@@ -588,7 +588,7 @@ class Model:
     def _scenario(self, name: str, settings: Mapping[str, str]) -> Checked:
         key = (name, tuple(settings.items()))
         if key not in self._checked:
-            self._checked[key] = checked(self._workspace, name, settings)
+            self._checked[key] = check_solvable(self._workspace, name, settings)
         return self._checked[key]
 
     def _scenarios_for_set(self) -> list[tuple[str, dict[str, str]]]:
@@ -635,7 +635,7 @@ class Model:
                 if not again:
                     self.close()  # two solvers need the memory of two
                 if planner is not None:
-                    with limited(clock.rest_of(options.time_limit)):
+                    with limit(clock.rest_of(options.time_limit)):
                         built = with_counts(built, fold=fold)
                         solved, told = _planned(built, planner, options, start, monitor)
                 else:

@@ -23,7 +23,7 @@ from gpusched_dsl.backends.scip.terms import TAKEN
 from gpusched_dsl.backends.scip.unboundedness import boxed, escapes, goes_on_along, may_be_unbounded
 from gpusched_dsl.backends.threads import SolverThread, SolverThreads
 from gpusched_dsl.compiling.passes.steps import INDICATOR
-from gpusched_dsl.ir.definitions import completed
+from gpusched_dsl.ir.definitions import complete
 from gpusched_dsl.ir.magnitudes import largest_cost
 from gpusched_dsl.ir.problem import Floats, Problem
 from gpusched_dsl.ir.solver_result import SolverResult, Status
@@ -236,7 +236,7 @@ class ScipSession:
         """Offer a feasible point as it is; of another one the integer values, which SCIP tries to complete."""
         model, problem = self._model, self._problem
         if verify(problem, start).feasible:
-            start = completed(problem.definitions, start)
+            start = complete(problem.definitions, start)
             solution, given = model.createOrigSol(), np.flatnonzero(start)
         elif problem.is_mip:
             solution, given = model.createPartialSol(), np.flatnonzero(problem.integer)

@@ -20,7 +20,7 @@ from pathlib import Path
 from benchmarks.building.cases import GROWING, generated_cases, random_cases, shipped_cases
 from gpusched_dsl.backends.protocol import SolveOptions, target_of
 from gpusched_dsl.backends.registry import backend
-from gpusched_dsl.compiling.build import Built, Permissions, build, checked, choose_scenario
+from gpusched_dsl.compiling.build import Built, Permissions, build, check_solvable, choose_scenario
 from gpusched_dsl.compiling.passes.pipeline import reformulate
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.workspace import Workspace, load_workspace, workspace_from_text
@@ -139,7 +139,7 @@ def _built(read: Read, *, fold: bool) -> Built:
     found = Diagnostics()
     workspace, wanted = read(found)
     found.raise_if_errors()
-    scenario, _ = checked(workspace, choose_scenario(workspace, wanted))
+    scenario, _ = check_solvable(workspace, choose_scenario(workspace, wanted))
     return build(workspace, scenario, permissions=Permissions(), fold=fold)
 
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from benchmarks.child import Lap
-from gpusched_dsl.compiling.build import Permissions, checked, read_data
+from gpusched_dsl.compiling.build import Permissions, check_solvable, read_data
 from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.compiling.passes.pipeline import reformulate
 from gpusched_dsl.compiling.passes.steps import Target
@@ -17,7 +17,7 @@ def run(folder: Path, lap: Lap, measured: str) -> dict[str, float]:
     found = Diagnostics()
     workspace = load_workspace(FILE, found, allow_outside=True)
     found.raise_if_errors()
-    scenario, _ = checked(workspace, "DayPrinted")
+    scenario, _ = check_solvable(workspace, "DayPrinted")
     permissions = Permissions(outside=True)
     instance = read_data(workspace, scenario, permissions=permissions)
     lap("before")

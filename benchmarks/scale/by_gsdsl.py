@@ -20,7 +20,7 @@ import gpusched_dsl.compiling.lowering.ground  # noqa: F401
 from benchmarks.child import Lap
 from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.backends.registry import backend
-from gpusched_dsl.compiling.build import Built, Permissions, build, checked, choose_scenario
+from gpusched_dsl.compiling.build import Built, Permissions, build, check_solvable, choose_scenario
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.workspace import load_workspace
 from gpusched_dsl.solving.aggregated import solve_built
@@ -69,7 +69,7 @@ def _built(path: Path, scenario: str, lap: Lap, permissions: Permissions, *, fol
     found = Diagnostics()
     workspace = load_workspace(path, found)
     found.raise_if_errors()
-    chosen, warnings = checked(workspace, choose_scenario(workspace, scenario))
+    chosen, warnings = check_solvable(workspace, choose_scenario(workspace, scenario))
     lap("text")
     return build(workspace, chosen, warnings=warnings, permissions=permissions, fold=fold)
 

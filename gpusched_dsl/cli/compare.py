@@ -14,7 +14,7 @@ from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.progress import ProgressMonitor, watching
 from gpusched_dsl.compiling.build import build, with_counts
 from gpusched_dsl.data.sources.writing import check_writable, write_text
-from gpusched_dsl.ir.deadline import Deadline, StoppedEarly, limited
+from gpusched_dsl.ir.deadline import Deadline, StoppedEarly, limit
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.reporting.comparison import REMARK
 from gpusched_dsl.reporting.document import json_text
@@ -47,7 +47,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
             built = build(
                 workspace, scenario, warnings=warnings, permissions=permissions(options), settings=settings, whole=False
             )
-            with limited(clock.rest_of(options.time_limit)):
+            with limit(clock.rest_of(options.time_limit)):
                 built = with_counts(built, fold=True)
     except StoppedEarly:
         raise KeyboardInterrupt from None  # no method has run

@@ -8,7 +8,7 @@ from pathlib import Path
 from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.instance import read_settings, read_workspace
 from gpusched_dsl.cli.output import Output
-from gpusched_dsl.compiling.build import checked, choose_scenario
+from gpusched_dsl.compiling.build import check_solvable, choose_scenario
 from gpusched_dsl.data.sources.writing import write_text
 from gpusched_dsl.language.blocks.policies.describe import policy_in_words, settings_of
 from gpusched_dsl.language.checked_policy import CheckedPolicy
@@ -61,7 +61,7 @@ def _policy(options: argparse.Namespace, output: Output) -> CheckedPolicy:
         return any_policy_named(workspace, options.policy, options.model)
     try:
         name = choose_scenario(workspace, options.scenario)
-        scenario, _ = checked(workspace, name, read_settings(options.set))
+        scenario, _ = check_solvable(workspace, name, read_settings(options.set))
         return policy_named(workspace, options.policy, scenario.model)
     except DiagnosticError as error:
         if options.scenario is not None or not {d.code for d in error.diagnostics} <= NO_SCENARIO:

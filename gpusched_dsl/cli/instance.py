@@ -13,7 +13,7 @@ from gpusched_dsl.compiling.build import (
     Built,
     Permissions,
     build,
-    checked,
+    check_solvable,
     choose_scenario,
 )
 from gpusched_dsl.compiling.evaluation.limits import GIB
@@ -149,7 +149,7 @@ def open_scenario(
     """The scenario of a `.gsm` file that a command line means, its settings and its warnings, which are told."""
     settings = read_settings(options.set)
     workspace = read_workspace(Path(options.file), options.allow_outside, output)
-    scenario, warnings = checked(workspace, choose_scenario(workspace, options.scenario), settings)
+    scenario, warnings = check_solvable(workspace, choose_scenario(workspace, options.scenario), settings)
     output.report(warnings)
     return workspace, scenario, settings, warnings
 

@@ -100,9 +100,9 @@ def _check(options: argparse.Namespace, methods: tuple[str, ...]) -> None:
 
 def _announce(workspace: Workspace, config: RunConfig, methods: tuple[str, ...], output: Output) -> None:
     """Say that kernels will be compiled, where a policy is among the methods; unknown names end the command."""
-    from gpusched_dsl.compiling.build import checked, choose_scenario
+    from gpusched_dsl.compiling.build import check_solvable, choose_scenario
 
-    scenario, _ = checked(workspace, choose_scenario(workspace, config.scenario), dict(config.settings))
+    scenario, _ = check_solvable(workspace, choose_scenario(workspace, config.scenario), dict(config.settings))
     named = [method_named(workspace, name, scenario.model) for name in methods]
     if any(not isinstance(method, str) for method in named):
         announce_compiling(output)

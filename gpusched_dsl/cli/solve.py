@@ -20,7 +20,7 @@ from gpusched_dsl.compiling.build import with_counts, with_problem
 from gpusched_dsl.compiling.passes.names import folds
 from gpusched_dsl.compiling.provenance import Provenance
 from gpusched_dsl.data.sources.writing import check_writable, write_text
-from gpusched_dsl.ir.deadline import READING, Deadline, StoppedEarly, limited
+from gpusched_dsl.ir.deadline import READING, Deadline, StoppedEarly, limit
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
@@ -61,7 +61,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     with deadline_of(None if wanted.policy is not None else clock.rest_of(asked.time_limit), watch):
         try:
             attempt.build()
-            with limited(clock.rest_of(asked.time_limit)):
+            with limit(clock.rest_of(asked.time_limit)):
                 solved, told = attempt.solve()
         except StoppedEarly as stopped:
             solved, told = attempt.stopped(stopped), ()
@@ -113,7 +113,7 @@ class _Attempt:
             if built is not None and self.opened.policy is None:
                 self.opened = replace(self.opened, built=with_problem(built, fold=fold))
             elif built is not None:
-                with limited(self.clock.rest_of(self.asked.time_limit)):
+                with limit(self.clock.rest_of(self.asked.time_limit)):
                     self.opened = replace(self.opened, built=with_counts(built, fold=fold))
         _say_what(self.opened, self.options, self.output)
 

@@ -61,9 +61,9 @@ class Built:
     replaced: Mapping[str, Sequence[DataChunk]] | None = None
 
     def checked_with(self, settings: Mapping[str, str]) -> CheckedScenario:
-        """The same scenario with other settings beside its own; raises DiagnosticError as `checked` does."""
+        """The same scenario with other settings beside its own; raises DiagnosticError as `check_solvable` does."""
         assert self.workspace is not None
-        return checked(self.workspace, self.scenario.name, {**self.settings, **settings})[0]
+        return check_solvable(self.workspace, self.scenario.name, {**self.settings, **settings})[0]
 
     def remade(self, settings: Mapping[str, str]) -> Built:
         """The same with other settings beside its own, without a problem; raises what `build` raises."""
@@ -118,7 +118,7 @@ def choose_scenario(workspace: Workspace, wanted: str | None = None) -> str:
     if wanted is not None:
         if wanted in workspace.scenarios:
             return wanted
-        listed = _listed("scenario", list(workspace.scenarios))
+        listed = _list_names("scenario", list(workspace.scenarios))
         help = did_you_mean(wanted, workspace.scenarios) or listed
         raise DiagnosticError([Diagnostic("GSM6007", f"there is no scenario `{wanted}`", help=help)])
     own = [b.name.text for b in workspace.main_blocks() if isinstance(b, tree.Scenario)]
@@ -132,7 +132,7 @@ def choose_scenario(workspace: Workspace, wanted: str | None = None) -> str:
     raise DiagnosticError([Diagnostic("GSM6005", message, help=_how_to_give_data(workspace))])
 
 
-def checked(
+def check_solvable(
     workspace: Workspace,
     name: str,
     settings: Mapping[str, str] | None = None,
@@ -257,7 +257,7 @@ def _without(scenario: CheckedScenario, replaced: Mapping[str, object]) -> Check
     return replace(scenario, given=given) if len(given) < len(scenario.given) else scenario
 
 
-def _listed(kind: str, names: Sequence[str]) -> str:
+def _list_names(kind: str, names: Sequence[str]) -> str:
     if not names:
         return f"the file has no {kind}"
     return f"the {kind}s are {', '.join(f'`{n}`' for n in names)}"

@@ -35,12 +35,12 @@ class Blocks:
     @cached_property
     def columns_by_block(self) -> tuple[Codes, Codes]:
         """Columns sorted by block, and where each block starts; shared columns are not among them."""
-        return _grouped(self.column, self.count)
+        return _group(self.column, self.count)
 
     @cached_property
     def rows_by_block(self) -> tuple[Codes, Codes]:
         """Rows sorted by block, and where each block starts; linking rows are not among them."""
-        return _grouped(self.row, self.count)
+        return _group(self.row, self.count)
 
     def columns_of(self, block: int) -> Codes:
         order, starts = self.columns_by_block
@@ -116,7 +116,7 @@ def _blocks_of_rows(problem: Problem, column: Int32s) -> Int32s:
     return row
 
 
-def _grouped(numbers: Int32s, count: int) -> tuple[Codes, Codes]:
+def _group(numbers: Int32s, count: int) -> tuple[Codes, Codes]:
     order = np.argsort(numbers, kind="stable").astype(np.int64)
     sizes: NDArray[np.int64] = np.bincount(numbers[numbers >= 0], minlength=count)
     return order[len(numbers) - int(sizes.sum()) :], np.concatenate(([0], np.cumsum(sizes)))

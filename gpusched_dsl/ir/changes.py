@@ -100,24 +100,24 @@ class Changes:
     @cached_property
     def bounds(self) -> Codes:
         """Kept columns with other bounds."""
-        return _differing(self.columns, (self.old.lower, self.new.lower), (self.old.upper, self.new.upper))
+        return _differences(self.columns, (self.old.lower, self.new.lower), (self.old.upper, self.new.upper))
 
     @cached_property
     def integrality(self) -> Codes:
         """Kept columns that became whole or ceased to be."""
-        return _differing(self.columns, (self.old.integer, self.new.integer))
+        return _differences(self.columns, (self.old.integer, self.new.integer))
 
     @cached_property
     def sides(self) -> Codes:
         """Kept rows with other sides."""
         old, new = self.old, self.new
-        return _differing(self.rows, (old.row_lower, new.row_lower), (old.row_upper, new.row_upper))
+        return _differences(self.rows, (old.row_lower, new.row_lower), (old.row_upper, new.row_upper))
 
     @cached_property
     def costs(self) -> Codes:
         """Kept columns with another cost in the first objective."""
         old, new = _first(self.old), _first(self.new)
-        return _differing(self.columns, (_costs(old, self.old), _costs(new, self.new)))
+        return _differences(self.columns, (_costs(old, self.old), _costs(new, self.new)))
 
     @property
     def offset(self) -> float:
@@ -154,23 +154,23 @@ class Changes:
 
 def changes(old: Problem, new: Problem) -> Changes:
     """Match columns and rows of two problems by their names; what differs is compared when it is asked for."""
-    columns = _matched(old.column_families, new.column_families, old.columns, new.columns)
-    rows = _matched(old.constraints, new.constraints, old.rows, new.rows)
+    columns = _match(old.column_families, new.column_families, old.columns, new.columns)
+    rows = _match(old.constraints, new.constraints, old.rows, new.rows)
     return Changes(old, new, columns, rows)
 
 
 # --- matching --------------------------------------------------------------------------------------------------------
 
 
-def _matched(old: Sequence[Family], new: Sequence[Family], old_count: int, count: int) -> Matched:
+def _match(old: Sequence[Family], new: Sequence[Family], old_count: int, count: int) -> Matched:
     """Families of one name and part are matched in their order."""
     before: dict[tuple[str, int, int], Family] = {}
     for family in old:
-        before[_numbered(before, family)] = family
+        before[_number_family(before, family)] = family
     after: dict[tuple[str, int, int], Family] = {}
     old_of = np.full(count, -1, dtype=np.int64)
     for family in new:
-        key = _numbered(after, family)
+        key = _number_family(after, family)
         after[key] = family
         same = before.get(key)
         if same is not None:
@@ -179,7 +179,7 @@ def _matched(old: Sequence[Family], new: Sequence[Family], old_count: int, count
     return Matched(old_of, old_count)
 
 
-def _numbered(seen: dict[tuple[str, int, int], Family], family: Family) -> tuple[str, int, int]:
+def _number_family(seen: dict[tuple[str, int, int], Family], family: Family) -> tuple[str, int, int]:
     number = 0
     while (family.name, family.part, number) in seen:
         number += 1
@@ -197,7 +197,7 @@ def places_in(old: Domain, new: Domain) -> Codes:
     columns: list[Codes] = []
     outside: Mask | None = None
     for before, after, codes in zip(old.components, new.components, new.columns(), strict=True):
-        translated = _translated(before, after, codes)
+        translated = _translate(before, after, codes)
         if translated is None:
             return np.full(new.size, -1, dtype=np.int64)
         if translated is not codes:
@@ -208,7 +208,7 @@ def places_in(old: Domain, new: Domain) -> Codes:
     return places if outside is None else np.where(outside, -1, places)
 
 
-def _translated(old: Component, new: Component, codes: Codes) -> Codes | None:
+def _translate(old: Component, new: Component, codes: Codes) -> Codes | None:
     """Codes of `new` as those of `old`, -1 where it has no such element; None where one of them counts by integers."""
     if old is None or new is None:
         return codes if old is new else None
@@ -222,7 +222,7 @@ def _translated(old: Component, new: Component, codes: Codes) -> Codes | None:
 # --- comparing -------------------------------------------------------------------------------------------------------
 
 
-def _differing(matched: Matched, *pairs: tuple[NDArray[np.generic], NDArray[np.generic]]) -> Codes:
+def _differences(matched: Matched, *pairs: tuple[NDArray[np.generic], NDArray[np.generic]]) -> Codes:
     kept, before = matched.kept, matched.old_of[matched.kept]
     differ = np.zeros(len(kept), dtype=np.bool_)
     for old, new in pairs:

@@ -132,18 +132,18 @@ def checkpoint() -> None:
 
 
 @contextmanager
-def limited(
+def limit(
     seconds: float | None = None, stop: Callable[[], bool] | None = None, hear: Callable[[str], None] | None = None
 ) -> Iterator[Deadline]:
     """Work that may take so long, within the deadline that is active already."""
-    with _activated(Deadline(seconds, stop, hear, _ACTIVE.get())) as deadline:
+    with _activate(Deadline(seconds, stop, hear, _ACTIVE.get())) as deadline:
         yield deadline  # type: ignore[misc]
 
 
 @contextmanager
 def grace(seconds: float | None = None) -> Iterator[None]:
     """Work that keeps what was found, such as going back to the author's terms: no earlier deadline ends it."""
-    with _activated(None if seconds is None else Deadline(seconds)):
+    with _activate(None if seconds is None else Deadline(seconds)):
         yield
 
 
@@ -185,7 +185,7 @@ def within_share(share: float, work: Callable[[], T]) -> T | None:
     if outer is None or seconds is None:
         return work()
     try:
-        with limited(seconds):
+        with limit(seconds):
             return work()
     except StoppedEarly:
         outer.check()
@@ -193,7 +193,7 @@ def within_share(share: float, work: Callable[[], T]) -> T | None:
 
 
 @contextmanager
-def _activated(deadline: Deadline | None) -> Iterator[Deadline | None]:
+def _activate(deadline: Deadline | None) -> Iterator[Deadline | None]:
     token = _ACTIVE.set(deadline)
     try:
         yield deadline

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from gpusched_dsl.ir.definitions import Definition
 from gpusched_dsl.ir.definitions.base import Choices
 from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.matrix import Floats, Int32s, Matrix, stacked
+from gpusched_dsl.ir.matrix import Floats, Int32s, Matrix, stack
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +27,7 @@ class Linearised:
     upper: Floats
 
 
-def linearised(definitions: tuple[Definition, ...], point: Floats) -> Linearised:
+def linearise(definitions: tuple[Definition, ...], point: Floats) -> Linearised:
     """The definitions near a point, whose results of comparisons (0 or 1) are taken as they are."""
     point = point.copy()
     rows: list[tuple[Matrix, Floats, Floats]] = [(Matrix.empty(), np.zeros(0), np.zeros(0))]
@@ -37,7 +37,7 @@ def linearised(definitions: tuple[Definition, ...], point: Floats) -> Linearised
                 rows += _near(definition, point)
     return Linearised(
         point,
-        stacked([m for m, _, _ in rows]),
+        stack([m for m, _, _ in rows]),
         np.concatenate([low for _, low, _ in rows]),
         np.concatenate([high for _, _, high in rows]),
     )
@@ -82,7 +82,7 @@ def _chosen(definition: Definition, choices: Choices) -> Matrix:
     """`of_result * dt + of_argument * da`, a row for each argument of a choice."""
     matrix = definition.arguments.matrix.take(choices.arguments)
     kept = np.flatnonzero(choices.of_result)
-    return _assembled(
+    return _assemble(
         len(choices.arguments),
         np.concatenate((kept, matrix.row_of)).astype(np.int64),
         np.concatenate((definition.results[definition.entry_of[choices.arguments[kept]]], matrix.columns)),
@@ -94,7 +94,7 @@ def _differences(definition: Definition, slopes: Floats) -> Matrix:
     """`dt - sum_k slopes[k] da_k`, a row for each entry."""
     matrix = definition.arguments.matrix
     entry = definition.entry_of[matrix.row_of]
-    return _assembled(
+    return _assemble(
         definition.size,
         np.concatenate((np.arange(definition.size, dtype=np.int64), entry)),
         np.concatenate((definition.results, matrix.columns)),
@@ -102,7 +102,7 @@ def _differences(definition: Definition, slopes: Floats) -> Matrix:
     )
 
 
-def _assembled(rows: int, row: Codes, columns: Int32s, values: Floats) -> Matrix:
+def _assemble(rows: int, row: Codes, columns: Int32s, values: Floats) -> Matrix:
     """A matrix from entries in any order; entries at the same place are added."""
     order = np.lexsort((columns, row))
     row, columns, values = row[order], columns[order], values[order]

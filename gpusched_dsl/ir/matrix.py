@@ -61,7 +61,7 @@ class Matrix:
         return Matrix(np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int32), np.zeros(0))
 
 
-def stacked(matrices: Sequence[Matrix]) -> Matrix:
+def stack(matrices: Sequence[Matrix]) -> Matrix:
     """Matrices under one another."""
     starts = [np.zeros(1, dtype=np.int64)]
     shift = 0

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusched_dsl.ir.definitions import completed
+from gpusched_dsl.ir.definitions import complete
 from gpusched_dsl.ir.domains import Scalar
 from gpusched_dsl.ir.names import entry_name
 from gpusched_dsl.ir.problem import Family, Floats, Matrix, Objective, Problem
@@ -110,7 +110,7 @@ def verify(
     if point.shape != (problem.columns,):
         raise ValueError(f"a point of shape {point.shape} for {problem.columns} columns")
     allowed = tolerances or Tolerances()
-    point = completed(problem.definitions, point, allowed.feasibility if witnessed else None)
+    point = complete(problem.definitions, point, allowed.feasibility if witnessed else None)
     finite = np.isfinite(point)
     if not finite.all():
         if (~finite & ~_idle_results(problem, point)).any():

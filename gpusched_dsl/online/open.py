@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gpusched_dsl.compiling.build import checked, choose_scenario, read_data
+from gpusched_dsl.compiling.build import check_solvable, choose_scenario, read_data
 from gpusched_dsl.language.blocks.blocks import check_online
 from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.checked_online import CheckedOnline
@@ -67,7 +67,7 @@ def open_run(
     """
     allowed = config.permissions
     name = choose_scenario(workspace, config.scenario)
-    found, _ = checked(workspace, name, config.settings)
+    found, _ = check_solvable(workspace, name, config.settings)
     block = online_named(workspace, config.online, found)
     planner = planner_named(workspace, config.method, block, config)  # before the data: a process starts
     instance = read_data(workspace, found, permissions=allowed, replaced=config.replaced)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
-from gpusched_dsl.ir.definitions import completed
+from gpusched_dsl.ir.definitions import complete
 from gpusched_dsl.ir.problem import Floats, Problem
 
 FAR = 1e6  # where an unbounded column is tried
@@ -29,7 +29,7 @@ def lifted(reformulated: ReformulatedProblem, start: Floats | None) -> Floats | 
 
 
 def _lifted(reformulated: ReformulatedProblem, start: Floats) -> Floats:
-    full = reformulated.map_start(completed(reformulated.original.definitions, start))
+    full = reformulated.map_start(complete(reformulated.original.definitions, start))
     return np.where(np.isfinite(full), full, 0.0)
 
 

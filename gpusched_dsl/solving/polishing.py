@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from gpusched_dsl.backends.protocol import Monitor, SolveOptions
 from gpusched_dsl.backends.registry import backend as backend_named
-from gpusched_dsl.ir.definitions import completed
+from gpusched_dsl.ir.definitions import complete
 from gpusched_dsl.ir.domains import IntervalDomain
-from gpusched_dsl.ir.linearisation import Linearised, linearised
-from gpusched_dsl.ir.matrix import Floats, Matrix, stacked
+from gpusched_dsl.ir.linearisation import Linearised, linearise
+from gpusched_dsl.ir.matrix import Floats, Matrix, stack
 from gpusched_dsl.ir.problem import Family, Objective, Problem, Term
 from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.ir.tolerances import NEAR
@@ -46,14 +46,14 @@ def polished(
     whole = np.where(problem.integer, np.rint(point), point)
     if (np.abs(whole - point)[declared] > NEAR).any():
         return None
-    said = completed(problem.definitions, whole, NEAR)
+    said = complete(problem.definitions, whole, NEAR)
     now = _clipped(problem, said)
     began = time.perf_counter()
     for _ in range(MOVES):
         limit = options.time_limit
         if limit is not None and (limit := limit - (time.perf_counter() - began)) <= 0:
             return None
-        near = linearised(problem.definitions, now)
+        near = linearise(problem.definitions, now)
         if not _is_near(problem, near):
             return None
         move = _smallest_move(problem, near, replace(options, time_limit=limit), monitor)
@@ -61,7 +61,7 @@ def polished(
             return None
         now = _clipped(problem, near.point + move)
         if verify(problem, now, tolerances).feasible:
-            return completed(problem.definitions, now)
+            return complete(problem.definitions, now)
     return None
 
 
@@ -81,7 +81,7 @@ def _sides(problem: Problem, near: Linearised) -> tuple[Matrix, Floats, Floats]:
     required = np.flatnonzero(problem.conditions.active(problem.rows, near.point))
     matrix = problem.matrix.take(required)
     activity = matrix.activity(near.point)
-    rows = stacked((matrix, near.matrix))
+    rows = stack((matrix, near.matrix))
     lower = np.concatenate((problem.row_lower[required] - activity, near.lower))
     upper = np.concatenate((problem.row_upper[required] - activity, near.upper))
     return rows, lower, upper

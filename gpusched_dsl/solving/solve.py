@@ -10,7 +10,7 @@ from gpusched_dsl.backends.third_party import foreign_failures
 from gpusched_dsl.compiling.passes.pipeline import reformulate
 from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
 from gpusched_dsl.ir.changes import Changes, changes
-from gpusched_dsl.ir.deadline import REFORMULATION, Deadline, StoppedEarly, grace, limited, stage
+from gpusched_dsl.ir.deadline import REFORMULATION, Deadline, StoppedEarly, grace, limit, stage
 from gpusched_dsl.ir.problem import Floats, Problem
 from gpusched_dsl.ir.verify import Tolerances
 from gpusched_dsl.solving.map_start import lifted
@@ -115,8 +115,8 @@ def resolve(
 def deadline_of(seconds: float | None, monitor: Monitor | None) -> AbstractContextManager[Deadline]:
     """A deadline that a monitor can end; monitors with a method `stage` hear of the stages of building."""
     if monitor is None:
-        return limited(seconds)
-    return limited(seconds, lambda: monitor.stop_requested, getattr(monitor, "stage", None))
+        return limit(seconds)
+    return limit(seconds, lambda: monitor.stop_requested, getattr(monitor, "stage", None))
 
 
 def _reformulate(problem: Problem, backend: Backend, options: SolveOptions) -> ReformulatedProblem:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpusched_dsl.ir.definitions import completed
+from gpusched_dsl.ir.definitions import complete
 from gpusched_dsl.ir.linearisation import sensitivities
 from gpusched_dsl.ir.magnitudes import largest_cost
 from gpusched_dsl.ir.problem import Floats, Objective, Problem
@@ -58,7 +58,7 @@ def checked_reading(
             return CheckedPoint(tidy, tidy_checked, True)
     if checked.feasible:
         return CheckedPoint(
-            completed(problem.definitions, raw, within), checked, not problem.is_mip or checked.integrality == 0.0
+            complete(problem.definitions, raw, within), checked, not problem.is_mip or checked.integrality == 0.0
         )
     raise DiagnosticError([_broken(checked, solver)])
 
@@ -66,7 +66,7 @@ def checked_reading(
 def tidied(problem: Problem, point: Floats, witnessed: float | None = None) -> Floats:
     """Integer columns rounded, all within their bounds, no negative zeros; result columns computed from the others."""
     rounded = np.where(problem.integer, np.rint(point), point)
-    return completed(problem.definitions, np.clip(rounded, problem.lower, problem.upper) + 0.0, witnessed)
+    return complete(problem.definitions, np.clip(rounded, problem.lower, problem.upper) + 0.0, witnessed)
 
 
 def checked_bound(

@@ -11,7 +11,7 @@ from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.explaining.clock import SearchClock
 from gpusched_dsl.explaining.oracle import Feasibility, decide
-from gpusched_dsl.ir.deadline import StoppedEarly, limited
+from gpusched_dsl.ir.deadline import StoppedEarly, limit
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 
@@ -25,7 +25,7 @@ def setting_that_fits(
     """
     for name, choice in _touching(built, broken):
         try:
-            with limited(clock.rest):
+            with limit(clock.rest):
                 other = built.remade({name: choice})
                 problem = ground(other.scenario.model, other.instance.store, other.permissions.limits(), plan)
                 verdict, _ = decide(replace(problem, objectives=()), backend, clock)

@@ -10,8 +10,8 @@ from typing import Any
 
 from gpusched_dsl.backends.interrupt import Control, CtrlC
 from gpusched_dsl.backends.protocol import Silent
-from gpusched_dsl.compiling.build import checked, choose_scenario
-from gpusched_dsl.ir.deadline import READING, StoppedEarly, limited, stage
+from gpusched_dsl.compiling.build import check_solvable, choose_scenario
+from gpusched_dsl.ir.deadline import READING, StoppedEarly, limit, stage
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.workspace import Workspace
@@ -79,7 +79,7 @@ def _run_method(
     def reopened() -> SimulationLoop:
         return open_run(workspace, config, stop=stopping, tell=hear)
 
-    with limited(), stage(READING):
+    with limit(), stage(READING):
         driver = reopened()
         about = _about(workspace, driver, warnings)
     with ExitStack() as held:
@@ -195,7 +195,7 @@ def _to_its_end(driver: SimulationLoop) -> tuple[RunOutcome, tuple[Diagnostic, .
 def _about(workspace: Workspace, driver: SimulationLoop, warnings: Sequence[Diagnostic]) -> RunInfo:
     config, instance = driver.config, driver.base.instance
     name = choose_scenario(workspace, config.scenario)
-    _, told = checked(workspace, name, config.settings)
+    _, told = check_solvable(workspace, name, config.settings)
     options: dict[str, Any] = {
         "seed": config.seed,
         "time_limit": config.time_limit,

@@ -17,7 +17,7 @@ from gpusched_dsl.compiling.build import Built
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.compiling.symmetry.full_size import full_size
-from gpusched_dsl.ir.deadline import active, grace, limited, share_left
+from gpusched_dsl.ir.deadline import active, grace, limit, share_left
 from gpusched_dsl.ir.domains import TupleDomain
 from gpusched_dsl.ir.problem import Floats, Problem
 from gpusched_dsl.ir.solver_result import Status
@@ -138,7 +138,7 @@ def start_by_policy(
 
     The policy may take `START_SHARE` of what is left until the active deadline. Raises what `solve_by_policy` raises.
     """
-    with limited(share_left(START_SHARE)):
+    with limit(share_left(START_SHARE)):
         plan, told = solve_by_policy(apart(built), policy, backend, options, None, monitor, START_SECONDS)
     return None if plan.point is None else entries_of_point(plan.problem, plan.point), plan, told
 

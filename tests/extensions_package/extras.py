@@ -21,7 +21,7 @@ from gpusched_dsl.ir.distributions import Distribution
 from gpusched_dsl.ir.distributions.base import INF, StoredDistribution, as_floats, need
 from gpusched_dsl.ir.distributions.named import NamedDistribution
 from gpusched_dsl.ir.distributions.restricted import Restrictable
-from gpusched_dsl.ir.matrix import Flags, Floats, stacked
+from gpusched_dsl.ir.matrix import Flags, Floats, stack
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.language.distributions import spelling
@@ -150,7 +150,7 @@ class ExcessAsMaximum:
         opposite = type(matrix)(matrix.starts, matrix.columns, -matrix.values)
         nothing = type(matrix)(np.zeros(size + 1, dtype=np.int64), matrix.columns[:0], np.zeros(0))
         all_three = Affines(
-            stacked([matrix, opposite, nothing]), np.concatenate((constants - 1, -constants - 1, np.zeros(size)))
+            stack([matrix, opposite, nothing]), np.concatenate((constants - 1, -constants - 1, np.zeros(size)))
         )
         by_entry = np.arange(3 * size).reshape(3, size).T.reshape(-1)
         starts = 3 * np.arange(size + 1, dtype=np.int64)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gpusched_dsl.ir.definitions import Affines, Definition, Power, Reified, Unary, completed, unary_starts
+from gpusched_dsl.ir.definitions import Affines, Definition, Power, Reified, Unary, complete, unary_starts
 from gpusched_dsl.ir.granularity import steps_of, with_steps
 from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.tolerances import FEASIBILITY, ROUNDING
@@ -30,7 +30,7 @@ def _times(coefficient: float) -> Affines:
 
 
 def truth(definition: Definition, x: float, said: float = 0.0, within: float | None = None) -> float:
-    return float(completed((definition,), np.array([x, said]), within)[1])
+    return float(complete((definition,), np.array([x, said]), within)[1])
 
 
 @pytest.mark.parametrize("size", [1.0, 1e6, 1e9, 1e12, 2.0**52])

@@ -14,7 +14,7 @@ from laws import random_law
 from random_problems import random_curves, random_problem
 
 from gpusched_dsl.backends.protocol import SolveOptions
-from gpusched_dsl.ir.definitions import Curves, completed
+from gpusched_dsl.ir.definitions import Curves, complete
 from gpusched_dsl.ir.distributions import Distribution, Exponential, Mixture, Normal, Truncated, uniform
 from gpusched_dsl.ir.json.codec import from_json, schema, to_json
 from gpusched_dsl.ir.problem import Problem
@@ -74,7 +74,7 @@ def test_every_kind_comes_back() -> None:
         assert same(getattr(back, part), getattr(one, part)), part
     assert to_json(back) == to_json(one)
     point = np.random.default_rng(1).uniform(0, 1, one.columns)
-    assert np.array_equal(completed(back.definitions, point), completed(one.definitions, point))
+    assert np.array_equal(complete(back.definitions, point), complete(one.definitions, point))
 
 
 @pytest.mark.parametrize("seed", range(30))

@@ -20,7 +20,7 @@ from gpusched_dsl.compiling.lowering import ground as grounding
 from gpusched_dsl.compiling.passes import pipeline
 from gpusched_dsl.compiling.passes.steps import Analysis, PassResult, Target
 from gpusched_dsl.ir import deadline
-from gpusched_dsl.ir.deadline import POLL, StoppedEarly, checkpoint, grace, limited, stage, within_share
+from gpusched_dsl.ir.deadline import POLL, StoppedEarly, checkpoint, grace, limit, stage, within_share
 
 LIMIT = 0.6
 PATIENCE = 20.0  # far more than a limit, far less than for ever
@@ -200,7 +200,7 @@ def test_without_a_deadline_nothing_stops() -> None:
 
 
 def test_an_inner_deadline_is_never_later() -> None:
-    with limited(0.0), limited(60.0) as inner:
+    with limit(0.0), limit(60.0) as inner:
         assert inner.left == 0.0
         with pytest.raises(StoppedEarly, match="time"):
             checkpoint()
@@ -212,7 +212,7 @@ def test_an_inner_deadline_is_never_later() -> None:
 
 def test_a_share_ends_alone_and_a_stop_ends_all() -> None:
     stopping = False
-    with limited(60.0, lambda: stopping) as whole:
+    with limit(60.0, lambda: stopping) as whole:
         assert within_share(0.001, forever) is None
         assert whole.reason == ""
         stopping = True
@@ -229,7 +229,7 @@ def test_a_checkpoint_asks_for_a_stop_now_and_then_and_for_the_time_always(monke
         return False
 
     monkeypatch.setattr(deadline, "time", SimpleNamespace(perf_counter=lambda: now))
-    with limited(10.3 * POLL, stop):
+    with limit(10.3 * POLL, stop):
         for step in range(1000):
             now = step * POLL / 100
             checkpoint()
@@ -243,7 +243,7 @@ def test_a_checkpoint_asks_for_a_stop_now_and_then_and_for_the_time_always(monke
 
 
 def test_an_interruption_reaches_the_next_checkpoint_and_all_outer_deadlines() -> None:
-    with limited(60.0) as outer, limited(60.0) as inner:
+    with limit(60.0) as outer, limit(60.0) as inner:
         checkpoint()
         inner.interrupt()
         with pytest.raises(StoppedEarly, match="interrupt"):
@@ -258,7 +258,7 @@ def test_every_thread_has_its_own() -> None:
         checkpoint()
         found.append("went on")
 
-    with limited(0.0):
+    with limit(0.0):
         thread = threading.Thread(target=other)
         thread.start()
         thread.join()

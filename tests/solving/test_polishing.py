@@ -12,8 +12,8 @@ from scripted import Scripted, codes, optimal
 
 import gpusched_dsl as gs
 from gpusched_dsl.backends.protocol import Capabilities, SolveOptions
-from gpusched_dsl.ir.definitions import completed
-from gpusched_dsl.ir.linearisation import linearised, sensitivities
+from gpusched_dsl.ir.definitions import complete
+from gpusched_dsl.ir.linearisation import linearise, sensitivities
 from gpusched_dsl.ir.problem import Floats, Problem
 from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.ir.verify import Tolerances, verify
@@ -64,12 +64,12 @@ def test_derivatives_agree_with_differences() -> None:
     for name, (term, point, _) in TERMS.items():
         problem = nonlinear(minimize(1), columns=2, terms=[term], lower=1e-5, upper=100)
         here = np.array([*point, 0.0]) * np.array([1.0, 1.01, 1.0])
-        near = linearised(problem.definitions, here)
+        near = linearise(problem.definitions, here)
         for column in (0, 1):
             step = 1e-6 * max(1e-3, here[column])
             there = here.copy()
             there[column] += step
-            move = completed(problem.definitions, there) - near.point
+            move = complete(problem.definitions, there) - near.point
             left = near.matrix.activity(move)[0]  # the first row is `dt - sum f_k da_k`
             assert abs(left) <= 1e-4 * abs(move[2]) + 1e-12, (name, column)
 
@@ -188,7 +188,7 @@ def test_a_bound_may_be_off_by_what_a_term_makes_of_an_error(factor: float, stat
 def test_what_counts_of_an_error_in_a_column() -> None:
     terms = [power(of(2, 0), 2), product(of(0, 1), of(0, 0, 3)), holds(of(1, 1), lower=3)]
     problem = nonlinear(minimize(0, 0.5, 0, 5, 7), columns=2, terms=terms, lower=-9, upper=9)
-    point = completed(problem.definitions, np.array([1.5, -2.0, 0, 0, 0]))
+    point = complete(problem.definitions, np.array([1.5, -2.0, 0, 0, 0]))
     costs = problem.objectives[0].costs(problem.columns)
     # 5 * y * 3 * (2 x)^2: 5 * 36... in y, 5 * 3 * y in the square, and that times 2 * 2 * (2 x) in x
     assert sensitivities(problem.definitions, costs, point) == pytest.approx([30 * 12, 5 * 27, 30, 5, 7])

@@ -13,7 +13,7 @@ import gpusched_dsl as gs
 from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.backends.registry import backend
 from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
-from gpusched_dsl.ir.deadline import limited
+from gpusched_dsl.ir.deadline import limit
 from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import SolverResult, Status
@@ -171,5 +171,5 @@ def test_plans_by_element_are_mended_within_the_limit(
 
 
 def test_a_deadline_that_is_over_leaves_the_fixed_time() -> None:
-    with limited(0.0) as deadline:
+    with limit(0.0) as deadline:
         assert Allowance(deadline.left, PROBLEM).left == pytest.approx(FIXED_SECONDS, abs=0.1)

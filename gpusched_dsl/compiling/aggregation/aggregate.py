@@ -63,10 +63,10 @@ def aggregate(model: CheckedModel, store: ValueStore, limits: MemoryLimits) -> A
         return Aggregation(None, ())
     attempts: list[AggregationAttempt] = []
     with stage(AGGREGATION):
-        return within_share(SHARE, lambda: _tried(model, store, limits, attempts)) or _abandoned(attempts)
+        return within_share(SHARE, lambda: _try_sets(model, store, limits, attempts)) or _abandon(attempts)
 
 
-def _tried(
+def _try_sets(
     model: CheckedModel, store: ValueStore, limits: MemoryLimits, attempts: list[AggregationAttempt]
 ) -> Aggregation:
     for declared in candidates(model):
@@ -81,7 +81,7 @@ def _tried(
                         AggregationAttempt(declared, elements, classes, Obstacle("no two elements have equal data"))
                     )
                 continue
-            found = _aggregated(quotient(model, store, declared.name, classes, limits))
+            found = _aggregate_components(quotient(model, store, declared.name, classes, limits))
             attempts.append(AggregationAttempt(declared, elements, classes, None))
             return Aggregation(found, tuple(attempts))
         except Obstacle as obstacle:
@@ -92,18 +92,18 @@ def _tried(
     return Aggregation(None, tuple(attempts))
 
 
-def _abandoned(attempts: list[AggregationAttempt]) -> Aggregation:
+def _abandon(attempts: list[AggregationAttempt]) -> Aggregation:
     return Aggregation(None, tuple(attempts), abandoned=True)
 
 
-def _aggregated(small: Quotient) -> AggregatedProblem:
+def _aggregate_components(small: Quotient) -> AggregatedProblem:
     # Neither terms nor rows under a condition: a plan by element has no truths that a solver chose.
     if not small.problem.is_linear:
         raise Obstacle("terms that are not linear stand in the way", _nonlinear_place(small))
-    return assemble(small, [_treated(small, component) for component in components_of(small)])
+    return assemble(small, [_aggregate_component(small, component) for component in components_of(small)])
 
 
-def _treated(small: Quotient, component: Component) -> AggregatedComponent:
+def _aggregate_component(small: Quotient, component: Component) -> AggregatedComponent:
     refused: dict[str, Obstacle] = {}
     for way, treatment in TREATMENTS.items():
         try:

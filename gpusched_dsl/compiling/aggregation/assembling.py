@@ -79,8 +79,8 @@ def assemble(quotient: Quotient, parts: Sequence[AggregatedComponent]) -> Aggreg
     for part in parts:
         replaced[part.component.columns] = True
     kept = np.flatnonzero(~replaced)
-    reading = _reading(quotient, parts, kept)
-    rows = _kept_rows(quotient, replaced)
+    reading = _reading_matrix(quotient, parts, kept)
+    rows = _rows_to_keep(quotient, replaced)
     weights = _of_one(quotient, replaced)
     matrix = sparse.csr_matrix(
         (problem.matrix.values * weights[problem.matrix.columns], problem.matrix.columns, problem.matrix.starts),
@@ -92,9 +92,9 @@ def assemble(quotient: Quotient, parts: Sequence[AggregatedComponent]) -> Aggreg
     upper = np.concatenate((problem.row_upper[rows], *(r.upper for p in parts for r in p.rows)))
     made = [c for p in parts for c in p.columns]
     variables = kept_families(problem.variables, ~replaced)
-    auxiliary = _named_columns(made, len(kept))
+    auxiliary = _column_families(made, len(kept))
     constraints = [*kept_families(problem.constraints, _flags(rows, problem.rows))]
-    constraints += _named_rows([r for p in parts for r in p.rows], len(rows))
+    constraints += _row_families([r for p in parts for r in p.rows], len(rows))
     whole: Problem = replace(
         problem,
         variables=variables,
@@ -119,7 +119,7 @@ def _of_one(quotient: Quotient, replaced: NDArray[np.bool_]) -> Floats:
     return np.where(replaced, 1.0 / quotient.classes.sizes[np.maximum(kinds, 0)], 1.0)
 
 
-def _reading(quotient: Quotient, parts: Sequence[AggregatedComponent], kept: Codes) -> Sparse:
+def _reading_matrix(quotient: Quotient, parts: Sequence[AggregatedComponent], kept: Codes) -> Sparse:
     """Columns of the quotient x columns of the aggregated problem: kept ones as they are, sums of the others."""
     row, column, value = [kept], [np.arange(len(kept))], [np.ones(len(kept))]
     at = len(kept)
@@ -133,7 +133,7 @@ def _reading(quotient: Quotient, parts: Sequence[AggregatedComponent], kept: Cod
     return sparse.csr_matrix(entries, shape=(quotient.problem.columns, at))
 
 
-def _kept_rows(quotient: Quotient, replaced: NDArray[np.bool_]) -> Codes:
+def _rows_to_keep(quotient: Quotient, replaced: NDArray[np.bool_]) -> Codes:
     """Rows of no element, of elements that are alone, and those of others that read no column of the element."""
     matrix = quotient.problem.matrix
     reads = np.bincount(matrix.row_of, weights=replaced[matrix.columns], minlength=matrix.rows) > 0
@@ -190,7 +190,7 @@ def _flags(numbers: Codes, count: int) -> NDArray[np.bool_]:
     return flags
 
 
-def _named_columns(made: Sequence[NewColumns], first: int) -> list[Family]:
+def _column_families(made: Sequence[NewColumns], first: int) -> list[Family]:
     families = []
     for columns in made:
         families.append(Family(columns.name, first, columns.domain, columns.span, columns.unit, doc=columns.doc))
@@ -198,7 +198,7 @@ def _named_columns(made: Sequence[NewColumns], first: int) -> list[Family]:
     return families
 
 
-def _named_rows(made: Sequence[NewRows], first: int) -> list[Family]:
+def _row_families(made: Sequence[NewRows], first: int) -> list[Family]:
     families = []
     for rows in made:
         families.append(Family(rows.name, first, rows.domain, rows.span))

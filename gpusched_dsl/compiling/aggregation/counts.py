@@ -55,7 +55,7 @@ from gpusched_dsl.compiling.aggregation.effects import EffectColumns, effects_of
 from gpusched_dsl.compiling.aggregation.implied import implied_links
 from gpusched_dsl.compiling.aggregation.local import Flags, Local
 from gpusched_dsl.compiling.aggregation.parts import AggregatedComponent, Component, NewColumns, NewRows, Spread
-from gpusched_dsl.compiling.aggregation.placing import followed, placed, shares
+from gpusched_dsl.compiling.aggregation.placing import follow, place, shares
 from gpusched_dsl.compiling.aggregation.slots import ElementSlots, slots_of
 from gpusched_dsl.compiling.aggregation.work import ElementWork
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
@@ -159,12 +159,12 @@ class _Counts:
         counts = np.zeros(len(values), dtype=np.int64)
         whole = self._whole()
         counts[whole] = np.rint(values[whole]).astype(np.int64)
-        held = placed(self.slots, counts, self.local.size)
+        held = place(self.slots, counts, self.local.size)
         column, element = np.nonzero(held)
         parts = (
             (column, element, np.ones(len(column))),
             shares(held, self.slots.tied, self.slots.host, values),
-            followed(held, self.effects, self.local.most, values),
+            follow(held, self.effects, self.local.most, values),
         )
         columns, elements, numbers = (np.concatenate(p) for p in zip(*parts, strict=True))
         return Spread(self.component.columns[columns], self.local.elements[elements], numbers)

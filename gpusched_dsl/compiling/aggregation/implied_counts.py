@@ -20,12 +20,12 @@ def with_implied_counts(problem: Problem, first: int) -> Problem:
     """The problem with upper bounds of integer columns from number `first` on as the rows imply them, one by one."""
     upper = problem.upper.copy()
     for sign, sides in ((1.0, problem.row_upper), (-1.0, -problem.row_lower)):
-        bounds = _implied(problem, sign, sides)
+        bounds = _largest_counts(problem, sign, sides)
         upper[first:] = np.minimum(upper[first:], bounds[first:])
     return replace(problem, upper=np.where(problem.integer, np.maximum(upper, problem.lower), problem.upper))
 
 
-def _implied(problem: Problem, sign: float, sides: Floats) -> Floats:
+def _largest_counts(problem: Problem, sign: float, sides: Floats) -> Floats:
     """The largest whole value of every column by rows `sign * matrix @ x <= sides`."""
     matrix = problem.matrix
     values = sign * matrix.values

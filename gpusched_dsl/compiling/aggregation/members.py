@@ -17,7 +17,7 @@ from gpusched_dsl.compiling.aggregation.implied import implied_links
 from gpusched_dsl.compiling.aggregation.integrality_by_rows import whole_by_rows
 from gpusched_dsl.compiling.aggregation.parts import Component
 from gpusched_dsl.compiling.aggregation.work import ElementWork
-from gpusched_dsl.compiling.symmetry.generic import Obstacle, preferred
+from gpusched_dsl.compiling.symmetry.generic import Obstacle, prefer
 from gpusched_dsl.compiling.symmetry.quotient import Quotient, place_of
 from gpusched_dsl.ir.domains import Codes, Universe
 from gpusched_dsl.ir.matrix import Floats
@@ -67,7 +67,7 @@ def templates_of(quotient: Quotient, component: Component, work: ElementWork | N
         try:
             template = _template(quotient, component, rows, root, work)
         except Obstacle as obstacle:
-            failure = preferred(failure, obstacle)
+            failure = prefer(failure, obstacle)
             continue
         fits = True
         yield template
@@ -111,7 +111,7 @@ class _Placed:
     kinds: int
 
 
-def _placed(quotient: Quotient, families: Sequence[Family], numbers: Codes, root: Universe | None) -> _Placed:
+def _place(quotient: Quotient, families: Sequence[Family], numbers: Codes, root: Universe | None) -> _Placed:
     member = np.full(len(numbers), -1, dtype=np.int64)
     kind = np.zeros(len(numbers), dtype=np.int64)
     known = 0
@@ -124,7 +124,7 @@ def _placed(quotient: Quotient, families: Sequence[Family], numbers: Codes, root
         if at is not None:
             member[begin:end] = codes[at]
         others = [c for place, c in enumerate(codes) if place not in (own, at)]
-        which, count = _numbered(others, end - begin)
+        which, count = _number_tuples(others, end - begin)
         kind[begin:end] = known + which
         known += count
     return _Placed(member, kind, known)
@@ -137,7 +137,7 @@ def _only_place(family: Family, root: Universe) -> int | None:
     return places[0] if places else None
 
 
-def _numbered(columns: Sequence[Codes], size: int) -> tuple[Codes, int]:
+def _number_tuples(columns: Sequence[Codes], size: int) -> tuple[Codes, int]:
     """Equal tuples by equal numbers."""
     if not columns:
         return np.zeros(size, dtype=np.int64), 1
@@ -150,7 +150,7 @@ def _template(
     quotient: Quotient, component: Component, rows: Codes, root: Universe | None, work: ElementWork
 ) -> Template:
     problem = quotient.problem
-    columns = _placed(quotient, problem.column_families, component.columns, root)
+    columns = _place(quotient, problem.column_families, component.columns, root)
     is_hub = columns.member < 0
     position_kinds, position = np.unique(columns.kind[~is_hub], return_inverse=True)
     hubs = np.flatnonzero(is_hub)
@@ -160,7 +160,7 @@ def _template(
     work.spend(problem.matrix.nonzeros + len(members) * len(position_kinds), span)
     table = np.full((len(members), len(position_kinds)), -1, dtype=np.int64)
     table[member, position] = component.columns[~is_hub]
-    of_member = _placed(quotient, problem.constraints, rows, root).member >= 0
+    of_member = _place(quotient, problem.constraints, rows, root).member >= 0
     whole = whole_by_rows(quotient, component.columns, rows, of_member)
     _refuse_unlike_bounds(quotient, component.columns[~is_hub], whole[~is_hub])
 
@@ -200,7 +200,7 @@ class _Rows:
         self.quotient, self.rows, self.work = quotient, rows, work
         self.having = having
         self.positions, self.width = len(having), len(having) + hubs
-        placed = _placed(quotient, quotient.problem.constraints, rows, root)
+        placed = _place(quotient, quotient.problem.constraints, rows, root)
         self.member = placed.member
         # Rows over all members are each of their own kind already: no two of one family agree in all other indices.
         self.kind = placed.kind

@@ -42,7 +42,7 @@ from gpusched_dsl.compiling.aggregation.parts import (
 )
 from gpusched_dsl.compiling.aggregation.uses import MOST_PATTERNS, Patterns, Uses
 from gpusched_dsl.compiling.aggregation.work import ElementWork
-from gpusched_dsl.compiling.symmetry.generic import Obstacle, preferred
+from gpusched_dsl.compiling.symmetry.generic import Obstacle, prefer
 from gpusched_dsl.compiling.symmetry.quotient import Quotient
 from gpusched_dsl.ir.domains import Codes, Domain, IntervalDomain, TupleDomain
 from gpusched_dsl.ir.matrix import Floats
@@ -70,9 +70,9 @@ def by_patterns(quotient: Quotient, component: Component) -> AggregatedComponent
     worth = _worth(int(quotient.classes.sizes[component.kind]) * len(component.columns))
     for template in templates_of(quotient, component, work):
         try:
-            return _counted(Uses(quotient, component, template, work, min(MOST_PATTERNS, MOST_OPEN * worth)))
+            return _count_patterns(Uses(quotient, component, template, work, min(MOST_PATTERNS, MOST_OPEN * worth)))
         except Obstacle as obstacle:
-            failure = preferred(failure, obstacle)
+            failure = prefer(failure, obstacle)
     assert failure is not None
     raise failure
 
@@ -84,7 +84,7 @@ def _worth(named: int) -> int:
     return min(MOST_AT_ONCE, max(FEW, FEW_A_COLUMN * named))
 
 
-def _counted(uses: Uses) -> AggregatedComponent:
+def _count_patterns(uses: Uses) -> AggregatedComponent:
     found = uses.listed()
     named = len(uses.elements) * len(uses.component.columns)
     if len(found.hubs) > _worth(named):

@@ -20,7 +20,7 @@ from gpusched_dsl.ir.tolerances import ROUNDING
 TINY = ROUNDING  # of an effect: what solvers leave
 
 
-def placed(slots: ElementSlots, counts: Codes, elements: int) -> Flags:
+def place(slots: ElementSlots, counts: Codes, elements: int) -> Flags:
     """Which column (row) is 1 on which element (column), for how many elements each is to be; carriers with them.
 
     Raises ValueError where the counts break the rows of the sums.
@@ -32,12 +32,12 @@ def placed(slots: ElementSlots, counts: Codes, elements: int) -> Flags:
     for slot in slots.slots:
         column, carried = done[slot.after] if slot.after >= 0 else nothing
         into[slot.was] = slot.now
-        done.append(_placed(slot, counts, into[column], carried & slot.carried, held))
+        done.append(_place_core(slot, counts, into[column], carried & slot.carried, held))
         into[slot.was] = -1
     return held
 
 
-def _placed(slot: ElementSlot, counts: Codes, wanted: Codes, carried: Flags, held: Flags) -> tuple[Codes, Flags]:
+def _place_core(slot: ElementSlot, counts: Codes, wanted: Codes, carried: Flags, held: Flags) -> tuple[Codes, Flags]:
     """The column of the core that each element has, and which elements carry; writes to `held`."""
     exclusion = slot.exclusion
     keep = (wanted >= 0) & (_rank(wanted) < counts[wanted])
@@ -90,10 +90,10 @@ def shares(held: Flags, tied: Codes, host: Codes, values: Floats) -> Entries:
         part = values[tied[begin:end]] / has.sum(axis=1)
         at, element = np.nonzero(has)
         blocks.append((tied[begin:end][at], element, part[at]))
-    return _joined(blocks)
+    return _join(blocks)
 
 
-def followed(held: Flags, effects: EffectColumns, most: Floats, values: Floats) -> Entries:
+def follow(held: Flags, effects: EffectColumns, most: Floats, values: Floats) -> Entries:
     """Values of effects for what elements do, with the sums that are given; `most` are the bounds of one element."""
     blocks: list[Entries] = []
     for begin, end in _blocks(len(effects.column), held.shape[1]):
@@ -109,7 +109,7 @@ def followed(held: Flags, effects: EffectColumns, most: Floats, values: Floats) 
         need[rest] += np.clip(more[rest, None] - filled, 0.0, room)
         row, element = np.nonzero(need)
         blocks.append((column[row], element, need[row, element]))
-    return _joined(blocks)
+    return _join(blocks)
 
 
 def _blocks(count: int, width: int) -> list[tuple[int, int]]:
@@ -117,7 +117,7 @@ def _blocks(count: int, width: int) -> list[tuple[int, int]]:
     return [(begin, min(begin + step, count)) for begin in range(0, count, step)]
 
 
-def _joined(blocks: list[Entries]) -> Entries:
+def _join(blocks: list[Entries]) -> Entries:
     none: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
     blocks = [*blocks, (none, none, np.zeros(0))]
     column, element, value = (np.concatenate(p) for p in zip(*blocks, strict=True))

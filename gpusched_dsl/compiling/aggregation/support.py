@@ -31,7 +31,7 @@ def support(quotient: Quotient, spread: Spread) -> tuple[Problem, Floats]:
     problem = quotient.problem
     matrix, rows, owners = _rows(quotient, Spread(columns, elements, values))
     order = _in_order(quotient, columns, elements)
-    matrix = _permuted(matrix, order)
+    matrix = _permute_columns(matrix, order)
     columns, elements, values = columns[order], elements[order], values[order]
     families = _families(quotient, problem.column_families, columns, elements)
     declared = len(problem.variables)
@@ -238,7 +238,7 @@ def _families(
     first = 0
     for which, family in enumerate(families):
         begin, end = np.searchsorted(numbers, (family.first, family.stop)).tolist()
-        codes = list(_taken(family.domain, numbers[begin:end] - family.first))
+        codes = list(_codes_at(family.domain, numbers[begin:end] - family.first))
         at = place_of(family.domain, quotient.universe)
         if at is not None:
             codes[at] = elements[begin:end]
@@ -261,13 +261,13 @@ def _in_order(quotient: Quotient, columns: Codes, elements: Codes) -> Codes:
         at = place_of(family.domain, quotient.universe)
         if at is None or (np.diff(np.lexsort(family.domain.columns()[::-1])) != 1).any():
             continue
-        codes = list(_taken(family.domain, columns[begin:end] - family.first))
+        codes = list(_codes_at(family.domain, columns[begin:end] - family.first))
         codes[at] = elements[begin:end]
         found[begin:end] = begin + np.lexsort(codes[::-1])
     return found
 
 
-def _permuted(matrix: Matrix, order: Codes) -> Matrix:
+def _permute_columns(matrix: Matrix, order: Codes) -> Matrix:
     """The matrix with column `order[i]` as column i; columns of a row stay sorted."""
     place = np.empty(len(order), dtype=np.int32)
     place[order] = np.arange(len(order), dtype=np.int32)
@@ -276,7 +276,7 @@ def _permuted(matrix: Matrix, order: Codes) -> Matrix:
     return Matrix(matrix.starts, columns[sorted_], matrix.values[sorted_])
 
 
-def _taken(domain: Domain, positions: Codes) -> tuple[Codes, ...]:
+def _codes_at(domain: Domain, positions: Codes) -> tuple[Codes, ...]:
     return tuple(c[positions] for c in domain.columns())
 
 

@@ -48,9 +48,9 @@ class Bounds:
         )
 
 
-def propagated(problem: Problem) -> Bounds:
+def propagate(problem: Problem) -> Bounds:
     """The bounds that follow from declared ones, rows and definitions."""
-    box, images = _box(problem), [_everything(d) for d in problem.definitions]
+    box, images = _box(problem), [_all_reals(d) for d in problem.definitions]
     rows: Upper | None = None
     for _ in range(ROUNDS):
         checkpoint()
@@ -59,7 +59,7 @@ def propagated(problem: Problem) -> Bounds:
             if rows is None or (changed | box.changed)[definition.arguments.matrix.columns].any():
                 images[at] = _forwards(box, definition)
         if rows is None:
-            rows = Upper.of(problem.matrix, problem.row_lower, problem.row_upper, _required(problem, box))
+            rows = Upper.of(problem.matrix, problem.row_lower, problem.row_upper, _required_rows(problem, box))
             sweep(box, rows)
         else:
             sweep(box, rows.touching(changed | box.changed))
@@ -80,7 +80,7 @@ def bounds_within(problem: Problem) -> Bounds:
     return Bounds(box.lower, box.upper, box.feasible)
 
 
-def tightened(problem: Problem, bounds: Bounds) -> Problem:
+def tighten(problem: Problem, bounds: Bounds) -> Problem:
     """The problem with `bounds` written to the columns that definitions give and those that nonlinear parts read.
 
     Passes drop or replace what holds anyway *within the bounds*. A bound may follow from the very definition that is
@@ -114,7 +114,7 @@ def _box(problem: Problem) -> WorkingBounds:
     return WorkingBounds(lower, upper, integer, np.zeros(len(lower), dtype=np.bool_), not crossed.any())
 
 
-def _everything(definition: Definition) -> Interval:
+def _all_reals(definition: Definition) -> Interval:
     return np.full(definition.size, -np.inf), np.full(definition.size, np.inf)
 
 
@@ -122,7 +122,7 @@ def _size(values: Floats) -> Floats:
     return np.where(np.isfinite(values), np.abs(values), 0.0)
 
 
-def _required(problem: Problem, box: WorkingBounds) -> Flags:
+def _required_rows(problem: Problem, box: WorkingBounds) -> Flags:
     """The rows that hold at every feasible point: without a condition, or with one that is fixed."""
     conditions = problem.conditions
     required = np.ones(problem.rows, dtype=np.bool_)
@@ -138,7 +138,7 @@ def _arguments(box: WorkingBounds, definition: Definition) -> tuple[Floats, Floa
 
 def _forwards(box: WorkingBounds, definition: Definition) -> Interval:
     """Results lie in the image of the arguments, which is returned."""
-    image = _everything(definition)
+    image = _all_reals(definition)
     if not definition.size:
         return image
     image = image_of(definition, *_arguments(box, definition))

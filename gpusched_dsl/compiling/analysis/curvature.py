@@ -58,7 +58,7 @@ class ProblemClass:
 
 def classify(problem: Problem) -> ProblemClass:
     """The class of a problem and a judgement of each of its nonlinear terms."""
-    remaining = linearised(problem)
+    remaining = linearise_exactly(problem)
     analysis = Analysis(remaining)
     entries: dict[Key, int] = {}
     for definition in problem.definitions:
@@ -73,7 +73,7 @@ def classify(problem: Problem) -> ProblemClass:
     return ProblemClass(_kind(remaining, terms), terms)
 
 
-def linearised(problem: Problem) -> Problem:
+def linearise_exactly(problem: Problem) -> Problem:
     """The problem after every pass that applies and changes nothing but the form."""
     if problem.is_linear:
         return problem

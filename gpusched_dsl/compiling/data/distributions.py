@@ -66,7 +66,7 @@ class _LawMaker:
             return None
         if law.name == "mixture":
             return self._mixture(law, frame, inner)
-        make = _truncated if law.name == "truncate" else _censored
+        make = _truncate if law.name == "truncate" else _censor
         return self._combined(law, frame, inner, make)
 
     # --- one law per distinct combination of arguments ----------------------------------------------------------------
@@ -207,11 +207,11 @@ def _points_law(points: Floats, survival: Floats | None) -> Distribution:
     return survival_points(points, survival)
 
 
-def _truncated(given: Named, laws: list[Distribution]) -> Distribution:
+def _truncate(given: Named, laws: list[Distribution]) -> Distribution:
     return laws[0].truncated(given.get("low", -np.inf), given.get("high", np.inf))
 
 
-def _censored(given: Named, laws: list[Distribution]) -> Distribution:
+def _censor(given: Named, laws: list[Distribution]) -> Distribution:
     return laws[0].censored(given["high"])
 
 

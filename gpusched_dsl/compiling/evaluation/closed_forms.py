@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gpusched_dsl.compiling.evaluation.frames import Frame
-from gpusched_dsl.compiling.evaluation.random_parts import LinearForm, Literal, joined, line_of, literals_of, number
+from gpusched_dsl.compiling.evaluation.random_parts import LinearForm, Literal, join, line_of, literals_of, number
 from gpusched_dsl.compiling.evaluation.references import References
 from gpusched_dsl.ir.distributions import Distribution
 from gpusched_dsl.ir.domains import Codes
@@ -112,7 +112,7 @@ class ClosedForms:
 
     def _extreme(self, smallest: bool, one: LinearForm, other: LinearForm) -> Floats | None:
         """E min(f, g) = E g + E min(f - g, 0) with f - g = slope W + rest, and in the same way for max."""
-        gap = self.single(joined("-", one, other, self.expr.span))
+        gap = self.single(join("-", one, other, self.expr.span))
         base = self.mean(other)
         if gap is None or base is None:
             return None
@@ -166,7 +166,7 @@ class ClosedForms:
         joint = None if literals is None else self._joint(literals)
         if joint is None or len(joint) != 1 or then is None or otherwise is None:
             return None
-        gap, base = self.single(joined("-", then, otherwise, body.span)), self.mean(otherwise)
+        gap, base = self.single(join("-", then, otherwise, body.span)), self.mean(otherwise)
         if gap is None or base is None:
             return None
         (interval,) = joint
@@ -279,7 +279,7 @@ def pair_of(body: TypedExpr) -> tuple[bool, LinearForm, LinearForm] | None:
         return None
     if body.name == "abs":
         zero = LinearForm((), number(0.0, body.span))
-        return False, found[0], joined("-", zero, found[0], body.span)
+        return False, found[0], join("-", zero, found[0], body.span)
     random = [line for line in found if line.terms]
     fixed = [line.rest for line in found if not line.terms]
     if len(random) + bool(fixed) != 2:

@@ -7,7 +7,7 @@ import numpy as np
 from gpusched_dsl.compiling.evaluation.closed_forms import FORMS, ClosedForms
 from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.evaluation.outcomes import Outcomes, element_of, outcomes
-from gpusched_dsl.compiling.evaluation.random_parts import pushed
+from gpusched_dsl.compiling.evaluation.random_parts import push_inwards
 from gpusched_dsl.compiling.evaluation.references import References
 from gpusched_dsl.ir.matrix import Floats
 from gpusched_dsl.language.checked import Expected, RandomRef, TypedExpr
@@ -28,7 +28,7 @@ class Expectations:
         """The expectation of as little as possible; worked out once for each."""
         known = self._pushed.get(id(expr))
         if known is None:
-            known = self._pushed[id(expr)] = (expr, pushed(expr))
+            known = self._pushed[id(expr)] = (expr, push_inwards(expr))
         return known[1]
 
     def values(self, expr: Expected, frame: Frame) -> Floats:

@@ -70,9 +70,9 @@ class MemoryBudget:
     def _refusal(
         self, message: str, label: str, needed: int, span: Span | None, help: str = WHOLE_MODEL
     ) -> DiagnosticError:
-        sizes = f"about {_sized(needed)} are needed, the limit is {_sized(self._memory)}"
+        sizes = f"about {_size_text(needed)} are needed, the limit is {_size_text(self._memory)}"
         return DiagnosticError([Diagnostic("GSM3001", message, span, label, (), (sizes,), help)])
 
 
-def _sized(size: int) -> str:
+def _size_text(size: int) -> str:
     return f"{size / GIB:,.1f} GiB" if size >= GIB // 10 else f"{size / (1 << 20):,.1f} MiB"

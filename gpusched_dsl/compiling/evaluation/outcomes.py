@@ -49,7 +49,7 @@ def outcomes(ev: References, expr: Expected, frame: Frame, first: int) -> Outcom
 
     Raises DiagnosticError (GSM3001) when there are too many of them, GSM3002 for subscripts outside.
     """
-    rows, elements = _involved(ev, expr, frame)
+    rows, elements = _involved_elements(ev, expr, frame)
     numbers = _Numbers(ev)
     keys = np.unique(rows * numbers.count + elements)
     rows, elements = keys // numbers.count, keys % numbers.count
@@ -110,7 +110,7 @@ def element_of(ev: References, expr: RandomRef, frame: Frame) -> Codes:
     return first + ev.random_position(expr, frame)
 
 
-def _involved(ev: References, expr: Expected, frame: Frame) -> tuple[Codes, Codes]:
+def _involved_elements(ev: References, expr: Expected, frame: Frame) -> tuple[Codes, Codes]:
     """Pairs of a row and a random element that occurs in it."""
     rows, elements = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
     parts: tuple[TypedExpr, ...] = (expr.body,) if expr.given is None else (expr.body, expr.given)

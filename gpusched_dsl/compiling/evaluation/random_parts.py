@@ -38,7 +38,7 @@ def number(value: float, span: Span) -> TypedExpr:
     return Constant(span=span, type=PLAIN, value=value)
 
 
-def combined(op: str, left: TypedExpr, right: TypedExpr, span: Span) -> TypedExpr:
+def combine(op: str, left: TypedExpr, right: TypedExpr, span: Span) -> TypedExpr:
     """`left op right`, with what multiplies by 1 or adds 0 left out."""
     if isinstance(right, Constant) and right.value == (0.0 if op in "+-" else 1.0):
         return left
@@ -48,7 +48,7 @@ def combined(op: str, left: TypedExpr, right: TypedExpr, span: Span) -> TypedExp
     return Arithmetic(span=span, type=PLAIN, decision=decision, op=op, left=left, right=right)
 
 
-def negated(expr: TypedExpr) -> TypedExpr:
+def negate(expr: TypedExpr) -> TypedExpr:
     return Negate(span=expr.span, type=PLAIN, decision=expr.decision, operand=expr)
 
 
@@ -72,29 +72,29 @@ def line_of(expr: TypedExpr) -> LinearForm | None:
             return LinearForm(((number(1.0, expr.span), expr),), number(0.0, expr.span))
         case Negate():
             inner = line_of(expr.operand)
-            return None if inner is None else _mapped(inner, negated)
+            return None if inner is None else _map_terms(inner, negate)
         case Arithmetic(op="+" | "-"):
             left, right = line_of(expr.left), line_of(expr.right)
-            return None if left is None or right is None else joined(expr.op, left, right, expr.span)
+            return None if left is None or right is None else join(expr.op, left, right, expr.span)
         case Arithmetic(op="*"):
             factor, inner_expr = (expr.right, expr.left) if is_random(expr.left) else (expr.left, expr.right)
             inner = None if is_random(factor) or factor.decision else line_of(inner_expr)
-            return None if inner is None else _mapped(inner, lambda c: combined("*", c, factor, expr.span))
+            return None if inner is None else _map_terms(inner, lambda c: combine("*", c, factor, expr.span))
         case Arithmetic(op="/") if not is_random(expr.right) and not expr.right.decision:
             inner = line_of(expr.left)
-            return None if inner is None else _mapped(inner, lambda c: combined("/", c, expr.right, expr.span))
+            return None if inner is None else _map_terms(inner, lambda c: combine("/", c, expr.right, expr.span))
         case Function(name="min" | "max") if len(expr.arguments) == 1:
             return line_of(expr.arguments[0])
     return None
 
 
-def joined(op: str, left: LinearForm, right: LinearForm, span: Span) -> LinearForm:
+def join(op: str, left: LinearForm, right: LinearForm, span: Span) -> LinearForm:
     """The sum or difference of two lines."""
-    other = right.terms if op == "+" else tuple((negated(c), ref) for c, ref in right.terms)
-    return LinearForm((*left.terms, *other), combined(op, left.rest, right.rest, span))
+    other = right.terms if op == "+" else tuple((negate(c), ref) for c, ref in right.terms)
+    return LinearForm((*left.terms, *other), combine(op, left.rest, right.rest, span))
 
 
-def _mapped(line: LinearForm, change: Callable[[TypedExpr], TypedExpr]) -> LinearForm:
+def _map_terms(line: LinearForm, change: Callable[[TypedExpr], TypedExpr]) -> LinearForm:
     return LinearForm(tuple((change(c), ref) for c, ref in line.terms), change(line.rest))
 
 
@@ -122,7 +122,7 @@ def literals_of(condition: TypedExpr) -> tuple[Literal, ...] | None:
     for left, op, right in zip(lines, condition.ops, lines[1:], strict=False):
         if left is None or right is None:
             return None
-        literals.append(Literal(joined("-", left, right, condition.span), op))
+        literals.append(Literal(join("-", left, right, condition.span), op))
     return tuple(literals)
 
 
@@ -132,7 +132,7 @@ _CLOSED = {"<": ">=", ">": "<="}
 _OPPOSITE = {**_CLOSED, "<=": ">", ">=": "<", "==": "!=", "!=": "=="}
 
 
-def pushed(expected: Expected) -> TypedExpr:
+def push_inwards(expected: Expected) -> TypedExpr:
     """The same value with expectations of as little as possible: of what is not linear in random quantities."""
     return _push(expected.body, expected)
 
@@ -165,7 +165,7 @@ def _push(body: TypedExpr, whole: Expected) -> TypedExpr:
             return _logic(body, whole)
         case ComparisonChain(ops=(op,)) if body.decision and op in _CLOSED:
             # No solver keeps a strict comparison of decisions; what is excluded is closed.
-            return combined("-", number(1.0, span), inside(replace(body, ops=(_CLOSED[op],))), span)
+            return combine("-", number(1.0, span), inside(replace(body, ops=(_CLOSED[op],))), span)
     return Expected(span=span, type=PLAIN, decision=body.decision, op=whole.op, body=body, given=whole.given)
 
 
@@ -179,14 +179,14 @@ def _logic(body: Logic, whole: Expected) -> TypedExpr:
         return _push(part, whole)
 
     if body.op == "not":
-        return combined("-", one, chance(body.operands[0]), span)
+        return combine("-", one, chance(body.operands[0]), span)
     if not body.decision:
         if body.op == "or":
-            return combined("-", one, chance(*map(_opposite, body.operands)), span)
+            return combine("-", one, chance(*map(_opposite, body.operands)), span)
         if body.op == "=>":
-            return combined("-", one, chance(body.operands[0], _opposite(body.operands[1])), span)
+            return combine("-", one, chance(body.operands[0], _opposite(body.operands[1])), span)
         if body.op == "<=>":
-            return combined("+", chance(*body.operands), chance(*map(_opposite, body.operands)), span)
+            return combine("+", chance(*body.operands), chance(*map(_opposite, body.operands)), span)
         fixed = next((o for o in body.operands if not is_random(o)), None)
         if fixed is not None:
             left = chance(*(o for o in body.operands if o is not fixed))

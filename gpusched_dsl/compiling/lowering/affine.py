@@ -102,7 +102,7 @@ def assemble(size: int, blocks: Sequence[AffineBlock]) -> tuple[Codes, Int32s, F
     elif len(blocks) == 1:
         starts, columns, values = _alone(size, blocks[0])
     else:
-        starts, columns, values = _scattered(size, blocks)
+        starts, columns, values = _scatter(size, blocks)
     if not _surely_distinct(blocks):
         starts, columns, values = _merge_repeats(size, starts, columns, values)
     if np.count_nonzero(values) < len(values):
@@ -127,7 +127,7 @@ def _alone(size: int, block: AffineBlock) -> tuple[Codes, Int32s, Floats]:
     return _starts_of(block.rows, size), block.columns.astype(np.int32), values
 
 
-def _scattered(size: int, blocks: Sequence[AffineBlock]) -> tuple[Codes, Int32s, Floats]:
+def _scatter(size: int, blocks: Sequence[AffineBlock]) -> tuple[Codes, Int32s, Floats]:
     """Rows of any blocks: entries go to the next free place of their row, block by block."""
     per_block: list[Codes | int] = [1 if b.rows is None else np.bincount(b.rows, minlength=size) for b in blocks]
     counts = np.zeros(size, dtype=np.int64)

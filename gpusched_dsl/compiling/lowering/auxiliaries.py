@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from gpusched_dsl.ir.definitions import Affines, Definition, Power, Product, unary_starts
 from gpusched_dsl.ir.domains import Codes, Domain, IntervalDomain
-from gpusched_dsl.ir.matrix import stacked
+from gpusched_dsl.ir.matrix import stack
 from gpusched_dsl.ir.problem import Family, Floats, Int32s
 from gpusched_dsl.language.source import Span
 
@@ -136,7 +136,7 @@ class AuxiliaryColumns:
         name = f"{self.name_of(one)}^2"
         starts = unary_starts(len(one))
         return self.add(
-            "square", _numbered(len(one)),
+            "square", _numbers(len(one)),
             lambda results: Power(results, starts, arguments, span, name, exponents), span,
         )  # fmt: skip
 
@@ -145,7 +145,7 @@ class AuxiliaryColumns:
         name = f"{self.name_of(one)} * {self.name_of(other)}"
         starts = 2 * np.arange(len(one) + 1, dtype=np.int64)
         results = self.add(
-            "product", _numbered(len(one)), lambda results: Product(results, starts, arguments, span, name), span,
+            "product", _numbers(len(one)), lambda results: Product(results, starts, arguments, span, name), span,
             zero_one=self.zero_one[one] & self.zero_one[other],
         )  # fmt: skip
         self._made_of = np.concatenate((self._made_of, np.stack((results, one, other), axis=1)))
@@ -182,14 +182,14 @@ class AuxiliaryColumns:
         return lower, upper, integer
 
 
-def _numbered(size: int) -> Domain:
+def _numbers(size: int) -> Domain:
     return IntervalDomain(1, size)
 
 
-def interleaved(parts: Iterable[Affines]) -> tuple[Codes, Affines]:
+def interleave(parts: Iterable[Affines]) -> tuple[Codes, Affines]:
     """Expressions of several arguments, entry by entry: the `starts` of entries and all arguments in order."""
     all_parts = list(parts)
     size, count = all_parts[0].count, len(all_parts)
     order = (np.arange(size)[:, None] + size * np.arange(count)[None, :]).reshape(-1)
-    together = Affines(stacked([p.matrix for p in all_parts]), np.concatenate([p.constants for p in all_parts]))
+    together = Affines(stack([p.matrix for p in all_parts]), np.concatenate([p.constants for p in all_parts]))
     return count * np.arange(size + 1, dtype=np.int64), together.take(order) if count > 1 else together

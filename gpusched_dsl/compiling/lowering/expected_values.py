@@ -9,7 +9,7 @@ import numpy as np
 from gpusched_dsl.compiling.evaluation.closed_forms import ClosedForms, Single, pair_of
 from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.evaluation.free_variables import OUTCOME
-from gpusched_dsl.compiling.evaluation.random_parts import LinearForm, joined, number
+from gpusched_dsl.compiling.evaluation.random_parts import LinearForm, join, number
 from gpusched_dsl.compiling.evaluation.store import RandomLaws
 from gpusched_dsl.compiling.lowering.affine import Affine, constant
 from gpusched_dsl.compiling.lowering.affine_reader import AffineReader
@@ -23,7 +23,7 @@ from gpusched_dsl.language.checked import Expected, Function
 from gpusched_dsl.language.text.shortening import shortened
 
 
-def expected(linear: AffineReader, nonlinear: Nonlinear, expr: Expected, frame: Frame) -> Affine:
+def lower_expectation(linear: AffineReader, nonlinear: Nonlinear, expr: Expected, frame: Frame) -> Affine:
     """An expectation with decisions as an affine expression, with definitions where it is no line in them.
 
     Forms: affine expressions; `min` and `max` of two lines in one random quantity (E[min(W, x)] as a definition);
@@ -71,7 +71,7 @@ class _ExpectedMinimum:
         self.expr = expr
         self.smallest = smallest
         self.one, self.other = one, other
-        self.gap = joined("-", one, other, expr.span)
+        self.gap = join("-", one, other, expr.span)
 
     def affine(self, frame: Frame) -> Affine | None:
         if not frame.size:  # without rows there are no laws to look at
@@ -117,7 +117,7 @@ class _ExpectedMinimum:
     def _definition(self, frame: Frame) -> tuple[str, Making]:
         """G(x) of every row of a frame."""
         _, gap = self._gap(frame)
-        laws, which = conditioned(self.linear.ev.store.randoms[gap.name], gap)
+        laws, which = condition(self.linear.ev.store.randoms[gap.name], gap)
         at = self.linear.affine(gap.rest, frame).scaled(-1.0 / gap.slope)
         arguments, starts = self.nonlinear.as_affines(at), unary_starts(frame.size)
         name = f"E({shortened(self.expr.body.span.text)})"
@@ -126,7 +126,7 @@ class _ExpectedMinimum:
         )
 
 
-def conditioned(random: RandomLaws, gap: Single) -> tuple[tuple[Distribution, ...], Codes]:
+def condition(random: RandomLaws, gap: Single) -> tuple[tuple[Distribution, ...], Codes]:
     """The laws of the rows given low < W <= high: the distinct ones, and which of them each row has."""
     rows = np.column_stack((random.which[gap.position].astype(np.float64), gap.low, gap.high))
     distinct, which = np.unique(rows, axis=0, return_inverse=True)

@@ -21,7 +21,7 @@ from gpusched_dsl.compiling.lowering.auxiliaries import AuxiliaryColumns
 from gpusched_dsl.compiling.lowering.constraints import Assertion, Assertions, Condition
 from gpusched_dsl.compiling.lowering.fixing import Fixed, domain_given, values_at
 from gpusched_dsl.compiling.lowering.linear import Linearizer
-from gpusched_dsl.compiling.lowering.unused import without_unused
+from gpusched_dsl.compiling.lowering.unused import drop_unused
 from gpusched_dsl.ir.deadline import checkpoint
 from gpusched_dsl.ir.definitions import Conditions
 from gpusched_dsl.ir.domains import Codes, Domain, TupleDomain
@@ -102,8 +102,8 @@ class _Grounding:
             with self._collecting():
                 bounds.append(self._bounds(variable))
         self.found.raise_if_errors()
-        lower, upper = _joined([b.lower for b in bounds], np.float64), _joined([b.upper for b in bounds], np.float64)
-        integer = _joined([b.integer for b in bounds], np.bool_)
+        lower, upper = _join([b.lower for b in bounds], np.float64), _join([b.upper for b in bounds], np.float64)
+        integer = _join([b.integer for b in bounds], np.bool_)
         self.terms = AuxiliaryColumns(families, integer & (lower >= 0) & (upper <= 1))
         self.linear = Linearizer(self.ev, self.terms)
         self.assertions = Assertions(self.linear)
@@ -126,16 +126,16 @@ class _Grounding:
             upper=np.concatenate((upper, added[1])),
             integer=integer,
             constraints=tuple(r.family for r in rows),
-            matrix=_stacked(rows),
-            row_lower=_joined([r.lower for r in rows], np.float64),
-            row_upper=_joined([r.upper for r in rows], np.float64),
+            matrix=_stack(rows),
+            row_lower=_join([r.lower for r in rows], np.float64),
+            row_upper=_join([r.upper for r in rows], np.float64),
             objectives=tuple(objectives),
             auxiliary=tuple(self.terms.families),
             definitions=with_steps(self.terms.definitions, integer),
             conditions=_conditions(rows),
             decompose=self.model.decompose,
         )
-        return without_unused(problem)
+        return drop_unused(problem)
 
     def _refuse_too_large(self, domains: dict[str, Domain]) -> None:
         """Refuse a problem that cannot fit before any row is made, naming the largest family."""
@@ -281,7 +281,7 @@ def _unit_of_sides(body: TypedExpr) -> str:
     return _unit(body.operands[0].type) if isinstance(body, ComparisonChain) else ""
 
 
-def _joined(parts: Sequence[NDArray[Any]], dtype: type) -> NDArray[Any]:
+def _join(parts: Sequence[NDArray[Any]], dtype: type) -> NDArray[Any]:
     return np.concatenate(parts) if parts else np.zeros(0, dtype=dtype)
 
 
@@ -296,7 +296,7 @@ def _conditions(rows: list[_Rows]) -> Conditions:
     )
 
 
-def _stacked(rows: list[_Rows]) -> Matrix:
+def _stack(rows: list[_Rows]) -> Matrix:
     """The parts under one another; each part is let go as soon as it is copied, to keep the peak low."""
     starts = np.zeros(1 + sum(len(r.starts) - 1 for r in rows), dtype=np.int64)
     entries = sum(len(r.columns) for r in rows)

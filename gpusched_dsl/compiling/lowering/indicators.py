@@ -11,7 +11,7 @@ import numpy as np
 from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.lowering.affine import Affine, AffineBlock, constant
 from gpusched_dsl.compiling.lowering.affine_reader import AffineReader
-from gpusched_dsl.compiling.lowering.auxiliaries import Making, interleaved
+from gpusched_dsl.compiling.lowering.auxiliaries import Making, interleave
 from gpusched_dsl.compiling.lowering.nonlinear import Nonlinear
 from gpusched_dsl.ir.definitions import Affines, MinMax, Reified, unary_starts
 from gpusched_dsl.ir.problem import Floats, Matrix
@@ -80,7 +80,7 @@ class Reification:
         parts = [self.affine(o, inner) for o in expr.operands]
         if expr.op == "=>":
             parts[0] = self.negated(parts[0])
-        starts, arguments = interleaved([self.nonlinear.as_affines(p) for p in parts])
+        starts, arguments = interleave([self.nonlinear.as_affines(p) for p in parts])
         largest, name = expr.op != "and", shortened(expr.span.text)
         kind = "or" if largest else "and"
         return kind, lambda results: MinMax(results, starts, arguments, expr.span, name, largest)
@@ -135,9 +135,9 @@ class Reification:
         matrix, counts = affines.matrix, np.diff(affines.matrix.starts)
         if counts.max(initial=0) > 1 or not self.linear.terms.zero_one[matrix.columns].all():
             return None
-        at_zero = _compared(affines.constants, op)
+        at_zero = _compare(affines.constants, op)
         rows = np.flatnonzero(counts)
-        at_one = _compared(affines.constants[rows] + matrix.values, op)
+        at_one = _compare(affines.constants[rows] + matrix.values, op)
         block = AffineBlock(
             rows, matrix.columns.astype(np.int64), at_one - at_zero[rows], f"truth@{id(difference)}", frozenset()
         )
@@ -155,7 +155,7 @@ class Reification:
         return "holds", lambda results: Reified(results, starts, arguments, expr.span, name, lower, upper)
 
 
-def _compared(values: Floats, op: str) -> Floats:
+def _compare(values: Floats, op: str) -> Floats:
     slack = 1e-9 * np.maximum(1.0, np.abs(values))
     truth = {"<=": values <= slack, ">=": values >= -slack, "==": np.abs(values) <= slack}[op]
     return truth.astype(np.float64)

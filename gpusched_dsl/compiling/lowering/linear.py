@@ -10,7 +10,7 @@ from gpusched_dsl.compiling.evaluation.references import plain_keys
 from gpusched_dsl.compiling.lowering.affine import Affine, AffineBlock, constant
 from gpusched_dsl.compiling.lowering.affine_reader import AffineReader
 from gpusched_dsl.compiling.lowering.auxiliaries import AuxiliaryColumns
-from gpusched_dsl.compiling.lowering.expected_values import expected
+from gpusched_dsl.compiling.lowering.expected_values import lower_expectation
 from gpusched_dsl.compiling.lowering.indicators import Reification
 from gpusched_dsl.compiling.lowering.nonlinear import Nonlinear
 from gpusched_dsl.ir.deadline import checkpoint
@@ -68,7 +68,7 @@ class Linearizer(AffineReader):
                 found = self.ev.found(expr.reference, frame)
                 return self.branches(found, expr.reference, expr.fallback, frame, self.affine)
             case Expected():
-                return expected(self, self.nonlinear, expr, frame)
+                return lower_expectation(self, self.nonlinear, expr, frame)
             case Reduction(op="count"):
                 return self.total(expr, frame, self.truths.affine)
             case ComparisonChain() | Logic() | Reduction(op="any" | "all"):

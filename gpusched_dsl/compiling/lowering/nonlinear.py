@@ -9,7 +9,7 @@ import numpy as np
 from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.lowering.affine import Affine, AffineBlock, assemble, constant
 from gpusched_dsl.compiling.lowering.affine_reader import AffineReader
-from gpusched_dsl.compiling.lowering.auxiliaries import Making, interleaved
+from gpusched_dsl.compiling.lowering.auxiliaries import Making, interleave
 from gpusched_dsl.ir.definitions import Affines, MinMax, Power, Unary, unary_starts
 from gpusched_dsl.ir.domains import Codes, Domain, Packing, ScalarDomain, TupleDomain
 from gpusched_dsl.ir.problem import Floats, Int32s, Matrix
@@ -226,7 +226,7 @@ class Nonlinear:
             return self.linear.affine(expr.arguments[0], frame)
 
         def build(inner: Frame) -> tuple[str, Making]:
-            starts, arguments = interleaved([self.arguments(a, inner) for a in expr.arguments])
+            starts, arguments = interleave([self.arguments(a, inner) for a in expr.arguments])
             name, largest = shortened(expr.span.text), expr.name == "max"
             return expr.name, lambda results: MinMax(results, starts, arguments, expr.span, name, largest)
 

@@ -11,7 +11,7 @@ from gpusched_dsl.ir.definitions import Affines, Definition
 from gpusched_dsl.ir.problem import Family, Int32s, Problem
 
 
-def without_unused(problem: Problem) -> Problem:
+def drop_unused(problem: Problem) -> Problem:
     """The problem without definitions whose results stand in no row, objective, condition or other definition.
 
     Families none of whose columns are read go, and the columns behind them get lower numbers; single columns that
@@ -32,7 +32,7 @@ def without_unused(problem: Problem) -> Problem:
     used[:first] = True
     if used.all():
         return problem
-    return _renumbered(replace(problem, definitions=tuple(definitions)), used)
+    return _renumber(replace(problem, definitions=tuple(definitions)), used)
 
 
 def _directly_used(problem: Problem) -> NDArray[np.bool_]:
@@ -45,7 +45,7 @@ def _directly_used(problem: Problem) -> NDArray[np.bool_]:
     return used
 
 
-def _renumbered(problem: Problem, used: NDArray[np.bool_]) -> Problem:
+def _renumber(problem: Problem, used: NDArray[np.bool_]) -> Problem:
     keep = np.ones(problem.columns, dtype=np.bool_)
     families: list[Family] = []
     first = problem.variables[-1].stop if problem.variables else 0

@@ -20,7 +20,7 @@ from gpusched_dsl.ir.matrix import Matrix
 NAME = "contradiction"
 
 
-def stated_contradiction(analysis: Analysis) -> PassResult:
+def state_contradiction(analysis: Analysis) -> PassResult:
     """The problem without terms and conditions, and with a row that no point fulfils."""
     builder = ProblemBuilder(analysis.problem)
     empty = Matrix(np.zeros(2, dtype=np.int64), np.zeros(0, dtype=np.int32), np.zeros(0))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
-from gpusched_dsl.compiling.passes.rows import RowBuilder, numbered_index
+from gpusched_dsl.compiling.passes.rows import RowBuilder, number_index
 from gpusched_dsl.ir.definitions import Affines
 from gpusched_dsl.ir.domains import Codes, IntervalDomain
 from gpusched_dsl.ir.problem import Floats, Int32s
@@ -58,7 +58,7 @@ class Digits:
             rest = np.rint(numbers.values(point) - low).astype(np.int64)[owner]
             return ((rest >> place) & 1).astype(np.float64)
 
-        index = numbered_index(builder.problem, results[owner], place)
+        index = number_index(builder.problem, results[owner], place)
         digits = builder.add_columns(f"{family}.digits", index, 0.0, 1.0, True, values, span)
         every = np.arange(numbers.count)
         rows = RowBuilder(numbers.count).add_affines(every, numbers, 1.0).add(owner, digits, -np.exp2(place))

@@ -76,13 +76,13 @@ def add_exponentials(
         parts: list[Part] = [(before, 1.0)]
         constant = 0.0
     else:
-        inside, parts, constant = shifted(entries.arguments, -form.low), [], form.low
+        inside, parts, constant = shift(entries.arguments, -form.low), [], form.low
     parts.append((inside, form.slope))
     made: list[Definition] = []
     for factor, rate in zip(form.factors.tolist(), form.rates.tolist(), strict=True):
-        exponent = scaled(inside, -rate)
+        exponent = scale(inside, -rate)
         column = _column(builder, entries, "exp", partial(_exp_at, exponent))
-        made.append(Unary(column, unary_starts(len(column)), exponent, *_said(entries), "exp"))
+        made.append(Unary(column, unary_starts(len(column)), exponent, *_source(entries), "exp"))
         parts.append((column, -factor))
         constant += factor
     _hold(builder, entries, parts, constant)
@@ -98,9 +98,9 @@ def add_squares(
     """
     if not split:
         at = _segment(form, low, BEYOND * np.maximum(1.0, np.abs(low)))
-        inside = shifted(entries.arguments, -form.knots[at])
+        inside = shift(entries.arguments, -form.knots[at])
         width = _widths(form)[at]
-        column, made = _square(builder, entries, scaled(inside, 1.0 / width))
+        column, made = _square(builder, entries, scale(inside, 1.0 / width))
         _hold(
             builder, entries, [(inside, form.right[at]), (column, -form.density[at] * width**2 / 2)], form.at_knots[at]
         )
@@ -112,7 +112,7 @@ def add_squares(
         parts.append((column, float(form.right[piece])))
         if form.density[piece] > 0:
             wide = float(_widths(form)[piece])
-            square, more = _square(builder, entries, scaled(Affines.of_columns(column), 1.0 / wide))
+            square, more = _square(builder, entries, scale(Affines.of_columns(column), 1.0 / wide))
             parts.append((square, -float(form.density[piece]) * wide**2 / 2))
             made += more
     _hold(builder, entries, parts, 0.0)
@@ -149,7 +149,7 @@ def _widths(form: LinearSurvival) -> Floats:
 def _square(builder: ProblemBuilder, entries: ExpectationEntries, inside: Affines) -> tuple[Int32s, list[Definition]]:
     column = _column(builder, entries, "square", lambda point: inside.values(point) ** 2)
     exponents = np.full(len(column), 2.0)
-    return column, [Power(column, unary_starts(len(column)), inside, *_said(entries), exponents)]
+    return column, [Power(column, unary_starts(len(column)), inside, *_source(entries), exponents)]
 
 
 def _column(
@@ -159,7 +159,7 @@ def _column(
     return builder.add_columns(f"{entries.name}.{what}", entries.index, 0.0, np.inf, False, values, span)
 
 
-def _said(entries: ExpectationEntries) -> tuple[Span | None, str]:
+def _source(entries: ExpectationEntries) -> tuple[Span | None, str]:
     return entries.definition.span, entries.definition.name
 
 
@@ -178,10 +178,10 @@ def _part_at(arguments: Affines, low: float, high: float, point: Floats) -> Floa
     return np.clip(arguments.values(point), low, high) - low
 
 
-def shifted(affines: Affines, by: Floats | float) -> Affines:
+def shift(affines: Affines, by: Floats | float) -> Affines:
     return Affines(affines.matrix, affines.constants + by)
 
 
-def scaled(affines: Affines, by: Floats | float) -> Affines:
+def scale(affines: Affines, by: Floats | float) -> Affines:
     matrix, each = affines.matrix, np.broadcast_to(np.asarray(by, dtype=np.float64), (affines.count,))
     return Affines(Matrix(matrix.starts, matrix.columns, matrix.values * each[matrix.row_of]), affines.constants * each)

@@ -30,13 +30,13 @@ class FixedColumns:
     name: ClassVar[str] = "fixed_columns"
 
     def accepts(self, analysis: Analysis, target: Target) -> bool:
-        return bool(_fixed(analysis.problem).any())
+        return bool(_fixed_columns(analysis.problem).any())
 
     def apply(self, analysis: Analysis, target: Target) -> PassResult:
         problem = analysis.problem
-        fixed = _fixed(problem)
+        fixed = _fixed_columns(problem)
         value = np.where(fixed, problem.lower, 0.0)
-        decided, numbers = _decided(problem, fixed, value)
+        decided, numbers = _decide_conditions(problem, fixed, value)
         kept = np.flatnonzero(~fixed)
         notes = tuple(
             Note(self.name, f.name, "have one value", count, columns=-count, span=f.span)
@@ -52,14 +52,14 @@ class FixedColumns:
         return PassResult(without_columns(decided, fixed, value), notes, recover, lambda point: point[kept], numbers)
 
 
-def _fixed(problem: Problem) -> Flags:
+def _fixed_columns(problem: Problem) -> Flags:
     fixed = (problem.lower == problem.upper) & (~problem.integer | (problem.lower == np.rint(problem.lower)))
     for definition in problem.definitions:
         fixed[definition.results] = False
     return np.asarray(fixed)
 
 
-def _decided(problem: Problem, fixed: Flags, value: Floats) -> tuple[Problem, Codes | None]:
+def _decide_conditions(problem: Problem, fixed: Flags, value: Floats) -> tuple[Problem, Codes | None]:
     """The problem without conditions on fixed columns, and the numbers of rows if some went."""
     conditions = problem.conditions
     known = fixed[conditions.columns]

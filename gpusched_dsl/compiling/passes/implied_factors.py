@@ -19,7 +19,7 @@ import numpy as np
 
 from gpusched_dsl.compiling.passes.implications import Flags, Implications
 from gpusched_dsl.compiling.passes.linear_terms import hold_to, sum_of
-from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder, renamed
+from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder, renumber_columns
 from gpusched_dsl.compiling.passes.steps import Analysis, Note, PassResult, Target
 from gpusched_dsl.compiling.work_budget import TooMuchWork
 from gpusched_dsl.ir.definitions import Product
@@ -64,7 +64,7 @@ def _drop(
 ) -> None:
     """Look at the pairs of a definition, their factors read by their new `names`, which grow."""
     problem = builder.problem
-    matrix = renamed(definition.arguments.matrix, names)
+    matrix = renumber_columns(definition.arguments.matrix, names)
     width = np.diff(matrix.starts)
     plain = (width == 1) & (definition.arguments.constants == 0)
     pair = np.flatnonzero((np.diff(definition.starts) == 2) & np.logical_and.reduceat(plain, definition.starts[:-1]))

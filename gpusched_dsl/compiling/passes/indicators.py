@@ -54,7 +54,7 @@ class Indicators:
         kept = given.largest > (LARGE if target.takes(INDICATOR) else np.inf)
         if not target.takes(INDICATOR) and np.isinf(given.largest).any():
             raise DiagnosticError(_refusals(analysis, given))
-        return _rewritten(analysis.problem, given, ~kept)
+        return _rewrite(analysis.problem, given, ~kept)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +90,7 @@ class _IndicatorRows:
         problem, bounds, conditions = analysis.problem, analysis.bounds, analysis.problem.conditions
         matrix, value = problem.matrix.take(conditions.rows), conditions.values
         step = steps_of(Affines(matrix, np.zeros(matrix.rows)), problem.integer)
-        lower, upper = _sharpened(problem, step)
+        lower, upper = _sharpen(problem, step)
         on_low, on_high = _range(analysis, matrix, value)
         off_low, off_high = _range(analysis, matrix, ~value)
         fixed = bounds.lower[conditions.columns] == bounds.upper[conditions.columns]
@@ -119,7 +119,7 @@ def _slack(side: Floats, step: Floats) -> Floats:
     return within_steps(ROUNDING * np.maximum(1.0, np.abs(np.where(np.isfinite(side), side, 0.0))), step)
 
 
-def _sharpened(problem: Problem, step: Floats) -> tuple[Floats, Floats]:
+def _sharpen(problem: Problem, step: Floats) -> tuple[Floats, Floats]:
     """The sides, moved to values that whole columns can reach."""
     rows = problem.conditions.rows
     lower, upper = problem.row_lower[rows], problem.row_upper[rows]
@@ -148,7 +148,7 @@ def _terms(analysis: Analysis, matrix: Matrix) -> tuple[Floats, Floats]:
     return low, values * np.where(positive, bounds.upper[columns], bounds.lower[columns])
 
 
-def _rewritten(problem: Problem, given: _IndicatorRows, done: Flags) -> PassResult:
+def _rewrite(problem: Problem, given: _IndicatorRows, done: Flags) -> PassResult:
     some = np.flatnonzero(done)
     part, rows = given.take(some), problem.conditions.rows[some]
     each = part.at_least | part.at_most

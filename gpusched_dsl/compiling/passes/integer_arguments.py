@@ -34,11 +34,11 @@ class IntegerArguments:
     name: ClassVar[str] = "whole_arguments"
 
     def accepts(self, analysis: Analysis, target: Target) -> bool:
-        return target.takes(INTEGERS) and any(_taken(d, target) for d in analysis.problem.definitions)
+        return target.takes(INTEGERS) and any(_takes(d, target) for d in analysis.problem.definitions)
 
     def apply(self, analysis: Analysis, target: Target) -> PassResult:
         builder = ProblemBuilder(analysis.problem)
-        taken = [d for d in analysis.problem.definitions if _taken(d, target)]
+        taken = [d for d in analysis.problem.definitions if _takes(d, target)]
         units: Flags | Floats = analysis.problem.integer
         if not all(units[d.arguments.matrix.columns].all() for d in taken):
             units = analysis.units
@@ -47,7 +47,7 @@ class IntegerArguments:
         return builder.step()
 
 
-def _taken(definition: Definition, target: Target) -> bool:
+def _takes(definition: Definition, target: Target) -> bool:
     return bool(definition.size) and definition.tabulated and not target.takes(definition.operation)
 
 

@@ -22,12 +22,12 @@ import numpy as np
 from gpusched_dsl.compiling.analysis.integrality import whole_affines
 from gpusched_dsl.compiling.passes.argument_values import BEYOND
 from gpusched_dsl.compiling.passes.digits import Digits
-from gpusched_dsl.compiling.passes.expectation_forms import scaled
+from gpusched_dsl.compiling.passes.expectation_forms import scale
 from gpusched_dsl.compiling.passes.missing_bounds import missing_bounds
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder, index_of_columns
 from gpusched_dsl.compiling.passes.product_factors import GuardedFactors
 from gpusched_dsl.compiling.passes.product_rows import add_products
-from gpusched_dsl.compiling.passes.rows import RowBuilder, numbered_index
+from gpusched_dsl.compiling.passes.rows import RowBuilder, number_index
 from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Note, PassResult, Target
 from gpusched_dsl.ir.definitions import Affines, Product
 from gpusched_dsl.ir.domains import Codes
@@ -105,7 +105,7 @@ def _reformulate(
     if len(read):
         s = factors.step[n[read]]
         times = GuardedFactors(
-            results[read], scaled(arguments.take(n[read]), 1 / s), np.arange(len(read)), arguments.take(e[read]),
+            results[read], scale(arguments.take(n[read]), 1 / s), np.arange(len(read)), arguments.take(e[read]),
             low[e[read]], high[e[read]], down[read], up[read],
             analysis.problem.column_family(int(results[0])).name, definition.name, definition.span,
         )  # fmt: skip
@@ -158,7 +158,7 @@ def _add(
     owner, place, digit = digits.of(pairs.literals, first, last, pairs.family, pairs.results, pairs.span)
     factor = pairs.factor.take(owner)
     e_low, e_high = pairs.low[owner], pairs.high[owner]
-    index = numbered_index(builder.problem, pairs.results[owner], place)
+    index = number_index(builder.problem, pairs.results[owner], place)
     shown = Affines.of_columns(digit)
     parts = builder.add_columns(
         f"{pairs.family}.parts", index, np.minimum(e_low, 0.0), np.maximum(e_high, 0.0), False,

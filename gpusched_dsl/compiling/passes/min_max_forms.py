@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder, index_of_columns
-from gpusched_dsl.compiling.passes.rows import RowBuilder, numbered_index, within
+from gpusched_dsl.compiling.passes.rows import RowBuilder, number_index, within
 from gpusched_dsl.compiling.passes.steps import Analysis
 from gpusched_dsl.ir.definitions import Affines, Definition, MinMax, Reified, Unary
 from gpusched_dsl.ir.domains import Codes
@@ -191,7 +191,7 @@ class Maxima:
         rows = self.against(arguments, np.arange(len(arguments), dtype=np.int64))
         low, high = (rows.side, np.inf) if self.sign > 0 else (-np.inf, rows.side)
         numbers = within(self.entry_of[arguments])
-        index = numbered_index(builder.problem, self.results[self.entry_of[arguments]], numbers)
+        index = number_index(builder.problem, self.results[self.entry_of[arguments]], numbers)
         builder.add_rows(f"{self.family}.epigraph", index, rows.matrix(), low, high, self.span)
 
     def of_one_binary(self) -> Flags:

@@ -9,7 +9,7 @@ import numpy as np
 from gpusched_dsl.compiling.passes.min_max_forms import Maxima, first_true
 from gpusched_dsl.compiling.passes.missing_bounds import missing_bounds
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder, index_of_columns
-from gpusched_dsl.compiling.passes.rows import RowBuilder, numbered_index, within
+from gpusched_dsl.compiling.passes.rows import RowBuilder, number_index, within
 from gpusched_dsl.compiling.passes.steps import INDICATOR, INTEGERS, Analysis, Target
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.granularity import steps_of
@@ -135,7 +135,7 @@ def state_choice(builder: ProblemBuilder, analysis: Analysis, maxima: Maxima, ta
         big_m = _by_big_m(builder, maxima, np.flatnonzero(~unbounded))
     if unbounded.any():
         if not target.takes(INDICATOR):
-            needed = _needed(maxima, slack)
+            needed = _needed_arguments(maxima, slack)
             problem, bounds = analysis.problem, analysis.bounds
             raise DiagnosticError(missing_bounds(problem, bounds, maxima.b, needed, maxima.name, maxima.span))
         _by_conditions(builder, maxima.take(np.flatnonzero(unbounded)))
@@ -155,7 +155,7 @@ def _slack(maxima: Maxima) -> Floats:
         return reach - maxima.low
 
 
-def _needed(maxima: Maxima, slack: Floats) -> tuple[Codes, Codes]:
+def _needed_arguments(maxima: Maxima, slack: Floats) -> tuple[Codes, Codes]:
     """The arguments whose lower end is missing, and those whose upper end is."""
     endless = maxima.any_argument(~np.isfinite(slack))[maxima.entry_of]
     return np.flatnonzero(endless & np.isneginf(maxima.low)), np.flatnonzero(endless & np.isposinf(maxima.high))
@@ -200,7 +200,7 @@ def _binaries(builder: ProblemBuilder, part: Maxima, arguments: Codes) -> Int32s
         flags[first_true(values == largest[entry], part.starts)] = 1.0
         return flags[arguments]
 
-    index = numbered_index(builder.problem, part.results[entry[arguments]], within(entry[arguments]))
+    index = number_index(builder.problem, part.results[entry[arguments]], within(entry[arguments]))
     return builder.add_columns(f"{part.family}.chosen", index, 0.0, 1.0, True, chosen, part.span)
 
 
@@ -227,9 +227,7 @@ def _state(
     high = rows.side + sides if maxima.sign > 0 else np.full(rows.count, np.inf)
     results = maxima.results[entry]
     index = (
-        index_of_columns(builder.problem, results)
-        if number is None
-        else numbered_index(builder.problem, results, number)
+        index_of_columns(builder.problem, results) if number is None else number_index(builder.problem, results, number)
     )
     condition = None if z is None else (z, np.ones(len(z), dtype=np.bool_))
     builder.add_rows(f"{maxima.family}.{name}", index, rows.matrix(), low, high, maxima.span, condition)

@@ -25,7 +25,7 @@ def missing_bounds(
     for_low, for_high = for_low[matrix.row_of], for_high[matrix.row_of]
     no_lower = np.isneginf(bounds.lower[column]) & ((positive & for_low) | (~positive & for_high))
     no_upper = np.isposinf(bounds.upper[column]) & ((positive & for_high) | (~positive & for_low))
-    without_upper, without_lower = _declared(problem, bounds, column[no_upper], column[no_lower])
+    without_upper, without_lower = _declared_columns(problem, bounds, column[no_upper], column[no_lower])
     found: dict[tuple[int, str], Diagnostic] = {}
     for columns, side in ((without_upper, "upper"), (without_lower, "lower")):
         firsts = np.array([f.first for f in problem.column_families])
@@ -43,7 +43,7 @@ def missing_bounds(
     return list(found.values())
 
 
-def _declared(problem: Problem, bounds: Bounds, no_upper: Int32s, no_lower: Int32s) -> tuple[Int32s, Int32s]:
+def _declared_columns(problem: Problem, bounds: Bounds, no_upper: Int32s, no_lower: Int32s) -> tuple[Int32s, Int32s]:
     """The columns in the place of which the results among them stand: those without bounds in their definitions."""
     above, below = (np.zeros(problem.columns, dtype=np.bool_) for _ in range(2))
     above[no_upper] = below[no_lower] = True

@@ -160,7 +160,7 @@ class _Reformulation:
         chosen = definition.take(entries)
         return Piecewise(
             chosen.results, chosen.starts, chosen.arguments, chosen.span, chosen.name,
-            which.astype(np.int64), _joined(curves),
+            which.astype(np.int64), _join(curves),
         )  # fmt: skip
 
     def _side(self, entries: Codes) -> str:
@@ -205,7 +205,7 @@ def _curve(law: Distribution, low: float, high: float, above: bool) -> Expectati
     return curve_of(law, low, high, max(RELATIVE_ERROR * rise, 1e-12 * scale), MOST_CELLS, above)
 
 
-def _joined(curves: list[ExpectationCurve]) -> Curves:
+def _join(curves: list[ExpectationCurve]) -> Curves:
     starts = np.concatenate(([0], np.cumsum([len(c.x) for c in curves]))).astype(np.int64)
     return Curves(
         starts,

@@ -12,7 +12,7 @@ from functools import cache
 
 from gpusched_dsl.compiling.passes.binary_products import BinaryProducts
 from gpusched_dsl.compiling.passes.binary_times import BinaryTimes
-from gpusched_dsl.compiling.passes.contradiction import stated_contradiction
+from gpusched_dsl.compiling.passes.contradiction import state_contradiction
 from gpusched_dsl.compiling.passes.equal_terms import EqualTerms
 from gpusched_dsl.compiling.passes.fixed_columns import FixedColumns
 from gpusched_dsl.compiling.passes.fixed_factors import FixedFactors
@@ -178,7 +178,7 @@ def _apply_required(problem: Problem, target: Target, read_rows: bool) -> Reform
     for reformulate in passes():
         checkpoint()
         if not analysis.bounds.feasible:
-            return reformulated.then(stated_contradiction(analysis))
+            return reformulated.then(state_contradiction(analysis))
         if reformulate.accepts(analysis, target):
             step = reformulate.apply(analysis, target)
             reformulated = reformulated.then(step)

@@ -13,7 +13,7 @@ from gpusched_dsl.compiling.lowering.affine import merge_repeats
 from gpusched_dsl.compiling.passes.steps import Note, PassResult
 from gpusched_dsl.ir.definitions import Affines, Conditions, Definition
 from gpusched_dsl.ir.domains import Codes, Domain, IntervalDomain, TupleDomain
-from gpusched_dsl.ir.matrix import stacked
+from gpusched_dsl.ir.matrix import stack
 from gpusched_dsl.ir.problem import Family, Floats, Int32s, Matrix, Problem, Term
 from gpusched_dsl.ir.tolerances import FEASIBILITY, ON_STEP
 from gpusched_dsl.language.source import Span
@@ -170,7 +170,7 @@ class ProblemBuilder:
 
     def step(self) -> PassResult:
         old = self.problem
-        matrix = stacked(self._matrices)
+        matrix = stack(self._matrices)
         lower, upper = np.concatenate(self._lower), np.concatenate(self._upper)
         problem = replace(
             old,
@@ -183,10 +183,10 @@ class ProblemBuilder:
             row_lower=np.concatenate(self._row_lower),
             row_upper=np.concatenate(self._row_upper),
             definitions=tuple(self.definitions),
-            conditions=_joined(self._conditions),
+            conditions=_join(self._conditions),
         )
         if self._substituted:
-            problem = _substituted(problem, list(self._substituted.values()))
+            problem = _substitute(problem, list(self._substituted.values()))
         return PassResult(problem, tuple(self.notes), self._recover, self._lift, None, self.bound_error)
 
     def _recover(self, point: Floats) -> Floats:
@@ -222,7 +222,7 @@ def _index_in(families: Sequence[Family], columns: Int32s) -> Domain:
     return IntervalDomain(0, len(columns) - 1)
 
 
-def _joined(conditions: list[Conditions]) -> Conditions:
+def _join(conditions: list[Conditions]) -> Conditions:
     if len(conditions) == 1:
         return conditions[0]
     return Conditions(
@@ -232,7 +232,7 @@ def _joined(conditions: list[Conditions]) -> Conditions:
     )
 
 
-def _substituted(problem: Problem, pairs: list[tuple[Int32s, Int32s]]) -> Problem:
+def _substitute(problem: Problem, pairs: list[tuple[Int32s, Int32s]]) -> Problem:
     """The problem with some columns read as others; the columns that went are fixed at 0 and stand nowhere."""
     names = _names_after(problem.columns, pairs)
     gone = np.concatenate([columns for columns, _ in pairs])
@@ -243,14 +243,14 @@ def _substituted(problem: Problem, pairs: list[tuple[Int32s, Int32s]]) -> Proble
     lower[gone] = upper[gone] = 0.0
     integer = problem.integer.copy()
     integer[gone] = False
-    objectives = tuple(replace(o, terms=tuple(_renamed_term(t, names) for t in o.terms)) for o in problem.objectives)
+    objectives = tuple(replace(o, terms=tuple(_renumber_term(t, names) for t in o.terms)) for o in problem.objectives)
     definitions = tuple(
-        replace(d, arguments=Affines(renamed(d.arguments.matrix, names), d.arguments.constants))
+        replace(d, arguments=Affines(renumber_columns(d.arguments.matrix, names), d.arguments.constants))
         for d in problem.definitions
     )
     conditions = replace(problem.conditions, columns=names[problem.conditions.columns])
     return replace(
-        problem, lower=lower, upper=upper, integer=integer, matrix=renamed(problem.matrix, names),
+        problem, lower=lower, upper=upper, integer=integer, matrix=renumber_columns(problem.matrix, names),
         objectives=objectives, definitions=definitions, conditions=conditions,
     )  # fmt: skip
 
@@ -267,7 +267,7 @@ def _names_after(count: int, pairs: list[tuple[Int32s, Int32s]]) -> Int32s:
         names = further
 
 
-def renamed(matrix: Matrix, names: Int32s) -> Matrix:
+def renumber_columns(matrix: Matrix, names: Int32s) -> Matrix:
     """The matrix with other column numbers; entries that meet in one column are added, zeros go."""
     columns = names[matrix.columns]
     if np.array_equal(columns, matrix.columns):
@@ -275,7 +275,7 @@ def renamed(matrix: Matrix, names: Int32s) -> Matrix:
     return Matrix(*merge_repeats(matrix.rows, matrix.starts, columns, matrix.values))
 
 
-def _renamed_term(term: Term, names: Int32s) -> Term:
+def _renumber_term(term: Term, names: Int32s) -> Term:
     row = Matrix(np.array([0, len(term.columns)], dtype=np.int64), term.columns, term.coefficients)
-    moved = renamed(row, names)
+    moved = renumber_columns(row, names)
     return replace(term, columns=moved.columns, coefficients=moved.values)

@@ -18,7 +18,7 @@ from gpusched_dsl.compiling.passes.product_factors import literals_of
 from gpusched_dsl.compiling.passes.steps import Analysis, Note, PassResult, Target
 from gpusched_dsl.ir.definitions import Affines, Product
 from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.matrix import stacked
+from gpusched_dsl.ir.matrix import stack
 from gpusched_dsl.ir.problem import Problem
 
 
@@ -42,7 +42,7 @@ class ProductChains:
         for number, product in enumerate(products):
             single = product.arguments.single
             inner = np.flatnonzero((single >= 0) & (np.where(single >= 0, block[single], -1) >= 0))
-            current.append(_expanded(product, inner, block, entry, current))
+            current.append(_expand(product, inner, block, entry, current))
             column = single[inner]
             for k in np.unique(block[column]):
                 merged[k][entry[column[block[column] == k]]] = True
@@ -70,13 +70,13 @@ def _readers(problem: Problem) -> Codes:
     return np.bincount(np.concatenate(read), minlength=problem.columns)
 
 
-def _expanded(product: Product, inner: Codes, block: Codes, entry: Codes, known: list[Product]) -> Product:
+def _expand(product: Product, inner: Codes, block: Codes, entry: Codes, known: list[Product]) -> Product:
     """The product with the factors of its inner products in their place."""
     if not len(inner):
         return product
     pool = [product, *known]
     offsets = np.concatenate(([0], np.cumsum([p.arguments.count for p in pool])))
-    matrix = stacked([p.arguments.matrix for p in pool])
+    matrix = stack([p.arguments.matrix for p in pool])
     constants = np.concatenate([p.arguments.constants for p in pool])
     first, length = np.arange(product.arguments.count), np.ones(product.arguments.count, dtype=np.int64)
     column = product.arguments.single[inner]

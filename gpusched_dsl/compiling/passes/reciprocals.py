@@ -31,7 +31,7 @@ from gpusched_dsl.compiling.passes.steps import Analysis, Note, PassResult, Targ
 from gpusched_dsl.ir.definitions import Affines, Definition, Power, Product
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.granularity import steps_of
-from gpusched_dsl.ir.matrix import Flags, Floats, Matrix, stacked
+from gpusched_dsl.ir.matrix import Flags, Floats, Matrix, stack
 from gpusched_dsl.ir.names import entry_name
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.tolerances import ROUNDING
@@ -51,7 +51,7 @@ class Reciprocals:
         return any(isinstance(d, Power) and (d.exponents < 0).any() for d in analysis.problem.definitions)
 
     def apply(self, analysis: Analysis, target: Target) -> PassResult:
-        step = _multiplied(analysis)
+        step = _multiply(analysis)
         if not target.takes("power"):
             refuse_vanishing(step.problem)
         return step
@@ -74,7 +74,7 @@ class _Quotients:
     def of(problem: Problem) -> _Quotients:
         denominator, numerator = np.full((2, problem.columns), -1, dtype=np.int64)
         scale = np.ones(problem.columns)
-        below, above = [_nothing()], [_nothing()]
+        below, above = [_no_affines()], [_no_affines()]
         count = 0
         for definition in problem.definitions:
             if isinstance(definition, Power):
@@ -90,7 +90,7 @@ class _Quotients:
             pairs = np.flatnonzero(np.diff(definition.starts) == 2)
             first = definition.starts[pairs]
             for factor, other in ((first, first + 1), (first + 1, first)):
-                column, size = _scaled(definition.arguments, other)
+                column, size = _multiples(definition.arguments, other)
                 found = (column >= 0) & reciprocal[column] & (denominator[definition.results[pairs]] < 0)
                 results = definition.results[pairs[found]]
                 denominator[results] = denominator[column[found]]
@@ -101,7 +101,7 @@ class _Quotients:
         return _Quotients(denominator, numerator, scale, _together(above), _together(below))
 
 
-def _scaled(affines: Affines, rows: Codes) -> tuple[Codes, Floats]:
+def _multiples(affines: Affines, rows: Codes) -> tuple[Codes, Floats]:
     """The column and the coefficient of expressions that are a multiple of one column, else -1."""
     alone = (np.diff(affines.matrix.starts)[rows] == 1) & (affines.constants[rows] == 0.0)
     at = np.where(alone, affines.matrix.starts[rows], 0)
@@ -110,7 +110,7 @@ def _scaled(affines: Affines, rows: Codes) -> tuple[Codes, Floats]:
     return np.where(alone, affines.matrix.columns[at], -1).astype(np.int64), affines.matrix.values[at]
 
 
-def _multiplied(analysis: Analysis) -> PassResult:
+def _multiply(analysis: Analysis) -> PassResult:
     problem = analysis.problem
     quotients = _Quotients.of(problem)
     rows = _of_one_quotient(problem, quotients)
@@ -220,7 +220,7 @@ def refuse_vanishing(problem: Problem) -> None:
             bad = np.flatnonzero(reached & _meets_zero(definition.arguments, problem))
             if len(bad):
                 entry = int(bad[0])
-                found.append(_vanishing(problem, definition, entry, float(low[entry]), float(high[entry])))
+                found.append(_vanishing_error(problem, definition, entry, float(low[entry]), float(high[entry])))
     if found:
         raise DiagnosticError(found)
 
@@ -233,7 +233,7 @@ def _meets_zero(affines: Affines, problem: Problem) -> Flags:
     return meets
 
 
-def _vanishing(problem: Problem, definition: Power, entry: int, low: float, high: float) -> Diagnostic:
+def _vanishing_error(problem: Problem, definition: Power, entry: int, low: float, high: float) -> Diagnostic:
     column = int(definition.results[entry])
     name = entry_name(problem.column_family(column), column)
     return Diagnostic(
@@ -247,9 +247,9 @@ def _vanishing(problem: Problem, definition: Power, entry: int, low: float, high
     )
 
 
-def _nothing() -> Affines:
+def _no_affines() -> Affines:
     return Affines(Matrix.empty(), np.zeros(0))
 
 
 def _together(parts: list[Affines]) -> Affines:
-    return Affines(stacked([p.matrix for p in parts]), np.concatenate([p.constants for p in parts]))
+    return Affines(stack([p.matrix for p in parts]), np.concatenate([p.constants for p in parts]))

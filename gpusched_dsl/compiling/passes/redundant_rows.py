@@ -41,7 +41,7 @@ class RedundantRows:
     def apply(self, analysis: Analysis, target: Target) -> PassResult:
         problem = analysis.problem
         idle = _always_true(problem)
-        merged, twins = _merged(problem, ~idle)
+        merged, twins = _merge_parallel(problem, ~idle)
         gone = idle | (twins >= 0)
         if not gone.any():
             return PassResult(problem)
@@ -67,7 +67,7 @@ def _always_true(problem: Problem) -> Flags:
     return np.asarray((least >= problem.row_lower - slack) & (most <= problem.row_upper + slack))
 
 
-def _merged(problem: Problem, considered: Flags) -> tuple[Problem, Codes]:
+def _merge_parallel(problem: Problem, considered: Flags) -> tuple[Problem, Codes]:
     """The problem with the sides of parallel rows taken together in the first, whose number the others get."""
     twins = np.full(problem.rows, -1, dtype=np.int64)
     considered = considered & (np.diff(problem.matrix.starts) > 0)

@@ -56,7 +56,7 @@ def within(groups: Codes | Int32s) -> Codes:
     return np.arange(len(groups), dtype=np.int64) - np.repeat(begins, np.diff(np.append(begins, len(groups)))) + 1
 
 
-def numbered_index(problem: Problem, columns: Int32s, numbers: Codes) -> Domain:
+def number_index(problem: Problem, columns: Int32s, numbers: Codes) -> Domain:
     """The index tuples of columns, each with a number behind it: for several rows or columns per entry."""
     return with_numbers(index_of_columns(problem, columns), numbers)
 

@@ -9,7 +9,7 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from gpusched_dsl.compiling.analysis.bounds import Bounds, bounds_within, propagated, tightened
+from gpusched_dsl.compiling.analysis.bounds import Bounds, bounds_within, propagate, tighten
 from gpusched_dsl.compiling.analysis.directions import Directions, directions_of
 from gpusched_dsl.compiling.passes.result_steps import column_steps
 from gpusched_dsl.compiling.work_budget import WorkBudget
@@ -54,8 +54,8 @@ class Analysis:
 
     def __init__(self, problem: Problem, swept: bool = False) -> None:
         self.work = WorkBudget(WORK)
-        self.bounds: Bounds = bounds_within(problem) if swept else propagated(problem)
-        self.problem = tightened(problem, self.bounds)
+        self.bounds: Bounds = bounds_within(problem) if swept else propagate(problem)
+        self.problem = tighten(problem, self.bounds)
 
     def sweep(self, times: int) -> None:
         """Count so many looks at every nonzero, row and column; raises TooMuchWork where the budget is used up."""

@@ -67,7 +67,7 @@ def classes_by_data(store: ValueStore, reading: ReadNames, universe: Universe) -
             continue
         if values is None and domain.arity == 1 and domain.size == len(universe.labels):
             continue  # the whole set
-        finer = _refined(of, domain, places[0], values)
+        finer = _refine(of, domain, places[0], values)
         if int(finer.max(initial=0)) > int(of.max(initial=0)):
             because.append((name, span))
             of = finer
@@ -78,7 +78,7 @@ def _places(domain: Domain, universe: Universe) -> list[int]:
     return [at for at, component in enumerate(domain.components) if component is universe]
 
 
-def _refined(of: Codes, domain: Domain, at: int, values: np.ndarray | None) -> Codes:
+def _refine(of: Codes, domain: Domain, at: int, values: np.ndarray | None) -> Codes:
     """The classes split so that all elements of a class have the same entries in a table.
 
     Elements with as many entries lie as equal rows of an array (entries sorted by their other keys), and are told apart
@@ -88,7 +88,7 @@ def _refined(of: Codes, domain: Domain, at: int, values: np.ndarray | None) -> C
     element = columns[at]
     others = tuple(c for place, c in enumerate(columns) if place != at)
     key = Packing.of(others).keys(others) if others else np.zeros(domain.size, dtype=np.int64)
-    value = np.zeros(domain.size, dtype=np.int64) if values is None else _numbered(values)
+    value = np.zeros(domain.size, dtype=np.int64) if values is None else _number_values(values)
     order = np.lexsort((key, element))
     key, value = key[order], value[order]
     counts = np.bincount(element, minlength=len(of))
@@ -104,7 +104,7 @@ def _refined(of: Codes, domain: Domain, at: int, values: np.ndarray | None) -> C
     return _in_order(np.stack((of, entries), axis=1))
 
 
-def _numbered(values: np.ndarray) -> Codes:
+def _number_values(values: np.ndarray) -> Codes:
     """Equal values by equal numbers."""
     _, numbers = np.unique(values, return_inverse=True)
     return numbers.reshape(-1).astype(np.int64)

@@ -43,7 +43,7 @@ class OutOfBudget(Obstacle):
     """Nobody knows whether elements can be aggregated: the budget of work ended before that was found out."""
 
 
-def preferred(first: Obstacle | None, other: Obstacle) -> Obstacle:
+def prefer(first: Obstacle | None, other: Obstacle) -> Obstacle:
     """Which of two obstacles is reported: the first, unless only the other is about the budget."""
     return other if first is None or isinstance(other, OutOfBudget) else first
 

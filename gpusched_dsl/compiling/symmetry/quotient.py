@@ -39,11 +39,11 @@ class Quotient:
     @property
     def full_columns(self) -> int:
         """How many columns the problem of all elements has."""
-        return _counted(self.column_class, self.classes.sizes)
+        return _count(self.column_class, self.classes.sizes)
 
     @property
     def full_rows(self) -> int:
-        return _counted(self.row_class, self.classes.sizes)
+        return _count(self.row_class, self.classes.sizes)
 
     @property
     def full_nonzeros(self) -> int:
@@ -56,7 +56,7 @@ class Quotient:
         return local + int(np.where(kinds >= 0, sizes[np.maximum(kinds, 0)], 1).sum())
 
 
-def _counted(kinds: Codes, sizes: Codes) -> int:
+def _count(kinds: Codes, sizes: Codes) -> int:
     return int(np.where(kinds >= 0, sizes[np.maximum(kinds, 0)], 1).sum())
 
 

@@ -54,7 +54,7 @@ class ImpliedRows:
     def apply(self, analysis: Analysis, target: Target) -> PassResult:
         problem = analysis.problem
         analysis.sweep(SWEEPS)
-        gone = _implied(problem, analysis.work)
+        gone = _implied_rows(problem, analysis.work)
         if not gone.any():
             return PassResult(problem)
         smaller, numbers = without_rows(problem, gone)
@@ -66,7 +66,7 @@ class ImpliedRows:
         return PassResult(smaller, notes, rows=numbers)
 
 
-def _implied(problem: Problem, work: WorkBudget) -> Flags:
+def _implied_rows(problem: Problem, work: WorkBudget) -> Flags:
     matrix = problem.matrix
     sizes = np.diff(matrix.starts)
     usable = plain_rows(problem)
@@ -152,8 +152,8 @@ class _Pairs:
         low, high = self.low[self.columns[:, pairs]], self.high[self.columns[:, pairs]]
         own = _most(-b, low, high)
         infinite = np.isinf(own)
-        rest = self.ends[other][outer] - _added(np.where(infinite, 0.0, own))
-        closed = self.open_ends[other][outer] == _added(infinite.astype(np.float64))
+        rest = self.ends[other][outer] - _add_up(np.where(infinite, 0.0, own))
+        closed = self.open_ends[other][outer] == _add_up(infinite.astype(np.float64))
         holds = np.zeros(len(pairs), dtype=np.bool_)
         for place in range(len(a)):
             with np.errstate(divide="ignore", invalid="ignore"):
@@ -166,8 +166,8 @@ class _Pairs:
             left[place] = 0.0  # as m was chosen
             parts = _most(left, low[:, at], high[:, at])
             others, needed, given = factor * rest[at], factor * limits[outer[at]], side[inner[at]]
-            slack = ROUNDING * (_added(np.abs(parts)) + np.abs(others) + np.abs(needed) + np.abs(given))
-            excess = _added(parts) + others + needed - given
+            slack = ROUNDING * (_add_up(np.abs(parts)) + np.abs(others) + np.abs(needed) + np.abs(given))
+            excess = _add_up(parts) + others + needed - given
             holds[at] = np.isfinite(excess) & (excess <= slack)
         return holds
 
@@ -191,7 +191,7 @@ def _common(sets: ColumnSets, columns: Int32s, count: int, work: WorkBudget) -> 
     return inner, list(np.take_along_axis(stacked, order, axis=0))
 
 
-def _added(terms: Floats) -> Floats:
+def _add_up(terms: Floats) -> Floats:
     """The sum over the columns of a row."""
     total: Floats = terms[0].copy()
     for term in terms[1:]:

@@ -69,7 +69,7 @@ class LiftedCapacities:
             chosen = _switches(problem, some, heads, below, analysis.work)
             lifted = np.flatnonzero(chosen >= 0)
             if len(lifted):
-                problem = _lifted(problem, some.take(lifted), chosen[lifted], sign)
+                problem = _lift(problem, some.take(lifted), chosen[lifted], sign)
         if problem is analysis.problem:
             return PassResult(problem)
         return PassResult(problem, _notes(analysis.problem, problem))
@@ -149,7 +149,7 @@ def _in_blocks(problem: Problem, rows: Codes, columns: Int32s) -> Flags:
     return np.asarray((blocks.row[rows] < 0) | (blocks.row[rows] == blocks.column[columns]))
 
 
-def _lifted(problem: Problem, sides: Sides, columns: Int32s, sign: float) -> Problem:
+def _lift(problem: Problem, sides: Sides, columns: Int32s, sign: float) -> Problem:
     """The problem with each of some sides, `sign` times its row, as a limit only where its column is 1."""
     matrix, rows = problem.matrix, sides.rows
     at = matrix.starts[rows + 1]

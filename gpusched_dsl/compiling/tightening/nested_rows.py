@@ -71,7 +71,7 @@ class _Meetings:
         return _Meetings(self.inner[kept], self.outer[kept])
 
 
-def nested(problem: Problem, entries: Nonzeros) -> Nesting:
+def nest(problem: Problem, entries: Nonzeros) -> Nesting:
     """What to take out of what, among rows that hold a column with more than two entries.
 
     `entries` are those of the columns looked at, 1 or -1 each.
@@ -84,7 +84,7 @@ def nested(problem: Problem, entries: Nonzeros) -> Nesting:
     order = np.argsort(entries.columns, kind="stable")
     row, column, value = entries.rows[order].astype(np.int64), entries.columns[order], entries.values[order]
     size = np.bincount(row, minlength=problem.rows)
-    meetings = _contained(row, column, value, size, int(count.max()))
+    meetings = _contained_meetings(row, column, value, size, int(count.max()))
     crowded = np.zeros(problem.rows, dtype=np.bool_)
     crowded[row[count[column] > 2]] = True
     meetings = meetings.where(crowded[row[meetings.inner]])
@@ -99,7 +99,7 @@ def nested(problem: Problem, entries: Nonzeros) -> Nesting:
     return Nesting(inner, row[first.outer], value[first.inner] * value[first.outer], keys, problem.columns)
 
 
-def _contained(row: Codes, column: Int32s, value: Floats, size: Codes, most: int) -> _Meetings:
+def _contained_meetings(row: Codes, column: Int32s, value: Floats, size: Codes, most: int) -> _Meetings:
     """The meetings of two rows of which one has all its entries in the other, with one sign throughout."""
     firsts, seconds = [], []
     for apart in range(1, most):

@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 
 from gpusched_dsl.compiling.lowering.spreading import reached_rows
 from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Note, PassResult, Target
-from gpusched_dsl.compiling.tightening.nested_rows import Nesting, Nonzeros, nested
+from gpusched_dsl.compiling.tightening.nested_rows import Nesting, Nonzeros, nest
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Floats
 from gpusched_dsl.ir.problem import Problem
@@ -90,14 +90,14 @@ def network_columns(problem: Problem, among: Flags | None = None, least: float =
         return none
     entries = _near(problem, chosen)
     whole_sides = _whole_or_infinite(problem.row_lower) & _whole_or_infinite(problem.row_upper)
-    entries, chosen = _settled(problem, entries, chosen, whole_sides)
+    entries, chosen = _settle(problem, entries, chosen, whole_sides)
     if not _enough(problem, chosen, least):
         return none
-    nesting = nested(problem, entries.where(chosen[entries.columns]))
+    nesting = nest(problem, entries.where(chosen[entries.columns]))
     count = np.bincount(entries.columns, minlength=problem.columns)
     count -= np.bincount(nesting.covered_columns, minlength=problem.columns)
     chosen &= count <= 2
-    entries, chosen = _settled(problem, entries, chosen, whole_sides)
+    entries, chosen = _settle(problem, entries, chosen, whole_sides)
     if not _enough(problem, chosen, least):
         return none
     chosen[_one_sided(problem.rows, entries.where(chosen[entries.columns]), nesting)] = False
@@ -127,7 +127,7 @@ def _near(problem: Problem, chosen: Flags) -> Nonzeros:
     return Nonzeros(matrix.row_of[kept], matrix.columns[kept], matrix.values[kept])
 
 
-def _settled(problem: Problem, entries: Nonzeros, chosen: Flags, whole_sides: Flags) -> tuple[Nonzeros, Flags]:
+def _settle(problem: Problem, entries: Nonzeros, chosen: Flags, whole_sides: Flags) -> tuple[Nonzeros, Flags]:
     """The chosen columns all of whose rows are fit, with the entries of those rows.
 
     A row is fit when its sides and all its coefficients are whole, and each of its columns is chosen or whole. A

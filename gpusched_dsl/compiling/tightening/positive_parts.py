@@ -51,7 +51,7 @@ class PositiveParts:
 
     def accepts(self, analysis: Analysis, target: Target) -> bool:
         problem = analysis.problem
-        return len(problem.objectives) == 1 and bool(_moved(problem).any())
+        return len(problem.objectives) == 1 and bool(_movable(problem).any())
 
     def apply(self, analysis: Analysis, target: Target) -> PassResult:
         problem = analysis.problem
@@ -147,7 +147,7 @@ class _Parts:
         return columns[free & excluded & good[owner]].astype(np.int64), found
 
 
-def _moved(problem: Problem) -> Flags:
+def _movable(problem: Problem) -> Flags:
     """The continuous columns with a cost that no definition or condition knows."""
     costs = problem.objectives[0].costs(problem.columns)
     return np.asarray((costs != 0.0) & ~problem.integer & plain_columns(problem))
@@ -156,7 +156,7 @@ def _moved(problem: Problem) -> Flags:
 def _parts(problem: Problem, work: WorkBudget) -> _Parts:
     """The columns and rows that have the form, their values not worked out yet."""
     matrix = problem.matrix
-    moved = _moved(problem)
+    moved = _movable(problem)
     entries = np.flatnonzero(moved[matrix.columns])
     once = np.bincount(matrix.columns[entries], minlength=problem.columns) == 1
     entries = entries[once[matrix.columns[entries]] & (matrix.values[entries] != 0.0)]

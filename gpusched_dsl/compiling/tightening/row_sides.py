@@ -79,15 +79,15 @@ def counts(matrix: Matrix, flags: Flags) -> Codes:
 
 def totals(matrix: Matrix, values: Floats | Int32s) -> Floats:
     """The sum of a value per entry, for each row."""
-    return _reduced(np.add, matrix, values, 0.0)
+    return _reduce(np.add, matrix, values, 0.0)
 
 
 def least(matrix: Matrix, values: Floats) -> Floats:
     """The smallest value of the entries of each row; infinity where there is none."""
-    return _reduced(np.minimum, matrix, values, np.inf)
+    return _reduce(np.minimum, matrix, values, np.inf)
 
 
-def _reduced(ufunc: np.ufunc, matrix: Matrix, values: Floats | Int32s, empty: float) -> Floats:
+def _reduce(ufunc: np.ufunc, matrix: Matrix, values: Floats | Int32s, empty: float) -> Floats:
     result = np.full(matrix.rows, empty)
     filled = np.flatnonzero(matrix.starts[1:] > matrix.starts[:-1])
     if len(filled):

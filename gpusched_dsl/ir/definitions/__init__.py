@@ -32,13 +32,13 @@ __all__ = [
     "Product",
     "Reified",
     "Unary",
-    "completed",
+    "complete",
     "unary_starts",
     "within_steps",
 ]
 
 
-def completed(definitions: tuple[Definition, ...], point: Floats, witnessed: float | None = None) -> Floats:
+def complete(definitions: tuple[Definition, ...], point: Floats, witnessed: float | None = None) -> Floats:
     """The point with every result column set to the value its definition gives.
 
     Of comparisons the point's own word is taken within the tolerance `witnessed`, where one is given.

@@ -79,7 +79,7 @@ def pieces_of(curves: Curves, which: Codes, low: Floats, high: Floats, down: Fla
     before, beyond = before[met], beyond[met]
     slope = _slopes(curves, which[own], point, before, beyond)
     at = np.where(before, point, point - 1)
-    return _merged(own, left, right, slope, curves.x[at], curves.y[at], low, high, down, up)
+    return _merge(own, left, right, slope, curves.x[at], curves.y[at], low, high, down, up)
 
 
 def _slopes(curves: Curves, curve: Codes, point: Codes, before: Flags, beyond: Flags) -> Floats:
@@ -90,7 +90,7 @@ def _slopes(curves: Curves, curve: Codes, point: Codes, before: Flags, beyond: F
     return np.where(before, curves.slope_before[curve], np.where(beyond, curves.slope_after[curve], inner))
 
 
-def _merged(
+def _merge(
     own: Codes, left: Floats, right: Floats, slope: Floats, x: Floats, y: Floats,
     low: Floats, high: Floats, down: Flags, up: Flags,
 ) -> LinearPieces:  # fmt: skip

@@ -168,19 +168,19 @@ class LinearSurvival(Distribution):
         if high < self.knots[-1] and not (len(knots) and knots[-1] == high):
             end = float(self.survival_left(as_floats(high)))
             knots, left, right = np.append(knots, high), np.append(left, end), np.append(right, beyond)
-        return trimmed(knots, (left - beyond) / chance, (right - beyond) / chance)
+        return trim(knots, (left - beyond) / chance, (right - beyond) / chance)
 
     def censored(self, high: float) -> Distribution:
         if high >= self.knots[-1]:
             return self
         inside = self.knots < high
         end = float(self.survival_left(as_floats(high)))
-        return trimmed(
+        return trim(
             np.append(self.knots[inside], high), np.append(self.left[inside], end), np.append(self.right[inside], 0.0)
         )
 
 
-def trimmed(knots: Floats, left: Floats, right: Floats) -> LinearSurvival:
+def trim(knots: Floats, left: Floats, right: Floats) -> LinearSurvival:
     """The law with rounding mended and the knots left out at which nothing begins or ends."""
     left, right = np.clip(left, 0.0, 1.0), np.clip(right, 0.0, 1.0)
     left[0], right[-1] = 1.0, 0.0
@@ -242,15 +242,15 @@ def survival_points(points: Floats, survival: Floats) -> LinearSurvival:
     knots, first, counts = np.unique(points, return_index=True, return_counts=True)
     left, right = survival[first].copy(), survival[first + counts - 1].copy()
     left[0], right[-1] = 1.0, 0.0
-    return trimmed(knots, left, right)
+    return trim(knots, left, right)
 
 
-def mixed(laws: Sequence[LinearSurvival], weights: Floats) -> LinearSurvival:
+def mix(laws: Sequence[LinearSurvival], weights: Floats) -> LinearSurvival:
     """The mixture of such laws: their survival functions averaged."""
     knots = np.unique(np.concatenate([law.knots for law in laws]))
     left = np.sum([w * law.survival_left(knots) for law, w in zip(laws, weights, strict=True)], axis=0)
     right = np.sum([w * law.survival(knots) for law, w in zip(laws, weights, strict=True)], axis=0)
-    return trimmed(knots, np.minimum(left, 1.0), np.minimum(right, left))
+    return trim(knots, np.minimum(left, 1.0), np.minimum(right, left))
 
 
 UNIFORM = NamedDistribution(LinearSurvival, lambda given: uniform(given["low"], given["high"]))

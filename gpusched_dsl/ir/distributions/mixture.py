@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusched_dsl.ir.distributions.base import INF, Distribution, ExponentialSum, as_floats, need
-from gpusched_dsl.ir.distributions.linear_survival import LinearSurvival, mixed
+from gpusched_dsl.ir.distributions.linear_survival import LinearSurvival, mix
 from gpusched_dsl.ir.distributions.restricted import check_chance
 from gpusched_dsl.ir.matrix import Floats
 
@@ -32,7 +32,7 @@ def mixture(laws: Sequence[Distribution], weights: Floats) -> Distribution:
     if len(linear) < 2:
         return Mixture(tuple(law for law, _ in some), np.array([w for _, w in some]))
     share = np.array([w for _, w in linear])
-    one = mixed([law for law, _ in linear], share / share.sum())
+    one = mix([law for law, _ in linear], share / share.sum())
     rest = [(law, w) for law, w in some if not isinstance(law, LinearSurvival)]
     if not rest:
         return one
@@ -76,13 +76,13 @@ class Mixture(Distribution):
     def inv_lo(self, y: Floats) -> Floats:
         y = as_floats(y)
         ends = [law.inv_lo(y) for law in self.laws]
-        found = _bisected(lambda x: np.greater(self.survival(x), y), reduce(np.minimum, ends), reduce(np.maximum, ends))
+        found = _bisect(lambda x: np.greater(self.survival(x), y), reduce(np.minimum, ends), reduce(np.maximum, ends))
         return found[1]
 
     def inv_hi(self, y: Floats) -> Floats:
         y = as_floats(y)
         ends = [law.inv_hi(y) for law in self.laws]
-        found = _bisected(
+        found = _bisect(
             lambda x: np.greater_equal(self.survival_left(x), y), reduce(np.minimum, ends), reduce(np.maximum, ends)
         )
         return found[0]
@@ -126,7 +126,7 @@ class Mixture(Distribution):
         return mixture([law.censored(high) for law in self.laws], self.weights)
 
 
-def _bisected(before: Callable[[Floats], NDArray[np.bool_]], low: Floats, high: Floats) -> tuple[Floats, Floats]:
+def _bisect(before: Callable[[Floats], NDArray[np.bool_]], low: Floats, high: Floats) -> tuple[Floats, Floats]:
     """The last float where `before` (true, then false) holds and the first where it does not, in [low, high].
 
     Where it holds nowhere between, both are `low`, and where it holds everywhere both are `high`.

@@ -15,7 +15,7 @@ from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import EMPTY_FRAME
 from gpusched_dsl.compiling.evaluation.free_variables import free_variables
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
-from gpusched_dsl.ir.deadline import INTERRUPT, Abandoned, StoppedEarly, limited
+from gpusched_dsl.ir.deadline import INTERRUPT, Abandoned, StoppedEarly, limit
 from gpusched_dsl.ir.domains import Codes, Domain
 from gpusched_dsl.language.blocks.policies.scope import clock_unit
 from gpusched_dsl.language.checked import Element, IndexRef, Numeric, TypedExpr, ValueType
@@ -202,7 +202,7 @@ class SimulationLoop:
         began = time.perf_counter()
         other = began - self._clock_time
         try:
-            with limited(None, self.stop) as deadline:
+            with limit(None, self.stop) as deadline:
                 part = self.base.part(self.kept_elements())
                 carried = {**self.carrier.carried(part, self.clock(), self.standing), **self._remembered(part)}
                 instance = self.base.instance_of(part, carried, self.instance)

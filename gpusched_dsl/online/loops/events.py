@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gpusched_dsl.ir.deadline import INTERRUPT, Abandoned, StoppedEarly, limited
+from gpusched_dsl.ir.deadline import INTERRUPT, Abandoned, StoppedEarly, limit
 from gpusched_dsl.language.text.counting import count_text
 from gpusched_dsl.online.data.magnitudes import check_period
 from gpusched_dsl.online.loops.base import SimulationLoop
@@ -37,7 +37,7 @@ class EventLoop(SimulationLoop):
         if self.fast_replay is None or self.steps:
             return None
         try:
-            with limited(None, self.stop):
+            with limit(None, self.stop):
                 return self.fast_replay(self)
         except StoppedEarly as stopped:
             if stopped.reason != INTERRUPT:

@@ -13,7 +13,7 @@ from gpusched_dsl.compiling.aggregation.aggregate import Aggregation, aggregate
 from gpusched_dsl.compiling.build import Built, Permissions
 from gpusched_dsl.compiling.data.instance import Instance
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
-from gpusched_dsl.ir.deadline import INTERRUPT, Deadline, StoppedEarly, active, limited
+from gpusched_dsl.ir.deadline import INTERRUPT, Deadline, StoppedEarly, active, limit
 from gpusched_dsl.ir.domains import decode_column
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
@@ -94,7 +94,7 @@ class SolverPlanner:
         before = self._solved
         backend = guarded(self.backend, everything=True) if before is None else before.backend
         try:
-            with limited(seconds) as deadline:  # the limit covers what is built for this plan
+            with limit(seconds) as deadline:  # the limit covers what is built for this plan
                 built = built_of(question.instance, self.permissions, fold=self.fold)
                 start = None if question.running is None else labelled(question.instance, question.running)
                 monitor = self.monitor or Stopping(deadline)

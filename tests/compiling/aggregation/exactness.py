@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gpusched_dsl.backends.protocol import SolveOptions
-from gpusched_dsl.compiling.build import Built, Permissions, build, checked
+from gpusched_dsl.compiling.build import Built, Permissions, build, check_solvable
 from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.ir.verify import verify
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
@@ -43,7 +43,7 @@ def loaded(path: Path) -> Workspace:
 
 
 def built(workspace: Workspace, scenario: str, settings: Mapping[str, str], *, fold: bool = True) -> Built:
-    chosen, _ = checked(workspace, scenario, dict(settings))
+    chosen, _ = check_solvable(workspace, scenario, dict(settings))
     return build(workspace, chosen, permissions=Permissions(outside=True), fold=fold)
 
 

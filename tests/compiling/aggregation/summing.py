@@ -15,7 +15,7 @@ from gpusched_dsl.compiling.aggregation.components import components_of
 from gpusched_dsl.compiling.aggregation.counts import by_counts
 from gpusched_dsl.compiling.aggregation.means import by_means
 from gpusched_dsl.compiling.aggregation.parts import AggregatedComponent, Component, Spread, Treatment
-from gpusched_dsl.compiling.build import Permissions, checked, choose_scenario, read_data
+from gpusched_dsl.compiling.build import Permissions, check_solvable, choose_scenario, read_data
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.compiling.lowering.ground import ground
@@ -56,7 +56,7 @@ def case(loaded: Workspace, root: str, scenario: str | None = None, settings: Ma
 
 
 def _data(loaded: Workspace, scenario: str | None, settings: Mapping[str, str]) -> tuple[CheckedModel, ValueStore]:
-    chosen, _ = checked(loaded, choose_scenario(loaded, scenario), dict(settings))
+    chosen, _ = check_solvable(loaded, choose_scenario(loaded, scenario), dict(settings))
     return chosen.model, read_data(loaded, chosen, permissions=Permissions(1 << 30)).store
 
 

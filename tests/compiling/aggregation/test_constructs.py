@@ -8,7 +8,7 @@ import pytest
 from constructs import CONSTRUCTS, DATA, Data, best, text_of
 from exactness import EXACT
 
-from gpusched_dsl.compiling.build import Built, Permissions, build, checked, choose_scenario
+from gpusched_dsl.compiling.build import Built, Permissions, build, check_solvable, choose_scenario
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import workspace_from_text
 from gpusched_dsl.solving.aggregated import solve_built
@@ -28,7 +28,7 @@ def check(name: str, data: Data, *, fold: bool) -> Built:
     found = Diagnostics()
     workspace = workspace_from_text(text_of(construct, data), "constructs.gsm", found, Path.cwd())
     found.raise_if_errors()
-    scenario, _ = checked(workspace, choose_scenario(workspace))
+    scenario, _ = check_solvable(workspace, choose_scenario(workspace))
     made = build(workspace, scenario, permissions=Permissions(), fold=fold)
     solved, _ = solve_built(made, "highs", EXACT)
     assert [o.value for o in solved.objectives] == [pytest.approx(best(construct, data), abs=1e-6)], (data, fold)

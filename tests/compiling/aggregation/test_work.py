@@ -15,7 +15,7 @@ from gpusched_dsl.compiling.aggregation.components import components_of
 from gpusched_dsl.compiling.aggregation.counts import by_counts
 from gpusched_dsl.compiling.aggregation.exclusion import ON_PAIRS
 from gpusched_dsl.compiling.aggregation.work import A_COLUMN, BLAS, STEP, ElementWork
-from gpusched_dsl.compiling.build import Permissions, build, checked, choose_scenario
+from gpusched_dsl.compiling.build import Permissions, build, check_solvable, choose_scenario
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
@@ -51,7 +51,7 @@ def looked_at(text: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Aggregation, 
     found = Diagnostics()
     workspace = workspace_from_text(text, "work.gsm", found, Path.cwd())
     found.raise_if_errors()
-    scenario, _ = checked(workspace, choose_scenario(workspace))
+    scenario, _ = check_solvable(workspace, choose_scenario(workspace))
     instance = build(workspace, scenario, permissions=Permissions(), fold=False).instance
     result = aggregate(scenario.model, instance.store, MemoryLimits(1 << 30))
     return result, sum(w.done for w in spent)

@@ -10,7 +10,7 @@ from random_models import instance_of
 
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.lowering.ground import ground
-from gpusched_dsl.ir.definitions import PartialExpectation, completed
+from gpusched_dsl.ir.definitions import PartialExpectation, complete
 from gpusched_dsl.ir.distributions import Exponential
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -65,7 +65,7 @@ def points(problem: Problem, count: int = 12) -> list[tuple[np.ndarray, np.ndarr
         x, z = rng.integers(0, 25, 3).astype(float), rng.integers(0, 2, 3).astype(float)
         point = np.zeros(problem.columns)
         point[problem.variable("x").slice], point[problem.variable("z").slice] = x, z
-        found.append((x, z, problem.objectives[0].value(completed(problem.definitions, point))))
+        found.append((x, z, problem.objectives[0].value(complete(problem.definitions, point))))
     return found
 
 

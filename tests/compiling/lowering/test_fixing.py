@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gpusched_dsl.backends.protocol import SolveOptions
-from gpusched_dsl.compiling.build import Built, build, checked
+from gpusched_dsl.compiling.build import Built, build, check_solvable
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.ir.solver_result import Status
@@ -40,7 +40,7 @@ def built(text: str, scenario: str, **settings: str) -> Built:
     found = Diagnostics()
     workspace = workspace_from_text(text, "<text>", found)
     found.raise_if_errors()
-    return build(workspace, checked(workspace, scenario, settings)[0])
+    return build(workspace, check_solvable(workspace, scenario, settings)[0])
 
 
 def optimum(problem: object) -> tuple[Status, float | None]:

@@ -13,7 +13,7 @@ from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import EMPTY_FRAME
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.lowering.ground import ground
-from gpusched_dsl.ir.definitions import completed
+from gpusched_dsl.ir.definitions import complete
 from gpusched_dsl.ir.problem import Floats, Problem
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.scenario import CheckedScenario, check_scenario
@@ -65,7 +65,7 @@ def assert_rows_mean_the_formulas(body: str, rng: np.random.Generator, points: i
         point = np.zeros(problem.columns)
         low, high = problem.lower[:declared], problem.upper[:declared]
         point[:declared] = rng.integers(low.astype(int), high.astype(int) + 1)
-        full = completed(problem.definitions, point)
+        full = complete(problem.definitions, point)
         assert not np.isnan(full).any()
         instance.store.point = full
         for constraint in scenario.model.constraints.values():

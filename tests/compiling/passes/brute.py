@@ -14,7 +14,7 @@ import highspy
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusched_dsl.compiling.analysis.bounds import propagated
+from gpusched_dsl.compiling.analysis.bounds import propagate
 from gpusched_dsl.compiling.passes.pipeline import reformulate
 from gpusched_dsl.compiling.passes.steps import Analysis, Pass, ReformulatedProblem, Target
 from gpusched_dsl.ir.definitions import (
@@ -26,7 +26,7 @@ from gpusched_dsl.ir.definitions import (
     Product,
     Reified,
     Unary,
-    completed,
+    complete,
 )
 from gpusched_dsl.ir.problem import Floats, Problem
 from gpusched_dsl.solving.solve import solve_problem
@@ -110,7 +110,7 @@ def grid(problem: Problem, columns: NDArray[np.bool_]) -> Floats:
 
 
 def filled(problem: Problem, points: Floats) -> Floats:
-    """The points with all results computed (as `completed`, for many points at once)."""
+    """The points with all results computed (as `complete`, for many points at once)."""
     points = points.copy()
     for definition in problem.definitions:
         if definition.size and len(points):
@@ -349,11 +349,11 @@ def assert_same_optimum(problem: Problem, by: By, target: Target | None = None) 
     close = TOLERANCE * max(1.0, abs(before.value), float(np.abs(_costs(problem)) @ np.abs(before.point)))
     worse = _sign(problem) * (after.value - before.value)
     assert -close <= worse <= reformulated.bound_error + close, (before.value, after.value)
-    back = completed(problem.definitions, reformulated.invert(after.point))
+    back = complete(problem.definitions, reformulated.invert(after.point))
     assert is_feasible(problem, back[None])[0], "the recovered point is not feasible"
     value = float(_costs(problem) @ back) + _offset(problem)
     assert abs(value - before.value) <= reformulated.bound_error + 10 * close, (before.value, value)
-    there = completed(reformulated.problem.definitions, reformulated.map_start(before.point))
+    there = complete(reformulated.problem.definitions, reformulated.map_start(before.point))
     assert is_feasible(reformulated.problem, there[None])[0], "the lifted point is not feasible"
     return reformulated
 
@@ -371,7 +371,7 @@ def solved(problem: Problem) -> Optimum:
 
 def assert_bounds_hold(problem: Problem) -> None:
     """No feasible point of a problem with whole columns lies outside the propagated bounds."""
-    bounds = propagated(problem)
+    bounds = propagate(problem)
     points = feasible_points(problem)
     slack = 1e-9 * np.maximum(1.0, np.abs(points))
     assert (points >= bounds.lower - slack).all(), (bounds.lower, points.min(axis=0))

@@ -10,13 +10,13 @@ from brute import Unsupported, assert_bounds_hold, feasible_points, optimum
 from drafts import Draft
 from random_problems import KINDS, random_problem
 
-from gpusched_dsl.compiling.analysis.bounds import Bounds, bounds_within, propagated, tightened
+from gpusched_dsl.compiling.analysis.bounds import Bounds, bounds_within, propagate, tighten
 from gpusched_dsl.ir.definitions import Curves
 from gpusched_dsl.ir.problem import Problem
 
 
 def bounds_of(draft: Draft) -> list[tuple[float, float]]:
-    bounds = propagated(draft.problem())
+    bounds = propagate(draft.problem())
     return list(zip(bounds.lower.tolist(), bounds.upper.tolist(), strict=True))
 
 
@@ -78,7 +78,7 @@ def test_crossing_bounds_are_told_and_left_as_they_were() -> None:
     draft = Draft()
     x = draft.columns("x", 1, 0, 5, integer=False)
     draft.rows("r", [(7, x[0], np.inf)])
-    found = propagated(draft.problem())
+    found = propagate(draft.problem())
     assert not found.feasible
     assert (found.lower <= found.upper).all()
 
@@ -138,7 +138,7 @@ def test_tightening_writes_what_nonlinear_parts_read() -> None:
     draft.largest("m", [[w[0], w[1], y[1]]])
     draft.rows("r", [(-np.inf, w[1], 8), (-np.inf, {y[0]: 1, z: 1}, 5)])
     problem = draft.problem()
-    problem = tightened(problem, propagated(problem))
+    problem = tighten(problem, propagate(problem))
     assert problem.upper.tolist() == [4, 5, np.inf, np.inf, 16, 8, np.inf]
     assert problem.lower.tolist() == [0] * 7
 
@@ -159,7 +159,7 @@ def test_results_that_can_only_be_whole_are_marked() -> None:
         *draft.unary("e", "exp", [n[0]]),
     ]
     problem = draft.problem()
-    found = tightened(problem, propagated(problem)).integer
+    found = tighten(problem, propagate(problem)).integer
     assert found[whole].all()
     assert not found[fractional].any()
 
@@ -170,10 +170,10 @@ def test_results_that_can_only_be_whole_are_marked() -> None:
 def check(problem: Problem) -> None:
     assert_bounds_hold(problem)
     points = feasible_points(problem)
-    bounds = propagated(problem)
+    bounds = propagate(problem)
     if len(points):
         assert bounds.feasible
-    for found in (bounds, bounds_within(tightened(problem, bounds))):
+    for found in (bounds, bounds_within(tighten(problem, bounds))):
         assert_within(found, points)
 
 
@@ -209,7 +209,7 @@ def test_the_optimum_of_mixed_problems_lies_inside() -> None:
             continue
         if best.point is not None:
             seen += 1
-            assert_within(propagated(problem), best.point[None])
+            assert_within(propagate(problem), best.point[None])
     assert seen > 5
 
 
@@ -217,7 +217,7 @@ def test_tightening_changes_no_optimum() -> None:
     rng = np.random.default_rng(6)
     for _ in range(30):
         problem = random_problem(rng, rows=4)
-        before, after = optimum(problem), optimum(tightened(problem, propagated(problem)))
+        before, after = optimum(problem), optimum(tighten(problem, propagate(problem)))
         assert before.status == after.status
         if before.status == "optimal":
             assert before.value == pytest.approx(after.value)

@@ -15,7 +15,7 @@ from gpusched_dsl.compiling.passes.expectation_curves import curve_of
 from gpusched_dsl.compiling.passes.partial_expectations import PartialExpectations
 from gpusched_dsl.compiling.passes.pipeline import reformulate
 from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, ReformulatedProblem, Target
-from gpusched_dsl.ir.definitions import Curves, Piecewise, completed
+from gpusched_dsl.ir.definitions import Curves, Piecewise, complete
 from gpusched_dsl.ir.distributions import (
     Distribution,
     Exponential,
@@ -129,7 +129,7 @@ def test_fixed_arguments_give_the_truth_within_the_error(seed: int, sense: str) 
             lower=np.concatenate(([x], reformulated.problem.lower[1:])),
             upper=np.concatenate(([x], reformulated.problem.upper[1:])),
         )
-        truth = problem.objectives[0].value(completed(problem.definitions, np.array([x, 0.0, 0.0])))
+        truth = problem.objectives[0].value(complete(problem.definitions, np.array([x, 0.0, 0.0])))
         found = solved(one)
         assert found.status == "optimal"
         rounding = 1e-6 * max(1.0, abs(truth))
@@ -202,7 +202,7 @@ def test_arguments_that_are_fixed_and_results_nobody_reads() -> None:
 
 def lifted(reformulated: ReformulatedProblem, x: float) -> np.ndarray:
     original = reformulated.original
-    point = completed(original.definitions, np.concatenate(([x], np.zeros(original.columns - 1))))
+    point = complete(original.definitions, np.concatenate(([x], np.zeros(original.columns - 1))))
     return reformulated.map_start(point)
 
 
@@ -210,7 +210,7 @@ def breach(problem: Problem, point: np.ndarray) -> float:
     """By how much a point breaks rows, bounds or definitions."""
     activity = problem.matrix.activity(point)
     parts = [problem.row_lower - activity, activity - problem.row_upper, problem.lower - point, point - problem.upper]
-    filled = completed(problem.definitions, point)
+    filled = complete(problem.definitions, point)
     return max(*(float(p.max(initial=0.0)) for p in parts), float(np.abs(filled - point).max()))
 
 
@@ -257,7 +257,7 @@ def test_no_other_split_of_the_argument_promises_more(name: str) -> None:
         point[parts[0]] += x + 1 - point[parts].sum()  # the part before the first knot takes the rest
         if point[parts[0]] > after.upper[parts[0]]:
             continue
-        point = completed(after.definitions, point)
+        point = complete(after.definitions, point)
         promised = float(after.row_upper[value.first] - (bound.activity(point)[0] - point[1]))
         assert promised <= float(law.partial_expectation(np.array(x + 1))) + 1e-9
 

@@ -11,7 +11,7 @@ from drafts import Draft
 
 from gpusched_dsl.compiling.passes.result_steps import column_steps
 from gpusched_dsl.compiling.passes.steps import INDICATOR, INTEGERS, Analysis, Target
-from gpusched_dsl.ir.definitions import completed
+from gpusched_dsl.ir.definitions import complete
 from gpusched_dsl.ir.distributions import discrete, uniform
 from gpusched_dsl.ir.divisors import common_divisors
 
@@ -35,7 +35,7 @@ def test_values_are_multiples_of_the_steps() -> None:
     for point in itertools.product(range(-1, 3), repeat=2):
         start = np.zeros(problem.columns)
         start[x] = point
-        places = completed(problem.definitions, start) / steps
+        places = complete(problem.definitions, start) / steps
         assert np.allclose(places, np.rint(places), atol=1e-9)
         seen |= np.rint(places) % 2 == 1
     assert seen[[low[0], low[1], product[1], size[0], size[1]]].all()  # none could be twice as large

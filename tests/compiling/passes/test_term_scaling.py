@@ -12,7 +12,7 @@ from drafts import Draft
 import gpusched_dsl as gs
 from gpusched_dsl.compiling.passes.steps import Target
 from gpusched_dsl.compiling.passes.term_scaling import TermScaling
-from gpusched_dsl.ir.definitions import completed
+from gpusched_dsl.ir.definitions import complete
 
 TARGET = Target("test", frozenset({"integers", "power", "product"}))
 INF = np.inf
@@ -55,7 +55,7 @@ def test_rows_and_costs_have_the_same_values() -> None:
     for _ in range(20):
         given = np.zeros(problem.columns)
         given[x] = rng.uniform(0.5, 9e4, 3)
-        before, after = completed(problem.definitions, given), completed(step.problem.definitions, given)
+        before, after = complete(problem.definitions, given), complete(step.problem.definitions, given)
         assert step.invert(after) == pytest.approx(before, rel=1e-12)
         assert step.map_start(before) == pytest.approx(after, rel=1e-12)
         assert step.problem.matrix.activity(after) == pytest.approx(problem.matrix.activity(before), rel=1e-9)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gpusched_dsl.compiling.build import Permissions, checked, choose_scenario, read_data
+from gpusched_dsl.compiling.build import Permissions, check_solvable, choose_scenario, read_data
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.language.checked import CheckedModel
@@ -48,5 +48,5 @@ def read(text: str) -> tuple[CheckedModel, ValueStore]:
     found = Diagnostics()
     loaded = workspace_from_text(text, "rented.gsm", found, Path.cwd())
     found.raise_if_errors()
-    chosen, _ = checked(loaded, choose_scenario(loaded))
+    chosen, _ = check_solvable(loaded, choose_scenario(loaded))
     return chosen.model, read_data(loaded, chosen, permissions=Permissions(1 << 30)).store

@@ -10,7 +10,7 @@ import small_cluster
 import gpusched_dsl as gs
 from gpusched_dsl.backends.highs import backend as highs
 from gpusched_dsl.backends.protocol import SolveOptions
-from gpusched_dsl.compiling.build import build, checked
+from gpusched_dsl.compiling.build import build, check_solvable
 from gpusched_dsl.compiling.passes.names import AGGREGATION
 from gpusched_dsl.ir.problem import Floats
 from gpusched_dsl.ir.verify import verify
@@ -63,7 +63,7 @@ def test_nodes_of_a_start_count_by_what_they_do() -> None:
     found = Diagnostics()
     loaded = workspace_from_text(small_cluster.text(), "four.gsm", found, Path.cwd())
     found.raise_if_errors()
-    made = build(loaded, checked(loaded, "Four")[0], fold=True)
+    made = build(loaded, check_solvable(loaded, "Four")[0], fold=True)
     assert made.folded is not None
     points = []
     for one, other in (("n1", "n2"), ("n4", "n1"), ("n3", "n4")):
